@@ -1,0 +1,160 @@
+// Package ratelimit decides whether a request may be served: two windows (a minute and the UTC day) and a temporary ban,
+// in one exact step. It knows workspaces, keys and addresses only as names; plans and their numbers, who a caller is and
+// what a response says live elsewhere.
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Limits are the two numbers of a plan: requests per minute and per UTC day. Both are at least 1.
+type Limits struct{ PerMinute, PerDay int64 }
+
+// Validate returns an error that names the number below 1, if there is one.
+func (l Limits) Validate() error {
+	if l.PerMinute < 1 {
+		return fmt.Errorf("requests per minute must be at least 1, not %d", l.PerMinute)
+	}
+	if l.PerDay < 1 {
+		return fmt.Errorf("requests per day must be at least 1, not %d", l.PerDay)
+	}
+	return nil
+}
+
+// An Outcome says whether a request is admitted, and if not, what refused it.
+type Outcome uint8
+
+// The outcomes of a decision.
+const (
+	Admitted      Outcome = iota // neither window is full and no ban runs
+	RefusedMinute                // the minute is full
+	RefusedDay                   // the UTC day is full
+	Banned                       // the key is banned
+)
+
+// String returns "admitted", "minute", "day" or "banned": the words for logs and metric labels.
+func (o Outcome) String() string {
+	switch o {
+	case Admitted:
+		return "admitted"
+	case RefusedMinute:
+		return "minute"
+	case RefusedDay:
+		return "day"
+	case Banned:
+		return "banned"
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// A Window is one of the two windows of a caller as it stands after a decision.
+type Window struct {
+	Limit int64 // requests that the window admits
+	Used  int64 // requests admitted in it; more than Limit after a plan was lowered
+	Reset int64 // when the window starts afresh, in Unix seconds, rounded up
+}
+
+// Remaining returns how many more requests the window admits, never less than 0.
+func (w Window) Remaining() int64 { return max(0, w.Limit-w.Used) }
+
+// A Decision is the answer to one request, with all that a response says about it.
+type Decision struct {
+	Outcome     Outcome
+	Minute, Day Window
+	BannedUntil int64 // end of the ban in Unix seconds, rounded up; 0 if none runs
+
+	// RetryAfter is 0 if the request is admitted, else the whole seconds to wait, at least 1. Waiting exactly that long
+	// from the instant of the decision is enough, whatever fraction of a second the clock stands at, as long as nobody
+	// else spends the workspace's requests. It reaches to the end of the ban, and beyond it only if a window is full
+	// for longer than the ban runs.
+	RetryAfter int64
+
+	NewBan *Ban // the ban that this very refusal started, for the store and the audit; else nil
+}
+
+// Admitted reports whether the request may be served.
+func (d Decision) Admitted() bool { return d.Outcome == Admitted }
+
+// Headline returns the one window that the X-RateLimit headers describe: on a refusal the window that refused, else the
+// one with the least remaining, and of two with the same the one that resets later. Of a banned caller it is that
+// window's limit with nothing remaining until the ban ends.
+func (d Decision) Headline() Window {
+	switch d.Outcome {
+	case RefusedMinute:
+		return d.Minute
+	case RefusedDay:
+		return d.Day
+	case Banned:
+		w := d.fuller()
+		return Window{Limit: w.Limit, Used: max(w.Limit, w.Used), Reset: d.BannedUntil}
+	}
+	return d.fuller()
+}
+
+func (d Decision) fuller() Window {
+	m, day := d.Minute.Remaining(), d.Day.Remaining()
+	if m < day || m == day && d.Minute.Reset > d.Day.Reset {
+		return d.Minute
+	}
+	return d.Day
+}
+
+// A Ban keeps one key out from From until Until, whatever its windows say.
+type Ban struct {
+	KeyID       string
+	From, Until time.Time
+	Level       int // how many bans of the limiter stand against the key, this one included; 0 on an operator's ban
+	Reason      string
+	By          string // "limiter" or "operator"
+}
+
+// The values of Ban.By.
+const (
+	ByLimiter  = "limiter"
+	ByOperator = "operator"
+)
+
+// Usage is what one key has done in the current UTC day.
+type Usage struct {
+	Admitted, Refused int64     // Refused includes refusals while banned
+	LastUsed          time.Time // the last request, admitted or not; zero if there was none
+}
+
+// A Limiter decides on requests. All methods may be called concurrently.
+//
+// The windows belong to a workspace and are shared by its keys; a ban and what leads to it belong to one key. Any number
+// of simultaneous requests admits exactly what the limits say, and Remaining falls by exactly one with each.
+type Limiter interface {
+	// Caller returns the handle of a key, to be kept with the key's record and used on each of its requests: the same
+	// handle for the same workspace and key. Other limits than before change those of the whole workspace at once,
+	// without forgetting what was used.
+	Caller(workspace int64, keyID string, limits Limits) *Caller
+
+	// Admit decides on one request. An admitted request counts in both windows; a refused one in neither.
+	Admit(ctx context.Context, c *Caller) Decision
+
+	// Peek returns how the caller stands without counting anything, for responses that spend no quota. The outcome is
+	// Banned while a ban runs, and Admitted otherwise, even if a window is full.
+	Peek(ctx context.Context, c *Caller) Decision
+
+	// AdmitAddress decides on one request without a valid key, counted by IPv4 address (an IPv4-mapped IPv6 address is
+	// one) or IPv6 /64 with Config.AddressLimits. Addresses are never banned.
+	AdmitAddress(ctx context.Context, a netip.Addr) Decision
+
+	// PeekAddress returns what AdmitAddress would decide now, without counting anything.
+	PeekAddress(ctx context.Context, a netip.Addr) Decision
+
+	// SetBan makes a ban of the operator, of another node or of the store take effect at once, in place of the one
+	// that runs. A nil ban lifts the one that runs, and the strikes behind it; the level stays. Keys that have no
+	// handle yet are remembered.
+	SetBan(keyID string, b *Ban)
+
+	// Drop forgets a key that is gone. What it used stays counted in its workspace.
+	Drop(keyID string)
+
+	// Usage returns what the key has done today.
+	Usage(c *Caller) Usage
+}
