@@ -1,0 +1,201 @@
+// Package access knows who may call: workspaces with their plans, and the API
+// keys that open them. It mints and verifies keys and holds, in memory, what
+// every request needs to know of its caller. It counts nothing; limits are
+// package ratelimit's.
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Plan decides how many requests a workspace may make.
+type Plan string
+
+// The plans.
+const (
+	Free       Plan = "free"
+	Pro        Plan = "pro"
+	Business   Plan = "business"
+	Enterprise Plan = "enterprise" // with numbers of its own
+)
+
+// Plans lists every plan, the smallest first.
+func Plans() []Plan { return []Plan{Free, Pro, Business, Enterprise} }
+
+// A Quota is the number of requests of a workspace in a minute and in a UTC
+// day; both are at least 1.
+type Quota struct {
+	PerMinute int64
+	PerDay    int64
+}
+
+// FreeQuota is the Free plan's quota, which also holds for callers without a
+// valid key.
+var FreeQuota = Quota{PerMinute: 60, PerDay: 1000}
+
+// MaxQuota is the greatest number that a quota can hold.
+const MaxQuota = 1_000_000_000
+
+// QuotaFor returns the quota of a plan. The numbers of enterprise are agreed
+// individually and must be given; the other plans' are fixed and must not be
+// (zero).
+func QuotaFor(p Plan, agreed Quota) (Quota, error) {
+	fixed := map[Plan]Quota{
+		Free:     FreeQuota,
+		Pro:      {PerMinute: 300, PerDay: 10_000},
+		Business: {PerMinute: 1000, PerDay: 100_000},
+	}
+	if q, ok := fixed[p]; ok {
+		if agreed != (Quota{}) {
+			return Quota{}, fmt.Errorf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)
+		}
+		return q, nil
+	}
+	if p != Enterprise {
+		return Quota{}, fmt.Errorf("there is no plan %q; the plans are free, pro, business and enterprise", p)
+	}
+	for _, n := range []int64{agreed.PerMinute, agreed.PerDay} {
+		if n < 1 || n > MaxQuota {
+			return Quota{}, fmt.Errorf("the enterprise plan needs its requests per minute and per day, each from 1 to %d", int64(MaxQuota))
+		}
+	}
+	return agreed, nil
+}
+
+// A Workspace is one store with its own catalogue, orders and keys.
+type Workspace struct {
+	ID        int64
+	Name      string // unique
+	Plan      Plan
+	Quota     Quota
+	CreatedAt time.Time
+}
+
+// MaxName is the greatest number of code points in the name of a workspace or
+// of a key.
+const MaxName = 100
+
+// CheckName returns an error unless name can name a workspace or a key: 1 to
+// MaxName printable code points, not blank, no space at either end.
+func CheckName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fmt.Errorf("the name must not be blank")
+	case strings.TrimSpace(name) != name:
+		return fmt.Errorf("the name %q must not begin or end with a space", name)
+	case utf8.RuneCountInString(name) > MaxName:
+		return fmt.Errorf("the name must have at most %d characters", MaxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the name %q must not contain control characters", name)
+	}
+	return nil
+}
+
+// Scopes is a set of what a key may do.
+type Scopes uint8
+
+// The scopes.
+const (
+	Read  Scopes = 1 << iota // every GET
+	Write                    // everything that changes
+)
+
+// Has reports whether s includes all of want.
+func (s Scopes) Has(want Scopes) bool { return s&want == want }
+
+// List returns the names of the scopes, read before write.
+func (s Scopes) List() []string {
+	names := []string{}
+	if s.Has(Read) {
+		names = append(names, "read")
+	}
+	if s.Has(Write) {
+		names = append(names, "write")
+	}
+	return names
+}
+
+// String returns the names separated by commas.
+func (s Scopes) String() string { return strings.Join(s.List(), ",") }
+
+// ParseScopes reads names as String writes them. At least one is needed.
+func ParseScopes(text string) (Scopes, error) {
+	var s Scopes
+	for name := range strings.SplitSeq(text, ",") {
+		switch strings.TrimSpace(name) {
+		case "read":
+			s |= Read
+		case "write":
+			s |= Write
+		default:
+			return 0, fmt.Errorf("there is no scope %q; the scopes are read and write", name)
+		}
+	}
+	return s, nil
+}
+
+// A Key is what is known of an API key; the key itself is kept nowhere.
+type Key struct {
+	ID          string // public: "key_" and 16 base62 characters
+	WorkspaceID int64
+	Name        string
+	Prefix      string // its first 8 characters, for display
+	Hash        Hash
+	Scopes      Scopes
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never. A rotated key expires at the end of its overlap
+	RevokedAt   time.Time // zero: not revoked
+	RotatedTo   string    // the id of the key that replaces it, or ""
+	Ban         *Ban      // nil unless one was set; it may be over
+}
+
+// Expired reports whether the key is past its expiry at now.
+func (k *Key) Expired(now time.Time) bool { return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt) }
+
+// State returns "revoked", "expired", "banned" or "active".
+func (k *Key) State(now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case k.Expired(now):
+		return "expired"
+	case k.Ban != nil && now.Before(k.Ban.Until):
+		return "banned"
+	}
+	return "active"
+}
+
+// A Ban refuses every request of a key from From until Until.
+type Ban struct {
+	KeyID  string
+	From   time.Time
+	Until  time.Time
+	Level  int // how many bans in a row, for the limiter's doubling; 0 for an operator's
+	Reason string
+	By     string // "limiter" or "operator"
+}
+
+// Clone returns an independent copy of k.
+func (k Key) Clone() Key {
+	if k.Ban != nil {
+		b := *k.Ban
+		k.Ban = &b
+	}
+	return k
+}
+
+// Sorted returns keys in the order of their creation.
+func Sorted(keys []Key) []Key {
+	slices.SortFunc(keys, func(a, b Key) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return keys
+}

@@ -1,0 +1,80 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Errors that stores return for what they do not have or have already.
+const (
+	CodeWorkspaceNotFound petstore.Code = "workspace_not_found"
+	CodeWorkspaceExists   petstore.Code = "workspace_exists"
+	CodeKeyNotFound       petstore.Code = "key_not_found"
+	CodeKeyRevoked        petstore.Code = "key_revoked"
+)
+
+// A Store keeps workspaces and keys. Each method is one transaction, durable
+// when it returns, and all may be called concurrently and beside a server in
+// another process. What changes a workspace, a key or a ban writes an audit
+// entry in the same transaction and makes the change show in Changes.
+//
+// Methods return CodeWorkspaceNotFound or CodeKeyNotFound for a name or an id
+// that does not exist.
+type Store interface {
+	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
+	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
+	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	Workspace(ctx context.Context, name string) (Workspace, error)
+	SetPlan(ctx context.Context, name string, p Plan, q Quota, by Actor) (Workspace, error)
+	// ResetWorkspace removes the categories, pets, orders, ledger and receipts
+	// of a workspace, and keeps its keys and its ids: none is issued again.
+	ResetWorkspace(ctx context.Context, name string, by Actor) error
+	// DeleteWorkspace removes a workspace with all that it has.
+	DeleteWorkspace(ctx context.Context, name string, by Actor) error
+
+	CreateKey(ctx context.Context, k Key, by Actor) error
+	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
+	Key(ctx context.Context, id string) (Key, error)
+	// RotateKey adds next, which takes over the workspace, name, scopes and
+	// expiry of the key id, and lets the old one expire at until unless it
+	// would sooner. It returns CodeKeyRevoked for a revoked key.
+	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
+	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
+	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
+	LiftBan(ctx context.Context, keyID string, by Actor) error
+
+	// Changes returns what changed after the state numbered since; 0 asks for
+	// everything. Reading it when nothing changed is cheap.
+	Changes(ctx context.Context, since int64) (Changes, error)
+
+	// Secret returns 32 random bytes made with the store, for signing cursors.
+	Secret(ctx context.Context) ([]byte, error)
+
+	// Audit returns the latest entries, the newest first.
+	Audit(ctx context.Context, limit int) ([]AuditEntry, error)
+}
+
+// Changes are the workspaces and keys as they are now, of those that changed
+// since an earlier state. If All, they are everything there is, and what a
+// reader holds besides is gone.
+type Changes struct {
+	State      int64
+	All        bool
+	Workspaces []Workspace
+	Keys       []Key // revoked ones among them, unless All
+}
+
+// An Actor says on whose behalf a store is changed, for the audit log:
+// "cli", "console:KEYID", "operator", "limiter".
+type Actor string
+
+// An AuditEntry is a line of the audit log.
+type AuditEntry struct {
+	At      time.Time
+	Actor   Actor
+	Action  string // "key.create", "workspace.set_plan", "ban.set", …
+	Subject string // the id or the name of what it was done to
+	Detail  string // in words, without secrets
+}

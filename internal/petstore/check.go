@@ -1,0 +1,143 @@
+package petstore
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Check brings the members into normal form and returns what is wrong with
+// them.
+func (n *NewPet) Check() []Field {
+	var fields []Field
+	fields = checkName(fields, &n.Name)
+	fields = checkID(fields, "/categoryId", n.CategoryID)
+	if n.Status != "" {
+		fields = checkStatus(fields, n.Status)
+	}
+	return fields
+}
+
+// Check brings the members into normal form and returns what is wrong with
+// them.
+func (p *PetPatch) Check() []Field {
+	var fields []Field
+	if refuseNull(&fields, "/name", p.Name) {
+		fields = checkName(fields, &p.Name.Value)
+	}
+	if refuseNull(&fields, "/categoryId", p.CategoryID) {
+		fields = checkID(fields, "/categoryId", p.CategoryID.Value)
+	}
+	if p.Status.Present && !p.Status.Null {
+		fields = checkStatus(fields, p.Status.Value)
+	}
+	return fields
+}
+
+// Check brings the members into normal form and returns what is wrong with
+// them.
+func (n *NewCategory) Check() []Field {
+	var fields []Field
+	fields = checkName(fields, &n.Name)
+	if n.Description != nil {
+		description := *n.Description
+		fields = checkText(fields, "/description", &description, 0, MaxDescription)
+		n.Description = &description
+	}
+	return fields
+}
+
+// Check brings the members into normal form and returns what is wrong with
+// them.
+func (p *CategoryPatch) Check() []Field {
+	var fields []Field
+	if refuseNull(&fields, "/name", p.Name) {
+		fields = checkName(fields, &p.Name.Value)
+	}
+	if p.Description.Present && !p.Description.Null {
+		fields = checkText(fields, "/description", &p.Description.Value, 0, MaxDescription)
+	}
+	return fields
+}
+
+// Check returns what is wrong with the members.
+func (n *NewOrder) Check() []Field {
+	fields := checkID(nil, "/petId", n.PetID)
+	return checkRange(fields, "/quantity", n.Quantity, 1, MaxOrder)
+}
+
+// CheckQuantity returns what is wrong with a quantity of stock to set.
+func CheckQuantity(quantity int64) []Field {
+	return checkRange(nil, "/quantity", quantity, 0, MaxQuantity)
+}
+
+// Fold returns the form of a name in which a search without regard to case
+// compares it.
+func Fold(name string) string { return cases.Fold().String(norm.NFC.String(name)) }
+
+// refuseNull reports whether the member is there to be checked, and notes the
+// fault if it is null.
+func refuseNull[T any](fields *[]Field, pointer string, member Optional[T]) bool {
+	if member.Present && member.Null {
+		*fields = append(*fields, Field{Pointer: pointer, Code: InvalidType,
+			Message: fmt.Sprintf("%s is required and cannot be null.", pointer[1:])})
+	}
+	return member.Present && !member.Null
+}
+
+func checkName(fields []Field, name *string) []Field {
+	before := len(fields)
+	fields = checkText(fields, "/name", name, 1, MaxName)
+	if len(fields) == before && strings.TrimFunc(*name, unicode.IsSpace) == "" {
+		fields = append(fields, Field{Pointer: "/name", Code: InvalidFormat, Message: "name must not be blank."})
+	}
+	return fields
+}
+
+// checkText puts *text into Unicode normal form C and counts its code points.
+func checkText(fields []Field, pointer string, text *string, least, most int) []Field {
+	if !norm.NFC.IsNormalString(*text) {
+		*text = norm.NFC.String(*text)
+	}
+	member := pointer[1:]
+	switch n := utf8.RuneCountInString(*text); {
+	case n < least:
+		return append(fields, Field{Pointer: pointer, Code: TooShort,
+			Message: fmt.Sprintf("%s must have at least %d character.", member, least)})
+	case n > most:
+		return append(fields, Field{Pointer: pointer, Code: TooLong,
+			Message: fmt.Sprintf("%s must have at most %d characters; it has %d.", member, most, n)})
+	case strings.ContainsFunc(*text, unicode.IsControl):
+		return append(fields, Field{Pointer: pointer, Code: InvalidFormat,
+			Message: fmt.Sprintf("%s must not contain control characters.", member)})
+	}
+	return fields
+}
+
+func checkID(fields []Field, pointer string, id int64) []Field {
+	if id < 1 {
+		fields = append(fields, Field{Pointer: pointer, Code: OutOfRange,
+			Message: fmt.Sprintf("%s must be at least 1.", pointer[1:])})
+	}
+	return fields
+}
+
+func checkRange(fields []Field, pointer string, n, least, most int64) []Field {
+	if n < least || n > most {
+		fields = append(fields, Field{Pointer: pointer, Code: OutOfRange,
+			Message: fmt.Sprintf("%s must be between %d and %d.", pointer[1:], least, most)})
+	}
+	return fields
+}
+
+func checkStatus(fields []Field, s Status) []Field {
+	if !s.Valid() {
+		fields = append(fields, Field{Pointer: "/status", Code: InvalidEnum,
+			Message: "status must be one of available, pending, sold."})
+	}
+	return fields
+}

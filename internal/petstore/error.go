@@ -1,0 +1,124 @@
+package petstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Code names a failure on the wire. Codes never change.
+type Code string
+
+// The codes of failures that the domain decides.
+const (
+	CodeValidationFailed      Code = "validation_failed"
+	CodePetNotFound           Code = "pet_not_found"
+	CodeCategoryNotFound      Code = "category_not_found"
+	CodeOrderNotFound         Code = "order_not_found"
+	CodeInsufficientStock     Code = "insufficient_stock"
+	CodePetNotAvailable       Code = "pet_not_available"
+	CodeOutOfStock            Code = "out_of_stock"
+	CodePetHasOpenOrders      Code = "pet_has_open_orders"
+	CodeCategoryInUse         Code = "category_in_use"
+	CodeOrderCompleted        Code = "order_completed"
+	CodePreconditionFailed    Code = "precondition_failed"
+	CodeIdempotencyInProgress Code = "idempotency_in_progress"
+	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
+	CodeServiceUnavailable    Code = "service_unavailable"
+)
+
+// A FieldCode names what is wrong with one member or parameter.
+type FieldCode string
+
+// The field codes.
+const (
+	Required      FieldCode = "required"
+	InvalidType   FieldCode = "invalid_type"
+	TooShort      FieldCode = "too_short"
+	TooLong       FieldCode = "too_long"
+	OutOfRange    FieldCode = "out_of_range"
+	InvalidFormat FieldCode = "invalid_format"
+	InvalidEnum   FieldCode = "invalid_enum"
+	UnknownField  FieldCode = "unknown_field"
+	ReadOnly      FieldCode = "read_only"
+	NotFound      FieldCode = "not_found"
+)
+
+// A Field is one fault of the input. Exactly one of Pointer (RFC 6901, into
+// the body) and Parameter (of the query, the path or a header) is set.
+type Field struct {
+	Pointer   string
+	Parameter string
+	Code      FieldCode
+	Message   string
+}
+
+// An Error is a failure the caller may see.
+type Error struct {
+	Code       Code          // the wire value
+	Message    string        // safe for the client
+	Fields     []Field       // what is wrong with the input, member by member
+	RetryAfter time.Duration // when trying again may help; 0 if it does not
+	Err        error         // the cause, for the log only
+}
+
+// Error returns the code, the message and the cause.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Message)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf returns the code of the Error in err's chain, or "" if there is none.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// Invalid returns the validation_failed error for fields, or nil if there are
+// none.
+func Invalid(fields []Field) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	message := fields[0].Message
+	if len(fields) > 1 {
+		message = fmt.Sprintf("%s (and %d more)", message, len(fields)-1)
+	}
+	return &Error{Code: CodeValidationFailed, Message: message, Fields: fields}
+}
+
+// Unavailable returns the error for a store that cannot answer now, with its
+// cause for the log.
+func Unavailable(cause error) *Error {
+	return &Error{
+		Code:       CodeServiceUnavailable,
+		Message:    "The service cannot reach its store at the moment. Try again shortly.",
+		RetryAfter: time.Second,
+		Err:        cause,
+	}
+}
+
+// NoPet returns the error for a pet that the workspace does not have.
+func NoPet(id int64) *Error { return Errorf(CodePetNotFound, "There is no pet with the id %d.", id) }
+
+// NoCategory returns the error for a category that the workspace does not have.
+func NoCategory(id int64) *Error {
+	return Errorf(CodeCategoryNotFound, "There is no category with the id %d.", id)
+}
+
+// NoOrder returns the error for an order that the workspace does not have.
+func NoOrder(id int64) *Error {
+	return Errorf(CodeOrderNotFound, "There is no order with the id %d.", id)
+}

@@ -1,0 +1,24 @@
+package petstore
+
+import "context"
+
+// UpdateInventory sets what can still be ordered of an animal; the units in
+// open orders have left it already. The status settles.
+func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantity int64, c Condition) (InventoryItem, error) {
+	if err := Invalid(CheckQuantity(quantity)); err != nil {
+		return InventoryItem{}, err
+	}
+	var after InventoryItem
+	err := s.change(ctx, workspace, Needs{PetID: petID}, func(f Facts) (Effects, error) {
+		if f.Animal == nil {
+			return Effects{}, NoPet(petID)
+		}
+		if err := c.check(f.Animal.Item()); err != nil {
+			return Effects{}, err
+		}
+		m := f.Animal.count(quantity, f.Now)
+		after = f.Animal.Item()
+		return Effects{SaveAnimal: f.Animal, Movement: m}, nil
+	})
+	return after, err
+}

@@ -1,0 +1,109 @@
+package petstore
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON appends p in its canonical form: the members in the order of the
+// description, no white space, absent members omitted. Entity tags, stored
+// answers, exports and response bodies are all this form.
+func (p Pet) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendInt(dst, p.ID, 10)
+	dst = append(dst, `,"name":`...)
+	dst = AppendString(dst, p.Name)
+	dst = append(dst, `,"categoryId":`...)
+	dst = strconv.AppendInt(dst, p.CategoryID, 10)
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, p.Status...)
+	return append(dst, `"}`...)
+}
+
+// AppendJSON appends c in its canonical form, see [Pet.AppendJSON].
+func (c Category) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendInt(dst, c.ID, 10)
+	dst = append(dst, `,"name":`...)
+	dst = AppendString(dst, c.Name)
+	if c.Description != nil {
+		dst = append(dst, `,"description":`...)
+		dst = AppendString(dst, *c.Description)
+	}
+	return append(dst, '}')
+}
+
+// AppendJSON appends o in its canonical form, see [Pet.AppendJSON].
+func (o Order) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = strconv.AppendInt(dst, o.ID, 10)
+	dst = append(dst, `,"petId":`...)
+	dst = strconv.AppendInt(dst, o.PetID, 10)
+	dst = append(dst, `,"quantity":`...)
+	dst = strconv.AppendInt(dst, o.Quantity, 10)
+	if o.ShipDate.Valid {
+		dst = append(dst, `,"shipDate":"`...)
+		dst = o.ShipDate.Append(dst)
+		dst = append(dst, '"')
+	}
+	dst = append(dst, `,"complete":`...)
+	dst = strconv.AppendBool(dst, o.Complete)
+	return append(dst, '}')
+}
+
+// AppendJSON appends i in its canonical form, see [Pet.AppendJSON].
+func (i InventoryItem) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"petId":`...)
+	dst = strconv.AppendInt(dst, i.PetID, 10)
+	dst = append(dst, `,"quantity":`...)
+	dst = strconv.AppendInt(dst, i.Quantity, 10)
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, i.Status...)
+	return append(dst, `"}`...)
+}
+
+const hex = "0123456789abcdef"
+
+// AppendString appends s as a JSON string (RFC 8259 §7), escaping only what
+// must be, and U+2028 and U+2029, which JavaScript once could not hold. s
+// should be valid UTF-8; a byte that is not becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			dst = appendEscaped(dst, c)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+			start = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscaped(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}

@@ -1,0 +1,99 @@
+package petstore
+
+import "context"
+
+// CreatePet adds an animal and its inventory item: available with one unit
+// unless it says otherwise, else without stock.
+func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once *Idempotency) (Created, error) {
+	if err := Invalid(n.Check()); err != nil {
+		return Created{}, err
+	}
+	var made *Animal
+	return s.create(ctx, &Change{
+		Workspace:   workspace,
+		Needs:       Needs{CategoryID: n.CategoryID},
+		Idempotency: once,
+		Decide: func(f Facts) (Effects, error) {
+			if f.Category == nil {
+				return Effects{}, unknown("/categoryId", "category", n.CategoryID)
+			}
+			made = &Animal{Pet: Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}}
+			if n.Status == "" {
+				made.Status = Available
+			}
+			var stock int64
+			if made.Status == Available {
+				stock = 1
+			}
+			return Effects{SaveAnimal: made, Movement: made.move(MovedCreated, stock, f.Now)}, nil
+		},
+	}, func() (int64, canonical) { return made.ID, made.Pet })
+}
+
+// ReplacePet gives the pet new members. Without a status it keeps its own.
+func (s *Service) ReplacePet(ctx context.Context, workspace, id int64, n NewPet, c Condition) (Pet, error) {
+	p := PetPatch{Name: Some(n.Name), CategoryID: Some(n.CategoryID)}
+	if n.Status != "" {
+		p.Status = Some(n.Status)
+	}
+	return s.UpdatePet(ctx, workspace, id, p, c)
+}
+
+// UpdatePet changes the members that the patch names. A status set by hand
+// follows the rules of [Animal.mark]: available needs stock, else out_of_stock;
+// sold needs no open orders, else pet_has_open_orders, and clears the stock.
+func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch, c Condition) (Pet, error) {
+	if err := Invalid(p.Check()); err != nil {
+		return Pet{}, err
+	}
+	var after Pet
+	err := s.change(ctx, workspace, Needs{PetID: id, CategoryID: p.CategoryID.Value}, func(f Facts) (Effects, error) {
+		if p.CategoryID.Present && f.Category == nil {
+			return Effects{}, unknown("/categoryId", "category", p.CategoryID.Value)
+		}
+		if f.Animal == nil {
+			return Effects{}, NoPet(id)
+		}
+		if err := c.check(f.Animal.Pet); err != nil {
+			return Effects{}, err
+		}
+		m, err := f.Animal.patch(p, f.Now)
+		after = f.Animal.Pet
+		return Effects{SaveAnimal: f.Animal, Movement: m}, err
+	})
+	return after, err
+}
+
+// patch changes the members that p names.
+func (a *Animal) patch(p PetPatch, now Time) (*Movement, error) {
+	if p.Name.Present {
+		a.Name = p.Name.Value
+	}
+	if p.CategoryID.Present {
+		a.CategoryID = p.CategoryID.Value
+	}
+	switch {
+	case p.Status.Null:
+		a.release()
+	case p.Status.Present:
+		return a.mark(p.Status.Value, now)
+	}
+	return nil, nil
+}
+
+// DeletePet removes the animal and its inventory item. It returns
+// pet_has_open_orders while there are any; completed orders keep its id.
+func (s *Service) DeletePet(ctx context.Context, workspace, id int64, c Condition) error {
+	return s.change(ctx, workspace, Needs{PetID: id}, func(f Facts) (Effects, error) {
+		if f.Animal == nil {
+			return Effects{}, NoPet(id)
+		}
+		if err := c.check(f.Animal.Pet); err != nil {
+			return Effects{}, err
+		}
+		if n := f.Animal.OpenOrders; n > 0 {
+			return Effects{}, Errorf(CodePetHasOpenOrders, "The pet %d has %d open orders; complete or cancel them first.", id, n)
+		}
+		return Effects{DropPet: id, Movement: f.Animal.move(MovedDeleted, 0, f.Now)}, nil
+	})
+}

@@ -1,0 +1,122 @@
+// Package petstore is the domain of the service: pets, categories, orders and
+// inventory, the rules that bind them, and the [Store] that keeps them.
+//
+// It knows nothing of HTTP, of SQL or of API keys. Every rule is written here,
+// once, as a pure function over loaded rows; a store loads the rows, asks the
+// rule and keeps what it decided, all in one transaction.
+package petstore
+
+// Limits of the members, the same for every store and every way in.
+const (
+	MaxName        = 100           // code points of a name, after normalisation
+	MaxDescription = 1000          // code points of a description, after normalisation
+	MaxQuantity    = 1_000_000_000 // units of stock that can be set
+	MaxOrder       = 1_000_000     // units in one order
+	MaxID          = 1<<53 - 1     // the greatest id that is ever issued
+	MaxPage        = 100           // entries in one page of a list
+	DefaultPage    = 20            // entries in a page when no limit is given
+)
+
+// A Status says whether an animal can be ordered.
+type Status string
+
+// The values of Status.
+const (
+	Available Status = "available" // in stock, can be ordered
+	Pending   Status = "pending"   // on hold, or sold out with orders still open
+	Sold      Status = "sold"      // no stock and no open order
+)
+
+// Statuses lists every Status, in the order of the description.
+func Statuses() []Status { return []Status{Available, Pending, Sold} }
+
+// Valid reports whether s is one of the values of Status.
+func (s Status) Valid() bool { return s == Available || s == Pending || s == Sold }
+
+// A Pet is an animal of the catalogue.
+type Pet struct {
+	ID         int64
+	Name       string
+	CategoryID int64
+	Status     Status
+}
+
+// A Category groups animals. Description is nil if it has none.
+type Category struct {
+	ID          int64
+	Name        string
+	Description *string
+}
+
+// An Order takes Quantity units of one animal. Complete is final.
+type Order struct {
+	ID       int64
+	PetID    int64
+	Quantity int64
+	ShipDate Time
+	Complete bool
+}
+
+// An InventoryItem is the stock of one animal: Quantity is what can still be
+// ordered. Its Status is the animal's own.
+type InventoryItem struct {
+	PetID    int64
+	Quantity int64
+	Status   Status
+}
+
+// NewPet is what a client says of a pet. An empty Status means that it said
+// nothing.
+type NewPet struct {
+	Name       string
+	CategoryID int64
+	Status     Status
+}
+
+// NewCategory is what a client says of a category.
+type NewCategory struct {
+	Name        string
+	Description *string
+}
+
+// NewOrder is what a client says of an order to place.
+type NewOrder struct {
+	PetID    int64
+	Quantity int64 // units; 1 unless the client says otherwise
+	ShipDate Time
+	Complete bool // an immediate sale
+}
+
+// Optional is a member of a merge patch (RFC 7396): absent (the zero value),
+// null, or a value.
+type Optional[T any] struct {
+	Present bool
+	Null    bool // the member is null; Value is then meaningless
+	Value   T
+}
+
+// Some returns the member with value v.
+func Some[T any](v T) Optional[T] { return Optional[T]{Present: true, Value: v} }
+
+// Null returns the member that is null.
+func Null[T any]() Optional[T] { return Optional[T]{Present: true, Null: true} }
+
+// PetPatch changes the members that are present. A null status hands the
+// status back to the stock; the required members cannot be null.
+type PetPatch struct {
+	Name       Optional[string]
+	CategoryID Optional[int64]
+	Status     Optional[Status]
+}
+
+// CategoryPatch changes the members that are present.
+type CategoryPatch struct {
+	Name        Optional[string]
+	Description Optional[string]
+}
+
+// OrderPatch changes the members that are present.
+type OrderPatch struct {
+	ShipDate Optional[Time]
+	Complete Optional[bool]
+}

@@ -1,0 +1,59 @@
+package petstore
+
+import "context"
+
+// A Service is the shop of every workspace: it checks input, knows the rules
+// and has the store carry them out. Its methods may be called concurrently.
+//
+// Methods that take a body return validation_failed, naming the members, for
+// one that breaks a rule. Methods that take an id return pet_not_found,
+// category_not_found or order_not_found. Methods that take a [Condition] return
+// precondition_failed if it does not hold inside the transaction.
+type Service struct {
+	Store   // the reads
+	running running
+}
+
+// NewService returns the service that keeps its shops in store.
+func NewService(store Store) *Service { return &Service{Store: store} }
+
+// Created is the outcome of a creation.
+type Created struct {
+	Receipt
+	Replayed bool // it happened before, under the same Idempotency-Key
+}
+
+// create carries out a change that makes a row, once for an idempotency key.
+// made returns the new row after the change.
+func (s *Service) create(ctx context.Context, c *Change, made func() (int64, canonical)) (Created, error) {
+	end, err := s.running.start(c.Workspace, c.Idempotency)
+	if err != nil {
+		return Created{}, err
+	}
+	defer end()
+	c.Receipt = func() Receipt {
+		id, row := made()
+		return Receipt{ID: id, Body: row.AppendJSON(make([]byte, 0, 128))}
+	}
+	before, err := s.Do(ctx, c)
+	if err != nil {
+		return Created{}, err
+	}
+	if before != nil {
+		return Created{Receipt: *before, Replayed: true}, nil
+	}
+	return Created{Receipt: c.Receipt()}, nil
+}
+
+// change carries out a change that makes no row.
+func (s *Service) change(ctx context.Context, workspace int64, needs Needs, decide func(Facts) (Effects, error)) error {
+	_, err := s.Do(ctx, &Change{Workspace: workspace, Needs: needs, Decide: decide})
+	return err
+}
+
+// unknown returns the fault of a body that names a row that does not exist.
+func unknown(pointer, what string, id int64) error {
+	e := Errorf(CodeValidationFailed, "There is no %s with the id %d.", what, id)
+	e.Fields = []Field{{Pointer: pointer, Code: NotFound, Message: e.Message}}
+	return e
+}

@@ -1,0 +1,143 @@
+package petstore
+
+import (
+	"context"
+	"time"
+)
+
+// A Store keeps the animals, categories and orders of all workspaces. Each
+// method is one transaction. All methods may be called concurrently.
+//
+// Reads return what was committed last. They return the error of [NoPet],
+// [NoCategory] or [NoOrder] for what the workspace does not have, and
+// [Unavailable] if the store cannot answer. Lists are in ascending order of
+// ids, begin after the query's After and hold at most its Limit entries.
+type Store interface {
+	Pet(ctx context.Context, workspace, id int64) (Pet, error)
+	Category(ctx context.Context, workspace, id int64) (Category, error)
+	Order(ctx context.Context, workspace, id int64) (Order, error)
+	InventoryItem(ctx context.Context, workspace, petID int64) (InventoryItem, error)
+
+	Pets(ctx context.Context, workspace int64, q PetQuery) ([]Pet, error)
+	Categories(ctx context.Context, workspace int64, q CategoryQuery) ([]Category, error)
+	Orders(ctx context.Context, workspace int64, q OrderQuery) ([]Order, error)
+	Inventory(ctx context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error)
+
+	// Do carries out a change, as [Change] says, and returns after its commit
+	// is durable. The receipt is that of the first time if the change was done
+	// before under the same idempotency key, else nil. On an error nothing of
+	// the change has happened, unless the error is that of Unavailable, after
+	// which it may or may not have.
+	//
+	// A context that ends while the change waits withdraws it; once it is
+	// begun, Do waits for its outcome.
+	Do(ctx context.Context, c *Change) (*Receipt, error)
+
+	// Movements returns the ledger of one animal, oldest first, also of one
+	// that was deleted.
+	Movements(ctx context.Context, workspace, petID int64) ([]Movement, error)
+
+	// Forget removes the receipts older than before, at most a few thousand
+	// at a time, and returns how many it removed.
+	Forget(ctx context.Context, before time.Time) (int, error)
+}
+
+// Page is the part of a list that is asked for.
+type Page struct {
+	After int64 // only ids greater than this
+	Limit int   // at most so many entries
+}
+
+// A PetQuery selects pets; its zero members select all.
+type PetQuery struct {
+	Page
+	IDs        []int64
+	Statuses   []Status
+	CategoryID int64
+	Name       string // a part of the name, in the form of [Fold]
+}
+
+// A CategoryQuery selects categories; its zero members select all.
+type CategoryQuery struct {
+	Page
+	Name string // a part of the name, in the form of [Fold]
+}
+
+// An OrderQuery selects orders; its zero members select all.
+type OrderQuery struct {
+	Page
+	PetID        int64
+	Complete     *bool
+	ShipDateFrom Time // not before
+	ShipDateTo   Time // not after
+}
+
+// An InventoryQuery selects inventory items; its zero members select all.
+type InventoryQuery struct {
+	Page
+	Statuses    []Status
+	MaxQuantity *int64 // at most so much stock
+}
+
+// A Change is a write in a form that every store can carry out, alone or in a
+// group with others. A store, in one transaction,
+//
+//  1. returns the receipt kept under Idempotency, if it has one that
+//     Idempotency.Replay accepts, or Replay's error;
+//  2. loads and locks the rows that Needs names;
+//  3. asks Decide, which is pure: it may be asked again if the transaction is
+//     tried again, and its error undoes nothing but this change;
+//  4. keeps the Effects: gives each new row the workspace's next id, calls
+//     Effects.Link, writes;
+//  5. keeps Receipt's answer under Idempotency, and commits.
+type Change struct {
+	Workspace   int64
+	Needs       Needs
+	Decide      func(Facts) (Effects, error)
+	Idempotency *Idempotency   // nil if the client sent no key
+	Receipt     func() Receipt // what to replay; asked after the ids are known
+}
+
+// Needs names the rows that a change is decided from; 0 names none. An order
+// brings its animal along.
+type Needs struct {
+	PetID       int64
+	CategoryID  int64
+	OrderID     int64
+	CategoryUse bool // whether any pet is in the category
+}
+
+// Facts are the loaded rows; nil for a row that the workspace does not have.
+// An order's animal is nil if it was deleted since.
+type Facts struct {
+	Now           Time
+	Animal        *Animal
+	Category      *Category
+	Order         *Order
+	CategoryInUse bool
+}
+
+// Effects are what a change writes. A saved row whose ID is 0 is new.
+type Effects struct {
+	SaveAnimal   *Animal
+	SaveCategory *Category
+	SaveOrder    *Order
+	DropPet      int64 // the id of a pet to delete; 0 for none
+	DropCategory int64
+	DropOrder    int64
+	Movement     *Movement
+}
+
+// Link fills in the ids that were not known when the change was decided. A
+// store calls it once, when every new row has its id.
+func (e *Effects) Link() {
+	if e.Movement == nil {
+		return
+	}
+	if e.SaveAnimal != nil {
+		e.Movement.PetID = e.SaveAnimal.ID
+	}
+	if e.SaveOrder != nil {
+		e.Movement.OrderID = e.SaveOrder.ID
+	}
+}

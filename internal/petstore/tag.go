@@ -1,0 +1,56 @@
+package petstore
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+)
+
+// A Tag is the opaque part of an entity tag (RFC 9110 §8.8.3), without the
+// quotes: 16 characters derived from the canonical form, so that every node and
+// every restored copy says the same of the same content.
+type Tag string
+
+// TagOf returns the tag of a canonical form.
+func TagOf(body []byte) Tag {
+	sum := sha256.Sum256(body)
+	var text [16]byte
+	base64.RawURLEncoding.Encode(text[:], sum[:12])
+	return Tag(text[:])
+}
+
+// A TagSet is the value of If-Match or If-None-Match.
+type TagSet struct {
+	Any  bool // the value is "*"
+	Tags []Tag
+}
+
+// Has reports whether the set names tag.
+func (s *TagSet) Has(tag Tag) bool { return s.Any || slices.Contains(s.Tags, tag) }
+
+// A Condition guards a write (RFC 9110 §13.1). A nil member asks for nothing.
+type Condition struct {
+	IfMatch     *TagSet // by strong comparison: weak tags must have been left out
+	IfNoneMatch *TagSet
+}
+
+// canonical is anything with a canonical form.
+type canonical interface {
+	AppendJSON(dst []byte) []byte
+}
+
+// check returns precondition_failed unless the condition holds for what
+// stands now.
+func (c Condition) check(now canonical) error {
+	if c.IfMatch == nil && c.IfNoneMatch == nil {
+		return nil
+	}
+	tag := TagOf(now.AppendJSON(nil))
+	if c.IfMatch != nil && !c.IfMatch.Has(tag) {
+		return Errorf(CodePreconditionFailed, "If-Match does not name the current version, whose ETag is %q.", tag)
+	}
+	if c.IfNoneMatch != nil && c.IfNoneMatch.Has(tag) {
+		return Errorf(CodePreconditionFailed, "If-None-Match names the current version.")
+	}
+	return nil
+}
