@@ -1,0 +1,303 @@
+package api_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/petstore/api"
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// operations is every operation with what is particular to it: its tag, and the statuses it has besides the common ones.
+var operations = []struct{ id, method, path, tag, own string }{
+	{"listPets", "GET", "/pets", "animals", "200 304"},
+	{"createPet", "POST", "/pets", "animals", "201 409 413 415 422"},
+	{"getPet", "GET", "/pets/{petId}", "animals", "200 304 404 410"},
+	{"replacePet", "PUT", "/pets/{petId}", "animals", "200 404 409 412 413 415"},
+	{"updatePet", "PATCH", "/pets/{petId}", "animals", "200 404 409 412 413 415"},
+	{"deletePet", "DELETE", "/pets/{petId}", "animals", "204 404 409 412"},
+	{"listCategories", "GET", "/categories", "categories", "200 304"},
+	{"createCategory", "POST", "/categories", "categories", "201 409 413 415 422"},
+	{"getCategory", "GET", "/categories/{categoryId}", "categories", "200 304 404"},
+	{"replaceCategory", "PUT", "/categories/{categoryId}", "categories", "200 404 412 413 415"},
+	{"updateCategory", "PATCH", "/categories/{categoryId}", "categories", "200 404 412 413 415"},
+	{"deleteCategory", "DELETE", "/categories/{categoryId}", "categories", "204 404 409 412"},
+	{"listOrders", "GET", "/store/orders", "orders", "200 304"},
+	{"createOrder", "POST", "/store/orders", "orders", "201 409 413 415 422"},
+	{"getOrder", "GET", "/store/orders/{orderId}", "orders", "200 304 404"},
+	{"updateOrder", "PATCH", "/store/orders/{orderId}", "orders", "200 404 409 412 413 415"},
+	{"cancelOrder", "DELETE", "/store/orders/{orderId}", "orders", "204 404 409 412"},
+	{"listInventory", "GET", "/inventory", "inventory", "200 304"},
+	{"getInventoryItem", "GET", "/inventory/{petId}", "inventory", "200 304 404"},
+	{"updateInventory", "PATCH", "/inventory/{petId}", "inventory", "200 404 412 413 415"},
+	{"getAccount", "GET", "/account", "account", "200"},
+}
+
+// common are the statuses that every operation can answer with.
+const common = "400 401 403 406 414 429 431 500 503"
+
+func load(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.YAML())
+	if err != nil {
+		t.Fatalf("load the description: %v", err)
+	}
+	return doc
+}
+
+func TestDescriptionIsValid(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string][]byte{"YAML": api.YAML(), "JSON": api.JSON()} {
+		doc, err := openapi3.NewLoader().LoadFromData(text)
+		if err != nil {
+			t.Fatalf("load %s: %v", name, err)
+		}
+		if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaFormatValidation()); err != nil {
+			t.Errorf("validate %s: %v", name, err)
+		}
+		if doc.OpenAPI != "3.0.3" || doc.Info.Version != "1.0.0" {
+			t.Errorf("%s is OpenAPI %s, version %s, want 3.0.3 and 1.0.0", name, doc.OpenAPI, doc.Info.Version)
+		}
+	}
+}
+
+func TestJSONIsGenerated(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "openapi.json")
+	cmd := exec.Command("go", "run", "./internal/yamljson", "openapi.yaml", out)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("yamljson: %v\n%s", err, msg)
+	}
+	want, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(api.JSON()); got != string(want) {
+		t.Errorf("openapi.json differs from openapi.yaml: run go generate ./api")
+	}
+}
+
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	count := 0
+	for _, item := range doc.Paths.Map() {
+		count += len(item.Operations())
+	}
+	if count != len(operations) {
+		t.Errorf("the description has %d operations, want %d", count, len(operations))
+	}
+	for _, want := range operations {
+		t.Run(want.id, func(t *testing.T) {
+			t.Parallel()
+			item := doc.Paths.Value(want.path)
+			if item == nil || item.GetOperation(want.method) == nil {
+				t.Fatalf("%s %s is missing", want.method, want.path)
+			}
+			op := item.GetOperation(want.method)
+			if op.OperationID != want.id || !slices.Equal(op.Tags, []string{want.tag}) || op.Summary == "" || op.Description == "" {
+				t.Errorf("%s %s = %s %v, want %s [%s] with summary and description", want.method, want.path, op.OperationID, op.Tags, want.id, want.tag)
+			}
+			statuses := strings.Fields(want.own + " " + common)
+			slices.Sort(statuses)
+			if got := keys(op.Responses.Map()); !slices.Equal(got, statuses) {
+				t.Errorf("statuses of %s = %v, want %v", want.id, got, statuses)
+			}
+			checkResponses(t, op)
+		})
+	}
+}
+
+func checkResponses(t *testing.T, op *openapi3.Operation) {
+	t.Helper()
+	for status, ref := range op.Responses.Map() {
+		checkHeaders(t, op, status, ref.Value)
+		if status < "400" {
+			continue
+		}
+		codes := errorCodes(t, ref.Value.Extensions)
+		examples := ref.Value.Content.Get("application/json").Examples
+		if len(codes) == 0 || !slices.Equal(keys(examples), sorted(codes)) {
+			t.Errorf("%s %s has the examples %v, want one for each of its codes %v", op.OperationID, status, keys(examples), codes)
+		}
+		for _, code := range codes {
+			if !strings.Contains(*ref.Value.Description, "`"+code+"`") {
+				t.Errorf("%s %s does not name %s in its description", op.OperationID, status, code)
+			}
+			checkExample(t, status, code, examples[code])
+		}
+	}
+}
+
+func checkHeaders(t *testing.T, op *openapi3.Operation, status string, r *openapi3.Response) {
+	t.Helper()
+	want := []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit", "X-Request-Id", "Cache-Control"}
+	switch {
+	case op.Deprecated:
+		want = append(want, "Deprecation", "Sunset", "Link")
+	case status == "201":
+		want = append(want, "Location", "ETag", "Idempotency-Replayed")
+	}
+	switch status {
+	case "304":
+		want = append(want, "ETag", "Vary")
+	case "401":
+		want = append(want, "WWW-Authenticate")
+	case "429", "503":
+		want = append(want, "Retry-After")
+	}
+	for _, name := range want {
+		if r.Headers[name] == nil {
+			t.Errorf("%s %s lacks the header %s", op.OperationID, status, name)
+		}
+	}
+}
+
+func checkExample(t *testing.T, status, code string, ref *openapi3.ExampleRef) {
+	t.Helper()
+	if ref == nil {
+		return
+	}
+	body, ok := ref.Value.Value.(map[string]any)
+	if !ok || body["code"] != code || strconv.Itoa(int(body["status"].(float64))) != status {
+		t.Errorf("the example of %s %s = %v, want its own code and status", status, code, ref.Value.Value)
+	}
+}
+
+// TestCodes checks that the enum of Error.code has the codes of all responses, and no other.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	used := map[string]bool{}
+	for _, r := range doc.Components.Responses {
+		for _, code := range errorCodes(t, r.Value.Extensions) {
+			used[code] = true
+		}
+	}
+	for _, r := range doc.Extensions["x-unrouted-responses"].(map[string]any) {
+		for _, code := range errorCodes(t, r.(map[string]any)) {
+			used[code] = true
+		}
+	}
+	var enum []string
+	for _, v := range doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
+		enum = append(enum, v.(string))
+	}
+	if got, want := sorted(enum), keys(used); !slices.Equal(got, want) {
+		t.Errorf("Error.code = %v, want the codes of the responses %v", got, want)
+	}
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "Pets": "", "Store": ""}
+	for _, tag := range doc.Tags {
+		parent, _ := tag.Extensions["x-parent"].(string)
+		if want, ok := parents[tag.Name]; !ok || parent != want {
+			t.Errorf("tag %s has the parent %q, want %q", tag.Name, parent, want)
+		}
+		delete(parents, tag.Name)
+	}
+	if len(parents) > 0 {
+		t.Errorf("tags that are not declared: %v", keys(parents))
+	}
+	if doc.Extensions["x-tagGroups"] == nil {
+		t.Errorf("x-tagGroups is missing")
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	want := map[string]map[string]any{
+		"getPet":          {"x-sunset": "2030-12-05", "x-deprecated-sunset": "2030-12-05"},
+		"cancelOrder":     {"x-stability": "beta", "x-stability-level": "beta"},
+		"updateInventory": {"x-stability": "experimental", "x-stability-level": "alpha"},
+	}
+	for _, o := range operations {
+		op := doc.Paths.Value(o.path).GetOperation(o.method)
+		if got := op.Deprecated; got != (o.id == "getPet") {
+			t.Errorf("deprecated of %s = %t", o.id, got)
+		}
+		for _, name := range []string{"x-sunset", "x-deprecated-sunset", "x-stability", "x-stability-level"} {
+			if got := op.Extensions[name]; got != want[o.id][name] {
+				t.Errorf("%s of %s = %v, want %v", name, o.id, got, want[o.id][name])
+			}
+		}
+	}
+}
+
+// TestSeedShapes checks the required members of the shapes that were given.
+func TestSeedShapes(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	tests := []struct{ schema, required, members string }{
+		{"NewPet", "name categoryId", "name categoryId status"},
+		{"Pet", "id name categoryId", "id name categoryId status"},
+		{"NewCategory", "name", "name description"},
+		{"Category", "id name", "id name description"},
+		{"Order", "", "id petId quantity shipDate complete"},
+		{"InventoryItem", "petId quantity status", "petId quantity status"},
+		{"InventoryUpdate", "quantity", "quantity"},
+		{"Error", "code message status", "code message status requestId errors"},
+	}
+	for _, tt := range tests {
+		s := doc.Components.Schemas[tt.schema].Value
+		if got, want := sorted(s.Required), sorted(strings.Fields(tt.required)); !slices.Equal(got, want) {
+			t.Errorf("required members of %s = %v, want %v", tt.schema, got, want)
+		}
+		if got, want := keys(s.Properties), sorted(strings.Fields(tt.members)); !slices.Equal(got, want) {
+			t.Errorf("members of %s = %v, want %v", tt.schema, got, want)
+		}
+	}
+}
+
+func TestInputsAreClosed(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	for _, o := range operations {
+		op := doc.Paths.Value(o.path).GetOperation(o.method)
+		if op.RequestBody == nil {
+			continue
+		}
+		for media, content := range op.RequestBody.Value.Content {
+			if has := content.Schema.Value.AdditionalProperties.Has; has == nil || *has {
+				t.Errorf("%s accepts unknown members as %s", o.id, media)
+			}
+		}
+		if merge := op.RequestBody.Value.Content["application/merge-patch+json"]; (merge != nil) != (o.method == "PATCH") {
+			t.Errorf("%s takes merge patches = %t", o.id, merge != nil)
+		}
+	}
+}
+
+func errorCodes(t *testing.T, extensions map[string]any) []string {
+	t.Helper()
+	list, _ := extensions["x-error-codes"].([]any)
+	var codes []string
+	for _, c := range list {
+		codes = append(codes, c.(string))
+	}
+	return codes
+}
+
+func keys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	return sorted(out)
+}
+
+func sorted(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return out
+}
