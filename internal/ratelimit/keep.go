@@ -1,0 +1,45 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// lastSave bounds the save that Keep makes after its context has ended.
+const lastSave = 10 * time.Second
+
+// Keep saves what has changed to the store, each interval until ctx ends, and then once more. A failed save is made up
+// for by the next one, and counted in Stats. Keep returns nil when its last save succeeded, else that save's error. End
+// ctx when requests are no longer admitted: what they use after the last save is not kept.
+func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
+	if every <= 0 {
+		return errors.New("the interval between saves must be positive")
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			_ = m.save(ctx, store) // counted, and made up for
+		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
+	defer cancel()
+	return m.save(last, store)
+}
+
+func (m *Memory) save(ctx context.Context, store Store) error {
+	rows := m.Dirty()
+	if rows.Empty() {
+		return nil
+	}
+	if err := store.SaveLimits(ctx, rows); err != nil {
+		m.Redo(rows)
+		m.failedSaves.Add(1)
+		return fmt.Errorf("save rate limits: %w", err)
+	}
+	return nil
+}

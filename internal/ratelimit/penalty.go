@@ -1,0 +1,162 @@
+package ratelimit
+
+import (
+	"fmt"
+	"time"
+)
+
+// rules are the numbers of Config that decide on bans, in nanoseconds.
+type rules struct {
+	strikes           int
+	window, grace     int64
+	firstBan, longest int64
+	topLevel          int64 // the level whose ban is the longest; there is none above it
+	reason            string
+}
+
+func newRules(c Config) rules {
+	r := rules{
+		strikes: c.Strikes, window: int64(c.StrikeWindow), grace: int64(c.Grace),
+		firstBan: int64(c.FirstBan), longest: int64(c.MaxBan), topLevel: 1,
+		reason: fmt.Sprintf("%d refused requests within %v, each more than %v after the first refusal", c.Strikes, c.StrikeWindow, c.Grace),
+	}
+	for r.length(r.topLevel) < r.longest {
+		r.topLevel++
+	}
+	return r
+}
+
+// length returns how long a ban of the given level lasts.
+func (r *rules) length(level int64) int64 {
+	d := r.firstBan
+	for range level - 1 {
+		if d > r.longest/2 {
+			return r.longest
+		}
+		d *= 2
+	}
+	return d
+}
+
+// penalty is what stands against one key: its run of refusals, its recent strikes, its ban and its level. The functions
+// on it depend on nothing but this state, the rules and the instant that they are given.
+//
+// The clock may be set back here too. A ban from the future starts now and keeps its length. A run or a strike from the
+// future is forgotten: to blame a client for it could only be wrong.
+type penalty struct {
+	runFrom, runUntil int64   // first refusal of the run, and reset of the window that refused last; 0 if there is no run
+	strikes           []int64 // the last ones, oldest first, fewer than rules.strikes
+	banFrom, banUntil int64   // 0 if there is no ban
+	level             int64   // bans not yet forgiven
+	cleanSince        int64   // what the next level's forgiveness counts from
+}
+
+// clear reports whether an admission leaves nothing to do here: no run and no ban.
+func (p *penalty) clear() bool { return p.runFrom == 0 && p.banUntil == 0 }
+
+// banAt returns the ban as it stands at now, or zeros if none runs.
+func (p *penalty) banAt(now int64) (from, until int64) {
+	from, until = p.banFrom, p.banUntil
+	if from > now {
+		from, until = now, until-(from-now)
+	}
+	if until <= now {
+		return 0, 0
+	}
+	return from, until
+}
+
+// banned reports whether a ban runs at now, and until when. One that is over is forgotten.
+func (p *penalty) banned(now int64) (until int64, yes bool) {
+	if p.banFrom > now {
+		p.cleanSince -= p.banFrom - now
+	}
+	p.banFrom, p.banUntil = p.banAt(now)
+	return p.banUntil, p.banUntil != 0
+}
+
+// endRun is for an admission: the client has stopped sending too much.
+func (p *penalty) endRun() { p.runFrom, p.runUntil = 0, 0 }
+
+// refuse takes note of a refusal at now by a window that resets at reset, and reports whether it starts a ban.
+func (p *penalty) refuse(r *rules, now, reset int64) bool {
+	if p.runFrom > now || p.runUntil <= now {
+		p.endRun()
+	}
+	if n := len(p.strikes); n > 0 && p.strikes[n-1] > now {
+		p.strikes = p.strikes[:0]
+	}
+	if p.runFrom == 0 {
+		p.runFrom = now
+	}
+	p.runUntil = reset
+	return now-p.runFrom > r.grace && p.strike(r, now)
+}
+
+// strike counts a strike at now and reports whether it starts a ban.
+func (p *penalty) strike(r *rules, now int64) bool {
+	p.forgive(now)
+	p.cleanSince = now
+	before := r.strikes - 1
+	if len(p.strikes) == before && (before == 0 || now-p.strikes[0] < r.window) {
+		p.ban(r, now)
+		return true
+	}
+	if p.strikes == nil {
+		p.strikes = make([]int64, 0, before)
+	}
+	if len(p.strikes) == before {
+		p.strikes = p.strikes[:copy(p.strikes, p.strikes[1:])]
+	}
+	p.strikes = append(p.strikes, now)
+	return false
+}
+
+// forgive takes a level off for each whole clean day up to now.
+func (p *penalty) forgive(now int64) {
+	days := max(0, (now-p.cleanSince)/day)
+	p.level = max(0, p.level-days)
+	p.cleanSince = min(now, p.cleanSince+days*day)
+}
+
+func (p *penalty) ban(r *rules, now int64) {
+	p.level = min(p.level+1, r.topLevel)
+	p.banFrom, p.banUntil = now, now+r.length(p.level)
+	p.cleanSince = p.banUntil
+	p.endRun()
+	p.strikes = p.strikes[:0]
+}
+
+// set puts a ban from elsewhere in place of the one that runs. One that is over, as a store may repeat it, takes no effect
+// but for its level. A level counts only if it is news: an operator's ban, which has none, keeps the key's.
+func (p *penalty) set(b *Ban, now int64) {
+	until := b.Until.UnixNano()
+	if b.Level > 0 && until > p.cleanSince {
+		p.level = int64(b.Level)
+	}
+	p.cleanSince = max(p.cleanSince, until)
+	if until <= now {
+		return
+	}
+	p.banFrom, p.banUntil = b.From.UnixNano(), until
+	p.endRun()
+	p.strikes = p.strikes[:0]
+}
+
+// lift ends the ban and forgets the strikes; the level stays, and clean days count from now.
+func (p *penalty) lift(now int64) {
+	if _, yes := p.banned(now); yes {
+		p.cleanSince = now
+	}
+	p.banFrom, p.banUntil = 0, 0
+	p.endRun()
+	p.strikes = p.strikes[:0]
+}
+
+// describe returns the ban that runs, as the limiter's own.
+func (p *penalty) describe(r *rules, keyID string) *Ban {
+	return &Ban{
+		KeyID: keyID, From: time.Unix(0, p.banFrom).UTC(), Until: time.Unix(0, p.banUntil).UTC(),
+		Level: int(p.level), Reason: r.reason, By: ByLimiter,
+	}
+}
