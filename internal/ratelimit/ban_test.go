@@ -1,0 +1,235 @@
+package ratelimit
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// hammer sends a request each 100 ms until one is answered by a ban, and returns that answer.
+func hammer(t *testing.T, l Limiter, c *Caller, clock *testClock) Decision {
+	t.Helper()
+	for range 10_000 {
+		if d := l.Admit(t.Context(), c); d.Outcome == Banned {
+			return d
+		}
+		clock.advance(100 * time.Millisecond)
+	}
+	t.Fatal("10,000 requests in 1,000 seconds and no ban")
+	return Decision{}
+}
+
+var narrow = Limits{PerMinute: 1, PerDay: math.MaxInt64}
+
+func TestTwentyStrikesBan(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		l.Admit(t.Context(), c)
+		for clock.Now().Sub(noon) <= 2*time.Second {
+			if d := l.Admit(t.Context(), c); d.Outcome != RefusedMinute {
+				t.Fatalf("refusal %v after the first = %+v, want one by the minute", clock.Now().Sub(noon), d)
+			}
+			clock.advance(100 * time.Millisecond)
+		}
+		for strike := range 19 {
+			if d := l.Admit(t.Context(), c); d.Outcome != RefusedMinute || d.NewBan != nil {
+				t.Fatalf("strike %d = %+v, want a refusal by the minute", strike+1, d)
+			}
+		}
+		d := l.Admit(t.Context(), c)
+		until := clock.Now().Add(2 * time.Minute)
+		if d.Outcome != Banned || d.RetryAfter != 120 || d.BannedUntil != until.Unix()+1 {
+			t.Errorf("strike 20 = %+v, want a ban of 120 s", d)
+		}
+		if h := d.Headline(); h.Limit != 1 || h.Remaining() != 0 || h.Reset != d.BannedUntil {
+			t.Errorf("Headline() = %+v, want the minute's limit, 0 remaining, reset at the ban's end", h)
+		}
+		want := Ban{KeyID: "k", From: clock.Now(), Until: until, Level: 1, By: ByLimiter}
+		if d.NewBan == nil {
+			t.Fatal("NewBan = nil, want the ban")
+		}
+		want.Reason = d.NewBan.Reason
+		if *d.NewBan != want || want.Reason == "" {
+			t.Errorf("NewBan = %+v, want %+v with a reason", *d.NewBan, want)
+		}
+	})
+}
+
+func TestARunningBanIsNotExtended(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c, neighbour := l.Caller(1, "k", narrow), l.Caller(1, "neighbour", narrow)
+		first := hammer(t, l, c, clock)
+		end := first.NewBan.Until
+		for clock.Now().Before(end) {
+			if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.BannedUntil != first.BannedUntil || d.NewBan != nil {
+				t.Fatalf("while banned = %+v, want banned until %d", d, first.BannedUntil)
+			}
+			clock.advance(100 * time.Millisecond)
+		}
+		clock.set(end)
+		if d := l.Admit(t.Context(), neighbour); !d.Admitted() {
+			t.Errorf("another key of the workspace = %+v, want admitted", d)
+		}
+		got := manyRequests(l, c, clock, 21, 100*time.Millisecond)
+		if got[RefusedMinute] != 21 {
+			t.Errorf("in the first 2 s after the ban = %v, want 21 refusals by the minute", got)
+		}
+	})
+}
+
+func TestBansDoubleAndAreForgiven(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		want := 2 * time.Minute
+		for level := 1; level <= 14; level++ {
+			d := hammer(t, l, c, clock)
+			if got := d.NewBan.Until.Sub(d.NewBan.From); got != want || d.NewBan.Level != min(level, 11) {
+				t.Errorf("ban %d = %v at level %d, want %v at level %d", level, got, d.NewBan.Level, want, min(level, 11))
+			}
+			want = min(2*want, 24*time.Hour)
+			clock.set(d.NewBan.Until)
+		}
+		clock.advance(9*24*time.Hour + time.Hour)
+		if d := hammer(t, l, c, clock); d.NewBan.Level != 3 {
+			t.Errorf("after nine clean days = level %d, want 3: 11 - 9 + 1", d.NewBan.Level)
+		} else {
+			clock.set(d.NewBan.Until.Add(24*time.Hour - time.Minute))
+		}
+		if d := hammer(t, l, c, clock); d.NewBan.Level != 4 {
+			t.Errorf("within a day of a ban = level %d, want 4", d.NewBan.Level)
+		}
+	})
+}
+
+func TestStrikesCountWithinAMinuteOnly(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		gap  time.Duration
+		want bool
+	}{
+		{3150 * time.Millisecond, true}, // 20 strikes in 59.85 s
+		{3160 * time.Millisecond, false},
+	} {
+		onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
+			got := manyRequests(l, c, clock, 500, test.gap)
+			if (got[Banned] > 0) != test.want {
+				t.Errorf("a request each %v on a full day = %v, want banned %v", test.gap, got, test.want)
+			}
+		})
+	}
+}
+
+func TestAnAdmissionOrAResetEndsTheRun(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Strikes = 1
+	onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
+		a, b := l.Caller(1, "a", narrow), l.Caller(1, "b", narrow)
+		l.Admit(t.Context(), a)
+		l.Admit(t.Context(), a)
+		clock.advance(3 * time.Second)
+		l.Caller(1, "a", Limits{PerMinute: 2, PerDay: 100})
+		if d := l.Admit(t.Context(), a); !d.Admitted() {
+			t.Fatalf("after the upgrade = %+v, want admitted", d)
+		}
+		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
+			t.Errorf("first refusal after an admission = %+v, want no strike", d)
+		}
+		clock.advance(57 * time.Second)
+		l.Admit(t.Context(), b)
+		l.Admit(t.Context(), b)
+		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
+			t.Errorf("first refusal in a new minute = %+v, want no strike", d)
+		}
+		clock.advance(2*time.Second + 1)
+		if d := l.Admit(t.Context(), a); d.Outcome != Banned {
+			t.Errorf("more than the grace later = %+v, want the one strike that bans", d)
+		}
+	})
+}
+
+func TestOperatorsBan(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		ban := Ban{KeyID: "k", From: noon, Until: noon.Add(time.Hour), Reason: "abuse", By: ByOperator}
+		l.SetBan("k", &ban)
+		c := l.Caller(1, "k", free)
+		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 3600 || d.NewBan != nil {
+			t.Errorf("a key banned before it was known = %+v, want banned for 3600 s", d)
+		}
+		l.SetBan("k", nil)
+		if d := l.Admit(t.Context(), c); !d.Admitted() {
+			t.Errorf("after the ban was lifted = %+v, want admitted", d)
+		}
+		l.SetBan("unknown", &ban)
+		l.SetBan("unknown", nil)
+		if d := l.Admit(t.Context(), l.Caller(1, "unknown", free)); !d.Admitted() {
+			t.Errorf("an unknown key's ban that was lifted = %+v, want admitted", d)
+		}
+		l.SetBan("k", &ban)
+		clock.advance(time.Hour)
+		if d := l.Admit(t.Context(), c); !d.Admitted() {
+			t.Errorf("at the ban's end = %+v, want admitted", d)
+		}
+	})
+}
+
+func TestLiftingForgetsTheStrikes(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		l.Admit(t.Context(), c)
+		l.Admit(t.Context(), c)
+		clock.advance(3 * time.Second)
+		manyRequests(l, c, clock, 19, 0)
+		l.SetBan("k", nil)
+		if got := manyRequests(l, c, clock, 100, 20*time.Millisecond); got[RefusedMinute] != 100 {
+			t.Errorf("the next 2 s = %v, want 100 refusals by the minute", got)
+		}
+		d := hammer(t, l, c, clock)
+		l.SetBan("k", nil)
+		if again := hammer(t, l, c, clock); again.NewBan.Level != d.NewBan.Level+1 {
+			t.Errorf("level after lifting = %d, want %d: the level stays", again.NewBan.Level, d.NewBan.Level+1)
+		}
+	})
+}
+
+func TestARepeatedOldBanChangesNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		old := *hammer(t, l, c, clock).NewBan
+		clock.set(old.Until)
+		for range 9000 {
+			l.SetBan("k", &old)
+			if d := l.Admit(t.Context(), c); d.Outcome == Banned {
+				l.SetBan("k", &old)
+				if p := l.Peek(t.Context(), c); p.Outcome != Banned || d.NewBan.Level != 2 {
+					t.Errorf("the second ban has level %d and stands as %v, want 2, banned", d.NewBan.Level, p.Outcome)
+				}
+				return
+			}
+			clock.advance(100 * time.Millisecond)
+		}
+		t.Error("no second ban in 900 s")
+	})
+}
+
+func TestABanOnAFullDayTellsToWaitForTheDay(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
+		d := hammer(t, l, c, clock)
+		if h := d.Headline(); h.Reset != d.BannedUntil {
+			t.Errorf("Headline().Reset = %d, want the ban's end, %d", h.Reset, d.BannedUntil)
+		}
+		clock.advance(time.Duration(d.RetryAfter) * time.Second)
+		if d := l.Admit(t.Context(), c); !d.Admitted() {
+			t.Errorf("after Retry-After = %+v, want admitted", d)
+		}
+	})
+}

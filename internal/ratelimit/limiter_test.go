@@ -1,0 +1,381 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// implementations are the limiters that every test of behaviour runs on.
+var implementations = []struct {
+	name string
+	make func(t testing.TB, cfg Config, now func() time.Time) Limiter
+}{
+	{"memory", func(_ testing.TB, cfg Config, now func() time.Time) Limiter { return NewMemory(cfg, now) }},
+}
+
+// onEach runs a test on each limiter, with a clock of its own that stands at noon.
+func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
+	t.Helper()
+	for _, impl := range implementations {
+		t.Run(impl.name, func(t *testing.T) {
+			t.Parallel()
+			clock := newClock(noon)
+			test(t, impl.make(t, cfg, clock.Now), clock)
+		})
+	}
+}
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// testClock is a clock that only moves when told to.
+type testClock struct{ ns atomic.Int64 }
+
+func newClock(at time.Time) *testClock {
+	c := &testClock{}
+	c.set(at)
+	return c
+}
+
+func (c *testClock) Now() time.Time          { return time.Unix(0, c.ns.Load()).UTC() }
+func (c *testClock) set(at time.Time)        { c.ns.Store(at.UnixNano()) }
+func (c *testClock) advance(d time.Duration) { c.ns.Add(int64(d)) }
+
+var free = Limits{PerMinute: 60, PerDay: 1000}
+
+func TestAdmitsExactlyTheMinute(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", free)
+		for i := range int64(60) {
+			d := l.Admit(t.Context(), c)
+			if !d.Admitted() || d.Headline().Remaining() != 59-i {
+				t.Fatalf("request %d = %v with %d remaining, want admitted with %d", i, d.Outcome, d.Headline().Remaining(), 59-i)
+			}
+			clock.advance(100 * time.Millisecond)
+		}
+		want := Decision{
+			Outcome:    RefusedMinute,
+			Minute:     Window{Limit: 60, Used: 60, Reset: noon.Unix() + 60},
+			Day:        Window{Limit: 1000, Used: 60, Reset: noon.Unix() + 43_200},
+			RetryAfter: 54,
+		}
+		if got := l.Admit(t.Context(), c); got != want {
+			t.Errorf("request 61 = %+v, want %+v", got, want)
+		}
+		clock.advance(54*time.Second - 1)
+		if got := l.Admit(t.Context(), c); got.Outcome != RefusedMinute || got.RetryAfter != 1 {
+			t.Errorf("1 ns before the reset = %v, retry after %d, want minute, 1", got.Outcome, got.RetryAfter)
+		}
+		clock.advance(1)
+		if got := l.Admit(t.Context(), c); !got.Admitted() || got.Minute.Used != 1 || got.Day.Used != 61 {
+			t.Errorf("at the reset = %+v, want admitted as the minute's first and the day's 61st", got)
+		}
+	})
+}
+
+func TestRefusesTheDayUntilMidnight(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", Limits{PerMinute: 5, PerDay: 3})
+		clock.advance(500 * time.Millisecond)
+		for range 3 {
+			l.Admit(t.Context(), c)
+		}
+		d := l.Admit(t.Context(), c)
+		if d.Outcome != RefusedDay || d.RetryAfter != 43_200 || d.Headline() != d.Day {
+			t.Errorf("the fourth of three a day = %+v, want refused by the day for 43200 s", d)
+		}
+		clock.advance(time.Duration(d.RetryAfter) * time.Second)
+		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Day.Used != 1 {
+			t.Errorf("after Retry-After = %+v, want admitted as the day's first", d)
+		}
+	})
+}
+
+func TestOfTwoFullWindowsTheLaterResetRefuses(t *testing.T) {
+	t.Parallel()
+	midnight := noon.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	for _, test := range []struct {
+		before time.Duration
+		want   Outcome
+	}{
+		{time.Hour, RefusedDay},
+		{30 * time.Second, RefusedMinute},
+		{time.Minute, RefusedDay},
+	} {
+		onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+			clock.set(midnight.Add(-test.before))
+			c := l.Caller(1, "k", Limits{PerMinute: 1, PerDay: 1})
+			l.Admit(t.Context(), c)
+			d := l.Admit(t.Context(), c)
+			if d.Outcome != test.want {
+				t.Errorf("both full %v before midnight: refused by %v, want %v", test.before, d.Outcome, test.want)
+			}
+			clock.advance(time.Duration(d.RetryAfter) * time.Second)
+			if d := l.Admit(t.Context(), c); !d.Admitted() {
+				t.Errorf("after Retry-After = %+v, want admitted", d)
+			}
+		})
+	}
+}
+
+func TestRefusalsConsumeNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", Limits{PerMinute: 2, PerDay: 4})
+		for range 10 {
+			l.Admit(t.Context(), c)
+		}
+		clock.advance(time.Minute)
+		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Minute.Used != 1 || d.Day.Used != 3 {
+			t.Errorf("the next minute's first = %+v, want admitted, 1 of the minute and 3 of the day used", d)
+		}
+		if got, want := l.Usage(c), (Usage{Admitted: 3, Refused: 8, LastUsed: clock.Now()}); got != want {
+			t.Errorf("Usage = %+v, want %+v", got, want)
+		}
+		clock.advance(24 * time.Hour)
+		if got, want := l.Usage(c), (Usage{LastUsed: noon.Add(time.Minute)}); got != want {
+			t.Errorf("Usage a day later = %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+		a, b, other := l.Caller(1, "a", free), l.Caller(1, "b", free), l.Caller(2, "c", free)
+		if l.Caller(1, "a", free) != a {
+			t.Error("the same key has two handles")
+		}
+		for range 30 {
+			l.Admit(t.Context(), a)
+			l.Admit(t.Context(), b)
+		}
+		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
+			t.Errorf("the 61st of both keys = %v, want minute", d.Outcome)
+		}
+		if d := l.Admit(t.Context(), other); !d.Admitted() || d.Minute.Used != 1 {
+			t.Errorf("another workspace = %+v, want admitted as its first", d)
+		}
+		if got := l.Usage(b); got.Admitted != 30 || got.Refused != 0 {
+			t.Errorf("Usage(b) = %+v, want 30 admitted, none refused", got)
+		}
+		l.Drop("a")
+		if d := l.Admit(t.Context(), l.Caller(1, "a2", free)); d.Outcome != RefusedMinute {
+			t.Errorf("a new key in place of a dropped one = %v, want minute", d.Outcome)
+		}
+	})
+}
+
+func TestNewLimitsKeepWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+		c, other := l.Caller(1, "k", free), l.Caller(1, "other", free)
+		for range 61 {
+			l.Admit(t.Context(), c)
+		}
+		l.Caller(1, "k", Limits{PerMinute: 300, PerDay: 10_000})
+		if d := l.Admit(t.Context(), other); !d.Admitted() || d.Minute.Remaining() != 239 {
+			t.Errorf("after the upgrade = %+v, want admitted with 239 of the minute left", d)
+		}
+		l.Caller(1, "other", Limits{PerMinute: 10, PerDay: 10_000})
+		if d := l.Admit(t.Context(), c); d.Outcome != RefusedMinute || d.Minute.Remaining() != 0 || d.Minute.Used != 61 {
+			t.Errorf("after the downgrade = %+v, want refused, 61 used, 0 remaining", d)
+		}
+	})
+}
+
+func TestPeekHasNoEffect(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+		c := l.Caller(1, "k", Limits{PerMinute: 1, PerDay: 5})
+		for range 3 {
+			if d := l.Peek(t.Context(), c); !d.Admitted() || d.Minute.Remaining() != 1 || d.Minute.Reset != noon.Unix()+60 {
+				t.Errorf("Peek before a request = %+v, want admitted, 1 remaining, a minute from now", d)
+			}
+		}
+		l.Admit(t.Context(), c)
+		if d := l.Peek(t.Context(), c); !d.Admitted() || d.Headline().Remaining() != 0 || d.RetryAfter != 0 {
+			t.Errorf("Peek at a full window = %+v, want admitted, 0 remaining", d)
+		}
+		until := noon.Add(time.Hour)
+		l.SetBan("k", &Ban{KeyID: "k", From: noon, Until: until, By: ByOperator})
+		if d := l.Peek(t.Context(), c); d.Outcome != Banned || d.BannedUntil != until.Unix() || d.RetryAfter != 3600 {
+			t.Errorf("Peek while banned = %+v, want banned for 3600 s", d)
+		}
+		if got := l.Usage(c); got.Admitted != 1 || got.Refused != 0 {
+			t.Errorf("Usage = %+v, want 1 admitted, none refused", got)
+		}
+		a := netip.MustParseAddr("192.0.2.1")
+		for range 100 {
+			if d := l.PeekAddress(t.Context(), a); !d.Admitted() || d.Minute.Remaining() != 60 {
+				t.Fatalf("PeekAddress = %+v, want admitted, 60 remaining", d)
+			}
+		}
+	})
+}
+
+func TestRemainingFallsByOneUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+		limits := Limits{PerMinute: 1000, PerDay: 100_000}
+		handles := []*Caller{l.Caller(1, "a", limits), l.Caller(1, "b", limits), l.Caller(1, "c", limits)}
+		got := inParallel(16, 100, func(i int) (int64, bool) {
+			d := l.Admit(t.Context(), handles[i%len(handles)])
+			return d.Minute.Remaining(), d.Admitted()
+		})
+		checkCountdown(t, got, 1000)
+		a := netip.MustParseAddr("2001:db8::1")
+		got = inParallel(16, 20, func(int) (int64, bool) {
+			d := l.AdmitAddress(t.Context(), a)
+			return d.Minute.Remaining(), d.Admitted()
+		})
+		checkCountdown(t, got, 60)
+	})
+}
+
+// inParallel calls f in n goroutines, each times times, and returns what it answered where it also answered true.
+func inParallel(n, times int, f func(i int) (int64, bool)) (all []int64) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for g := range n {
+		wg.Go(func() {
+			for i := range times {
+				if v, ok := f(g + i); ok {
+					mu.Lock()
+					all = append(all, v)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// checkCountdown checks that the values are limit-1 down to 0, each once.
+func checkCountdown(t *testing.T, got []int64, limit int) {
+	t.Helper()
+	slices.Sort(got)
+	if len(got) != limit {
+		t.Fatalf("%d admitted, want %d", len(got), limit)
+	}
+	for i, v := range got {
+		if v != int64(i) {
+			t.Fatalf("remaining values = %d at place %d, want each of 0 to %d once", v, i, limit-1)
+		}
+	}
+}
+
+func TestWaitingRetryAfterIsEnough(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Strikes, cfg.FirstBan = 3, 7300*time.Millisecond
+	onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", Limits{PerMinute: 3, PerDay: 40})
+		for step := range 4000 {
+			d := l.Admit(t.Context(), c)
+			if d.Admitted() {
+				clock.advance(time.Duration(step*step%911) * time.Millisecond)
+				continue
+			}
+			if d.RetryAfter < 1 {
+				t.Fatalf("step %d: %+v has no Retry-After", step, d)
+			}
+			if step%3 != 0 {
+				clock.advance(time.Duration(step*7919%1_700_000_000) + 1)
+				continue
+			}
+			clock.advance(time.Duration(d.RetryAfter) * time.Second)
+			if again := l.Admit(t.Context(), c); !again.Admitted() {
+				t.Fatalf("step %d: %+v, and after waiting %+v", step, d, again)
+			}
+		}
+	})
+}
+
+func TestHeadlineIsTheFullerWindow(t *testing.T) {
+	t.Parallel()
+	minute, day := Window{Limit: 60, Used: 10, Reset: 100}, Window{Limit: 1000, Used: 20, Reset: 200}
+	full := Window{Limit: 1000, Used: 999, Reset: 200}
+	for _, test := range []struct {
+		name string
+		d    Decision
+		want Window
+	}{
+		{"minute fuller", Decision{Minute: minute, Day: day}, minute},
+		{"day fuller", Decision{Minute: minute, Day: full}, full},
+		{"tie, day later", Decision{Minute: Window{Limit: 5, Reset: 100}, Day: Window{Limit: 5, Reset: 101}}, Window{Limit: 5, Reset: 101}},
+		{"tie, minute later", Decision{Minute: Window{Limit: 5, Reset: 102}, Day: Window{Limit: 5, Reset: 101}}, Window{Limit: 5, Reset: 102}},
+		{"refused by the minute", Decision{Outcome: RefusedMinute, Minute: minute, Day: full}, minute},
+		{"refused by the day", Decision{Outcome: RefusedDay, Minute: minute, Day: day}, day},
+		{"banned", Decision{Outcome: Banned, Minute: minute, Day: day, BannedUntil: 500}, Window{Limit: 60, Used: 60, Reset: 500}},
+	} {
+		if got := test.d.Headline(); got != test.want {
+			t.Errorf("%s: Headline() = %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestOutcomeWords(t *testing.T) {
+	t.Parallel()
+	want := []string{"admitted", "minute", "day", "banned", "Outcome(4)"}
+	for i, w := range want {
+		if got := Outcome(i).String(); got != w {
+			t.Errorf("Outcome(%d).String() = %q, want %q", i, got, w)
+		}
+	}
+}
+
+func TestConfigNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	if err := DefaultConfig().Validate(); err != nil {
+		t.Errorf("DefaultConfig().Validate() = %v, want nil", err)
+	}
+	for name, change := range map[string]func(*Config){
+		"strikes":       func(c *Config) { c.Strikes = 0 },
+		"strike window": func(c *Config) { c.StrikeWindow = 0 },
+		"grace":         func(c *Config) { c.Grace = -1 },
+		"first ban":     func(c *Config) { c.FirstBan = 0 },
+		"longest ban":   func(c *Config) { c.MaxBan = time.Minute },
+		"addresses":     func(c *Config) { c.Addresses = 0 },
+		"per minute":    func(c *Config) { c.AddressLimits.PerMinute = 0 },
+		"per day":       func(c *Config) { c.AddressLimits.PerDay = 0 },
+	} {
+		cfg := DefaultConfig()
+		change(&cfg)
+		if err := cfg.Validate(); err == nil {
+			t.Errorf("%s: Validate() = nil, want an error", name)
+		}
+	}
+}
+
+// manyRequests admits n requests, gap apart, and returns how many ended in each way.
+func manyRequests(l Limiter, c *Caller, clock *testClock, n int, gap time.Duration) map[Outcome]int {
+	got := map[Outcome]int{}
+	for range n {
+		got[l.Admit(context.Background(), c).Outcome]++
+		clock.advance(gap)
+	}
+	return got
+}
+
+func ExampleLimiter() {
+	clock := newClock(noon)
+	l := NewMemory(DefaultConfig(), clock.Now)
+	c := l.Caller(12, "key_1", Limits{PerMinute: 2, PerDay: 1000})
+	for range 3 {
+		d := l.Admit(context.Background(), c)
+		fmt.Println(d.Outcome, d.Headline().Remaining(), d.RetryAfter)
+	}
+	// Output:
+	// admitted 1 0
+	// admitted 0 0
+	// minute 0 60
+}
