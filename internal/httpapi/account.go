@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// getAccount says what the limiter and the keys know of the caller. It spends
+// no quota.
+func getAccount(_ *API, x *exchange) error {
+	w, k := x.entry.Workspace, x.entry.Key
+	b := append(make([]byte, 0, 512), `{"workspace":{"id":`...)
+	b = strconv.AppendInt(b, w.ID, 10)
+	b = append(b, `,"name":`...)
+	b = petstore.AppendString(b, w.Name)
+	b = append(b, `},"plan":"`...)
+	b = append(b, w.Plan...)
+	b = append(b, `","key":{"id":`...)
+	b = petstore.AppendString(b, k.ID)
+	b = append(b, `,"name":`...)
+	b = petstore.AppendString(b, k.Name)
+	b = append(b, `,"prefix":`...)
+	b = petstore.AppendString(b, k.Prefix)
+	b = append(b, `,"scopes":[`...)
+	for i, scope := range k.Scopes.List() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = petstore.AppendString(b, scope)
+	}
+	b = append(b, `],"createdAt":"`...)
+	b = petstore.At(k.CreatedAt).Append(b)
+	b = append(b, '"')
+	if !k.ExpiresAt.IsZero() {
+		b = append(b, `,"expiresAt":"`...)
+		b = petstore.At(k.ExpiresAt).Append(b)
+		b = append(b, '"')
+	}
+	b = append(b, `},"limits":{"minute":`...)
+	b = appendWindow(b, x.decision.Minute)
+	b = append(b, `,"day":`...)
+	b = appendWindow(b, x.decision.Day)
+	x.send(http.StatusOK, "application/json", append(b, "}}"...))
+	return nil
+}
+
+func appendWindow(dst []byte, w ratelimit.Window) []byte {
+	dst = append(dst, `{"limit":`...)
+	dst = strconv.AppendInt(dst, w.Limit, 10)
+	dst = append(dst, `,"used":`...)
+	dst = strconv.AppendInt(dst, w.Used, 10)
+	dst = append(dst, `,"remaining":`...)
+	dst = strconv.AppendInt(dst, w.Remaining(), 10)
+	dst = append(dst, `,"reset":`...)
+	dst = strconv.AppendInt(dst, w.Reset, 10)
+	return append(dst, '}')
+}

@@ -1,0 +1,255 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxDepth is how deep arrays and objects may be nested.
+const maxDepth = 16
+
+func fingerprint(body []byte) [32]byte { return sha256.Sum256(body) }
+
+// A form collects what is wrong with the members of a body.
+type form struct {
+	fields []petstore.Field
+	seen   []string
+	id     int64 // the resource's, which a body may repeat; 0 if it has none yet
+}
+
+// A member is one value of the body's object.
+type member struct {
+	name string
+	raw  jsontext.Value
+}
+
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
+
+// read gives take every member of the object that body is. take reports
+// whether it knows the member. The error is malformed_json if body is not JSON,
+// in UTF-8, of one value, without duplicate names and not too deep.
+func (f *form) read(body []byte, take func(m member) bool) error {
+	if tooDeep(body) {
+		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
+	}
+	dec := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(dec)
+	dec.Reset(bytes.NewReader(body))
+	if dec.PeekKind() != '{' {
+		return f.notObject(dec)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return malformed(err)
+		}
+		m := member{name: name.String()}
+		if m.raw, err = dec.ReadValue(); err != nil {
+			return malformed(err)
+		}
+		f.seen = append(f.seen, m.name)
+		if !take(m) {
+			f.add(pointerTo(m.name), petstore.UnknownField, "There is no member %.100q here; names match by case.", m.name)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	return trailing(dec)
+}
+
+// notObject returns the error for a body that is JSON but no object, or no
+// JSON at all.
+func (f *form) notObject(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadValue(); err != nil {
+		return malformed(err)
+	}
+	if err := trailing(dec); err != nil {
+		return err
+	}
+	f.add("", petstore.InvalidType, "The body must be a JSON object.")
+	return nil
+}
+
+func trailing(dec *jsontext.Decoder) error {
+	switch _, err := dec.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return malformed(err)
+	}
+	return petstore.Errorf(codeMalformedJSON, "The body goes on after its JSON value.")
+}
+
+// malformed returns the error of a body that is not JSON, with the place.
+func malformed(err error) error {
+	e := &petstore.Error{Code: codeMalformedJSON, Message: "The body is not valid JSON."}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Message = "The body is not valid JSON: it ends too early."
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		reason := syntax.Err.Error()
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			reason = "a member name stands twice"
+		}
+		e.Message = fmt.Sprintf("The body is not valid JSON at byte %d: %s.", syntax.ByteOffset, reason)
+	}
+	return e
+}
+
+// tooDeep reports whether body is nested deeper than maxDepth, without parsing
+// it: brackets inside of strings do not count.
+func tooDeep(body []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// pointerTo returns the JSON pointer (RFC 6901) of a member of the body.
+func pointerTo(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+func (f *form) add(pointer string, code petstore.FieldCode, format string, args ...any) {
+	f.fields = append(f.fields, petstore.Field{Pointer: pointer, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// require notes the members that are missing.
+func (f *form) require(names ...string) {
+	for _, name := range names {
+		if !f.has(name) {
+			f.add("/"+name, petstore.Required, "%s is required.", name)
+		}
+	}
+}
+
+func (f *form) has(name string) bool {
+	for _, s := range f.seen {
+		if s == name {
+			return true
+		}
+	}
+	return false
+}
+
+// err returns all that is wrong: with the form of members, and, of those whose
+// form is right, what the domain says against their values.
+func (f *form) err(values []petstore.Field) error {
+	for _, v := range values {
+		if !f.faulty(v.Pointer) {
+			f.fields = append(f.fields, v)
+		}
+	}
+	return petstore.Invalid(f.fields)
+}
+
+func (f *form) faulty(pointer string) bool {
+	for _, known := range f.fields {
+		if known.Pointer == pointer || known.Pointer == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// The readers of values note invalid_type and return the zero value if the
+// member has another type.
+
+func (f *form) text(m member) string {
+	if m.raw.Kind() != '"' {
+		f.mistyped(m, "a string")
+		return ""
+	}
+	text, err := jsontext.AppendUnquote(nil, m.raw)
+	if err != nil {
+		f.mistyped(m, "a string")
+		return ""
+	}
+	return string(text)
+}
+
+func (f *form) boolean(m member) bool {
+	if kind := m.raw.Kind(); kind != 't' && kind != 'f' {
+		f.mistyped(m, "true or false")
+		return false
+	}
+	return m.raw.Kind() == 't'
+}
+
+// integer reads a number exactly: a fraction or an exponent is another type,
+// and what int64 cannot hold is out of range.
+func (f *form) integer(m member) int64 {
+	if m.raw.Kind() != '0' || bytes.ContainsAny(m.raw, ".eE") {
+		f.mistyped(m, "an integer, without fraction or exponent")
+		return 0
+	}
+	n, err := strconv.ParseInt(string(m.raw), 10, 64)
+	if err != nil {
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
+		return 0
+	}
+	return n
+}
+
+func (f *form) time(m member) petstore.Time {
+	if m.raw.Kind() != '"' {
+		f.mistyped(m, "a string")
+		return petstore.Time{}
+	}
+	t, ok := petstore.ParseTime(f.text(m))
+	if !ok {
+		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.", m.name)
+	}
+	return t
+}
+
+func (f *form) mistyped(m member, want string) {
+	f.add(pointerTo(m.name), petstore.InvalidType, "%s must be %s.", m.name, want)
+}
+
+// readOnly notes a member that the server alone sets. The id of the resource
+// itself may be repeated.
+func (f *form) readOnly(m member) {
+	if m.name == "id" && f.id != 0 {
+		if id := f.integer(m); id != f.id && !f.faulty("/id") {
+			f.add("/id", petstore.ReadOnly, "id must be the %d of the path.", f.id)
+		}
+		return
+	}
+	f.add(pointerTo(m.name), petstore.ReadOnly, "%s is set by the server.", m.name)
+}
+
+// optional reads a member of a merge patch, where null removes.
+func optional[T any](m member, read func(member) T) petstore.Optional[T] {
+	if m.raw.Kind() == 'n' {
+		return petstore.Null[T]()
+	}
+	return petstore.Some(read(m))
+}

@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// The codes of failures that this package decides.
+const (
+	codeMalformedJSON     petstore.Code = "malformed_json"
+	codeInvalidParameter  petstore.Code = "invalid_parameter"
+	codeInvalidCursor     petstore.Code = "invalid_cursor"
+	codeMissingKey        petstore.Code = "missing_api_key"
+	codeInsufficientScope petstore.Code = "insufficient_scope"
+	codeRouteNotFound     petstore.Code = "route_not_found"
+	codeMethodNotAllowed  petstore.Code = "method_not_allowed"
+	codeNotAcceptable     petstore.Code = "not_acceptable"
+	codePayloadTooLarge   petstore.Code = "payload_too_large"
+	codeURITooLong        petstore.Code = "uri_too_long"
+	codeUnsupportedMedia  petstore.Code = "unsupported_media_type"
+	codeHeadersTooLarge   petstore.Code = "headers_too_large"
+	codeOperationSunset   petstore.Code = "operation_sunset"
+	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
+	codeKeyBanned         petstore.Code = "api_key_banned"
+	codeInternalError     petstore.Code = "internal_error"
+	statusClientClosed                  = 499 // in the log only: the client was gone
+	internalErrorMessage                = "Something went wrong on our side. The request id finds it in the log."
+)
+
+// statuses is the only table from codes to statuses.
+var statuses = map[petstore.Code]int{
+	codeMalformedJSON:                  http.StatusBadRequest,
+	codeInvalidParameter:               http.StatusBadRequest,
+	codeInvalidCursor:                  http.StatusBadRequest,
+	petstore.CodeValidationFailed:      http.StatusBadRequest,
+	codeMissingKey:                     http.StatusUnauthorized,
+	access.CodeInvalidKey:              http.StatusUnauthorized,
+	access.CodeExpiredKey:              http.StatusUnauthorized,
+	codeInsufficientScope:              http.StatusForbidden,
+	codeRouteNotFound:                  http.StatusNotFound,
+	petstore.CodePetNotFound:           http.StatusNotFound,
+	petstore.CodeCategoryNotFound:      http.StatusNotFound,
+	petstore.CodeOrderNotFound:         http.StatusNotFound,
+	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
+	codeNotAcceptable:                  http.StatusNotAcceptable,
+	petstore.CodeInsufficientStock:     http.StatusConflict,
+	petstore.CodePetNotAvailable:       http.StatusConflict,
+	petstore.CodeOutOfStock:            http.StatusConflict,
+	petstore.CodePetHasOpenOrders:      http.StatusConflict,
+	petstore.CodeCategoryInUse:         http.StatusConflict,
+	petstore.CodeOrderCompleted:        http.StatusConflict,
+	petstore.CodeIdempotencyInProgress: http.StatusConflict,
+	codeOperationSunset:                http.StatusGone,
+	petstore.CodePreconditionFailed:    http.StatusPreconditionFailed,
+	codePayloadTooLarge:                http.StatusRequestEntityTooLarge,
+	codeURITooLong:                     http.StatusRequestURITooLong,
+	codeUnsupportedMedia:               http.StatusUnsupportedMediaType,
+	petstore.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
+	codeRateLimitExceeded:              http.StatusTooManyRequests,
+	codeKeyBanned:                      http.StatusTooManyRequests,
+	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
+	codeInternalError:                  http.StatusInternalServerError,
+	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
+}
+
+// fail writes err as the response. What is not an Error of ours, or has a code
+// that the table does not know, is logged once and becomes internal_error.
+func (x *exchange) fail(err error) {
+	e, ok := errors.AsType[*petstore.Error](err)
+	if !ok && errors.Is(err, context.Canceled) && x.r.Context().Err() != nil {
+		x.status = statusClientClosed
+		return
+	}
+	if !ok || statuses[e.Code] == 0 {
+		x.log(err)
+		e = &petstore.Error{Code: codeInternalError, Message: internalErrorMessage}
+	} else if e.Err != nil {
+		x.log(err)
+	}
+	status := statuses[e.Code]
+	h := x.Header()
+	switch {
+	case e.RetryAfter > 0:
+		h.Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
+	case status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	case status == http.StatusUnauthorized:
+		h["WWW-Authenticate"] = []string{challenge(e.Code)}
+	}
+	h.Set("Cache-Control", "no-store")
+	x.code = e.Code
+	x.send(status, "application/json", appendError(make([]byte, 0, 256), e, status, x.id))
+}
+
+// challenge returns the value of WWW-Authenticate (RFC 6750 §3).
+func challenge(code petstore.Code) string {
+	if code == codeMissingKey {
+		return `Bearer realm="petstore"`
+	}
+	return `Bearer realm="petstore", error="invalid_token"`
+}
+
+// appendError appends the Error of the description.
+func appendError(dst []byte, e *petstore.Error, status int, requestID string) []byte {
+	dst = append(dst, `{"code":"`...)
+	dst = append(dst, e.Code...)
+	dst = append(dst, `","message":`...)
+	dst = petstore.AppendString(dst, e.Message)
+	dst = append(dst, `,"status":`...)
+	dst = strconv.AppendInt(dst, int64(status), 10)
+	if requestID != "" {
+		dst = append(dst, `,"requestId":`...)
+		dst = petstore.AppendString(dst, requestID)
+	}
+	for i, f := range e.Fields {
+		if i == 0 {
+			dst = append(dst, `,"errors":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendField(dst, f)
+	}
+	if len(e.Fields) > 0 {
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+func appendField(dst []byte, f petstore.Field) []byte {
+	name, value := `{"pointer":`, f.Pointer
+	if f.Parameter != "" {
+		name, value = `{"parameter":`, f.Parameter
+	}
+	dst = append(dst, name...)
+	dst = petstore.AppendString(dst, value)
+	dst = append(dst, `,"code":"`...)
+	dst = append(dst, f.Code...)
+	dst = append(dst, `","message":`...)
+	dst = petstore.AppendString(dst, f.Message)
+	return append(dst, '}')
+}
+
+// badParameter returns the error of one parameter.
+func badParameter(name string, code petstore.FieldCode, format string, args ...any) error {
+	e := petstore.Errorf(codeInvalidParameter, format, args...)
+	e.Fields = []petstore.Field{{Parameter: name, Code: code, Message: e.Message}}
+	return e
+}

@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// An exchange is one request with its response, as far as they have come. It is
+// the ResponseWriter of the pages that others serve, so that what is logged and
+// measured is what was sent.
+type exchange struct {
+	api *API
+	w   http.ResponseWriter
+	r   *http.Request
+
+	began time.Time
+	id    string // the request's
+
+	path  *path
+	route *route // nil if the path has none for the method
+
+	entry    *access.Entry[*ratelimit.Caller] // nil without a valid key
+	keyErr   error                            // why there is none
+	addr     netip.Addr
+	decision ratelimit.Decision
+	counted  bool
+
+	param  int64  // the id in the path
+	body   []byte // in buffer, until finish
+	buffer *bytes.Buffer
+
+	status int
+	sent   int64
+	code   petstore.Code // of the error, for the log
+
+	values [24][1]string // the header's values, allocated with the exchange
+	used   int
+}
+
+// set sets a header under the very name given: the documented spelling, where
+// Header.Set would make it canonical.
+func (x *exchange) set(name, value string) {
+	if x.used == len(x.values) {
+		x.w.Header()[name] = []string{value}
+		return
+	}
+	v := &x.values[x.used]
+	x.used++
+	v[0] = value
+	x.w.Header()[name] = v[:]
+}
+
+// Header, Write and WriteHeader make the exchange an http.ResponseWriter.
+func (x *exchange) Header() http.Header { return x.w.Header() }
+
+// WriteHeader sends the status and the header.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= 200 {
+		x.status = status
+	}
+	x.w.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (x *exchange) Write(p []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.w.Write(p)
+	x.sent += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
+
+// send writes the whole response.
+func (x *exchange) send(status int, contentType string, body []byte) {
+	x.set("Content-Type", contentType)
+	x.set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.Write(body) // a client that is gone cannot be told
+	}
+}
+
+// sendEmpty writes a response that has no body.
+func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
+
+const (
+	exposedHeaders = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, " +
+		"X-Request-Id, ETag, Link, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow"
+	allowedHeaders = "Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id"
+	contentPolicy  = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"
+)
+
+// begin gives the response what every response has.
+func (x *exchange) begin() {
+	x.id = requestID(x.r.Header)
+	x.set("X-Request-Id", x.id)
+	x.set("X-Content-Type-Options", "nosniff")
+	x.set("Content-Security-Policy", contentPolicy)
+	x.set("Access-Control-Allow-Origin", "*")
+	x.set("Vary", varyOn)
+	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+		x.set("Cache-Control", "private, no-cache")
+	} else {
+		x.set("Cache-Control", "no-store")
+	}
+	if x.r.Header["Origin"] != nil {
+		x.set("Access-Control-Expose-Headers", exposedHeaders)
+	}
+	if x.r.TLS != nil {
+		x.set("Strict-Transport-Security", "max-age=31536000")
+	}
+	// RFC 9112 §6.1: a request with both lengths may be an attempt at
+	// smuggling; net/http removes Content-Length and would keep the connection.
+	if x.r.ProtoMajor == 1 && len(x.r.TransferEncoding) > 0 {
+		x.set("Connection", "close")
+	}
+}
+
+// finish ends the exchange, after a panic too: it logs and measures.
+func (x *exchange) finish() {
+	if cause := recover(); cause != nil {
+		x.panicked(cause)
+		if cause == http.ErrAbortHandler || x.sent > 0 {
+			defer panic(http.ErrAbortHandler) // the response is broken: break the connection too
+		}
+	}
+	if x.buffer != nil {
+		bodies.Put(x.buffer)
+	}
+	x.report(x.api.Now().Sub(x.began))
+}
+
+func (x *exchange) panicked(cause any) {
+	if cause == http.ErrAbortHandler {
+		return
+	}
+	x.api.Log.Error("panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
+	if x.status == 0 {
+		x.fail(&petstore.Error{Code: codeInternalError, Message: internalErrorMessage})
+	}
+}

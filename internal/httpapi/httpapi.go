@@ -1,0 +1,146 @@
+// Package httpapi is the JSON interface over HTTP: it finds out who calls, has
+// the limiter decide, routes, reads the input strictly, asks the shop and
+// writes the answer. It holds no rule of the shop and no state of its own.
+//
+// The way of a request is [API.ServeHTTP] and [API.serve], from top to bottom;
+// the surface is routes.go; the statuses of errors are errors.go.
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"example.com/petstore/api"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan
+// and Observe are needed.
+type Options struct {
+	Shop    *petstore.Service
+	Keys    *access.Directory[*ratelimit.Caller]
+	Limiter ratelimit.Limiter
+
+	// OnBan is told of every ban that the limiter starts. It must not block.
+	OnBan func(ratelimit.Ban)
+
+	// Secret signs cursors; every node of an installation has the same.
+	Secret []byte
+
+	// BaseURL is put before the paths of links, without a slash at its end.
+	// Without it links are relative to the server's root.
+	BaseURL string
+
+	// Sunset is the instant from which getPet answers 410.
+	Sunset time.Time
+
+	// TrustedProxies are the peers whose Forwarded and X-Forwarded-For are
+	// believed.
+	TrustedProxies []netip.Prefix
+
+	// Docs serves /docs and everything below it.
+	Docs http.Handler
+
+	Log *slog.Logger
+	Now func() time.Time
+
+	// Observe is told of every response. It must not block.
+	Observe func(Observation)
+}
+
+// An Observation is what is measured of a response.
+type Observation struct {
+	Operation string // the operationId, or "" if there is none
+	Method    string // one of the methods of HTTP, or "OTHER"
+	Status    int
+	Duration  time.Duration
+	Plan      string // of the caller; "" without a valid key
+	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
+}
+
+// An API answers requests. It may be used concurrently.
+type API struct {
+	Options
+	mux     *http.ServeMux
+	cursors cursors
+	sunset  string // as an HTTP date
+	docs    [2]document
+}
+
+// New returns the API of o.
+func New(o Options) (*API, error) {
+	switch {
+	case o.Shop == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
+		return nil, errors.New("httpapi: an option is missing")
+	case len(o.Secret) < 16:
+		return nil, errors.New("httpapi: the secret is shorter than 16 bytes")
+	}
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
+		return nil, errors.New("httpapi: the base URL must be like https://shop.example/v1")
+	}
+	if o.OnBan == nil {
+		o.OnBan = func(ratelimit.Ban) {}
+	}
+	if o.Observe == nil {
+		o.Observe = func(Observation) {}
+	}
+	a := &API{
+		Options: o,
+		cursors: cursors{secret: o.Secret},
+		sunset:  o.Sunset.UTC().Format(http.TimeFormat),
+		docs: [2]document{
+			newDocument("/openapi.json", "application/json", api.JSON()),
+			newDocument("/openapi.yaml", "application/yaml", api.YAML()),
+		},
+	}
+	a.mux = a.newMux()
+	return a, nil
+}
+
+// ServeHTTP answers one request: route, then everything else in API.serve.
+// A panic becomes a 500 that says nothing of its cause.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{api: a, w: w, r: r, began: a.Now()}
+	defer x.finish()
+	x.begin()
+	if len(r.RequestURI) > maxURL || !clean(r.URL.Path) {
+		a.serve(x, &path{})
+		return
+	}
+	a.mux.ServeHTTP(x, r)
+}
+
+// serve checks a request in the order that the interface lays down, no step
+// looking back, and has its operation answer it.
+func (a *API) serve(x *exchange, p *path) {
+	x.find(p)
+	if err := a.answer(x); err != nil {
+		x.fail(err)
+	}
+}
+
+func (a *API) answer(x *exchange) error {
+	sizes := checkSizes(x.r)
+	x.identify()
+	if x.decide(sizes != nil); sizes != nil {
+		return sizes
+	}
+	if err := x.refusal(); err != nil {
+		return err
+	}
+	if handled, err := x.routed(); handled || err != nil {
+		return err
+	}
+	if err := x.admit(); err != nil {
+		return err
+	}
+	return x.route.handle(a, x)
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// requestID returns the client's request id if it is usable, else a new one of
+// 96 random bits.
+func requestID(h http.Header) string {
+	if given := h["X-Request-Id"]; len(given) == 1 && usableID(given[0]) {
+		return given[0]
+	}
+	var b [12]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// usableID reports whether s is [A-Za-z0-9._-]{1,128}.
+func usableID(s string) bool {
+	if len(s) < 1 || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// identify finds out who calls: the workspace's key, or else the address.
+func (x *exchange) identify() {
+	key, err := presentedKey(x.r.Header)
+	if err == nil {
+		x.entry, err = x.api.Keys.Verify(key)
+	}
+	if err != nil {
+		x.entry, x.keyErr = nil, err
+		x.addr = clientAddr(x.r, x.api.TrustedProxies)
+	}
+}
+
+var (
+	errMissingKey = petstore.Errorf(codeMissingKey, "This needs an API key: send it as Authorization: Bearer KEY, or as X-API-Key: KEY.")
+	errManyKeys   = petstore.Errorf(access.CodeInvalidKey, "The request carries more than one API key.")
+	errNotBearer  = petstore.Errorf(access.CodeInvalidKey, "The Authorization header must be: Bearer KEY.")
+)
+
+// presentedKey returns the key of a request, from Authorization or X-API-Key.
+func presentedKey(h http.Header) (string, error) {
+	bearer, plain := h["Authorization"], h["X-Api-Key"]
+	if len(bearer) == 0 && len(plain) == 0 {
+		return "", errMissingKey
+	}
+	key := ""
+	for _, value := range bearer {
+		scheme, token, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", errNotBearer
+		}
+		token = strings.TrimSpace(token)
+		if key != "" && token != key {
+			return "", errManyKeys
+		}
+		key = token
+	}
+	for _, value := range plain {
+		if key != "" && value != key {
+			return "", errManyKeys
+		}
+		key = value
+	}
+	if key == "" {
+		return "", errMissingKey
+	}
+	return key, nil
+}

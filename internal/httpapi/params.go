@@ -1,0 +1,204 @@
+package httpapi
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A query is the parameters of a request. The readers note what is wrong; err
+// returns it.
+type query struct {
+	values url.Values
+	fields []petstore.Field
+}
+
+// parseQuery reads a query and refuses parameters that are not known.
+func parseQuery(raw string, known []string) (*query, error) {
+	q := &query{}
+	if raw == "" {
+		return q, nil
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, petstore.Errorf(codeInvalidParameter, "The query of the URL is not well formed.")
+	}
+	q.values = values
+	for name := range values {
+		if !slices.Contains(known, name) {
+			q.add(name, petstore.UnknownField, "There is no parameter %.100q here.", name)
+		}
+	}
+	slices.SortFunc(q.fields, func(a, b petstore.Field) int { return strings.Compare(a.Parameter, b.Parameter) })
+	return q, nil
+}
+
+// refuseQuery returns the error of a query where none is known.
+func refuseQuery(raw string) error {
+	q, err := parseQuery(raw, nil)
+	if err != nil {
+		return err
+	}
+	return q.err()
+}
+
+func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
+	var one *petstore.Error
+	errors.As(badParameter(name, code, format, args...), &one)
+	q.fields = append(q.fields, one.Fields...)
+}
+
+func (q *query) err() error {
+	if len(q.fields) == 0 {
+		return nil
+	}
+	e := petstore.Errorf(codeInvalidParameter, "%s", q.fields[0].Message)
+	e.Fields = q.fields
+	return e
+}
+
+// one returns the value of a parameter that may stand once.
+func (q *query) one(name string) (string, bool) {
+	values := q.values[name]
+	if len(values) == 0 {
+		return "", false
+	}
+	if len(values) > 1 {
+		q.add(name, petstore.InvalidFormat, "%s may stand once only.", name)
+		return "", false
+	}
+	return values[0], true
+}
+
+// id reads a parameter that names one row; 0 if it is absent.
+func (q *query) id(name string) int64 {
+	text, ok := q.one(name)
+	if !ok {
+		return 0
+	}
+	return q.integer(name, text, 1, 1<<63-1)
+}
+
+// ids reads a parameter that may be repeated, sorted and without repetitions.
+func (q *query) ids(name string) []int64 {
+	var ids []int64
+	if len(q.values[name]) > petstore.MaxPage {
+		q.add(name, petstore.OutOfRange, "%s may stand at most %d times.", name, petstore.MaxPage)
+		return nil
+	}
+	for _, text := range q.values[name] {
+		ids = append(ids, q.integer(name, text, 1, 1<<63-1))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func (q *query) integer(name, text string, least, most int64) int64 {
+	n, code := parseInteger(text)
+	switch {
+	case code == petstore.InvalidType:
+		q.add(name, code, "%s must be an integer.", name)
+		return least
+	case code != "" || n < least || n > most:
+		q.add(name, petstore.OutOfRange, "%s must be between %d and %d.", name, least, most)
+		return least
+	}
+	return n
+}
+
+// parseInteger reads a decimal integer as JSON writes one. The code is empty,
+// invalid_type, or out_of_range for what int64 cannot hold.
+func parseInteger(text string) (int64, petstore.FieldCode) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || len(digits) > 1 && digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
+		return 0, petstore.InvalidType
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, petstore.OutOfRange
+	}
+	return n, ""
+}
+
+// pathID reads the id in the path.
+func pathID(name, text string) (int64, error) {
+	n, code := parseInteger(text)
+	switch {
+	case code == petstore.InvalidType:
+		return 0, badParameter(name, code, "%s must be an integer.", name)
+	case code != "" || n < 1:
+		return 0, badParameter(name, petstore.OutOfRange, "%s must be between 1 and %d.", name, int64(1<<63-1))
+	}
+	return n, nil
+}
+
+// statuses reads a status filter, which may be repeated.
+func (q *query) statuses(name string) []petstore.Status {
+	var out []petstore.Status
+	for _, text := range q.values[name] {
+		s := petstore.Status(text)
+		if !s.Valid() {
+			q.add(name, petstore.InvalidEnum, "%s must be one of available, pending, sold.", name)
+			return nil
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// part reads a part of a name, folded for comparison.
+func (q *query) part(name string) string {
+	text, ok := q.one(name)
+	switch {
+	case !ok:
+	case !utf8.ValidString(text):
+		q.add(name, petstore.InvalidFormat, "%s must be UTF-8.", name)
+	case text == "":
+		q.add(name, petstore.TooShort, "%s must have at least 1 character.", name)
+	case utf8.RuneCountInString(text) > petstore.MaxName:
+		q.add(name, petstore.TooLong, "%s must have at most %d characters.", name, petstore.MaxName)
+	default:
+		return petstore.Fold(text)
+	}
+	return ""
+}
+
+func (q *query) boolean(name string) *bool {
+	text, ok := q.one(name)
+	if !ok {
+		return nil
+	}
+	if text != "true" && text != "false" {
+		q.add(name, petstore.InvalidType, "%s must be true or false.", name)
+		return nil
+	}
+	value := text == "true"
+	return &value
+}
+
+func (q *query) time(name string) petstore.Time {
+	text, ok := q.one(name)
+	if !ok {
+		return petstore.Time{}
+	}
+	t, ok := petstore.ParseTime(text)
+	if !ok {
+		q.add(name, petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z; in a URL a + is written %%2B.", name)
+	}
+	return t
+}
+
+// limit reads the length of a page.
+func (q *query) limit() int {
+	text, ok := q.one("limit")
+	if !ok {
+		return petstore.DefaultPage
+	}
+	return int(q.integer("limit", text, 1, petstore.MaxPage))
+}

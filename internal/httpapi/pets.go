@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func listPets(a *API, x *exchange) error {
+	l, err := x.listing()
+	if err != nil {
+		return err
+	}
+	q := petstore.PetQuery{
+		IDs:        l.query.ids("id"),
+		Statuses:   l.query.statuses("status"),
+		CategoryID: l.query.id("categoryId"),
+		Name:       l.query.part("name"),
+	}
+	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
+		l.limit = petstore.MaxPage // whoever names ids wants them all
+	}
+	if q.Page, err = l.page(); err != nil {
+		return err
+	}
+	pets, err := a.Shop.Pets(x.r.Context(), x.entry.Workspace.ID, q)
+	if err != nil {
+		return err
+	}
+	if len(q.IDs) == 1 && len(pets) == 1 {
+		return x.onePet(pets[0])
+	}
+	return list(l, pets, func(p petstore.Pet) int64 { return p.ID })
+}
+
+// onePet answers a listing of exactly one id: with the pet's own entity tag, so
+// that the successor of getPet can guard a write.
+func (x *exchange) onePet(p petstore.Pet) error {
+	body := p.AppendJSON(append(make([]byte, 0, 256), '['))
+	etag := `"` + string(petstore.TagOf(body[1:])) + `"`
+	return x.tagged(etag, "application/json", "", append(body, ']'))
+}
+
+func createPet(a *API, x *exchange) error {
+	once, err := x.onceOf()
+	if err != nil {
+		return err
+	}
+	n, err := readNewPet(x.body, 0)
+	if err != nil {
+		return err
+	}
+	c, err := a.Shop.CreatePet(x.r.Context(), x.entry.Workspace.ID, n, once)
+	if err != nil {
+		return err
+	}
+	return x.created(c)
+}
+
+func getPet(a *API, x *exchange) error {
+	p, err := a.Shop.Pet(x.r.Context(), x.entry.Workspace.ID, x.param)
+	if err != nil {
+		return err
+	}
+	return x.resource(p)
+}
+
+// deprecate gives the answer the notices of a deprecated operation: RFC 9745,
+// RFC 8594 and the links of both.
+func (x *exchange) deprecate() {
+	x.set("Deprecation", deprecatedAt)
+	x.set("Sunset", x.api.sunset)
+	base := x.api.BaseURL
+	successor := base + "/pets"
+	if id, err := pathID(x.path.param, x.r.PathValue(x.path.param)); err == nil {
+		successor += "?id=" + strconv.FormatInt(id, 10)
+	}
+	x.set("Link", "<"+successor+`>; rel="successor-version", <`+base+`/docs/guides/sunset>; rel="deprecation"; type="text/html"`)
+}
+
+// deprecatedAt is the instant since which getPet is deprecated: 2025-12-05
+// 00:00 UTC, five years before its default sunset.
+const deprecatedAt = "@1764892800"
+
+func replacePet(a *API, x *exchange) error {
+	c, err := x.conditionOf()
+	if err != nil {
+		return err
+	}
+	n, err := readNewPet(x.body, x.param)
+	if err != nil {
+		return err
+	}
+	p, err := a.Shop.ReplacePet(x.r.Context(), x.entry.Workspace.ID, x.param, n, c)
+	if err != nil {
+		return err
+	}
+	return x.changed(p)
+}
+
+func updatePet(a *API, x *exchange) error {
+	c, err := x.conditionOf()
+	if err != nil {
+		return err
+	}
+	patch, err := readPetPatch(x.body, x.param)
+	if err != nil {
+		return err
+	}
+	p, err := a.Shop.UpdatePet(x.r.Context(), x.entry.Workspace.ID, x.param, patch, c)
+	if err != nil {
+		return err
+	}
+	return x.changed(p)
+}
+
+func deletePet(a *API, x *exchange) error {
+	c, err := x.conditionOf()
+	if err != nil {
+		return err
+	}
+	return x.deleted(a.Shop.DeletePet(x.r.Context(), x.entry.Workspace.ID, x.param, c))
+}

@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A document is a file that everybody may read.
+type document struct {
+	path, contentType, etag string
+	plain, zipped           []byte
+}
+
+func newDocument(path, contentType string, body []byte) document {
+	return document{
+		path: path, contentType: contentType, etag: `W/"` + string(petstore.TagOf(body)) + `"`,
+		plain: body, zipped: zip(body),
+	}
+}
+
+// getDescription answers with the OpenAPI description.
+func getDescription(a *API, x *exchange) error {
+	for _, d := range a.docs {
+		if d.path != x.path.pattern {
+			continue
+		}
+		if takesGzip(x.r.Header["Accept-Encoding"]) {
+			return x.tagged(d.etag, d.contentType, "gzip", d.zipped)
+		}
+		return x.tagged(d.etag, d.contentType, "", d.plain)
+	}
+	return petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
+}
+
+// getDocs hands over to the pages for people.
+func getDocs(a *API, x *exchange) error {
+	a.Docs.ServeHTTP(x, x.r)
+	return nil
+}
+
+// NotFound answers like a path that is not there. It is for the handler that
+// Options.Docs is, on paths that it does not have.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	x, ok := w.(*exchange)
+	if !ok {
+		x = &exchange{w: w, r: r}
+	}
+	x.fail(petstore.Errorf(codeRouteNotFound, "There is nothing at this path."))
+}

@@ -1,0 +1,182 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A resource has a canonical form.
+type resource interface {
+	AppendJSON(dst []byte) []byte
+}
+
+// resource answers a GET of one resource: 304 if the client has it already.
+func (x *exchange) resource(r resource) error {
+	body := r.AppendJSON(make([]byte, 0, 256))
+	return x.tagged(`"`+string(petstore.TagOf(body))+`"`, "application/json", "", body)
+}
+
+// tagged answers a GET with an entity tag. encoding is the body's
+// Content-Encoding, or "".
+func (x *exchange) tagged(etag, contentType, encoding string, body []byte) error {
+	have, err := parseTags("If-None-Match", x.r.Header["If-None-Match"], true)
+	if err != nil {
+		return err
+	}
+	x.set("ETag", etag)
+	if have != nil && have.Has(petstore.Tag(strings.Trim(strings.TrimPrefix(etag, "W/"), `"`))) {
+		x.sendEmpty(http.StatusNotModified)
+		return nil
+	}
+	if encoding != "" {
+		x.set("Content-Encoding", encoding)
+	}
+	x.send(http.StatusOK, contentType, body)
+	return nil
+}
+
+// changed answers a write with the resource as it is now.
+func (x *exchange) changed(r resource) error {
+	body := r.AppendJSON(make([]byte, 0, 256))
+	x.set("ETag", `"`+string(petstore.TagOf(body))+`"`)
+	x.send(http.StatusOK, "application/json", body)
+	return nil
+}
+
+// created answers a POST that made a resource, now or before.
+func (x *exchange) created(c petstore.Created) error {
+	x.set("Location", x.api.BaseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
+	x.set("ETag", `"`+string(petstore.TagOf(c.Body))+`"`)
+	if c.Replayed {
+		x.set("Idempotency-Replayed", "true")
+	}
+	x.send(http.StatusCreated, "application/json", c.Body)
+	return nil
+}
+
+// deleted answers a DELETE.
+func (x *exchange) deleted(err error) error {
+	if err == nil {
+		x.sendEmpty(http.StatusNoContent)
+	}
+	return err
+}
+
+// A listing is one page of a list while it is read.
+type listing struct {
+	x       *exchange
+	query   *query
+	filters string // the query in canonical form, without limit and cursor
+	limit   int
+}
+
+// listing reads the parameters that every list has. The list's own are read
+// from its query next, then page is called.
+func (x *exchange) listing() (*listing, error) {
+	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{x: x, query: q, limit: q.limit()}
+	if len(q.values) > 0 {
+		filters := make(url.Values, len(q.values))
+		for name, values := range q.values {
+			if name != "limit" && name != "cursor" {
+				filters[name] = values
+			}
+		}
+		l.filters = filters.Encode()
+	}
+	return l, nil
+}
+
+// page returns the page to ask the store for, one entry longer than the
+// client's to see whether there is more. It returns what was wrong with any
+// parameter read so far.
+func (l *listing) page() (petstore.Page, error) {
+	p := petstore.Page{Limit: l.limit + 1}
+	cursor, given := l.query.one("cursor")
+	if err := l.query.err(); err != nil || !given {
+		return p, err
+	}
+	after, err := l.x.api.cursors.open(l.x.entry.Workspace.ID, l.x.path.pattern, l.filters, cursor)
+	p.After = after
+	return p, err
+}
+
+// list answers with one page. entries may be one longer than the page. idOf
+// returns the id that orders the list.
+func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
+	if len(entries) > l.limit {
+		entries = entries[:l.limit]
+		l.next(idOf(entries[l.limit-1]))
+	}
+	body := append(make([]byte, 0, 32+96*len(entries)), '[')
+	for i, e := range entries {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = e.AppendJSON(body)
+	}
+	body = append(body, ']')
+	return l.x.zipped(`W/"`+string(petstore.TagOf(body))+`"`, body)
+}
+
+// next links to the page after the id last.
+func (l *listing) next(last int64) {
+	x := l.x
+	link := "<" + x.api.BaseURL + x.path.pattern + "?"
+	if l.filters != "" {
+		link += l.filters + "&"
+	}
+	cursor := x.api.cursors.seal(x.entry.Workspace.ID, x.path.pattern, l.filters, last)
+	x.set("Link", link+"limit="+strconv.Itoa(l.limit)+"&cursor="+cursor+`>; rel="next"`)
+}
+
+// zipFrom is the length from which a list is worth compressing.
+const zipFrom = 1 << 10
+
+var zippers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+	return z
+}}
+
+// zipped answers a GET with a weak entity tag, compressed if the client takes
+// that and it is worth it.
+func (x *exchange) zipped(etag string, body []byte) error {
+	if len(body) <= zipFrom || !takesGzip(x.r.Header["Accept-Encoding"]) {
+		return x.tagged(etag, "application/json", "", body)
+	}
+	return x.tagged(etag, "application/json", "gzip", zip(body))
+}
+
+func zip(body []byte) []byte {
+	var out bytes.Buffer
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
+	z.Reset(&out)
+	_, _ = z.Write(body) // a bytes.Buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
+}
+
+// takesGzip reports whether Accept-Encoding allows gzip (RFC 9110 §12.5.3).
+func takesGzip(values []string) bool {
+	other := false
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		switch name, wanted := qualified(part); strings.ToLower(name) {
+		case "gzip", "x-gzip":
+			return wanted
+		case "*":
+			other = wanted
+		}
+	}
+	return other
+}

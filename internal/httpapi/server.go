@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Server returns the server for the public listener: HTTP/1.1, and HTTP/2 also
+// without TLS, with bounds on how long a peer may take.
+func (a *API) Server() *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:                      a,
+		Protocols:                    &protocols,
+		ReadHeaderTimeout:            10 * time.Second,
+		ReadTimeout:                  30 * time.Second,
+		WriteTimeout:                 30 * time.Second,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               maxHead,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(a.Log.Handler(), slog.LevelDebug),
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 128},
+	}
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Listener wraps the public listener so that what net/http answers by itself to
+// requests that it cannot parse has the form of every other answer too.
+func (a *API) Listener(l net.Listener) net.Listener { return &listener{l, a} }
+
+type listener struct {
+	net.Listener
+	api *API
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c, l.api}, nil
+}
+
+// A conn replaces the refusals of net/http that never reach a handler. It knows
+// them by a header that no answer of ours has: a content type and nothing else,
+// in one write that begins with the status line.
+type conn struct {
+	net.Conn
+	api *API
+}
+
+const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+func (c *conn) Write(p []byte) (int, error) {
+	line, rest, found := bytes.Cut(p[:min(len(p), 512)], []byte("\r\n"))
+	if !found || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
+		return c.Conn.Write(p)
+	}
+	plain := bytes.HasPrefix(p[len(line):], []byte(refusalHeader))
+	if !plain && !(bytes.HasPrefix(line, []byte("HTTP/1.1 417 ")) && bytes.HasPrefix(rest, []byte("Connection: close\r\n"))) {
+		return c.Conn.Write(p)
+	}
+	status, err := strconv.Atoi(string(line[9:min(len(line), 12)]))
+	if err != nil {
+		return c.Conn.Write(p)
+	}
+	if _, err := c.Conn.Write(c.refusal(status)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// refusal returns the whole response to a request that could not be parsed.
+func (c *conn) refusal(status int) []byte {
+	e := petstore.Errorf(codeInvalidParameter, "The request is not well-formed HTTP.")
+	switch status {
+	case http.StatusRequestHeaderFieldsTooLarge:
+		e = petstore.Errorf(codeHeadersTooLarge, "The header is longer than %d bytes.", maxHeaders)
+	default:
+		status = http.StatusBadRequest
+	}
+	w := &rawResponse{header: http.Header{}}
+	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, ProtoMajor: 1, RemoteAddr: c.RemoteAddr().String()}
+	x := &exchange{api: c.api, w: w, r: r, path: &path{}, began: c.api.Now()}
+	x.begin()
+	x.addr = clientAddr(x.r, nil)
+	x.decision = c.api.Limiter.AdmitAddress(x.r.Context(), x.addr)
+	x.counted = true
+	x.limitHeaders()
+	if !x.decision.Admitted() {
+		status = http.StatusTooManyRequests
+		x.set("Retry-After", strconv.FormatInt(x.decision.RetryAfter, 10))
+		e = petstore.Errorf(codeRateLimitExceeded, "Too many requests from this address. Wait as Retry-After says.")
+	}
+	x.code = e.Code
+	x.set("Connection", "close")
+	x.send(status, "application/json", appendError(nil, e, status, x.id))
+	x.report(0)
+	return w.buf.Bytes()
+}
+
+// A rawResponse writes a response of HTTP/1.1 without a server.
+type rawResponse struct {
+	header http.Header
+	buf    bytes.Buffer
+}
+
+func (w *rawResponse) Header() http.Header { return w.header }
+
+func (w *rawResponse) WriteHeader(status int) {
+	fmt.Fprintf(&w.buf, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	for name, values := range w.header {
+		fmt.Fprintf(&w.buf, "%s: %s\r\n", name, strings.Join(values, ", "))
+	}
+	w.buf.WriteString("\r\n")
+}
+
+func (w *rawResponse) Write(p []byte) (int, error) { return w.buf.Write(p) }
