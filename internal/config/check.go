@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// check refuses values that are wrong together, and those of features that this
+// build does not have.
+func (c *Config) check(from Origins) error {
+	switch {
+	case c.DB == "":
+		return &Fault{from.Of("db"), "the database must not be empty"}
+	case isURL(c.DB, "postgres", "postgresql"):
+		return &Fault{from.Of("db"), "PostgreSQL is not supported yet; give the path of a SQLite database"}
+	case strings.Contains(c.DB, "://"):
+		return &Fault{from.Of("db"), fmt.Sprintf("%q is not the path of a database", Redact(c.DB))}
+	case c.Redis != "":
+		return &Fault{from.Of("redis"), "this build has no Redis limiter yet; leave it out to count in memory"}
+	case c.Ban.Max < c.Ban.First:
+		return c.checkBan(from)
+	}
+	return nil
+}
+
+// checkBan blames the value that somebody set.
+func (c *Config) checkBan(from Origins) error {
+	const longest, first = "ban-max", "ban-first"
+	origin := from.Of(longest)
+	if origin == Default {
+		origin = from.Of(first)
+	}
+	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
+}
+
+func isURL(s string, schemes ...string) bool {
+	scheme, _, ok := strings.Cut(s, "://")
+	for _, want := range schemes {
+		ok = ok && scheme != ""
+		if ok && strings.EqualFold(scheme, want) {
+			return true
+		}
+	}
+	return false
+}
+
+const redacted = "xxxxx"
+
+// Redact returns s with the passwords of a URL replaced: that of its user, and
+// those in its query. Of a URL that cannot be read only the scheme is left.
+func Redact(s string) string {
+	scheme, _, ok := strings.Cut(s, "://")
+	if !ok {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return scheme + "://" + redacted
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "password") {
+			query.Set(name, redacted)
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,68 @@
+// Package config is what an operator can set: it reads flags, the environment
+// and a file, in that order of precedence, and knows of each value where it
+// came from. Nothing else in the program reads the environment or the file.
+//
+// It decides nothing: a Config is plain data, checked, for package cli to build
+// the service from.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// A Config holds the value of every setting. The zero value is not usable;
+// start from New.
+type Config struct {
+	Addr    string // of the public listener, host:port
+	OpsAddr string // of the operations listener, host:port, or Off
+
+	BaseURL        string // what links begin with; "": derived from the request
+	Sunset         time.Time
+	TrustedProxies []netip.Prefix
+
+	DB    string // a path, or a postgres:// URL
+	Redis string // a redis:// URL, or ""
+
+	LogLevel     slog.Level
+	LogFormat    string        // "json" or "text"
+	DrainDelay   time.Duration // between failing readiness and refusing connections
+	DrainTimeout time.Duration // for the requests in flight at the end
+
+	Ban          Ban
+	AddressTable int // callers without a key that are counted apart
+}
+
+// A Ban holds the numbers of the temporary ban.
+type Ban struct {
+	Strikes int           // strikes that ban
+	Window  time.Duration // within which they must fall
+	Grace   time.Duration // from the first refusal to the first strike
+	First   time.Duration // how long the first ban lasts
+	Max     time.Duration // how long the longest ban lasts
+}
+
+// Off as an address means that there is no such listener.
+const Off = "off"
+
+// New returns the configuration in which every setting has its default.
+func New() *Config {
+	return &Config{
+		Addr:         "127.0.0.1:8080",
+		OpsAddr:      "127.0.0.1:9090",
+		Sunset:       time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC),
+		DB:           "petstore.db",
+		LogLevel:     slog.LevelInfo,
+		LogFormat:    "json",
+		DrainTimeout: 30 * time.Second,
+		Ban: Ban{
+			Strikes: 20,
+			Window:  time.Minute,
+			Grace:   2 * time.Second,
+			First:   2 * time.Minute,
+			Max:     24 * time.Hour,
+		},
+		AddressTable: 1 << 16,
+	}
+}

@@ -1,0 +1,193 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/config"
+)
+
+// A source is what an operator gave: arguments, variables, and the text of a
+// file ("" for no file).
+type source struct {
+	args []string
+	env  map[string]string
+	file string
+}
+
+// load reads s. The path of the file is replaced by FILE in the error.
+func load(t *testing.T, s source) (*config.Config, config.Origins, error) {
+	t.Helper()
+	c := config.New()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.String(config.FileFlag, "", "")
+	c.Register(flags)
+	args := s.args
+	if s.file != "" {
+		path := filepath.Join(t.TempDir(), "petstore.yaml")
+		if err := os.WriteFile(path, []byte(s.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config="+path)
+	}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	origins, err := c.Load(flags, func(name string) string { return s.env[name] })
+	return c, origins, err
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	flag := []string{"--addr", "127.0.0.1:1"}
+	env := map[string]string{"PETSTORE_ADDR": "127.0.0.1:2"}
+	const file = "# the public listener\naddr: 127.0.0.1:3\n"
+	tests := []struct {
+		name       string
+		give       source
+		want, from string
+	}{
+		{"nothing", source{}, "127.0.0.1:8080", "default"},
+		{"file", source{file: file}, "127.0.0.1:3", "petstore.yaml:2"},
+		{"environment over file", source{env: env, file: file}, "127.0.0.1:2", "PETSTORE_ADDR"},
+		{"flag over environment", source{args: flag, env: env, file: file}, "127.0.0.1:1", "--addr"},
+		{"empty variable is unset", source{env: map[string]string{"PETSTORE_ADDR": ""}, file: file}, "127.0.0.1:3", "petstore.yaml:2"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, origins, err := load(t, test.give)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Addr != test.want {
+				t.Errorf("Addr = %q, want %q", c.Addr, test.want)
+			}
+			if got := filepath.Base(string(origins.Of("addr"))); got != test.from {
+				t.Errorf("origin = %q, want %q", got, test.from)
+			}
+		})
+	}
+}
+
+func TestEverySettingFromEverySource(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{
+		"addr": ":1", "ops-addr": "off", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
+		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "log-level": "debug", "log-format": "text",
+		"drain-delay": "1s", "drain-timeout": "2s", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
+		"ban-first": "6s", "ban-max": "7s", "address-table": "8",
+	}
+	var args []string
+	var file strings.Builder
+	env := map[string]string{}
+	for name, value := range values {
+		if value == "" {
+			continue
+		}
+		args = append(args, "--"+name+"="+value)
+		env[config.EnvName(name)] = value
+		file.WriteString(name + ": \"" + value + "\"\n")
+	}
+	for name, s := range map[string]source{"flags": {args: args}, "environment": {env: env}, "file": {file: file.String()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _, err := load(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, s := range c.Settings() {
+				got[s.Name] = s.Value()
+			}
+			if diff := cmp.Diff(values, got); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	c, _, err := load(t, source{file: "trusted-proxies: [10.1.2.3/8, \"2001:db8::1\"]\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	for _, p := range c.TrustedProxies {
+		got = append(got, p.String())
+	}
+	if want := []string{"10.0.0.0/8", "2001:db8::1/128"}; !cmp.Equal(got, want) {
+		t.Errorf("TrustedProxies = %v, want %v", got, want)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	env := func(name, value string) source { return source{env: map[string]string{name: value}} }
+	tests := []struct {
+		name string
+		give source
+		want string // the error begins with it, after the directory of the file
+	}{
+		{"unknown member", source{file: "db: x\nadr: y\n"}, `petstore.yaml:2: there is no setting "adr"`},
+		{"member twice", source{file: "db: x\n\ndb: y\n"}, "petstore.yaml:3: db was set in "},
+		{"value in the file", source{file: "\naddr: here\n"}, `petstore.yaml:2: "here": must be HOST:PORT`},
+		{"null", source{file: "addr:\n"}, "petstore.yaml:1: addr must be a value"},
+		{"nested", source{file: "ban:\n  strikes: 1\n"}, "petstore.yaml:1: ban must be a value"},
+		{"no mapping", source{file: "- a\n"}, "petstore.yaml:1: the configuration must be lines of NAME: VALUE"},
+		{"no YAML", source{file: "db: x\n\taddr: y\n"}, "petstore.yaml:2: not YAML: "},
+		{"no such file", source{args: []string{"--config=/nowhere/petstore.yaml"}}, "petstore.yaml: the configuration cannot be read: no such file"},
+		{"port", env("PETSTORE_ADDR", "127.0.0.1:65536"), "PETSTORE_ADDR: "},
+		{"off is for operations only", env("PETSTORE_ADDR", "off"), "PETSTORE_ADDR: "},
+		{"base URL", env("PETSTORE_BASE_URL", "pets.example"), "PETSTORE_BASE_URL: "},
+		{"sunset", env("PETSTORE_SUNSET", "2030-12-05"), "PETSTORE_SUNSET: "},
+		{"proxies", env("PETSTORE_TRUSTED_PROXIES", "10.0.0.0/8,proxy"), `PETSTORE_TRUSTED_PROXIES: "10.0.0.0/8,proxy": "proxy" is neither`},
+		{"level", env("PETSTORE_LOG_LEVEL", "loud"), "PETSTORE_LOG_LEVEL: "},
+		{"format", env("PETSTORE_LOG_FORMAT", "xml"), "PETSTORE_LOG_FORMAT: "},
+		{"duration", env("PETSTORE_DRAIN_TIMEOUT", "30"), "PETSTORE_DRAIN_TIMEOUT: "},
+		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
+		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
+		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
+		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
+		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-first: the longest ban"},
+		{"PostgreSQL", env("PETSTORE_DB", "postgres://u:secret@h/d"), "PETSTORE_DB: PostgreSQL is not supported yet"},
+		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is not`},
+		{"Redis", source{file: "redis: redis://:secret@h\n"}, "petstore.yaml:1: this build has no Redis limiter"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := load(t, test.give)
+			if err == nil {
+				t.Fatalf("Load succeeded, want %q", test.want)
+			}
+			got := err.Error()
+			if _, after, ok := strings.Cut(got, "petstore.yaml"); ok {
+				got = "petstore.yaml" + after
+			}
+			if !strings.HasPrefix(got, test.want) || strings.Contains(got, "\n") || strings.Contains(got, "secret") {
+				t.Errorf("Load = %q, want one line %q without the secret", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for give, want := range map[string]string{
+		"petstore.db":                          "petstore.db",
+		"postgres://u:p@h:5432/d?sslmode=none": "postgres://u:xxxxx@h:5432/d?sslmode=none",
+		"postgres://h/d?user=u&Password=p":     "postgres://h/d?Password=xxxxx&user=u",
+		"postgres://u:p%zz@h":                  "postgres://xxxxx",
+	} {
+		if got := config.Redact(give); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", give, got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// An Origin says in words where a value came from: "--addr", "PETSTORE_ADDR",
+// "petstore.yaml:3" or "default".
+type Origin string
+
+// Default is the origin of a value that nobody set.
+const Default Origin = "default"
+
+// Origins hold the origin of each flag's value, by the flag's name.
+type Origins map[string]Origin
+
+// Of returns the origin of a flag's value.
+func (o Origins) Of(flag string) Origin {
+	if origin, ok := o[flag]; ok {
+		return origin
+	}
+	return Default
+}
+
+// A Fault is a setting that cannot be used. Its text names the origin.
+type Fault struct {
+	Origin Origin
+	Reason string
+}
+
+// Error returns the origin and the reason.
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Origin, f.Reason) }
+
+// Load gives each flag that the command line did not set the value that the
+// environment has for it, or else the file. The file is the one that the flag
+// FileFlag or its variable names; it may hold any setting of c, also one
+// without a flag here, and nothing else. An empty variable counts as unset.
+//
+// It returns a *Fault for a value that cannot be used, and for a file that
+// cannot be read.
+func (c *Config) Load(flags *pflag.FlagSet, getenv func(string) string) (Origins, error) {
+	l := loader{flags: flags, getenv: getenv, origins: Origins{}}
+	l.flags.VisitAll(l.fromCommandLine)
+	l.flags.VisitAll(l.fromEnvironment)
+	if l.err == nil {
+		l.fromFile(c)
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.origins, c.check(l.origins)
+}
+
+type loader struct {
+	flags   *pflag.FlagSet
+	getenv  func(string) string
+	origins Origins
+	err     error // the first fault
+}
+
+func (l *loader) fromCommandLine(f *pflag.Flag) {
+	if f.Changed {
+		l.origins[f.Name] = Origin("--" + f.Name)
+	}
+}
+
+// The flags that stand for themselves alone.
+func commandLineOnly(flag string) bool { return flag == "help" || flag == "version" }
+
+func (l *loader) fromEnvironment(f *pflag.Flag) {
+	name := EnvName(f.Name)
+	if value := l.getenv(name); value != "" && !f.Changed && !commandLineOnly(f.Name) {
+		l.set(f.Name, Origin(name), value, f.Value)
+	}
+}
+
+func (l *loader) fromFile(c *Config) {
+	f := l.flags.Lookup(FileFlag)
+	if f == nil || f.Value.String() == "" {
+		return
+	}
+	path := f.Value.String()
+	entries, err := readFile(path)
+	if err != nil {
+		l.err = err
+		return
+	}
+	settings := c.Settings()
+	for _, e := range entries {
+		s, ok := find(settings, e.name)
+		switch {
+		case !ok:
+			l.fault(e.origin, unknownSetting(e.name, settings))
+		case l.origins.Of(e.name) == Default:
+			l.set(e.name, e.origin, e.value, s.value)
+		}
+	}
+}
+
+func find(settings []Setting, name string) (Setting, bool) {
+	for _, s := range settings {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+func unknownSetting(name string, settings []Setting) string {
+	names := make([]string, len(settings))
+	for i, s := range settings {
+		names[i] = s.Name
+	}
+	return fmt.Sprintf("there is no setting %q; the settings are %s", name, strings.Join(names, ", "))
+}
+
+func (l *loader) set(flag string, from Origin, text string, to pflag.Value) {
+	if err := to.Set(text); err != nil {
+		l.fault(from, fmt.Sprintf("%q: %v", text, err))
+		return
+	}
+	l.origins[flag] = from
+}
+
+func (l *loader) fault(from Origin, reason string) {
+	if l.err == nil {
+		l.err = &Fault{Origin: from, Reason: reason}
+	}
+}

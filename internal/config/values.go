@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types below bind text to a member of a Config. Their Set checks what can
+// be checked of one value alone, and its error says what would be right.
+
+type text struct{ to *string }
+
+func (v text) Type() string       { return "text" }
+func (v text) String() string     { return deref(v.to) }
+func (v text) Set(s string) error { *v.to = s; return nil }
+
+type address struct {
+	to  *string
+	off bool // may be off
+}
+
+func (v address) Type() string   { return "address" }
+func (v address) String() string { return deref(v.to) }
+
+func (v address) Set(s string) error {
+	if v.off && s == Off {
+		*v.to = s
+		return nil
+	}
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return errors.New("must be HOST:PORT, such as 127.0.0.1:8080 or :8080")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("the port %q must be a number from 0 to 65535", port)
+	}
+	*v.to = s
+	return nil
+}
+
+type baseURL struct{ to *string }
+
+func (v baseURL) Type() string   { return "url" }
+func (v baseURL) String() string { return deref(v.to) }
+
+func (v baseURL) Set(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
+	}
+	*v.to = strings.TrimRight(s, "/")
+	return nil
+}
+
+type instant struct{ to *time.Time }
+
+func (v instant) Type() string { return "instant" }
+
+func (v instant) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return v.to.UTC().Format(time.RFC3339)
+}
+
+func (v instant) Set(s string) error {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return errors.New("must be an instant of RFC 3339 with an offset, such as 2030-12-05T00:00:00Z")
+	}
+	*v.to = t.UTC()
+	return nil
+}
+
+type prefixes struct{ to *[]netip.Prefix }
+
+func (v prefixes) Type() string { return "prefixes" }
+
+func (v prefixes) String() string {
+	if v.to == nil {
+		return ""
+	}
+	var words []string
+	for _, p := range *v.to {
+		words = append(words, p.String())
+	}
+	return strings.Join(words, ",")
+}
+
+func (v prefixes) Set(s string) error {
+	var all []netip.Prefix
+	for word := range strings.SplitSeq(s, ",") {
+		p, err := parsePrefix(strings.TrimSpace(word))
+		if err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	*v.to = all
+	return nil
+}
+
+// parsePrefix reads a CIDR block, or a single address as a block of its own.
+func parsePrefix(word string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(word); err == nil && a.Zone() == "" {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(word)
+	if err != nil {
+		return p, fmt.Errorf("%q is neither an address nor a CIDR block such as 10.0.0.0/8", word)
+	}
+	return p.Masked(), nil
+}
+
+type level struct{ to *slog.Level }
+
+func (v level) Type() string { return "level" }
+
+func (v level) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return strings.ToLower(v.to.String())
+}
+
+func (v level) Set(s string) error {
+	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+	i := slices.IndexFunc(levels, func(l slog.Level) bool { return strings.EqualFold(l.String(), s) })
+	if i < 0 {
+		return errors.New("must be debug, info, warn or error")
+	}
+	*v.to = levels[i]
+	return nil
+}
+
+type choice struct {
+	to *string
+	of []string
+}
+
+func (v choice) Type() string   { return "choice" }
+func (v choice) String() string { return deref(v.to) }
+
+func (v choice) Set(s string) error {
+	if !slices.Contains(v.of, s) {
+		return fmt.Errorf("must be %s", strings.Join(v.of, " or "))
+	}
+	*v.to = s
+	return nil
+}
+
+type duration struct {
+	to  *time.Duration
+	min time.Duration
+}
+
+func (v duration) Type() string { return "duration" }
+
+func (v duration) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return v.to.String()
+}
+
+func (v duration) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return errors.New("must be a duration such as 500ms, 30s or 24h")
+	case d < v.min && v.min == 0:
+		return errors.New("must not be negative")
+	case d < v.min:
+		return errors.New("must be longer than 0s")
+	}
+	*v.to = d
+	return nil
+}
+
+type number struct {
+	to       *int
+	min, max int
+}
+
+func (v number) Type() string { return "number" }
+
+func (v number) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return strconv.Itoa(*v.to)
+}
+
+func (v number) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < v.min || n > v.max {
+		return fmt.Errorf("must be a whole number from %d to %d", v.min, v.max)
+	}
+	*v.to = n
+	return nil
+}
+
+// deref returns what s points to; flags also ask zero values for their text.
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
