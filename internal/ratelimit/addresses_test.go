@@ -1,0 +1,164 @@
+package ratelimit
+
+import (
+	"net/netip"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestWhatCountsAsOneAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.7", "192.0.2.7", true},
+		{"192.0.2.7", "192.0.2.8", false},
+		{"192.0.2.7", "::ffff:192.0.2.7", true},
+		{"2001:db8:0:1::1", "2001:db8:0:1:ffff:ffff:ffff:ffff", true},
+		{"2001:db8:0:1::1", "2001:db8:0:2::1", false},
+		{"fe80::1%eth0", "fe80::2%eth1", true},
+		{"::", "0.0.0.0", false},
+		{"::1", "::2", true},
+	} {
+		onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, _ *testClock) {
+			l.AdmitAddress(t.Context(), netip.MustParseAddr(test.a))
+			d := l.AdmitAddress(t.Context(), netip.MustParseAddr(test.b))
+			if got := d.Minute.Used == 2; got != test.same {
+				t.Errorf("%s and %s are counted as one: %v, want %v", test.a, test.b, got, test.same)
+			}
+		})
+	}
+}
+
+func TestAddressesAreLimitedApart(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		a, b := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+		for range 60 {
+			l.AdmitAddress(t.Context(), a)
+		}
+		want := Decision{
+			Outcome:    RefusedMinute,
+			Minute:     Window{Limit: 60, Used: 60, Reset: noon.Unix() + 60},
+			Day:        Window{Limit: 1000, Used: 60, Reset: noon.Unix() + 43_200},
+			RetryAfter: 60,
+		}
+		if got := l.PeekAddress(t.Context(), a); got != want {
+			t.Errorf("PeekAddress of a full one = %+v, want %+v", got, want)
+		}
+		if got := l.AdmitAddress(t.Context(), a); got != want {
+			t.Errorf("AdmitAddress of a full one = %+v, want %+v", got, want)
+		}
+		if got := l.AdmitAddress(t.Context(), b); !got.Admitted() || got.Minute.Used != 1 {
+			t.Errorf("another address = %+v, want admitted as its first", got)
+		}
+		for range 200 {
+			if d := l.AdmitAddress(t.Context(), a); d.Outcome != RefusedMinute {
+				t.Fatalf("a hammering address = %+v, want refused by the minute and never banned", d)
+			}
+			clock.advance(250 * time.Millisecond)
+		}
+	})
+}
+
+func smallTable() Config {
+	cfg := DefaultConfig()
+	cfg.Addresses = 3
+	cfg.AddressLimits = Limits{PerMinute: 2, PerDay: 4}
+	return cfg
+}
+
+func TestAFullTableSharesOneBucket(t *testing.T) {
+	t.Parallel()
+	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+		for i := range 3 {
+			if d := l.AdmitAddress(t.Context(), numbered(i)); !d.Admitted() || d.Minute.Used != 1 {
+				t.Errorf("address %d = %+v, want admitted as its first", i, d)
+			}
+		}
+		for i, want := range []Outcome{Admitted, Admitted, RefusedMinute, RefusedMinute} {
+			a := numbered(100 + i)
+			if d := l.PeekAddress(t.Context(), a); d.Outcome != want {
+				t.Errorf("PeekAddress of unseen address %d = %v, want %v", i, d.Outcome, want)
+			}
+			if d := l.AdmitAddress(t.Context(), a); d.Outcome != want {
+				t.Errorf("unseen address %d = %v, want %v", i, d.Outcome, want)
+			}
+		}
+		if d := l.AdmitAddress(t.Context(), netip.Addr{}); d.Outcome != RefusedMinute {
+			t.Errorf("an invalid address = %v, want minute, with the others", d.Outcome)
+		}
+		clock.advance(2 * time.Minute)
+		if d := l.AdmitAddress(t.Context(), numbered(0)); !d.Admitted() || d.Day.Used != 2 {
+			t.Errorf("a counted address after its minute = %+v, want its second of the day", d)
+		}
+		if d := l.AdmitAddress(t.Context(), numbered(200)); d.Day.Used != 3 {
+			t.Errorf("an unseen address after a minute = %+v, want the third of those without a place", d)
+		}
+		clock.advance(12 * time.Hour)
+		for i := range 3 {
+			if d := l.AdmitAddress(t.Context(), numbered(300+i)); d.Day.Used != 1 {
+				t.Errorf("new address %d on the next day = %+v, want a place of its own", i, d)
+			}
+		}
+		if d := l.AdmitAddress(t.Context(), numbered(0)); d.Day.Used != 1 {
+			t.Errorf("an old address on the next day = %+v, want the first of those without a place", d)
+		}
+	})
+}
+
+func TestAPlaceThatIsGivenBackHandsOutNoSecondDay(t *testing.T) {
+	t.Parallel()
+	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+		midnight := noon.Add(12 * time.Hour)
+		clock.set(midnight.Add(30 * time.Minute))
+		l.AdmitAddress(t.Context(), numbered(0))
+		clock.advance(-time.Hour)
+		admitted := 0
+		for range 48 {
+			if l.AdmitAddress(t.Context(), numbered(1)).Admitted() {
+				admitted++
+			}
+			clock.advance(30 * time.Minute)
+		}
+		if admitted != 4 {
+			t.Errorf("admitted from an hour before midnight to the next = %d, want one day's 4", admitted)
+		}
+	})
+}
+
+func TestAMillionAddressesLeaveMemoryFlat(t *testing.T) {
+	cfg := DefaultConfig()
+	clock := newClock(noon)
+	m := NewMemory(cfg, clock.Now)
+	m.AdmitAddress(t.Context(), numbered(0))
+	before := heapInUse()
+	admitted := 0
+	for i := range 1_000_000 {
+		if m.AdmitAddress(t.Context(), numbered(i)).Admitted() {
+			admitted++
+		}
+	}
+	if grown := heapInUse() - before; grown > 1<<20 {
+		t.Errorf("the heap grew by %d bytes, want at most 1 MiB", grown)
+	}
+	if want := cfg.Addresses + int(cfg.AddressLimits.PerMinute); admitted != want {
+		t.Errorf("admitted = %d, want %d: one for each place, and a minute's for the rest", admitted, want)
+	}
+	s := m.Stats()
+	if s.Addresses != cfg.Addresses || s.AddressCapacity != cfg.Addresses || s.OverflowAdmitted != 60 {
+		t.Errorf("Stats = %+v, want a full table and 60 admitted without a place", s)
+	}
+	if d := m.AdmitAddress(t.Context(), numbered(1)); d.Minute.Used != 2 {
+		t.Errorf("an early address after the flood = %+v, want its second", d)
+	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}

@@ -1,0 +1,362 @@
+package ratelimit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// refWorkspace is the reference for one workspace: the instants of what it admitted, in lists, on the calendar.
+type refWorkspace struct {
+	limits   Limits
+	admitted []time.Time // in the current minute
+	date     time.Time   // midnight before the day that counts
+	today    int
+}
+
+func (w *refWorkspace) settle(now time.Time) {
+	if len(w.admitted) > 0 {
+		if w.admitted[0].After(now) {
+			w.admitted[0] = now
+		}
+		if !now.Before(w.admitted[0].Add(time.Minute)) {
+			w.admitted = nil
+		}
+	}
+	date := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	if w.date.Before(date) {
+		w.date, w.today = date, 0
+	} else if w.date.After(date.AddDate(0, 0, 1)) {
+		w.date = date
+	}
+}
+
+func (w *refWorkspace) resets(now time.Time) (minute, day time.Time) {
+	minute = now.Add(time.Minute)
+	if len(w.admitted) > 0 {
+		minute = w.admitted[0].Add(time.Minute)
+	}
+	return minute, w.date.AddDate(0, 0, 1)
+}
+
+// full returns which windows are full, as the outcome that refuses and the reset to wait for.
+func (w *refWorkspace) full(now time.Time) (Outcome, time.Time) {
+	minute, day := w.resets(now)
+	byMinute, byDay := int64(len(w.admitted)) >= w.limits.PerMinute, int64(w.today) >= w.limits.PerDay
+	switch {
+	case byMinute && byDay && minute.After(day), byMinute && !byDay:
+		return RefusedMinute, minute
+	case byDay:
+		return RefusedDay, day
+	}
+	return Admitted, now
+}
+
+// refKey is the reference for what stands against one key.
+type refKey struct {
+	ws      *refWorkspace
+	run     []time.Time // the first refusal, and when the last window that refused resets
+	strikes []time.Time
+	ban     *Ban
+	level   int
+	clean   time.Time
+	begun   bool // the last refusal began the ban
+}
+
+// admit decides as the interface describes it, one sentence after the other.
+func (k *refKey) admit(cfg Config, now time.Time) Outcome {
+	k.ws.settle(now)
+	k.begun = false
+	if k.ban != nil && k.ban.From.After(now) {
+		ahead := k.ban.From.Sub(now)
+		k.ban = &Ban{From: now, Until: k.ban.Until.Add(-ahead)}
+		k.clean = k.clean.Add(-ahead)
+	}
+	if k.ban != nil && k.ban.Until.After(now) {
+		return Banned
+	}
+	k.ban = nil
+	outcome, reset := k.ws.full(now)
+	if outcome == Admitted {
+		k.ws.admitted = append(k.ws.admitted, now)
+		k.ws.today++
+		k.run = nil
+		return Admitted
+	}
+	if k.isStrike(cfg, now, reset) && k.strike(cfg, now) {
+		return Banned
+	}
+	return outcome
+}
+
+func (k *refKey) isStrike(cfg Config, now, reset time.Time) bool {
+	if k.run != nil && (k.run[0].After(now) || !now.Before(k.run[1])) {
+		k.run = nil
+	}
+	if n := len(k.strikes); n > 0 && k.strikes[n-1].After(now) {
+		k.strikes = nil
+	}
+	if k.run == nil {
+		k.run = []time.Time{now, reset}
+	}
+	k.run[1] = reset
+	return now.After(k.run[0].Add(cfg.Grace))
+}
+
+func (k *refKey) strike(cfg Config, now time.Time) bool {
+	for k.level > 0 && !now.Before(k.clean.Add(24*time.Hour)) {
+		k.level--
+		k.clean = k.clean.Add(24 * time.Hour)
+	}
+	k.clean = now
+	k.strikes = append(k.strikes, now)
+	recent := 0
+	for _, s := range k.strikes {
+		if now.Sub(s) < cfg.StrikeWindow {
+			recent++
+		}
+	}
+	if recent < cfg.Strikes {
+		return false
+	}
+	length := cfg.FirstBan
+	for i := 0; i < k.level && length < cfg.MaxBan; i++ {
+		length = min(2*length, cfg.MaxBan)
+	}
+	k.level = min(k.level+1, k.topLevel(cfg))
+	k.begun = true
+	k.ban = &Ban{From: now, Until: now.Add(length)}
+	k.clean, k.run, k.strikes = k.ban.Until, nil, nil
+	return true
+}
+
+func (*refKey) topLevel(cfg Config) int {
+	level := 1
+	for d := cfg.FirstBan; d < cfg.MaxBan; d *= 2 {
+		level++
+	}
+	return level
+}
+
+// modelRun is one limiter beside its reference.
+type modelRun struct {
+	cfg   Config
+	clock *testClock
+	l     *Memory
+	keys  []*refKey
+	rows  map[string]SavedWindow // as a store would have them
+	krows map[string]SavedKey
+}
+
+func (r *modelRun) handle(i int) *Caller {
+	return r.l.Caller(workspaceOf(i), keyName(i), r.keys[i].ws.limits)
+}
+
+func workspaceOf(key int) int64 { return int64(key/2) + 1 }
+func keyName(key int) string    { return fmt.Sprint("key", key) }
+
+func newModelRun(t *rapid.T) *modelRun {
+	cfg := DefaultConfig()
+	cfg.Strikes = rapid.IntRange(1, 5).Draw(t, "strikes")
+	cfg.FirstBan, cfg.MaxBan = 10*time.Second, 75*time.Second
+	r := &modelRun{cfg: cfg, clock: newClock(noon), rows: map[string]SavedWindow{}, krows: map[string]SavedKey{}}
+	r.l = NewMemory(cfg, r.clock.Now)
+	for range 2 {
+		ws := &refWorkspace{limits: drawLimits(t)}
+		r.keys = append(r.keys, &refKey{ws: ws}, &refKey{ws: ws})
+	}
+	return r
+}
+
+func drawLimits(t *rapid.T) Limits {
+	return Limits{
+		PerMinute: rapid.Int64Range(1, 4).Draw(t, "per minute"),
+		PerDay:    rapid.Int64Range(1, 12).Draw(t, "per day"),
+	}
+}
+
+func drawKey(t *rapid.T) int { return rapid.IntRange(0, 3).Draw(t, "key") }
+
+func millis(t *rapid.T, from, to int) time.Duration {
+	return time.Duration(rapid.IntRange(from, to).Draw(t, "ms")) * time.Millisecond
+}
+
+func (r *modelRun) request(t *rapid.T) {
+	i := drawKey(t)
+	k, now := r.keys[i], r.clock.Now()
+	want := k.admit(r.cfg, now)
+	got := r.l.Admit(t.Context(), r.handle(i))
+	r.check(t, k, want, got)
+	if (got.NewBan != nil) != k.begun {
+		t.Fatalf("NewBan = %+v, want one: %v", got.NewBan, k.begun)
+	}
+	if b := got.NewBan; b != nil && (!b.Until.Equal(k.ban.Until) || b.Level != k.level) {
+		t.Fatalf("NewBan = %+v, want until %v at level %d", b, k.ban.Until, k.level)
+	}
+}
+
+func (r *modelRun) check(t *rapid.T, k *refKey, want Outcome, got Decision) {
+	now := r.clock.Now()
+	minute, day := k.ws.resets(now)
+	wantMinute := Window{Limit: k.ws.limits.PerMinute, Used: int64(len(k.ws.admitted)), Reset: unixUp(minute)}
+	wantDay := Window{Limit: k.ws.limits.PerDay, Used: int64(k.ws.today), Reset: unixUp(day)}
+	if got.Outcome != want || got.Minute != wantMinute || got.Day != wantDay {
+		t.Fatalf("decision = %+v, want %v with %+v and %+v", got, want, wantMinute, wantDay)
+	}
+	var until, wait time.Time
+	if want != Admitted {
+		_, wait = k.ws.full(now)
+	}
+	if want == Banned {
+		until = k.ban.Until
+		if until.After(wait) {
+			wait = until
+		}
+		if got.BannedUntil != unixUp(until) {
+			t.Fatalf("BannedUntil = %d, want %d", got.BannedUntil, unixUp(until))
+		}
+	}
+	if want == Admitted != (got.RetryAfter == 0) || now.Add(time.Duration(got.RetryAfter)*time.Second).Before(wait) ||
+		got.RetryAfter > 1 && now.Add(time.Duration(got.RetryAfter-1)*time.Second).After(wait) {
+		t.Fatalf("RetryAfter = %d at %v, want to reach %v and no further", got.RetryAfter, now, wait)
+	}
+}
+
+func unixUp(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
+
+func (r *modelRun) peek(t *rapid.T) {
+	i := drawKey(t)
+	before := r.l.Peek(t.Context(), r.handle(i))
+	if again := r.l.Peek(t.Context(), r.handle(i)); again != before {
+		t.Fatalf("Peek = %+v, and again %+v", before, again)
+	}
+}
+
+// step sets the clock: back over midnight, into a far future and back from it, or by less than a minute.
+func (r *modelRun) step(t *rapid.T) {
+	r.clock.advance(rapid.SampledFrom([]time.Duration{
+		time.Hour, -time.Hour, 13 * time.Hour, -13 * time.Hour, -90 * time.Second, -time.Millisecond,
+		24 * time.Hour, -24 * time.Hour, 30 * 24 * time.Hour, -30 * 24 * time.Hour,
+	}).Draw(t, "step"))
+}
+
+func (r *modelRun) ban(t *rapid.T) {
+	i, now := drawKey(t), r.clock.Now()
+	b := &Ban{KeyID: keyName(i), From: now, Until: now.Add(millis(t, 1, 200_000)), By: ByOperator}
+	r.handle(i)
+	r.l.SetBan(b.KeyID, b)
+	k := r.keys[i]
+	k.ban, k.run, k.strikes = b, nil, nil
+	if b.Until.After(k.clean) {
+		k.clean = b.Until
+	}
+}
+
+func (r *modelRun) lift(t *rapid.T) {
+	i, now := drawKey(t), r.clock.Now()
+	r.handle(i)
+	r.l.SetBan(keyName(i), nil)
+	k := r.keys[i]
+	if k.ban != nil {
+		running := k.ban.Until.After(now)
+		if k.ban.From.After(now) {
+			running = k.ban.Until.After(k.ban.From)
+		}
+		if running {
+			k.clean = now
+		} else if k.ban.From.After(now) {
+			k.clean = k.clean.Add(now.Sub(k.ban.From))
+		}
+	}
+	k.ban, k.run, k.strikes = nil, nil, nil
+}
+
+// restart saves what has changed and begins anew from the rows; sometimes the save has failed once.
+func (r *modelRun) restart(t *rapid.T) {
+	if rapid.Bool().Draw(t, "failed save") {
+		r.l.Redo(r.l.Dirty())
+	}
+	rows := r.l.Dirty()
+	for _, w := range rows.Windows {
+		r.rows[w.Subject] = w
+	}
+	for _, k := range rows.Keys {
+		r.krows[k.KeyID] = k
+	}
+	var all Saved
+	for _, w := range r.rows {
+		all.Windows = append(all.Windows, w)
+	}
+	for _, k := range r.krows {
+		all.Keys = append(all.Keys, k)
+	}
+	r.l = NewMemory(r.cfg, r.clock.Now)
+	if err := r.l.Restore(all); err != nil {
+		t.Fatalf("Restore: %v", err)
+	}
+	for i, k := range r.keys {
+		if k.ban != nil && !k.ban.Until.After(r.clock.Now()) {
+			k.ban = nil // over, and a clock set back does not revive what was not restored
+		}
+		if k.ban != nil {
+			r.l.SetBan(keyName(i), &Ban{From: k.ban.From, Until: k.ban.Until, Level: k.level})
+		}
+	}
+}
+
+// TestAgainstAReference holds the limiter against a naive reference, through random requests, plan changes, bans, steps of
+// the clock and restarts. Times are whole milliseconds, as saved rows are.
+func TestAgainstAReference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := newModelRun(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"request": r.request,
+			"again":   r.request,
+			"burst": func(t *rapid.T) {
+				for range rapid.IntRange(2, 12).Draw(t, "requests") {
+					r.request(t)
+					r.clock.advance(millis(t, 0, 900))
+				}
+			},
+			"wait":      func(t *rapid.T) { r.clock.advance(millis(t, 0, 8000)) },
+			"wait long": func(t *rapid.T) { r.clock.advance(millis(t, 0, 100_000_000)) },
+			"step":      r.step,
+			"peek":      r.peek,
+			"plan": func(t *rapid.T) {
+				i := drawKey(t)
+				r.keys[i].ws.limits = drawLimits(t)
+				r.handle(i)
+			},
+			"ban":     r.ban,
+			"lift":    r.lift,
+			"restart": r.restart,
+		})
+	})
+}
+
+// TestAYear sends more than is allowed for a year of virtual days, and each day and minute admits exactly what it may.
+func TestAYear(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Strikes, cfg.StrikeWindow = 1000, time.Millisecond // this is not about bans
+	onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
+		start := noon.Truncate(24 * time.Hour)
+		clock.set(start)
+		c := l.Caller(1, "k", Limits{PerMinute: 3, PerDay: 1000})
+		perDay := map[int]int{}
+		for clock.Now().Before(start.AddDate(1, 0, 0)) {
+			if l.Admit(t.Context(), c).Admitted() {
+				perDay[int(clock.Now().Sub(start)/(24*time.Hour))]++
+			}
+			clock.advance(15 * time.Second)
+		}
+		for d := range 365 {
+			if perDay[d] != 1000 {
+				t.Fatalf("day %d admitted %d, want 1000", d, perDay[d])
+			}
+		}
+	})
+}
