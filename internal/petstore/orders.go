@@ -48,9 +48,9 @@ func (s *Service) UpdateOrder(ctx context.Context, workspace, id int64, p OrderP
 		}
 		o, e := f.Order, Effects{SaveOrder: f.Order}
 		if p.ShipDate.Present {
-			o.ShipDate = p.ShipDate.Value
+			o.ShipDate = p.ShipDate.value()
 		}
-		if p.Complete.Value {
+		if p.Complete.value() {
 			o.complete(f.Now)
 			e.SaveAnimal, e.Movement = f.Animal, f.Animal.fulfil(f.Now)
 		}

@@ -47,7 +47,7 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 		return Pet{}, err
 	}
 	var after Pet
-	err := s.change(ctx, workspace, Needs{PetID: id, CategoryID: p.CategoryID.Value}, func(f Facts) (Effects, error) {
+	err := s.change(ctx, workspace, Needs{PetID: id, CategoryID: p.CategoryID.value()}, func(f Facts) (Effects, error) {
 		if p.CategoryID.Present && f.Category == nil {
 			return Effects{}, unknown("/categoryId", "category", p.CategoryID.Value)
 		}
@@ -58,27 +58,33 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 			return Effects{}, err
 		}
 		m, err := f.Animal.patch(p, f.Now)
+		if err != nil {
+			return Effects{}, err
+		}
 		after = f.Animal.Pet
-		return Effects{SaveAnimal: f.Animal, Movement: m}, err
+		return Effects{SaveAnimal: f.Animal, Movement: m}, nil
 	})
 	return after, err
 }
 
-// patch changes the members that p names.
-func (a *Animal) patch(p PetPatch, now Time) (*Movement, error) {
+// patch changes the members that p names, all or none. It returns the movement
+// of [Animal.mark], if there is one.
+func (a *Animal) patch(p PetPatch, now Time) (m *Movement, err error) {
+	switch {
+	case p.Status.Null:
+		a.release()
+	case p.Status.Present:
+		if m, err = a.mark(p.Status.Value, now); err != nil {
+			return nil, err
+		}
+	}
 	if p.Name.Present {
 		a.Name = p.Name.Value
 	}
 	if p.CategoryID.Present {
 		a.CategoryID = p.CategoryID.Value
 	}
-	switch {
-	case p.Status.Null:
-		a.release()
-	case p.Status.Present:
-		return a.mark(p.Status.Value, now)
-	}
-	return nil, nil
+	return m, nil
 }
 
 // DeletePet removes the animal and its inventory item. It returns

@@ -10,7 +10,7 @@ package petstore
 const (
 	MaxName        = 100           // code points of a name, after normalisation
 	MaxDescription = 1000          // code points of a description, after normalisation
-	MaxQuantity    = 1_000_000_000 // units of stock that can be set
+	MaxQuantity    = 1_000_000_000 // units of stock of one animal
 	MaxOrder       = 1_000_000     // units in one order
 	MaxID          = 1<<53 - 1     // the greatest id that is ever issued
 	MaxPage        = 100           // entries in one page of a list
@@ -100,6 +100,14 @@ func Some[T any](v T) Optional[T] { return Optional[T]{Present: true, Value: v} 
 
 // Null returns the member that is null.
 func Null[T any]() Optional[T] { return Optional[T]{Present: true, Null: true} }
+
+// value returns the value of the member, or the zero value if it has none.
+func (o Optional[T]) value() (v T) {
+	if o.Present && !o.Null {
+		v = o.Value
+	}
+	return v
+}
 
 // PetPatch changes the members that are present. A null status hands the
 // status back to the stock; the required members cannot be null.

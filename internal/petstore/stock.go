@@ -92,11 +92,12 @@ func (a *Animal) fulfil(at Time) *Movement {
 	return m
 }
 
-// putBack returns the units of an open order that is cancelled.
+// putBack returns the units of an open order that is cancelled. A stock that
+// was counted anew since is filled up to MaxQuantity and no further.
 func (a *Animal) putBack(units int64, at Time) *Movement {
 	before := a.Quantity
 	a.OpenOrders--
-	m := a.move(MovedCancelled, a.Quantity+units, at)
+	m := a.move(MovedCancelled, min(a.Quantity+units, MaxQuantity), at)
 	a.settle(before)
 	return m
 }

@@ -85,7 +85,8 @@ type InventoryQuery struct {
 //  1. returns the receipt kept under Idempotency, if it has one that
 //     Idempotency.Replay accepts, or Replay's error;
 //  2. loads and locks the rows that Needs names;
-//  3. asks Decide, which is pure: it may be asked again if the transaction is
+//  3. asks Decide, which may change the loaded rows in place and nothing else:
+//     it may be asked again, with rows loaded again, if the transaction is
 //     tried again, and its error undoes nothing but this change;
 //  4. keeps the Effects: gives each new row the workspace's next id, calls
 //     Effects.Link, writes;
