@@ -1,0 +1,58 @@
+package ops
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// A figures collector asks its source once for each reading, so that the
+// values belong together.
+type figures[T any] struct {
+	read  func() T
+	parts []figure[T]
+}
+
+type figure[T any] struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(T) float64
+}
+
+func (f *figures[T]) add(name, help string, kind prometheus.ValueType, value func(T) float64) {
+	f.parts = append(f.parts, figure[T]{prometheus.NewDesc(name, help, nil, nil), kind, value})
+}
+
+// Describe implements prometheus.Collector.
+func (f *figures[T]) Describe(to chan<- *prometheus.Desc) {
+	for _, p := range f.parts {
+		to <- p.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (f *figures[T]) Collect(to chan<- prometheus.Metric) {
+	now := f.read()
+	for _, p := range f.parts {
+		to <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(now))
+	}
+}
+
+func newLimitsCollector(read func() Limits) prometheus.Collector {
+	f := &figures[Limits]{read: read}
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	f.add("petstore_limiter_workspaces", "Workspaces that the limiter knows.", gauge, func(l Limits) float64 { return float64(l.Workspaces) })
+	f.add("petstore_limiter_keys", "Keys that the limiter knows.", gauge, func(l Limits) float64 { return float64(l.Keys) })
+	f.add("petstore_limiter_bans_running", "Bans that run.", gauge, func(l Limits) float64 { return float64(l.Bans) })
+	f.add("petstore_limiter_addresses", "Addresses without a key that are counted apart.", gauge, func(l Limits) float64 { return float64(l.Addresses) })
+	f.add("petstore_limiter_address_capacity", "Addresses that can be counted apart.", gauge, func(l Limits) float64 { return float64(l.AddressCapacity) })
+	f.add("petstore_limiter_overflow_admitted", "Requests admitted today from addresses beyond the capacity.", gauge, func(l Limits) float64 { return float64(l.OverflowAdmitted) })
+	f.add("petstore_limiter_failed_saves_total", "Times that the counts could not be stored.", counter, func(l Limits) float64 { return float64(l.FailedSaves) })
+	return f
+}
+
+func newStorageCollector(read func() Storage) prometheus.Collector {
+	f := &figures[Storage]{read: read}
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	f.add("petstore_store_groups_total", "Durable commits.", counter, func(s Storage) float64 { return float64(s.Groups) })
+	f.add("petstore_store_writes_total", "Changes in the durable commits.", counter, func(s Storage) float64 { return float64(s.Writes) })
+	f.add("petstore_store_largest_group", "Changes in the largest durable commit.", gauge, func(s Storage) float64 { return float64(s.Largest) })
+	f.add("petstore_store_waiting", "Changes that wait for a commit.", gauge, func(s Storage) float64 { return float64(s.Waiting) })
+	return f
+}

@@ -1,0 +1,125 @@
+package ops
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// A Response is what is counted of an answered request.
+type Response struct {
+	Operation string // the operationId, or "" if there is none
+	Method    string
+	Status    int
+	Duration  time.Duration
+	Plan      string // of the caller; "" without a key
+	Outcome   string // of the limiter: "admitted", the window that refused, "banned", or "free"
+}
+
+// Limits are figures of the limiter.
+type Limits struct {
+	Workspaces, Keys           int
+	Bans                       int // that run
+	Addresses, AddressCapacity int
+	OverflowAdmitted           int64
+	FailedSaves                int64
+}
+
+// Storage are figures of the store.
+type Storage struct {
+	Groups  int64 // durable commits
+	Writes  int64 // changes in them
+	Largest int64 // changes in the largest
+	Waiting int64 // changes that wait now
+}
+
+// Sources are asked for figures each time that the metrics are read.
+type Sources struct {
+	Version string
+	Limits  func() Limits
+	Storage func() Storage
+}
+
+// Metrics are the service's own metrics, and those of the Go runtime and the
+// process. Its methods may be called concurrently and do not block.
+type Metrics struct {
+	*prometheus.Registry
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	decisions *prometheus.CounterVec
+	bans      prometheus.Counter
+	bansLost  prometheus.Counter
+}
+
+// NewMetrics returns metrics that have counted nothing.
+func NewMetrics(s Sources) *Metrics {
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "petstore_http_requests_total",
+			Help: "Answered requests by operation, method and status.",
+		}, []string{"operation", "method", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "petstore_http_request_duration_seconds",
+			Help:    "Time from the request's header to the end of the answer.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"operation"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "petstore_limiter_decisions_total",
+			Help: "Decisions of the limiter by plan and outcome: admitted, minute and day (the window that refused), banned.",
+		}, []string{"plan", "outcome"}),
+		bans: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "petstore_limiter_bans_started_total",
+			Help: "Bans that the limiter started.",
+		}),
+		bansLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "petstore_limiter_bans_unsaved_total",
+			Help: "Bans of the limiter that could not be stored; they hold in this process only.",
+		}),
+	}
+	m.MustRegister(m.requests, m.durations, m.decisions, m.bans, m.bansLost,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(s.Version))
+	if s.Limits != nil {
+		m.MustRegister(newLimitsCollector(s.Limits))
+	}
+	if s.Storage != nil {
+		m.MustRegister(newStorageCollector(s.Storage))
+	}
+	return m
+}
+
+// Observe counts an answered request.
+func (m *Metrics) Observe(r Response) {
+	operation := r.Operation
+	if operation == "" {
+		operation = "none"
+	}
+	m.requests.WithLabelValues(operation, r.Method, strconv.Itoa(r.Status)).Inc()
+	m.durations.WithLabelValues(operation).Observe(r.Duration.Seconds())
+	if r.Outcome == "free" {
+		return
+	}
+	plan := r.Plan
+	if plan == "" {
+		plan = "none"
+	}
+	m.decisions.WithLabelValues(plan, r.Outcome).Inc()
+}
+
+// BanStarted counts a ban of the limiter.
+func (m *Metrics) BanStarted() { m.bans.Inc() }
+
+// BanLost counts a ban that could not be stored.
+func (m *Metrics) BanLost() { m.bansLost.Inc() }
+
+func buildInfo(version string) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "petstore_build_info",
+		Help:        "Always 1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
+	g.Set(1)
+	return g
+}

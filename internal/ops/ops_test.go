@@ -1,0 +1,108 @@
+package ops_test
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ops"
+)
+
+// get asks a handler and returns the status, the content type and the body.
+func get(t *testing.T, h http.Handler, path string) (int, string, string) {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	body, err := io.ReadAll(rec.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec.Code, rec.Header().Get("Content-Type"), string(body)
+}
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	var phase ops.Phase
+	var store error
+	h := ops.Handler(ops.Options{
+		Checks: []ops.Check{
+			{Name: "phase", Err: phase.Err},
+			{Name: "store", Err: func() error { return store }},
+		},
+		Metrics: ops.NewMetrics(ops.Sources{}),
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	ready := func(step string, wantStatus int, wantBody string) {
+		t.Helper()
+		status, kind, body := get(t, h, "/readyz")
+		if status != wantStatus || strings.TrimSpace(body) != wantBody || kind != "application/json" {
+			t.Errorf("%s: GET /readyz = %d %s %s, want %d application/json %s", step, status, kind, body, wantStatus, wantBody)
+		}
+	}
+	ready("at first", 503, `{"status":"not ready","reasons":[{"check":"phase","message":"the service is starting"}]}`)
+	phase.Serve()
+	ready("serving", 200, `{"status":"ready"}`)
+	store = errors.New("the disk is gone")
+	ready("store failed", 503, `{"status":"not ready","reasons":[{"check":"store","message":"the disk is gone"}]}`)
+	phase.Drain()
+	ready("both", 503, `{"status":"not ready","reasons":[{"check":"phase","message":"the service is stopping"},{"check":"store","message":"the disk is gone"}]}`)
+	if status, _, body := get(t, h, "/livez"); status != 200 || strings.TrimSpace(body) != `{"status":"alive"}` {
+		t.Errorf("GET /livez = %d %s, want 200 alive whatever the readiness", status, body)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m := ops.NewMetrics(ops.Sources{
+		Version: "v1.2.3",
+		Limits:  func() ops.Limits { return ops.Limits{Bans: 2, Addresses: 3, AddressCapacity: 4} },
+		Storage: func() ops.Storage { return ops.Storage{Groups: 5, Writes: 6, Waiting: 7} },
+	})
+	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
+	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
+	m.Observe(ops.Response{Method: "GET", Status: 404, Outcome: "admitted"})
+	m.Observe(ops.Response{Operation: "getAccount", Method: "GET", Status: 200, Plan: "free", Outcome: "free"})
+	m.BanStarted()
+	m.BanLost()
+	_, _, body := get(t, ops.Handler(ops.Options{Metrics: m, Log: slog.New(slog.DiscardHandler)}), "/metrics")
+	for _, want := range []string{
+		`petstore_http_requests_total{method="GET",operation="listPets",status="200"} 1`,
+		`petstore_http_requests_total{method="GET",operation="none",status="404"} 1`,
+		`petstore_http_request_duration_seconds_bucket{operation="listPets",le="0.001"} 2`,
+		`petstore_limiter_decisions_total{outcome="admitted",plan="pro"} 1`,
+		`petstore_limiter_decisions_total{outcome="minute",plan="pro"} 1`,
+		`petstore_limiter_decisions_total{outcome="admitted",plan="none"} 1`,
+		"petstore_limiter_bans_started_total 1",
+		"petstore_limiter_bans_unsaved_total 1",
+		"petstore_limiter_bans_running 2",
+		"petstore_limiter_addresses 3",
+		"petstore_limiter_address_capacity 4",
+		"petstore_store_groups_total 5",
+		"petstore_store_writes_total 6",
+		"petstore_store_waiting 7",
+		`petstore_build_info{version="v1.2.3"} 1`,
+		"go_goroutines ",
+	} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	if strings.Contains(body, `plan="free"`) {
+		t.Error("a request that spends no quota was counted as a decision")
+	}
+}
+
+func TestProfilesAndMethods(t *testing.T) {
+	t.Parallel()
+	h := ops.Handler(ops.Options{Metrics: ops.NewMetrics(ops.Sources{}), Log: slog.New(slog.DiscardHandler)})
+	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/": 404, "/debug": 404} {
+		if got, _, _ := get(t, h, path); got != want {
+			t.Errorf("GET %s = %d, want %d", path, got, want)
+		}
+	}
+}
