@@ -1,6 +1,9 @@
 package petstore
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Time is an instant in milliseconds since the Unix epoch, or no instant at
 // all (the zero value).
@@ -12,18 +15,32 @@ type Time struct {
 // At returns t, cut to the millisecond.
 func At(t time.Time) Time { return Time{Millis: t.UnixMilli(), Valid: true} }
 
-// ParseTime reads a date-time of RFC 3339 §5.6, with an offset. Digits beyond
-// the millisecond are cut off. It reports false for anything else, and for
-// instants whose year in UTC is not 0000 to 9999, which RFC 3339 cannot write.
+// ParseTime reads a date-time of RFC 3339 §5.6, with an offset; "t" and "z"
+// may be in lower case. Digits beyond the millisecond are cut off. It reports
+// false for anything else, for a leap second, and for instants whose year in
+// UTC is not 0000 to 9999, which RFC 3339 cannot write.
 func ParseTime(s string) (Time, bool) {
+	s = strings.ToUpper(s)
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
+	if err != nil || !strictTime(s) {
 		return Time{}, false
 	}
 	if year := t.UTC().Year(); year < 0 || year > 9999 {
 		return Time{}, false
 	}
 	return At(t), true
+}
+
+// strictTime reports whether s, which time.Parse accepts, is RFC 3339 where
+// time.Parse is lenient: an hour of one digit, a comma for the decimal point,
+// an offset of more than 23:59.
+func strictTime(s string) bool {
+	const date, seconds = len("2006-01-02T"), len("2006-01-02T15:04:05")
+	if s[date+1] == ':' || s[seconds] == ',' {
+		return false
+	}
+	hour, minute, ok := strings.Cut(s[len(s)-len("00:00"):], ":")
+	return s[len(s)-1] == 'Z' || ok && hour <= "23" && minute <= "59"
 }
 
 // Append appends t in UTC with "Z", with at most three digits of a second.
