@@ -77,7 +77,12 @@ func CheckQuantity(quantity int64) []Field {
 
 // Fold returns the form of a name in which a search without regard to case
 // compares it.
-func Fold(name string) string { return cases.Fold().String(norm.NFC.String(name)) }
+//
+// It is the canonical caseless form (Unicode Standard §3.13, D145) put into
+// normal form C, so that a letter does not contain its base letter.
+func Fold(name string) string {
+	return norm.NFC.String(cases.Fold().String(norm.NFD.String(name)))
+}
 
 // refuseNull reports whether the member is there to be checked, and notes the
 // fault if it is null.
@@ -111,6 +116,9 @@ func checkText(fields []Field, pointer string, text *string, least, most int) []
 	case n > most:
 		return append(fields, Field{Pointer: pointer, Code: TooLong,
 			Message: fmt.Sprintf("%s must have at most %d characters; it has %d.", member, most, n)})
+	case !utf8.ValidString(*text):
+		return append(fields, Field{Pointer: pointer, Code: InvalidFormat,
+			Message: fmt.Sprintf("%s must be valid UTF-8.", member)})
 	case strings.ContainsFunc(*text, unicode.IsControl):
 		return append(fields, Field{Pointer: pointer, Code: InvalidFormat,
 			Message: fmt.Sprintf("%s must not contain control characters.", member)})
