@@ -72,7 +72,7 @@ func AppendString(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+			if c >= ' ' && c != '"' && c != '\\' {
 				i++
 				continue
 			}
