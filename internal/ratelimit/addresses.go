@@ -31,6 +31,7 @@ type addressTable struct {
 type addressPlace struct {
 	addr    address
 	windows windows
+	number  int32 // in places
 	changed bool
 }
 
@@ -121,9 +122,11 @@ func (t *addressTable) place(a netip.Addr, now int64) *addressPlace {
 }
 
 func (t *addressTable) add(a address, w windows) *addressPlace {
-	t.places = append(t.places, addressPlace{addr: a, windows: w})
-	t.index[t.slot(a)] = int32(len(t.places))
-	return &t.places[len(t.places)-1]
+	n := int32(len(t.places))
+	i := t.slot(a)
+	t.places = append(t.places, addressPlace{addr: a, windows: w, number: n})
+	t.index[i] = n + 1
+	return &t.places[n]
 }
 
 // slot returns where in the index an address is, or the empty place where it belongs.
@@ -145,7 +148,7 @@ func (t *addressTable) change(p *addressPlace) {
 	}
 	p.changed = true
 	if p != &t.overflow {
-		t.changed = append(t.changed, t.index[t.slot(p.addr)]-1)
+		t.changed = append(t.changed, p.number)
 	}
 }
 
@@ -181,9 +184,10 @@ func (t *addressTable) reindex() {
 	t.changed = t.changed[:0]
 	for n := range t.places {
 		p := &t.places[n]
-		t.index[t.slot(p.addr)] = int32(n + 1)
+		p.number = int32(n)
+		t.index[t.slot(p.addr)] = p.number + 1
 		if p.changed {
-			t.changed = append(t.changed, int32(n))
+			t.changed = append(t.changed, p.number)
 		}
 	}
 }

@@ -118,12 +118,11 @@ func (m *Memory) workspace(id int64) *workspace {
 }
 
 // Admit implements Limiter.
-func (m *Memory) Admit(_ context.Context, c *Caller) Decision {
+func (m *Memory) Admit(_ context.Context, c *Caller) (d Decision) {
 	now := m.now().UnixNano()
 	ws := c.ws
 	ws.mu.Lock()
-	now = m.inOrder(now, &ws.last)
-	d := m.decide(c, now)
+	m.decide(c, m.inOrder(now, &ws.last), &d)
 	ws.mu.Unlock()
 	return d
 }
@@ -132,32 +131,37 @@ func (m *Memory) Admit(_ context.Context, c *Caller) Decision {
 // turn. If another decision has overtaken it the clock is read again, so that time goes back only if the clock did.
 func (m *Memory) inOrder(now int64, last *int64) int64 {
 	if now < *last {
-		now = m.now().UnixNano()
+		now = m.again()
 	}
 	*last = now
 	return now
 }
 
-func (m *Memory) decide(c *Caller, now int64) (d Decision) {
+func (m *Memory) again() int64 { return m.now().UnixNano() }
+
+// decide writes the decision where the caller of the limiter gets it, since copying it twice takes a good part of the time of deciding.
+func (m *Memory) decide(c *Caller, now int64, d *Decision) {
 	ws := c.ws
 	if c.penalised {
 		if until, yes := c.key.penalty.banned(now); yes {
 			ws.windows = ws.windows.at(now)
 			m.count(c, Banned, now)
-			return ws.banned(until, now)
+			*d = ws.banned(until, now)
+			return
 		}
 	}
 	var o Outcome
 	ws.windows, o = ws.windows.admit(ws.limits, now)
 	m.count(c, o, now)
 	if o != Admitted {
-		return m.refuse(c, o, now)
+		*d = m.refuse(c, o, now)
+		return
 	}
 	if c.penalised {
 		c.key.penalty.endRun()
 		c.penalised = false
 	}
-	return ws.windows.decision(o, ws.limits, now)
+	ws.windows.describe(d, ws.limits)
 }
 
 // refuse answers a request that a window refused, and bans the key if it is one too many.
@@ -196,7 +200,9 @@ func (m *Memory) count(c *Caller, o Outcome, now int64) {
 		c.refused++
 	}
 	c.lastUsed = now
-	m.change(c)
+	if !c.changed {
+		m.change(c)
+	}
 }
 
 // Peek implements Limiter.

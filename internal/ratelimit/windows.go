@@ -79,15 +79,17 @@ func (w windows) live(now int64) bool {
 
 // decision describes the windows after an outcome at now.
 func (w windows) decision(o Outcome, l Limits, now int64) Decision {
-	d := Decision{
-		Outcome: o,
-		Minute:  Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceilSeconds(w.minuteEnd())},
-		Day:     Window{Limit: l.PerDay, Used: w.dayUsed, Reset: (w.day + 1) * (day / second)},
-	}
+	d := Decision{Outcome: o}
+	w.describe(&d, l)
 	if o != Admitted {
 		d.RetryAfter = max(1, ceilSeconds(w.end(o, now)-now))
 	}
 	return d
+}
+
+func (w windows) describe(d *Decision, l Limits) {
+	d.Minute = Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceilSeconds(w.minuteEnd())}
+	d.Day = Window{Limit: l.PerDay, Used: w.dayUsed, Reset: (w.day + 1) * (day / second)}
 }
 
 // dayOf returns the UTC day of an instant, in days since the Unix epoch.
