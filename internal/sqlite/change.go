@@ -1,0 +1,225 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// Do implements [petstore.Store].
+func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	var before *petstore.Receipt
+	err := db.change(ctx, func(w *conn) (err error) {
+		before, err = w.do(c, petstore.At(db.now()))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return before, nil
+}
+
+// do carries out the steps of a change inside the writer's transaction.
+func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt, error) {
+	if change.Idempotency != nil {
+		if before, err := c.receipt(change.Workspace, change.Idempotency, now); before != nil || err != nil {
+			return before, err
+		}
+	}
+	facts, err := c.facts(change.Workspace, change.Needs, now)
+	if err != nil {
+		return nil, err
+	}
+	var loaded petstore.Animal
+	if facts.Animal != nil {
+		loaded = *facts.Animal
+	}
+	effects, err := change.Decide(facts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.keep(change.Workspace, &effects, loaded); err != nil {
+		return nil, err
+	}
+	if change.Idempotency != nil {
+		return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), now)
+	}
+	return nil, nil
+}
+
+// facts loads what n names; the writer's transaction is the lock.
+func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f petstore.Facts, err error) {
+	f.Now = now
+	petID := n.PetID
+	if n.OrderID != 0 {
+		if f.Order, err = find(c, selectOrder, workspace, n.OrderID, scanOrder); err != nil {
+			return f, err
+		}
+		if f.Order != nil {
+			petID = f.Order.PetID
+		}
+	}
+	if petID != 0 {
+		if f.Animal, err = find(c, selectAnimal, workspace, petID, scanAnimal); err != nil {
+			return f, err
+		}
+	}
+	if n.CategoryID == 0 {
+		return f, nil
+	}
+	if f.Category, err = find(c, selectCategory, workspace, n.CategoryID, scanCategory); err != nil || !n.CategoryUse {
+		return f, err
+	}
+	f.CategoryInUse, err = c.one("SELECT 1 FROM pets WHERE workspace=? AND category=? LIMIT 1", func(*sqlite.Stmt) {}, workspace, n.CategoryID)
+	return f, err
+}
+
+// keep writes the effects. loaded is the animal as it was, if there was one.
+func (c *conn) keep(workspace int64, e *petstore.Effects, loaded petstore.Animal) error {
+	if e.SaveCategory != nil {
+		if err := c.saveCategory(workspace, e.SaveCategory); err != nil {
+			return err
+		}
+	}
+	if e.SaveAnimal != nil {
+		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded); err != nil {
+			return err
+		}
+	}
+	if e.SaveOrder != nil {
+		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
+			return err
+		}
+	}
+	e.Link()
+	if e.Movement != nil {
+		if err := c.saveMovement(workspace, *e.Movement); err != nil {
+			return err
+		}
+	}
+	return c.drop(workspace, e)
+}
+
+func (c *conn) drop(workspace int64, e *petstore.Effects) error {
+	for _, d := range [...]struct {
+		id    int64
+		query string
+	}{
+		{e.DropOrder, "DELETE FROM orders WHERE workspace=? AND id=?"},
+		{e.DropPet, "DELETE FROM pets WHERE workspace=? AND id=?"},
+		{e.DropCategory, "DELETE FROM categories WHERE workspace=? AND id=?"},
+	} {
+		if d.id == 0 {
+			continue
+		}
+		stmt, err := c.ints(d.query, workspace, d.id)
+		if err != nil {
+			return err
+		}
+		if _, err := stmt.Step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The statements that issue an id.
+const (
+	nextPet      = "UPDATE counters SET pets=pets+1 WHERE workspace=? RETURNING pets"
+	nextCategory = "UPDATE counters SET categories=categories+1 WHERE workspace=? RETURNING categories"
+	nextOrder    = "UPDATE counters SET orders=orders+1 WHERE workspace=? RETURNING orders"
+)
+
+// next issues an id.
+func (c *conn) next(query string, workspace int64) (id int64, err error) {
+	stmt, err := c.ints(query, workspace)
+	if err != nil {
+		return 0, err
+	}
+	err = rows(stmt, func(row *sqlite.Stmt) { id = row.ColumnInt64(0) })
+	switch {
+	case err != nil:
+		return 0, err
+	case id == 0: // it was deleted while the request was on its way
+		return 0, petstore.Unavailable(fmt.Errorf("there is no workspace %d", workspace))
+	case id > petstore.MaxID:
+		return 0, fmt.Errorf("workspace %d has used up its ids", workspace)
+	}
+	return id, nil
+}
+
+func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error) {
+	query := "UPDATE categories SET name=?3, folded=?4, description=?5 WHERE workspace=?1 AND id=?2"
+	if row.ID == 0 {
+		query = "INSERT INTO categories (workspace, id, name, folded, description) VALUES (?1, ?2, ?3, ?4, ?5)"
+		if row.ID, err = c.next(nextCategory, workspace); err != nil {
+			return err
+		}
+	}
+	var description any
+	if row.Description != nil {
+		description = *row.Description
+	}
+	return c.exec(query, workspace, row.ID, row.Name, petstore.Fold(row.Name), description)
+}
+
+// saveAnimal writes no more than what changed: an index costs as much as a row,
+// and most changes move nothing but stock.
+func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Animal) (err error) {
+	if a.ID == 0 {
+		if a.ID, err = c.next(nextPet, workspace); err != nil {
+			return err
+		}
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, status, category, name, folded)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements,
+			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+	}
+	if a.Pet != loaded.Pet {
+		return c.exec(`UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, status=?6, category=?7, name=?8, folded=?9
+			WHERE workspace=?1 AND id=?2`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements,
+			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+	}
+	stmt, err := c.ints("UPDATE pets SET quantity=?3, open_orders=?4, movements=?5 WHERE workspace=?1 AND id=?2",
+		workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements)
+	if err != nil {
+		return err
+	}
+	_, err = stmt.Step()
+	return err
+}
+
+func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
+	query := "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"
+	if o.ID == 0 {
+		query = "INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+		if o.ID, err = c.next(nextOrder, workspace); err != nil {
+			return err
+		}
+	}
+	stmt, err := c.ints(query, workspace, o.ID, o.PetID, o.Quantity)
+	if err != nil {
+		return err
+	}
+	stmt.BindBool(5, o.Complete)
+	if o.ShipDate.Valid {
+		stmt.BindInt64(6, o.ShipDate.Millis)
+	}
+	_, err = stmt.Step()
+	return err
+}
+
+func (c *conn) saveMovement(workspace int64, m petstore.Movement) error {
+	stmt, err := c.ints(`INSERT INTO movements (workspace, pet, number, delta, quantity, at, kind, order_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, workspace, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(7, string(m.Kind))
+	if m.OrderID != 0 {
+		stmt.BindInt64(8, m.OrderID)
+	}
+	_, err = stmt.Step()
+	return err
+}

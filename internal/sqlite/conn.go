@@ -1,0 +1,176 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// busyTimeout is how long a statement waits for another process's lock.
+const busyTimeout = 5 * time.Second
+
+var errMissing = errors.New("the file does not exist")
+
+// A conn is a connection; one goroutine at a time uses it. Its statements are
+// prepared once and kept.
+type conn struct{ *sqlite.Conn }
+
+// prepareFile returns the absolute path, and creates an empty file with the
+// right mode: SQLite gives its -wal and -shm files the same one.
+func prepareFile(path string, o Options) (string, error) {
+	if path == "" {
+		return "", errors.New("no path is given")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	flags := os.O_RDWR | os.O_CREATE
+	switch {
+	case o.ReadOnly:
+		flags = os.O_RDONLY
+	case o.NoMigrate:
+		flags = os.O_RDWR
+	}
+	f, err := os.OpenFile(abs, flags, 0o600)
+	if err != nil {
+		return "", fileError(abs, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is not a file")
+	}
+	return abs, err
+}
+
+// fileError says in words why a file could not be opened.
+func fileError(path string, err error) error {
+	dir := filepath.Dir(path)
+	info, dirErr := os.Stat(dir)
+	switch {
+	case errors.Is(dirErr, fs.ErrNotExist):
+		return fmt.Errorf("the directory %s does not exist", dir)
+	case dirErr == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return errMissing
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("the file cannot be opened for writing: permission denied")
+	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return fmt.Errorf("cannot be opened: %w", err)
+}
+
+// openConn opens one connection and sets what SQLite keeps by connection.
+func openConn(path string, readOnly bool) (*conn, error) {
+	flags := sqlite.OpenReadWrite
+	if readOnly {
+		flags = sqlite.OpenReadOnly
+	}
+	raw, err := sqlite.OpenConn(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	raw.SetBusyTimeout(busyTimeout)
+	c := &conn{raw}
+	for _, pragma := range []string{
+		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
+		"PRAGMA foreign_keys=ON",
+		"PRAGMA temp_store=MEMORY",
+		"PRAGMA trusted_schema=OFF",
+		"PRAGMA journal_size_limit=67108864",
+	} {
+		if err := c.exec(pragma); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// exec runs a statement and drops its rows. Arguments are int64, int, bool,
+// string, []byte or nil.
+func (c *conn) exec(query string, args ...any) error {
+	return c.each(query, func(*sqlite.Stmt) {}, args...)
+}
+
+// each runs a statement and calls row for each of its rows.
+func (c *conn) each(query string, row func(*sqlite.Stmt), args ...any) error {
+	stmt, err := c.Prepare(query)
+	if err != nil {
+		return err
+	}
+	for i, arg := range args {
+		bind(stmt, i+1, arg)
+	}
+	return rows(stmt, row)
+}
+
+// one runs a statement and calls row for the first of its rows. It reports
+// whether there was one.
+func (c *conn) one(query string, row func(*sqlite.Stmt), args ...any) (bool, error) {
+	stmt, err := c.Prepare(query)
+	if err != nil {
+		return false, err
+	}
+	for i, arg := range args {
+		bind(stmt, i+1, arg)
+	}
+	found, err := stmt.Step()
+	if err != nil || !found {
+		return false, err
+	}
+	row(stmt)
+	return true, stmt.Reset()
+}
+
+// ints prepares a statement whose first parameters are numbers: the way of
+// everything that must be fast.
+func (c *conn) ints(query string, args ...int64) (*sqlite.Stmt, error) {
+	stmt, err := c.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		stmt.BindInt64(i+1, arg)
+	}
+	return stmt, nil
+}
+
+// rows calls row for each row that is left. The statement then holds no lock.
+func rows(stmt *sqlite.Stmt, row func(*sqlite.Stmt)) error {
+	for {
+		found, err := stmt.Step()
+		if err != nil || !found {
+			return err
+		}
+		row(stmt)
+	}
+}
+
+func bind(stmt *sqlite.Stmt, i int, arg any) {
+	switch v := arg.(type) {
+	case nil:
+		stmt.BindNull(i)
+	case int64:
+		stmt.BindInt64(i, v)
+	case int:
+		stmt.BindInt64(i, int64(v))
+	case bool:
+		stmt.BindBool(i, v)
+	case string:
+		stmt.BindText(i, v)
+	case []byte:
+		stmt.BindBytes(i, v)
+	default:
+		panic(fmt.Sprintf("sqlite: no way to bind a %T", arg))
+	}
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+
+	"example.com/petstore/internal/ratelimit"
+	"zombiezen.com/go/sqlite"
+)
+
+// windowDays is how many days before the newest a window's row is kept.
+const windowDays = 2
+
+const (
+	windowColumns   = "subject, minute_start, minute_used, day, day_used"
+	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+)
+
+// LoadLimits implements [ratelimit.Store].
+func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
+	if !db.readOnly {
+		err = db.change(ctx, func(c *conn) error {
+			return c.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - ?", windowDays)
+		})
+	}
+	if err != nil {
+		return ratelimit.Saved{}, err
+	}
+	err = db.readLong(ctx, snapshot(func(c *conn) error {
+		err := c.each("SELECT "+windowColumns+" FROM limit_windows", func(row *sqlite.Stmt) {
+			saved.Windows = append(saved.Windows, scanWindow(row))
+		})
+		if err != nil {
+			return err
+		}
+		return c.each("SELECT "+limitKeyColumns+" FROM limit_keys", func(row *sqlite.Stmt) {
+			saved.Keys = append(saved.Keys, scanLimitKey(row))
+		})
+	}))
+	return saved, err
+}
+
+func scanWindow(row *sqlite.Stmt) ratelimit.SavedWindow {
+	return ratelimit.SavedWindow{
+		Subject: row.ColumnText(0), MinuteStart: row.ColumnInt64(1), MinuteUsed: row.ColumnInt64(2),
+		Day: row.ColumnInt64(3), DayUsed: row.ColumnInt64(4),
+	}
+}
+
+func scanLimitKey(row *sqlite.Stmt) ratelimit.SavedKey {
+	return ratelimit.SavedKey{
+		KeyID: row.ColumnText(0), Workspace: row.ColumnInt64(1), Day: row.ColumnInt64(2),
+		Admitted: row.ColumnInt64(3), Refused: row.ColumnInt64(4), LastUsed: row.ColumnInt64(5),
+		Level: row.ColumnInt64(6), CleanSince: row.ColumnInt64(7),
+		RunFrom: row.ColumnInt64(8), RunUntil: row.ColumnInt64(9), Strikes: row.ColumnText(10),
+	}
+}
+
+// SaveLimits implements [ratelimit.Store].
+func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
+	if rows.Empty() {
+		return nil
+	}
+	return db.change(ctx, func(c *conn) error {
+		for _, w := range rows.Windows {
+			if err := c.exec("INSERT OR REPLACE INTO limit_windows ("+windowColumns+") VALUES (?, ?, ?, ?, ?)",
+				w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed); err != nil {
+				return err
+			}
+		}
+		for _, k := range rows.Keys {
+			if err := c.exec("INSERT OR REPLACE INTO limit_keys ("+limitKeyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				k.KeyID, k.Workspace, k.Day, k.Admitted, k.Refused, k.LastUsed, k.Level, k.CleanSince,
+				k.RunFrom, k.RunUntil, k.Strikes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// A filter is a condition on a list and its argument.
+type filter struct {
+	sql string
+	arg any
+}
+
+// The filters. An equality comes with an index in which the ids follow it, so
+// that a page is read in order wherever it begins; the others are tested row by
+// row in the order of ids.
+const (
+	byStatus      = " AND status=?"
+	byCategory    = " AND category=?"
+	byName        = " AND instr(folded,?)>0"
+	byMaxQuantity = " AND quantity<=?"
+	byPet         = " AND pet=?"
+	byComplete    = " AND complete=?"
+	shipsFrom     = " AND ship_date>=?"
+	shipsTo       = " AND ship_date<=?"
+)
+
+// A list is a query for one page.
+type list[T any] struct {
+	from      string // SELECT … FROM …
+	workspace int64
+	page      petstore.Page
+	filters   []filter
+	lanes     []filter // alternatives, each in the order of ids; none for no such condition
+	scan      func(*sqlite.Stmt) T
+	id        func(T) int64
+}
+
+// sql returns the text of the query with the filters and one lane.
+func (l *list[T]) sql(lane []filter) string {
+	var text strings.Builder
+	text.Grow(256)
+	text.WriteString(l.from)
+	text.WriteString(" WHERE workspace=? AND id>?")
+	for _, f := range lane {
+		text.WriteString(f.sql)
+	}
+	for _, f := range l.filters {
+		text.WriteString(f.sql)
+	}
+	text.WriteString(" ORDER BY id LIMIT ?")
+	return text.String()
+}
+
+// run returns the page. Several lanes are merged by id.
+func (l *list[T]) run(c *conn) ([]T, error) {
+	if l.page.Limit <= 0 {
+		return []T{}, nil
+	}
+	out := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
+	if len(l.lanes) == 0 {
+		return l.lane(c, out, nil)
+	}
+	for i := range l.lanes {
+		var err error
+		if out, err = l.lane(c, out, l.lanes[i:i+1]); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.lanes) > 1 {
+		slices.SortFunc(out, func(a, b T) int { return cmp.Compare(l.id(a), l.id(b)) })
+		out = out[:min(len(out), l.page.Limit)]
+	}
+	return out, nil
+}
+
+// lane appends the page of one lane.
+func (l *list[T]) lane(c *conn, out []T, lane []filter) ([]T, error) {
+	stmt, err := c.ints(l.sql(lane), l.workspace, l.page.After)
+	if err != nil {
+		return nil, err
+	}
+	i := 3
+	for _, fs := range [][]filter{lane, l.filters} {
+		for _, f := range fs {
+			bind(stmt, i, f.arg)
+			i++
+		}
+	}
+	bind(stmt, i, l.page.Limit)
+	err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
+	return out, err
+}
+
+// read runs the list on a connection of db; one that tests row by row can be
+// interrupted.
+func (l *list[T]) read(ctx context.Context, db *DB) (out []T, err error) {
+	read := db.read
+	for _, f := range l.filters {
+		if f.sql == byName || f.sql == byMaxQuantity || f.sql == shipsFrom || f.sql == shipsTo {
+			read = db.readLong
+		}
+	}
+	err = read(ctx, func(c *conn) (err error) {
+		out, err = l.run(c)
+		return err
+	})
+	return out, err
+}
+
+// statusLanes returns a lane for each status asked for. Nobody asking is no
+// lane, unless an index needs one.
+func statusLanes(asked []petstore.Status, needed bool) []filter {
+	if len(asked) == 0 {
+		if !needed {
+			return nil
+		}
+		asked = petstore.Statuses()
+	}
+	lanes := make([]filter, 0, len(asked))
+	for _, s := range asked {
+		lane := filter{byStatus, string(s)}
+		if !slices.Contains(lanes, lane) {
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes
+}
+
+// Pets implements [petstore.Store].
+func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	if len(q.IDs) > 0 {
+		return db.petsByID(ctx, workspace, q)
+	}
+	return petList(workspace, q).read(ctx, db)
+}
+
+func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
+	l := &list[petstore.Pet]{
+		from: "SELECT " + petColumns + " FROM pets", workspace: workspace, page: q.Page,
+		lanes: statusLanes(q.Statuses, q.CategoryID != 0),
+		scan:  scanPet, id: func(p petstore.Pet) int64 { return p.ID },
+	}
+	if q.CategoryID != 0 {
+		l.filters = append(l.filters, filter{byCategory, q.CategoryID})
+	}
+	if q.Name != "" {
+		l.filters = append(l.filters, filter{byName, q.Name})
+	}
+	return l
+}
+
+// petsByID looks up each id.
+func (db *DB) petsByID(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	ids := slices.Clone(q.IDs)
+	slices.Sort(ids)
+	found := make([]petstore.Pet, 0, min(len(ids), max(q.Limit, 0)))
+	err := db.read(ctx, func(c *conn) error {
+		for _, id := range slices.Compact(ids) {
+			if id <= q.After || len(found) >= q.Limit {
+				continue
+			}
+			pet, err := find(c, selectPet, workspace, id, scanPet)
+			if err != nil {
+				return err
+			}
+			if pet != nil && selects(q, *pet) {
+				found = append(found, *pet)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// selects reports whether the pet passes the filters besides the id.
+func selects(q petstore.PetQuery, p petstore.Pet) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
+		(q.CategoryID == 0 || q.CategoryID == p.CategoryID) &&
+		(q.Name == "" || strings.Contains(petstore.Fold(p.Name), q.Name))
+}
+
+// Categories implements [petstore.Store].
+func (db *DB) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
+	return categoryList(workspace, q).read(ctx, db)
+}
+
+func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Category] {
+	l := &list[petstore.Category]{
+		from: "SELECT " + categoryColumns + " FROM categories", workspace: workspace, page: q.Page,
+		scan: scanCategory, id: func(c petstore.Category) int64 { return c.ID },
+	}
+	if q.Name != "" {
+		l.filters = append(l.filters, filter{byName, q.Name})
+	}
+	return l
+}
+
+// Orders implements [petstore.Store].
+func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
+	return orderList(workspace, q).read(ctx, db)
+}
+
+func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
+	l := &list[petstore.Order]{
+		from: "SELECT " + orderColumns + " FROM orders", workspace: workspace, page: q.Page,
+		scan: scanOrder, id: func(o petstore.Order) int64 { return o.ID },
+	}
+	switch {
+	case q.Complete != nil:
+		l.lanes = []filter{{byComplete, *q.Complete}}
+	case q.PetID != 0: // its index has complete before the id
+		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
+	}
+	if q.PetID != 0 {
+		l.filters = append(l.filters, filter{byPet, q.PetID})
+	}
+	if q.ShipDateFrom.Valid {
+		l.filters = append(l.filters, filter{shipsFrom, q.ShipDateFrom.Millis})
+	}
+	if q.ShipDateTo.Valid {
+		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
+	}
+	return l
+}
+
+// Inventory implements [petstore.Store].
+func (db *DB) Inventory(ctx context.Context, workspace int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
+	return inventoryList(workspace, q).read(ctx, db)
+}
+
+func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.InventoryItem] {
+	l := &list[petstore.InventoryItem]{
+		from: "SELECT " + itemColumns + " FROM pets", workspace: workspace, page: q.Page,
+		lanes: statusLanes(q.Statuses, false),
+		scan:  scanItem, id: func(i petstore.InventoryItem) int64 { return i.PetID },
+	}
+	if q.MaxQuantity != nil {
+		l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
+	}
+	return l
+}

@@ -1,0 +1,272 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// applicationID marks a file as ours: "PETS" in ASCII, in the header that
+// SQLite keeps for this.
+const applicationID = 0x50455453
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// A Migration is a step of the schema.
+type Migration struct {
+	Version int
+	Name    string
+	Applied bool
+	At      time.Time // when it was applied; zero if it was not
+}
+
+// migrations returns the steps that this program knows, the first one first.
+// Their files are named VERSION_NAME.sql, VERSION counting from 1.
+func migrations() ([]Migration, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	known := make([]Migration, len(names))
+	for i, name := range names {
+		number, title, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql"), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("%s: want the version %d", name, i+1)
+		}
+		known[i] = Migration{Version: version, Name: title}
+	}
+	return known, nil
+}
+
+// MigrateStatus returns all migrations that the program knows and says which of
+// them the file at path has. A file that does not exist has none, and is not
+// created.
+func MigrateStatus(ctx context.Context, path string) ([]Migration, error) {
+	known, err := status(path)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, explain(err))
+	}
+	return known, ctx.Err()
+}
+
+func status(path string) ([]Migration, error) {
+	abs, err := prepareFile(path, Options{ReadOnly: true})
+	if errors.Is(err, errMissing) {
+		return migrations()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := openConn(abs, true)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.migrations()
+}
+
+// MigrateUp creates the file if there is none, applies the migrations that it
+// lacks, and returns those. A zero now is time.Now.
+func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]Migration, error) {
+	before, err := MigrateStatus(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := Open(ctx, path, Options{Now: now, Readers: 1})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	after, err := MigrateStatus(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var applied []Migration
+	for i, m := range after {
+		if !before[i].Applied {
+			applied = append(applied, m)
+		}
+	}
+	return applied, nil
+}
+
+// migrations returns the known migrations with what the file says of them. It
+// refuses a file that is not ours or is newer.
+func (c *conn) migrations() ([]Migration, error) {
+	known, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	if ours, err := c.isOurs(); err != nil || !ours {
+		return known, err
+	}
+	latest := 0
+	err = c.each("SELECT version, name, at FROM migrations ORDER BY version", func(row *sqlite.Stmt) {
+		latest = row.ColumnInt(0)
+		if latest <= len(known) {
+			m := &known[latest-1]
+			m.Name, m.Applied, m.At = row.ColumnText(1), true, instant(row, 2)
+		}
+	})
+	if err == nil && latest > len(known) {
+		err = fmt.Errorf("was made by a newer version of petstore (schema %d; this one knows 1 to %d)", latest, len(known))
+	}
+	return known, err
+}
+
+// isOurs reports whether the file is marked as ours. It returns an error for
+// one that is somebody else's, and false for an empty one.
+func (c *conn) isOurs() (bool, error) {
+	var id, tables int64
+	if _, err := c.one("PRAGMA application_id", func(row *sqlite.Stmt) { id = row.ColumnInt64(0) }); err != nil {
+		return false, err
+	}
+	if _, err := c.one("SELECT count(*) FROM sqlite_schema", func(row *sqlite.Stmt) { tables = row.ColumnInt64(0) }); err != nil {
+		return false, err
+	}
+	switch {
+	case id == applicationID:
+		return true, nil
+	case id != 0 || tables > 0:
+		return false, errors.New("is an SQLite database of another program")
+	}
+	return false, nil
+}
+
+// becomeCurrent makes sure that the schema is the newest, as o allows.
+func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	known, err := c.migrations()
+	if err != nil {
+		return err
+	}
+	pending := 0
+	for _, m := range known {
+		if !m.Applied {
+			pending++
+		}
+	}
+	if o.ReadOnly || o.NoMigrate {
+		if pending > 0 {
+			return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", pending, len(known))
+		}
+		return nil
+	}
+	if err := c.useWAL(ctx); err != nil {
+		return err
+	}
+	for _, m := range known {
+		if m.Applied {
+			continue
+		}
+		if err := c.apply(m, o.Now()); err != nil {
+			return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
+		}
+	}
+	return nil
+}
+
+// useWAL puts the file into the journal mode that lets readers run beside a
+// writer. SQLite does not wait here for another process by itself.
+func (c *conn) useWAL(ctx context.Context) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		mode := ""
+		_, err := c.one("PRAGMA journal_mode=WAL", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("cannot use write-ahead logging here (journal mode %s)", mode)
+		case sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// apply carries out one migration in a transaction of its own, unless another
+// process was faster.
+func (c *conn) apply(m Migration, now time.Time) (err error) {
+	script, err := fs.ReadFile(migrationFiles, fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name))
+	if err != nil {
+		return err
+	}
+	end, err := sqlitex.ImmediateTransaction(c.Conn)
+	if err != nil {
+		return err
+	}
+	defer end(&err)
+	known, err := c.migrations()
+	if err != nil || known[m.Version-1].Applied {
+		return err
+	}
+	if err := sqlitex.ExecuteScript(c.Conn, string(script), nil); err != nil {
+		return err
+	}
+	if m.Version == 1 {
+		if err := c.sign(); err != nil {
+			return err
+		}
+	}
+	return c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, now.UnixMilli())
+}
+
+// sign marks a new file as ours and gives it its secret.
+func (c *conn) sign() error {
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return c.exec("INSERT INTO meta (name, value) VALUES ('secret', ?)", secret)
+}
+
+// explain puts SQLite's codes that a user meets when opening a file in words.
+func explain(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultNotADB:
+		return errors.New("is not an SQLite database")
+	case sqlite.ResultCorrupt:
+		return fmt.Errorf("is damaged: %w", err)
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return fmt.Errorf("is locked by another process: %w", err)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
+		return fmt.Errorf("cannot be written; the file and its directory must both be writable: %w", err)
+	}
+	return err
+}
+
+// instant reads a column that holds milliseconds, or NULL for the zero time.
+func instant(row *sqlite.Stmt, col int) time.Time {
+	if row.ColumnIsNull(col) {
+		return time.Time{}
+	}
+	return time.UnixMilli(row.ColumnInt64(col)).UTC()
+}
+
+// millis is what instant reads.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}

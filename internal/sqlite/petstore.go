@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// The columns of each row, in the order in which the scan functions read them.
+const (
+	petColumns      = "id, name, category, status"
+	animalColumns   = petColumns + ", quantity, open_orders, movements"
+	itemColumns     = "id, quantity, status"
+	categoryColumns = "id, name, description"
+	orderColumns    = "id, pet, quantity, ship_date, complete"
+	movementColumns = "pet, number, kind, order_id, delta, quantity, at"
+)
+
+func scanPet(row *sqlite.Stmt) petstore.Pet {
+	return petstore.Pet{ID: row.ColumnInt64(0), Name: row.ColumnText(1), CategoryID: row.ColumnInt64(2), Status: scanStatus(row, 3)}
+}
+
+func scanAnimal(row *sqlite.Stmt) petstore.Animal {
+	return petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)}
+}
+
+func scanItem(row *sqlite.Stmt) petstore.InventoryItem {
+	return petstore.InventoryItem{PetID: row.ColumnInt64(0), Quantity: row.ColumnInt64(1), Status: scanStatus(row, 2)}
+}
+
+func scanCategory(row *sqlite.Stmt) petstore.Category {
+	c := petstore.Category{ID: row.ColumnInt64(0), Name: row.ColumnText(1)}
+	if !row.ColumnIsNull(2) {
+		description := row.ColumnText(2)
+		c.Description = &description
+	}
+	return c
+}
+
+func scanOrder(row *sqlite.Stmt) petstore.Order {
+	return petstore.Order{ID: row.ColumnInt64(0), PetID: row.ColumnInt64(1), Quantity: row.ColumnInt64(2),
+		ShipDate: scanTime(row, 3), Complete: row.ColumnBool(4)}
+}
+
+func scanMovement(row *sqlite.Stmt) petstore.Movement {
+	return petstore.Movement{PetID: row.ColumnInt64(0), Number: row.ColumnInt64(1), Kind: petstore.MovementKind(row.ColumnText(2)),
+		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
+}
+
+func scanTime(row *sqlite.Stmt, col int) petstore.Time {
+	if row.ColumnIsNull(col) {
+		return petstore.Time{}
+	}
+	return petstore.Time{Millis: row.ColumnInt64(col), Valid: true}
+}
+
+// scanStatus reads a status without allocating one.
+func scanStatus(row *sqlite.Stmt, col int) petstore.Status {
+	var text [16]byte
+	n := row.ColumnBytes(col, text[:])
+	switch string(text[:n]) {
+	case string(petstore.Available):
+		return petstore.Available
+	case string(petstore.Pending):
+		return petstore.Pending
+	}
+	return petstore.Sold
+}
+
+// find returns the row that a query of a workspace and an id selects, or nil.
+func find[T any](c *conn, query string, workspace, id int64, scan func(*sqlite.Stmt) T) (*T, error) {
+	stmt, err := c.ints(query, workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := stmt.Step()
+	if err != nil || !found {
+		return nil, err
+	}
+	row := scan(stmt)
+	return &row, stmt.Reset()
+}
+
+// get is find for a reader: without a row it returns missing's error.
+func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, scan func(*sqlite.Stmt) T, missing func(int64) *petstore.Error) (none T, _ error) {
+	c, err := db.reader(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer db.release(c)
+	row, err := find(c, query, workspace, id, scan)
+	switch {
+	case err != nil:
+		return none, db.judge(err)
+	case row == nil:
+		return none, missing(id)
+	}
+	return *row, nil
+}
+
+const (
+	selectPet      = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectAnimal   = "SELECT " + animalColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectItem     = "SELECT " + itemColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectCategory = "SELECT " + categoryColumns + " FROM categories WHERE workspace=?1 AND id=?2"
+	selectOrder    = "SELECT " + orderColumns + " FROM orders WHERE workspace=?1 AND id=?2"
+)
+
+// Pet implements [petstore.Store].
+func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
+	return get(ctx, db, selectPet, workspace, id, scanPet, petstore.NoPet)
+}
+
+// Category implements [petstore.Store].
+func (db *DB) Category(ctx context.Context, workspace, id int64) (petstore.Category, error) {
+	return get(ctx, db, selectCategory, workspace, id, scanCategory, petstore.NoCategory)
+}
+
+// Order implements [petstore.Store].
+func (db *DB) Order(ctx context.Context, workspace, id int64) (petstore.Order, error) {
+	return get(ctx, db, selectOrder, workspace, id, scanOrder, petstore.NoOrder)
+}
+
+// InventoryItem implements [petstore.Store].
+func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
+	return get(ctx, db, selectItem, workspace, petID, scanItem, petstore.NoPet)
+}
+
+// Movements implements [petstore.Store]. It returns the error of NoPet for an
+// animal that there never was.
+func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
+	var all []petstore.Movement
+	err := db.read(ctx, func(c *conn) error {
+		return c.each("SELECT "+movementColumns+" FROM movements WHERE workspace=? AND pet=? ORDER BY number",
+			func(row *sqlite.Stmt) { all = append(all, scanMovement(row)) }, workspace, petID)
+	})
+	if err == nil && all == nil {
+		return nil, petstore.NoPet(petID)
+	}
+	return all, err
+}

@@ -1,0 +1,164 @@
+// Package sqlite keeps everything in one SQLite file: the shops
+// ([petstore.Store]), the workspaces and keys ([access.Store]) and what the
+// rate limiter saves ([ratelimit.Store]).
+//
+// Writes that wait share one durable commit, see writer.go; reads run beside
+// them on connections of their own and see what was committed last. It decides
+// nothing of the domain: rules come as [petstore.Change].
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// Options say how a database is opened. The zero value is good.
+type Options struct {
+	Now       func() time.Time // the clock; time.Now if nil
+	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
+	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
+	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
+	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
+}
+
+// A DB is an open database. All methods may be called concurrently, and other
+// processes may read and write the same file.
+type DB struct {
+	path     string
+	now      func() time.Time
+	log      *slog.Logger
+	readOnly bool
+
+	writer  *conn
+	queue   queue
+	stopped chan struct{} // closed when the writer goroutine has ended
+
+	readers chan *conn
+	count   int // how many readers there are
+
+	fault   fault
+	counted counters
+	closing sync.Once
+}
+
+var (
+	_ petstore.Store  = (*DB)(nil)
+	_ access.Store    = (*DB)(nil)
+	_ ratelimit.Store = (*DB)(nil)
+)
+
+// errClosed is the cause of Unavailable after Close.
+var errClosed = errors.New("the database is closed")
+
+// Open opens the database in the file path. Unless o says otherwise it creates
+// the file, readable by its owner alone, and brings it up to date. ctx bounds
+// the opening, not the DB.
+//
+// Errors are one line that begins with the path. A file of another program, or
+// made by a newer version of this one, is refused and left as it is.
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	db, err := open(ctx, path, o.withDefaults())
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	go db.write()
+	return db, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Readers <= 0 {
+		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func open(ctx context.Context, path string, o Options) (*DB, error) {
+	path, err := prepareFile(path, o)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
+		stopped: make(chan struct{}),
+		readers: make(chan *conn, o.Readers),
+		count:   o.Readers,
+		fault:   fault{failed: make(chan struct{})},
+	}
+	db.queue.wake = make(chan struct{}, 1)
+	if err := db.connect(ctx, o); err != nil {
+		db.disconnect()
+		return nil, explain(err)
+	}
+	return db, nil
+}
+
+// connect opens all connections, the writer's first: it creates and migrates.
+func (db *DB) connect(ctx context.Context, o Options) (err error) {
+	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
+		return err
+	}
+	if err := db.writer.becomeCurrent(ctx, o); err != nil {
+		return err
+	}
+	for range o.Readers {
+		c, err := openConn(db.path, o.ReadOnly)
+		if err != nil {
+			return err
+		}
+		db.readers <- c
+		if err := c.exec("PRAGMA query_only=ON"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disconnect closes the connections that nobody uses.
+func (db *DB) disconnect() error {
+	close(db.readers)
+	var errs []error
+	for c := range db.readers {
+		errs = append(errs, c.Close())
+	}
+	if db.writer != nil {
+		errs = append(errs, db.writer.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Close waits for the writes and reads under way, then closes the file. Later
+// calls of other methods return Unavailable.
+func (db *DB) Close() error {
+	var err error
+	db.closing.Do(func() {
+		db.queue.close()
+		<-db.stopped
+		db.fault.close()
+		idle := make([]*conn, 0, db.count)
+		for range db.count {
+			idle = append(idle, <-db.readers)
+		}
+		for _, c := range idle {
+			err = errors.Join(err, c.Close())
+		}
+		if err = errors.Join(err, db.disconnect()); err != nil {
+			err = fmt.Errorf("database %s: %w", db.path, err)
+		}
+	})
+	return err
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxGroup is the most writes that share one commit.
+const maxGroup = 256
+
+// A write waits to be carried out on the writer's connection, inside a
+// transaction that it shares with others.
+type write struct {
+	run      func(*conn) error
+	taken    atomic.Bool // by the writer, or by a caller who withdraws it
+	done     chan struct{}
+	err      error // valid when done is closed
+	panicked any   // what run panicked with
+}
+
+// A queue holds the writes that wait, in the order of their coming.
+type queue struct {
+	mu     sync.Mutex
+	waits  []*write
+	closed bool
+	wake   chan struct{} // holds a token while there may be something to do
+}
+
+// add reports false if the queue is closed.
+func (q *queue) add(w *write) bool {
+	q.mu.Lock()
+	ok := !q.closed
+	if ok {
+		q.waits = append(q.waits, w)
+	}
+	q.mu.Unlock()
+	q.nudge()
+	return ok
+}
+
+func (q *queue) nudge() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.nudge()
+}
+
+// take moves the next writes to group, leaving out those withdrawn, and
+// reports whether more may come.
+func (q *queue) take(group []*write) (_ []*write, open bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for n < len(q.waits) && len(group) < maxGroup {
+		if w := q.waits[n]; w.taken.CompareAndSwap(false, true) {
+			group = append(group, w)
+		}
+		n++
+	}
+	rest := copy(q.waits, q.waits[n:])
+	clear(q.waits[rest:])
+	q.waits = q.waits[:rest]
+	return group, !q.closed || rest > 0 || len(group) > 0
+}
+
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waits)
+}
+
+// change has run carried out in a transaction and returns after it is durable.
+// While it waits, the end of ctx withdraws it. A panic of run becomes the
+// caller's.
+func (db *DB) change(ctx context.Context, run func(*conn) error) error {
+	if db.readOnly {
+		return petstore.Unavailable(errors.New("the database is open for reading only"))
+	}
+	if err := ctx.Err(); err != nil {
+		return petstore.Unavailable(err)
+	}
+	w := &write{run: run, done: make(chan struct{})}
+	if !db.queue.add(w) {
+		return petstore.Unavailable(errClosed)
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		if w.taken.CompareAndSwap(false, true) {
+			return petstore.Unavailable(ctx.Err())
+		}
+		<-w.done
+	}
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.err
+}
+
+// write is the writer goroutine: while one group is made durable the next one
+// gathers, and nobody waits for company.
+func (db *DB) write() {
+	defer close(db.stopped)
+	group := make([]*write, 0, maxGroup)
+	for open := true; open; {
+		group, open = db.queue.take(group[:0])
+		if len(group) > 0 {
+			db.commit(group)
+			clear(group)
+		} else if open {
+			<-db.queue.wake
+		}
+	}
+}
+
+// commit carries out a group and answers it. If the transaction is lost, all
+// of them get Unavailable, the refused ones too: what they were refused for may
+// not have happened.
+func (db *DB) commit(group []*write) {
+	err := db.fault.err()
+	if err == nil {
+		err = db.transact(group)
+	}
+	if err != nil {
+		err = petstore.Unavailable(err)
+	}
+	db.counted.add(len(group), err)
+	for _, w := range group {
+		if err != nil {
+			w.err = err
+		}
+		close(w.done)
+	}
+}
+
+// transact returns an error if the whole transaction is lost.
+func (db *DB) transact(group []*write) error {
+	err := db.writer.exec("BEGIN IMMEDIATE")
+	for i := 0; err == nil && i < len(group); i++ {
+		err = db.writer.attempt(group[i], len(group) == 1)
+	}
+	if err == nil && !db.writer.AutocommitEnabled() {
+		err = db.writer.exec("COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	if gravityOf(err) == final {
+		db.fail(err)
+	}
+	if !db.writer.AutocommitEnabled() {
+		if undo := db.writer.exec("ROLLBACK"); undo != nil {
+			err = errors.Join(err, undo)
+			db.fail(err) // the next BEGIN would join a transaction that nobody wants
+		}
+	}
+	return err
+}
+
+// attempt carries out one write so that its failure undoes nothing but itself.
+// It returns an error if the transaction is lost.
+func (c *conn) attempt(w *write, alone bool) error {
+	if !alone {
+		if err := c.exec("SAVEPOINT one"); err != nil {
+			return err
+		}
+	}
+	w.call(c)
+	switch {
+	case w.err == nil && alone:
+		return nil
+	case w.err == nil:
+		return c.exec("RELEASE one")
+	case c.AutocommitEnabled() || gravityOf(w.err) != ordinary:
+		return w.err
+	case alone:
+		return c.exec("ROLLBACK")
+	}
+	if err := c.exec("ROLLBACK TO one"); err != nil {
+		return err
+	}
+	return c.exec("RELEASE one")
+}
+
+func (w *write) call(c *conn) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+			w.err = errors.New("the change panicked")
+		}
+	}()
+	w.err = w.run(c)
+}
