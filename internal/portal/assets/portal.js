@@ -1,0 +1,233 @@
+// The script of the reference: theme, search, copying, languages, trying out. Pages are whole without it.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const memory = (store) => ({
+    get: (key) => { try { return store().getItem(key); } catch { return null; } },
+    set: (key, value) => { try { store().setItem(key, value); } catch { /* a reader may refuse to be remembered */ } },
+  });
+  const kept = memory(() => localStorage);
+  const session = memory(() => sessionStorage);
+  const all = (selector, of = document) => [...of.querySelectorAll(selector)];
+  const make = (name, props = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), props);
+    element.append(...children);
+    return element;
+  };
+
+  // Before the page is painted, so that it does not flash.
+  root.classList.add("js");
+  if (kept.get("theme")) root.dataset.theme = kept.get("theme");
+
+  function theme() {
+    const button = document.querySelector(".theme");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+      kept.set("theme", root.dataset.theme);
+    });
+  }
+
+  function copying() {
+    for (const panel of all(".panel")) {
+      const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
+      button.addEventListener("click", async () => {
+        const shown = all("pre", panel).find((pre) => pre.offsetParent !== null);
+        try {
+          await navigator.clipboard.writeText(shown.innerText);
+          button.textContent = "Copied";
+        } catch {
+          getSelection().selectAllChildren(shown);
+          button.textContent = "Selected";
+        }
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+      panel.querySelector(".bar").append(button);
+    }
+  }
+
+  // One choice of language holds for every sample, and for the next visit.
+  function languages() {
+    const choose = (value) => {
+      for (const input of all(".tabs input")) input.checked = input.value === value;
+    };
+    document.addEventListener("change", (event) => {
+      if (!event.target.matches(".tabs input")) return;
+      const before = event.target.getBoundingClientRect().top;
+      choose(event.target.value);
+      scrollBy({ top: event.target.getBoundingClientRect().top - before, behavior: "instant" });
+      kept.set("language", event.target.value);
+    });
+    if (["javascript", "python", "go"].includes(kept.get("language"))) choose(kept.get("language"));
+  }
+
+  function contents() {
+    const links = new Map(all(".nav .ops a").map((a) => [a.hash.slice(1), a]));
+    const mark = (id) => {
+      for (const [key, a] of links) key === id ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current");
+    };
+    const watch = new IntersectionObserver((entries) => {
+      const seen = entries.find((entry) => entry.isIntersecting);
+      if (seen) mark(seen.target.id);
+    }, { rootMargin: "-25% 0px -70%" });
+    all(".op").forEach((section) => watch.observe(section));
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && location.hash === "#nav") location.hash = "main";
+    });
+  }
+
+  function search() {
+    const input = document.getElementById("search");
+    const list = document.getElementById("results");
+    let index = null;
+    let chosen = -1;
+    const load = async () => { index ??= fetch(input.dataset.index).then((answer) => answer.json()).catch(() => []); return index; };
+    const close = () => {
+      list.hidden = true;
+      input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant");
+    };
+    const choose = (at) => {
+      const items = all('[role="option"]', list);
+      if (items.length === 0) return;
+      chosen = (at + items.length) % items.length;
+      items.forEach((item, i) => item.setAttribute("aria-selected", String(i === chosen)));
+      items[chosen].scrollIntoView({ block: "nearest" });
+      input.setAttribute("aria-activedescendant", items[chosen].id);
+    };
+    const score = (entry, words) => {
+      const title = `${entry.t} ${entry.s}`.toLowerCase();
+      const rest = `${entry.m ?? ""} ${entry.w ?? ""}`.toLowerCase();
+      let sum = 0;
+      for (const word of words) {
+        if (entry.t.toLowerCase().startsWith(word)) sum += 4;
+        else if (title.includes(word)) sum += 3;
+        else if (rest.includes(word)) sum += 1;
+        else return 0;
+      }
+      return sum;
+    };
+    const show = async () => {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      if (words.length === 0) return close();
+      const entries = await load();
+      const found = entries.map((entry) => [score(entry, words), entry]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]).slice(0, 10);
+      list.replaceChildren(...found.map(([, entry], i) => {
+        const kind = entry.m ?? (entry.w?.startsWith("error") ? "code" : "guide");
+        const mark = make("span", { className: `verb ${kind.toLowerCase()}`, textContent: kind === "DELETE" ? "DEL" : kind });
+        const link = make("a", { href: entry.u, tabIndex: -1 }, mark, make("span", { textContent: entry.t }), make("small", { textContent: entry.s }));
+        const item = make("li", { id: `result-${i}` }, link);
+        item.setAttribute("role", "option");
+        return item;
+      }));
+      if (found.length === 0) list.append(make("li", { className: "none", textContent: "Nothing found." }));
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
+      choose(0);
+    };
+    input.addEventListener("focus", load);
+    input.addEventListener("input", show);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") choose(chosen + 1);
+      else if (event.key === "ArrowUp") choose(chosen - 1);
+      else if (event.key === "Enter") list.querySelector('[aria-selected="true"] a')?.click();
+      else if (event.key === "Escape") { input.value = ""; close(); return; }
+      else return;
+      event.preventDefault();
+    });
+    list.addEventListener("click", close);
+    document.addEventListener("click", (event) => { if (!event.target.closest(".search")) close(); });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return;
+      event.preventDefault();
+      input.focus();
+    });
+  }
+
+  // Colours JSON without building markup from text.
+  function colour(text) {
+    const parts = document.createDocumentFragment();
+    let at = 0;
+    for (const m of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\b\d+(?:\.\d+)?\b/g)) {
+      const token = m[1] ?? m[0];
+      const kind = m[1] ? (m[2] ? "p" : "s") : m[3] ? "k" : "n";
+      parts.append(text.slice(at, m.index), make("span", { className: kind, textContent: token }));
+      at = m.index + token.length;
+    }
+    parts.append(text.slice(at));
+    return parts;
+  }
+
+  function request(form) {
+    let path = form.dataset.path;
+    const query = new URLSearchParams();
+    const headers = { Authorization: `Bearer ${form.querySelector(".key").value.trim()}` };
+    for (const field of all("[data-in]", form)) {
+      const value = field.value.trim();
+      if (value === "") continue;
+      const name = field.dataset.name;
+      if (field.dataset.in === "path") path = path.replace(`{${name}}`, encodeURIComponent(value));
+      else if (field.dataset.in === "header") headers[name] = value;
+      else if (field.dataset.repeats) value.split(",").forEach((part) => query.append(name, part.trim()));
+      else query.append(name, value);
+    }
+    const body = form.querySelector("textarea")?.value;
+    if (body !== undefined) headers["Content-Type"] = form.dataset.media;
+    return [path + (query.size ? `?${query}` : ""), { method: form.dataset.method, headers, body, credentials: "omit", cache: "no-store" }];
+  }
+
+  const shownHeaders = ["location", "etag", "link", "retry-after", "deprecation", "sunset", "idempotency-replayed",
+    "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"];
+
+  async function send(form, outcome) {
+    const [status, took, heads, text] = [".status", ".took", ".heads", ".text"].map((s) => outcome.querySelector(s));
+    const start = performance.now();
+    try {
+      const answer = await fetch(...request(form));
+      const raw = await answer.text();
+      outcome.classList.toggle("bad", !answer.ok);
+      status.textContent = `${answer.status} ${answer.statusText}`.trim();
+      took.textContent = `${Math.round(performance.now() - start)} ms`;
+      heads.textContent = shownHeaders.filter((name) => answer.headers.has(name)).map((name) => `${name}: ${answer.headers.get(name)}`).join("\n");
+      let pretty = raw;
+      try { pretty = JSON.stringify(JSON.parse(raw), null, 2); } catch { /* shown as it came */ }
+      text.replaceChildren(colour(pretty));
+      text.hidden = raw === "";
+    } catch (error) {
+      outcome.classList.add("bad");
+      status.textContent = "No answer";
+      took.textContent = error.message;
+      heads.textContent = "";
+      text.hidden = true;
+    }
+    heads.hidden = heads.textContent === "";
+    outcome.hidden = false;
+  }
+
+  function trying() {
+    const keys = all(".try .key");
+    for (const key of keys) {
+      key.value = session.get("key") ?? "";
+      key.addEventListener("input", () => {
+        session.set("key", key.value);
+        keys.forEach((other) => { other.value = key.value; });
+      });
+    }
+    for (const box of all(".try")) {
+      box.hidden = false;
+      const form = box.querySelector("form");
+      form.addEventListener("submit", async (event) => {
+        event.preventDefault();
+        const button = form.querySelector("button");
+        button.disabled = true;
+        await send(form, box.querySelector(".outcome"));
+        button.disabled = false;
+      });
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const part of [theme, copying, languages, contents, search, trying]) part();
+  });
+})();

@@ -1,0 +1,218 @@
+package portal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A description is what the reference reads of the OpenAPI document.
+type description struct {
+	Info struct {
+		Title, Version, Description string
+	}
+	Tags      []tag
+	TagGroups []tagGroup `json:"x-tagGroups"`
+	Paths     ordered[pathItem]
+	Unrouted  ordered[*response] `json:"x-unrouted-responses"`
+
+	Components struct {
+		Parameters map[string]*parameter
+		Schemas    map[string]*schema
+		Responses  ordered[*response]
+		Headers    map[string]*header
+	}
+}
+
+type tag struct {
+	Name, Description string
+}
+
+type tagGroup struct {
+	Name string
+	Tags []string
+}
+
+type pathItem struct {
+	Parameters                    []*parameter
+	Get, Post, Put, Patch, Delete *operation
+}
+
+type operation struct {
+	OperationID, Summary, Description string
+	Tags                              []string
+	Deprecated                        bool
+	Stability                         string `json:"x-stability"`
+	Sunset                            string `json:"x-sunset"`
+	Successor                         string `json:"x-successor"`
+	Parameters                        []*parameter
+	RequestBody                       *requestBody
+	Responses                         ordered[*response]
+
+	method, path string
+}
+
+type parameter struct {
+	Ref                   string `json:"$ref"`
+	Name, In, Description string
+	Required              bool
+	Schema                *schema
+	Example               json.RawMessage
+}
+
+type requestBody struct {
+	Description string
+	Content     ordered[*media]
+}
+
+type response struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Headers     ordered[*header]
+	Content     ordered[*media]
+	Codes       []string `json:"x-error-codes"`
+}
+
+type header struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Example     json.RawMessage
+}
+
+type media struct {
+	Schema   *schema
+	Example  json.RawMessage
+	Examples ordered[*example]
+}
+
+type example struct {
+	Summary string
+	Value   json.RawMessage
+}
+
+type schema struct {
+	Ref                            string `json:"$ref"`
+	Type, Format, Description      string
+	Nullable                       bool
+	Enum                           []any
+	Default, Example               json.RawMessage
+	Minimum, Maximum               *int64
+	MinLength, MaxLength, MaxItems *int64
+	Items                          *schema
+	Properties                     ordered[*schema]
+	Required                       []string
+}
+
+// parse reads the document and resolves its references.
+func parse(text []byte) (*description, error) {
+	var d description
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("read the description: %w", err)
+	}
+	return &d, nil
+}
+
+// operations returns every operation in the order of the document.
+func (d *description) operations() []*operation {
+	var list []*operation
+	for _, p := range d.Paths {
+		for _, o := range []struct {
+			method string
+			op     *operation
+		}{{"GET", p.Value.Get}, {"POST", p.Value.Post}, {"PUT", p.Value.Put}, {"PATCH", p.Value.Patch}, {"DELETE", p.Value.Delete}} {
+			if o.op == nil {
+				continue
+			}
+			o.op.method, o.op.path = o.method, p.Key
+			list = append(list, o.op)
+		}
+	}
+	return list
+}
+
+// parameters returns what applies to the operation: path, query, then headers.
+func (d *description) parameters(o *operation) []*parameter {
+	var list []*parameter
+	item, _ := d.Paths.get(o.path)
+	for _, in := range []string{"path", "query", "header"} {
+		for _, p := range append(o.Parameters, item.Parameters...) {
+			if p = d.parameter(p); p.In == in {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+func (d *description) parameter(p *parameter) *parameter {
+	if to, ok := d.Components.Parameters[target(p.Ref)]; ok {
+		return to
+	}
+	return p
+}
+
+func (d *description) response(r *response) *response {
+	if to, ok := d.Components.Responses.get(target(r.Ref)); ok {
+		return to
+	}
+	return r
+}
+
+func (d *description) header(h *header) *header {
+	if to, ok := d.Components.Headers[target(h.Ref)]; ok {
+		return to
+	}
+	return h
+}
+
+// schema follows a reference and returns the schema with its name, if it has one.
+func (d *description) schema(s *schema) (*schema, string) {
+	if name := target(s.Ref); name != "" {
+		if to, ok := d.Components.Schemas[name]; ok {
+			return to, name
+		}
+	}
+	return s, ""
+}
+
+// target is the last part of a reference into the document.
+func target(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// An ordered is a JSON object whose members keep their order.
+type ordered[V any] []member[V]
+
+type member[V any] struct {
+	Key   string
+	Value V
+}
+
+// UnmarshalJSON reads an object.
+func (o *ordered[V]) UnmarshalJSON(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		m := member[V]{Key: fmt.Sprint(key)}
+		if err := dec.Decode(&m.Value); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}
+
+func (o ordered[V]) get(key string) (V, bool) {
+	for _, m := range o {
+		if m.Key == key {
+			return m.Value, true
+		}
+	}
+	var none V
+	return none, false
+}

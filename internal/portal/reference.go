@@ -1,0 +1,107 @@
+// Package portal serves the pages that people look at. The reference at /docs is rendered from the description of the
+// interface; it needs no store, no key and no JavaScript but for search, copying and trying out.
+//
+// The package holds no rules of the petstore and answers no request of the interface.
+package portal
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"example.com/petstore/api"
+)
+
+// policy is what pages may load and do: only what comes from here, and no code or style inside the page.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// ReferenceOptions configure the reference.
+type ReferenceOptions struct {
+	BaseURL  string       // where the service is reached, for the samples: an http or https URL
+	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
+	Version  string       // of the server, for the foot of the pages; may be empty
+	NotFound http.Handler // answers paths below /docs that are no page; nil: 404 with an empty body
+}
+
+// NewReference returns the handler of GET and HEAD on /docs and everything below it. It sets the headers of its answers, a
+// Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
+//
+// It returns an error if the options or the description can not be used. Pages are rendered when they are first asked for,
+// and kept. The handler is safe for concurrent use.
+func NewReference(opts ReferenceOptions) (http.Handler, error) {
+	base, err := url.Parse(opts.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("the base URL %q is not an http or https URL", opts.BaseURL)
+	}
+	opts.BaseURL = strings.TrimSuffix(opts.BaseURL, "/")
+	d, err := parse(api.JSON())
+	if err != nil {
+		return nil, err
+	}
+	if opts.Sunset.IsZero() {
+		if opts.Sunset, err = d.sunset(); err != nil {
+			return nil, err
+		}
+	}
+	if opts.NotFound == nil {
+		opts.NotFound = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	}
+	s, err := newSite(d, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &reference{site: s, notFound: opts.NotFound}, nil
+}
+
+// sunset returns the day on which the description says that its deprecated operation ends.
+func (d *description) sunset() (time.Time, error) {
+	for _, o := range d.operations() {
+		if o.Sunset != "" {
+			return time.Parse(time.DateOnly, o.Sunset)
+		}
+	}
+	return time.Time{}, nil
+}
+
+type reference struct {
+	site     *site
+	notFound http.Handler
+}
+
+// ServeHTTP answers with a page, an asset or, for the address with a slash at its end, a redirect.
+func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if a, ok := h.site.assets.byPath[r.URL.Path]; ok {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		a.serve(w, r)
+		return
+	}
+	if p, ok := h.site.pages[r.URL.Path]; ok {
+		h.servePage(w, r, p)
+		return
+	}
+	if _, ok := h.site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
+		http.Redirect(w, r, strings.TrimSuffix(r.URL.Path, "/"), http.StatusPermanentRedirect)
+		return
+	}
+	h.notFound.ServeHTTP(w, r)
+}
+
+func (h *reference) servePage(w http.ResponseWriter, r *http.Request, p *page) {
+	f, err := p.render()
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Cache-Control", "no-cache")
+	f.serve(w, r)
+}

@@ -1,0 +1,192 @@
+package portal
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A section is one operation, as the reference shows it.
+type section struct {
+	ID, Method, Path, Summary string
+	URL                       string // of the section
+	Description               template.HTML
+	Stability                 string
+	Ending                    *ending // nil unless deprecated
+	Scope                     string
+	Groups                    []fieldGroup
+	Body                      *body
+	Returns                   []field
+	ReturnType                string
+	Answers                   []answer
+	Samples                   []sample
+	Response                  *snippet
+	Inputs                    []input
+	BodyText                  string
+	BodyMedia                 string
+}
+
+// An ending says when a deprecated operation is removed, and what replaces it.
+type ending struct {
+	At        time.Time
+	Successor string
+	URL       string // of the successor's section
+}
+
+type fieldGroup struct {
+	Title  string
+	Fields []field
+}
+
+type body struct {
+	Type   string
+	Media  []string
+	Fields []field
+}
+
+// An answer is one status of an operation.
+type answer struct {
+	Status      int
+	Text        string
+	Description template.HTML
+	Codes       []string
+	Examples    []snippet // of its own errors; those that every operation has are in the guide
+}
+
+type snippet struct {
+	Title, Lang, Code string
+}
+
+// An input is one field of the form that tries an operation out.
+type input struct {
+	Name, In, Value, Hint string
+	Required, Repeats     bool
+	Options               []string
+}
+
+// section builds the section of o. base is the address in its samples.
+func (d *description) section(o *operation, base string, sunset time.Time) section {
+	s := section{
+		ID: o.OperationID, Method: o.method, Path: o.path, Summary: o.Summary, URL: sectionURL(o),
+		Description: markdown(o.Description), Stability: o.Stability, Scope: scope(o),
+		Samples: samples(d.call(o, base)), Inputs: d.inputs(o),
+	}
+	if o.Deprecated {
+		s.Ending = d.ending(o, sunset)
+	}
+	for _, g := range []struct{ in, title string }{{"path", "Path parameters"}, {"query", "Query parameters"}, {"header", "Headers"}} {
+		if fields := d.parameterFields(o, g.in); len(fields) > 0 {
+			s.Groups = append(s.Groups, fieldGroup{g.title, fields})
+		}
+	}
+	d.addBody(&s, o)
+	d.addAnswers(&s, o)
+	return s
+}
+
+func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.OperationID }
+
+func scope(o *operation) string {
+	if o.method == http.MethodGet {
+		return "read"
+	}
+	return "write"
+}
+
+func (d *description) ending(o *operation, sunset time.Time) *ending {
+	e := &ending{At: sunset, Successor: o.Successor}
+	path, _, _ := strings.Cut(o.Successor, "?")
+	for _, other := range d.operations() {
+		if other.method+" "+other.path == path {
+			e.URL = sectionURL(other)
+		}
+	}
+	return e
+}
+
+func (d *description) parameterFields(o *operation, in string) []field {
+	var list []field
+	for _, p := range d.parameters(o) {
+		if p.In == in {
+			list = append(list, d.parameterField(p))
+		}
+	}
+	return list
+}
+
+func (d *description) addBody(s *section, o *operation) {
+	if o.RequestBody == nil {
+		return
+	}
+	first := o.RequestBody.Content[0].Value
+	_, name := d.schema(first.Schema)
+	s.Body = &body{Type: name, Fields: d.fields(first.Schema)}
+	for _, m := range o.RequestBody.Content {
+		s.Body.Media = append(s.Body.Media, m.Key)
+	}
+	s.BodyText = indented(first.Examples[0].Value.Value)
+	s.BodyMedia = s.Body.Media[len(s.Body.Media)-1]
+}
+
+func (d *description) addAnswers(s *section, o *operation) {
+	for _, r := range o.Responses {
+		a := d.answer(r.Key, r.Value)
+		s.Answers = append(s.Answers, a)
+		if a.Status >= 300 {
+			continue
+		}
+		s.Response = &snippet{Title: fmt.Sprint(a.Status, " ", a.Text), Lang: "http", Code: "HTTP/1.1 " + fmt.Sprint(a.Status, " ", a.Text)}
+		if m, ok := d.response(r.Value).Content.get("application/json"); ok {
+			_, name := d.schema(m.Schema)
+			s.Returns, s.ReturnType = d.fields(m.Schema), name
+			s.Response.Lang, s.Response.Code = "json", indented(m.Example)
+		}
+	}
+}
+
+// everywhere reports whether nearly every operation answers with the status, so that its example stands in the guide only.
+func everywhere(status int) bool {
+	return !slices.Contains([]int{400, 404, 409, 410, 412, 422}, status)
+}
+
+func (d *description) answer(status string, r *response) answer {
+	r = d.response(r)
+	n, _ := strconv.Atoi(status)
+	// The codes stand beside the text, so the text ends before them.
+	text, _, _ := strings.Cut(r.Description, ": `")
+	a := answer{Status: n, Text: http.StatusText(n), Description: inline(strings.TrimSuffix(text, ".")), Codes: r.Codes}
+	if everywhere(n) {
+		return a
+	}
+	if m, ok := r.Content.get("application/json"); ok {
+		for _, e := range m.Examples {
+			a.Examples = append(a.Examples, snippet{Title: e.Key, Lang: "json", Code: indented(e.Value.Value)})
+		}
+	}
+	return a
+}
+
+// inputs returns the fields of the form. The id of the request is left to the server.
+func (d *description) inputs(o *operation) []input {
+	var list []input
+	for _, p := range d.parameters(o) {
+		if p.Name == "X-Request-Id" {
+			continue
+		}
+		f := d.parameterField(p)
+		in := input{Name: p.Name, In: p.In, Required: p.Required, Repeats: p.Schema.Type == "array", Hint: cmp.Or(f.Example, f.Default), Options: f.Enum}
+		if p.Schema.Type == "boolean" {
+			in.Options = []string{"true", "false"}
+		}
+		if p.Required {
+			in.Value = f.Example
+		}
+		list = append(list, in)
+	}
+	return list
+}

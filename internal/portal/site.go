@@ -1,0 +1,197 @@
+package portal
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed templates guides
+var templateFiles embed.FS
+
+// A site is every page of the reference, and what they share.
+type site struct {
+	BaseURL, Version, Title string
+	Intro                   template.HTML
+	Sunset                  time.Time
+	Nav                     []navGroup
+	Guides                  []guide
+
+	assets *assets
+	pages  map[string]*page
+}
+
+// A navGroup is one group of the navigation, such as Pets.
+type navGroup struct {
+	Name string
+	Tags []navTag
+}
+
+// A navTag is one page of operations.
+type navTag struct {
+	Name, Title, URL, Description string
+	Sections                      []section
+}
+
+// A view is what a template sees.
+type view struct {
+	Site        *site
+	Path        string
+	Title, Lead string
+	Tag         *navTag
+	Failures    []failure
+	Retry       []sample
+	Prev, Next  *link
+}
+
+type link struct{ Title, URL string }
+
+// A page is rendered once, when it is first asked for.
+type page struct {
+	render func() (*file, error)
+}
+
+func newSite(d *description, opts ReferenceOptions) (*site, error) {
+	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
+	s := &site{
+		BaseURL: opts.BaseURL, Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
+		Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
+	}
+	var err error
+	if s.assets, err = newAssets(); err != nil {
+		return nil, err
+	}
+	failures := d.failures()
+	if err := s.assets.add("search.json", s.index(failures)); err != nil {
+		return nil, err
+	}
+	retry, err := retrySamples()
+	if err != nil {
+		return nil, err
+	}
+	return s, s.addPages(failures, retry)
+}
+
+func (d *description) navigation(opts ReferenceOptions) []navGroup {
+	var groups []navGroup
+	for _, g := range d.TagGroups {
+		group := navGroup{Name: g.Name}
+		for _, name := range g.Tags {
+			group.Tags = append(group.Tags, d.navTag(name, opts))
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func (d *description) navTag(name string, opts ReferenceOptions) navTag {
+	t := navTag{Name: name, Title: strings.ToUpper(name[:1]) + name[1:], URL: "/docs/" + name}
+	for _, known := range d.Tags {
+		if known.Name == name {
+			t.Description = known.Description
+		}
+	}
+	for _, o := range d.operations() {
+		if o.Tags[0] == name {
+			t.Sections = append(t.Sections, d.section(o, opts.BaseURL, opts.Sunset))
+		}
+	}
+	return t
+}
+
+// addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
+func (s *site) addPages(failures []failure, retry []sample) error {
+	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	views := []view{{Path: "/docs", Title: "Overview"}}
+	for _, g := range s.Guides {
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: failures, Retry: retry})
+	}
+	for _, g := range s.Nav {
+		for i := range g.Tags {
+			t := &g.Tags[i]
+			views = append(views, view{Path: t.URL, Title: t.Title, Lead: t.Description, Tag: t})
+		}
+	}
+	for i := range views {
+		v := &views[i]
+		v.Site = s
+		if i > 0 {
+			v.Prev = &link{views[i-1].Title, views[i-1].Path}
+		}
+		if i < len(views)-1 {
+			v.Next = &link{views[i+1].Title, views[i+1].Path}
+		}
+		if s.pages[v.Path], err = newPage(layout, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newPage(layout *template.Template, v *view) (*page, error) {
+	name := "templates/overview.html"
+	switch {
+	case v.Tag != nil:
+		name = "templates/tag.html"
+	case strings.HasPrefix(v.Path, guidePath):
+		name = "guides/" + strings.TrimPrefix(v.Path, guidePath) + ".html"
+	}
+	text, err := templateFiles.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := layout.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.New("content").Parse(string(text)); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &page{render: sync.OnceValues(func() (*file, error) { return renderPage(t, v) })}, nil
+}
+
+func renderPage(t *template.Template, v *view) (*file, error) {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
+		return nil, fmt.Errorf("render %s: %w", v.Path, err)
+	}
+	return newFile("text/html; charset=utf-8", b.Bytes())
+}
+
+// functions returns what templates can call.
+func (s *site) functions() template.FuncMap {
+	h := highlighter(grammars())
+	return template.FuncMap{
+		"asset": s.assets.path,
+		"code": func(lang, text string) template.HTML {
+			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
+		},
+		"snippet":  func(title, lang, code string) snippet { return snippet{title, lang, code} },
+		"tabs":     func(id string, list []sample) tabs { return tabs{id, list} },
+		"path":     pathHTML,
+		"lower":    strings.ToLower,
+		"day":      func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+		"instant":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"httpDate": func(t time.Time) string { return t.UTC().Format("Mon, 02 Jan 2006 15:04:05") + " GMT" },
+		"class":    func(status int) string { return fmt.Sprintf("s%d", status/100) },
+	}
+}
+
+// tabs are samples of which one is shown at a time.
+type tabs struct {
+	ID      string
+	Samples []sample
+}
+
+// pathHTML returns a path with its parameters marked.
+func pathHTML(path string) template.HTML {
+	text := template.HTMLEscapeString(path)
+	return template.HTML(strings.NewReplacer("{", "<b>{", "}", "}</b>").Replace(text))
+}

@@ -1,0 +1,108 @@
+package portal
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"example.com/petstore/api"
+)
+
+func newDescription(t *testing.T) *description {
+	t.Helper()
+	d, err := parse(api.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ in, want string }{
+		{"one\ntwo\n\nthree\n", "<p>one\ntwo</p><p>three</p>"},
+		{"## A `b`", "<h2>A <code>b</code></h2>"},
+		{"`a<b>` & <script>", "<p><code>a&lt;b&gt;</code> &amp; &lt;script&gt;</p>"},
+		{"[text](/docs) [bad](javascript:x)", `<p><a href="/docs">text</a> [bad](javascript:x)</p>`},
+		{"| A | B |\n|---|---|\n| 1 | `2` |", `<div class="scroll"><table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td><code>2</code></td></tr></table></div>`},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := string(markdown(tt.in)); got != tt.want {
+			t.Errorf("markdown(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestHighlight(t *testing.T) {
+	t.Parallel()
+	h := highlighter(grammars())
+	tests := []struct{ lang, in, want string }{
+		{"json", `{"a": "<b>", "c": [1, true]}`, `{<span class="p">&#34;a&#34;</span>: <span class="s">&#34;&lt;b&gt;&#34;</span>, <span class="p">&#34;c&#34;</span>: [<span class="n">1</span>, <span class="k">true</span>]}`},
+		{"go", `return "a" // b`, `<span class="k">return</span> <span class="s">&#34;a&#34;</span> <span class="c">// b</span>`},
+		{"sh", `curl "$A#b" # c`, `<span class="k">curl</span> <span class="s">&#34;$A#b&#34;</span><span class="c"> # c</span>`},
+		{"none", `<a>`, `&lt;a&gt;`},
+	}
+	for _, tt := range tests {
+		if got := string(h.html(tt.lang, tt.in)); got != tt.want {
+			t.Errorf("html(%s, %q) = %q, want %q", tt.lang, tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	d := newDescription(t)
+	fields := d.fields(d.Components.Schemas["NewPet"])
+	want := []struct {
+		name, typ string
+		required  bool
+		limits    []string
+		enum      []string
+	}{
+		{"name", "string", true, []string{"1 to 100 characters"}, nil},
+		{"categoryId", "integer int64", true, []string{"1 to 2⁵³ − 1"}, nil},
+		{"status", "PetStatus", false, nil, []string{"available", "pending", "sold"}},
+	}
+	if len(fields) != len(want) {
+		t.Fatalf("NewPet has %d fields, want %d", len(fields), len(want))
+	}
+	for i, w := range want {
+		f := fields[i]
+		if f.Name != w.name || f.Type != w.typ || f.Required != w.required || !slices.Equal(f.Limits, w.limits) || !slices.Equal(f.Enum, w.enum) {
+			t.Errorf("field %d of NewPet = %+v, want %+v", i, f, w)
+		}
+	}
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1_000_000: "1,000,000", 12_345: "12,345", maxID: "2⁵³ − 1"} {
+		if got := group(n); got != want {
+			t.Errorf("group(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{`42`: "42", `"a"`: "a", `[1, 2]`: "1, 2", `9007199254740991`: "9007199254740991"} {
+		if got := plain(json.RawMessage(in)); got != want {
+			t.Errorf("plain(%s) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestOrderedKeepsOrder(t *testing.T) {
+	t.Parallel()
+	var o ordered[int]
+	if err := json.Unmarshal([]byte(`{"b": 1, "a": 2, "c": 3}`), &o); err != nil {
+		t.Fatal(err)
+	}
+	if want := (ordered[int]{{"b", 1}, {"a", 2}, {"c", 3}}); !slices.Equal(o, want) {
+		t.Errorf("ordered = %v, want %v", o, want)
+	}
+	if err := json.Unmarshal([]byte(`{"b": "x"}`), &o); err == nil {
+		t.Errorf("a string was read as an int")
+	}
+}
