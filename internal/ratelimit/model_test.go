@@ -341,7 +341,7 @@ func TestAgainstAReference(t *testing.T) {
 func TestAYear(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
-	cfg.Strikes, cfg.StrikeWindow = 1000, time.Millisecond // this is not about bans
+	cfg.StrikeWindow = time.Millisecond // this is not about bans
 	onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
 		start := noon.Truncate(24 * time.Hour)
 		clock.set(start)
