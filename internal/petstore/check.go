@@ -81,7 +81,16 @@ func CheckQuantity(quantity int64) []Field {
 // It is the canonical caseless form (Unicode Standard §3.13, D145) put into
 // normal form C, so that a letter does not contain its base letter.
 func Fold(name string) string {
-	return norm.NFC.String(cases.Fold().String(norm.NFD.String(name)))
+	return norm.NFC.String(strings.Map(foldCherokee, cases.Fold().String(norm.NFD.String(name))))
+}
+
+// foldCherokee corrects cases.Fold, which swaps the cases of Cherokee letters
+// instead of folding them to the capitals.
+func foldCherokee(r rune) rune {
+	if r >= 0x13a0 && unicode.Is(unicode.Cherokee, r) {
+		return unicode.ToUpper(r)
+	}
+	return r
 }
 
 // refuseNull reports whether the member is there to be checked, and notes the

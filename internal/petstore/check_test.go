@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -208,6 +209,24 @@ func TestFold(t *testing.T) {
 	for _, test := range []struct{ name, part string }{{"café", "e"}, {"ñandú", "n\u0303x"}} {
 		if strings.Contains(Fold(test.name), Fold(test.part)) {
 			t.Errorf("Fold(%q) contains Fold(%q), want not", test.name, test.part)
+		}
+	}
+}
+
+// Every code point folds as its other cases do, and what is folded stays.
+func TestFoldOfEveryCase(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r < 0x20000; r++ {
+		other := unicode.SimpleFold(r)
+		if other == r {
+			continue
+		}
+		once := Fold(string(r))
+		if got := Fold(string(other)); got != once {
+			t.Errorf("Fold(%q) = %q and Fold(%q) = %q, want the same", r, once, other, got)
+		}
+		if again := Fold(once); again != once {
+			t.Errorf("Fold(%q) = %q, and folded again %q", r, once, again)
 		}
 	}
 }
