@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A tie hangs the limiter's handle on each key of the directory, which calls it
+// one call at a time.
+type tie struct {
+	limiter ratelimit.Limiter
+	bans    map[string]access.Ban // by key, as the store had it last
+}
+
+func newTie(l ratelimit.Limiter) *tie {
+	return &tie{limiter: l, bans: make(map[string]access.Ban)}
+}
+
+// attach returns the handle of a key. It hands on the store's ban only if that
+// changed: a ban of the limiter that is not stored yet must not be lifted by a
+// change of something else.
+func (t *tie) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
+	c := t.limiter.Caller(w.ID, k.ID, limitsOf(w.Quota))
+	before, had := t.bans[k.ID]
+	switch {
+	case k.Ban == nil && had:
+		delete(t.bans, k.ID)
+		t.limiter.SetBan(k.ID, nil)
+	case k.Ban != nil && (!had || before != *k.Ban):
+		t.bans[k.ID] = *k.Ban
+		b := ratelimit.Ban(*k.Ban)
+		t.limiter.SetBan(k.ID, &b)
+	}
+	return c
+}
+
+func (t *tie) detach(k access.Key) {
+	delete(t.bans, k.ID)
+	t.limiter.Drop(k.ID)
+}
+
+// A banKeeper stores the bans that the limiter starts, beside the requests.
+type banKeeper struct {
+	store   access.Store
+	log     *slog.Logger
+	metrics *ops.Metrics
+	queue   chan ratelimit.Ban
+}
+
+// Bans that wait to be stored. One key can start one in two minutes at most.
+const waitingBans = 1024
+
+func newBanKeeper(s access.Store, log *slog.Logger, m *ops.Metrics) *banKeeper {
+	return &banKeeper{store: s, log: log, metrics: m, queue: make(chan ratelimit.Ban, waitingBans)}
+}
+
+// started takes a ban; it does not block. A ban that finds the queue full holds
+// in this process alone.
+func (k *banKeeper) started(b ratelimit.Ban) {
+	k.metrics.BanStarted()
+	select {
+	case k.queue <- b:
+	default:
+		k.lost(b, "the queue is full")
+	}
+}
+
+func (k *banKeeper) lost(b ratelimit.Ban, why any) {
+	k.metrics.BanLost()
+	k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", why)
+}
+
+// run stores bans until ctx ends, and then those that still wait.
+func (k *banKeeper) run(ctx context.Context) {
+	for {
+		select {
+		case b := <-k.queue:
+			k.keep(b)
+		case <-ctx.Done():
+			for len(k.queue) > 0 {
+				k.keep(<-k.queue)
+			}
+			return
+		}
+	}
+}
+
+func (k *banKeeper) keep(b ratelimit.Ban) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := k.store.SetBan(ctx, access.Ban(b), "limiter"); err != nil {
+		k.lost(b, err)
+		return
+	}
+	k.log.Warn("a key was banned", "audit", "ban.set", "key", b.KeyID, "until", b.Until, "level", b.Level, "reason", b.Reason)
+}

@@ -1,0 +1,135 @@
+// Package cli is the command line: one file a command, and serve, which wires
+// the service by hand. It alone may import every other package.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"example.com/petstore/internal/config"
+)
+
+// An app is one run of the program.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+	now      func() time.Time
+
+	config  *config.Config
+	origins config.Origins // of the flags of the command that runs
+}
+
+// Main runs the command that args, without the program's name, ask for, and
+// returns the exit code. Results go to stdout, all else to stderr. The end of
+// ctx interrupts the command; serve then ends in good order.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	return a.exit(ctx, err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := a.group("petstore", "A petstore as a service: an HTTP API for pets, categories, stock and orders.",
+		a.serveCommand(),
+		a.workspaceCommand(),
+		a.keyCommand(),
+		a.migrateCommand(),
+		a.doctorCommand(),
+		a.openapiCommand(),
+		a.configCommand(),
+		a.healthcheckCommand(),
+		a.versionCommand(),
+	)
+	root.Long = `A petstore as a service: an HTTP API for pets, categories, stock and orders.
+
+Every flag is also an environment variable: PETSTORE_LOG_LEVEL stands for
+--log-level. A flag goes before its variable, the variable before the file of
+--config, and the file before the default. "petstore config print" shows which
+it was.
+
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
+	root.Example = "  petstore serve --demo"
+	root.PersistentFlags().String(config.FileFlag, "", "read settings from `FILE`, in YAML")
+	return root
+}
+
+// A spec is what distinguishes one command from another.
+type spec struct {
+	use     string // the words of the command line, arguments in capitals
+	short   string
+	long    string
+	example string
+
+	settings []string // of package config, registered as flags
+	output   *output  // how results are printed; nil if there is no choice
+	run      func(ctx context.Context, args []string) error
+}
+
+// command returns the command of s. Before it runs, its flags take their values
+// from the environment and the file.
+func (a *app) command(s spec) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
+		Args:                  argumentsOf(s.use),
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			origins, err := a.config.Load(cmd.Flags(), a.getenv)
+			if err != nil {
+				return err
+			}
+			a.origins = origins
+			return s.run(cmd.Context(), args)
+		},
+	}
+	if len(s.settings) > 0 {
+		a.config.Register(cmd.Flags(), s.settings...)
+	}
+	if s.output != nil {
+		s.output.register(cmd.Flags())
+	}
+	return a.common(cmd)
+}
+
+// group returns a command that only holds others.
+func (a *app) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 0:
+				return unknownCommand(cmd, args[0])
+			case cmd.HasParent():
+				return usagef("%q needs a command: %s", cmd.CommandPath(), commandNames(cmd))
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(commands...)
+	return a.common(cmd)
+}
+
+func (a *app) common(cmd *cobra.Command) *cobra.Command {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.Flags().SortFlags = false
+	cmd.SetFlagErrorFunc(flagError)
+	return cmd
+}
+
+// terminal reports whether a stream of the program is a terminal.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	return a.group("config", "Show the settings", a.configPrint())
+}
+
+// settingView is a setting as it is printed.
+type settingView struct {
+	Name   string        `json:"name"`
+	Value  string        `json:"value"`
+	Source config.Origin `json:"source"`
+}
+
+func (a *app) configPrint() *cobra.Command {
+	o := tables()
+	cmd := a.command(spec{
+		use:   "print",
+		short: "Print the value of each setting, and where it comes from",
+		long: `Print the value of each setting, and where it comes from: a flag, a variable, a
+line of the file, or the default. It takes the flags of serve. Passwords are
+replaced.
+
+The file of --config is YAML: one line for each setting, the name as that of its
+flag. Values that separate by commas may be lists.
+
+  addr: 0.0.0.0:8080
+  log-level: warn
+  trusted-proxies: [10.0.0.0/8, 192.168.0.0/16]`,
+		output: o,
+		run: func(context.Context, []string) error {
+			var views []settingView
+			for _, s := range a.config.Settings() {
+				views = append(views, settingView{s.Name, s.Value(), a.origins.Of(s.Name)})
+			}
+			return a.print(o, views, func() rows {
+				r := rows{{"NAME", "VALUE", "SOURCE"}}
+				for _, v := range views {
+					r.add(v.Name, v.Value, string(v.Source))
+				}
+				return r
+			})
+		},
+	})
+	a.config.Register(cmd.Flags())
+	return cmd
+}

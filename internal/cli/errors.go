@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/petstore"
+)
+
+// The exit codes.
+const (
+	Success     = 0
+	Failure     = 1
+	WrongUsage  = 2
+	Interrupted = 130
+)
+
+// A usageError is a command line that cannot be understood.
+type usageError struct{ reason string }
+
+func (e *usageError) Error() string { return e.reason }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// fault returns the error for the value of a flag, naming where it came from.
+func (a *app) fault(flag, format string, args ...any) error {
+	origin := a.origins.Of(flag)
+	if origin == config.Default {
+		origin = config.Origin("--" + flag)
+	}
+	return &config.Fault{Origin: origin, Reason: fmt.Sprintf(format, args...)}
+}
+
+// exit says what went wrong, in one line, and returns the exit code.
+func (a *app) exit(ctx context.Context, err error) int {
+	switch {
+	case err == nil:
+		return Success
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.err, "petstore: interrupted")
+		return Interrupted
+	}
+	fmt.Fprintln(a.err, "petstore: "+explain(err))
+	if isUsage(err) {
+		return WrongUsage
+	}
+	return Failure
+}
+
+func isUsage(err error) bool {
+	_, usage := errors.AsType[*usageError](err)
+	_, fault := errors.AsType[*config.Fault](err)
+	return usage || fault
+}
+
+// explain returns err in one line, without the codes of the wire.
+func explain(err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		text = e.Message
+		if e.Err != nil {
+			text = fmt.Sprintf("%s (%v)", text, e.Err)
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+}
+
+// argumentsOf returns the check for the arguments that use names: the words
+// after the first, up to the flags.
+func argumentsOf(use string) cobra.PositionalArgs {
+	names := strings.Fields(use)[1:]
+	if i := slices.IndexFunc(names, func(word string) bool { return strings.ContainsAny(word[:1], "-[") }); i >= 0 {
+		names = names[:i]
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%q needs %s", cmd.CommandPath(), strings.Join(names[len(args):], " and "))
+		case len(args) > len(names):
+			return usagef("%q takes no argument %q", cmd.CommandPath(), args[len(names)])
+		}
+		for i, arg := range args {
+			if arg == "" {
+				return usagef("%q: %s must not be empty", cmd.CommandPath(), names[i])
+			}
+		}
+		return nil
+	}
+}
+
+// flagError says in our words what pflag found.
+func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return unknownCommand(cmd, cmd.Flags().Arg(0))
+	}
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return unknownFlag(cmd, e)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		reason := e.Unwrap().Error()
+		if number := strings.HasPrefix(reason, "strconv."); number {
+			reason = "must be a number"
+		}
+		return usagef("--%s: %q: %s", e.GetFlag().Name, e.GetValue(), reason)
+	}
+	return usagef("%v", err)
+}
+
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	name := "--" + e.GetSpecifiedName()
+	if short := e.GetSpecifiedShortnames(); short != "" {
+		return usagef("%q has no flag -%s", cmd.CommandPath(), e.GetSpecifiedName())
+	}
+	var flags []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+	return usagef("%q has no flag %s%s", cmd.CommandPath(), name, suggestion(name, flags))
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return usagef("there is no command %q%s", spoken(cmd, name), suggestion(name, strings.Split(commandNames(cmd), ", ")))
+}
+
+// spoken returns what was typed after the program's name to reach a word.
+func spoken(cmd *cobra.Command, word string) string {
+	words := strings.Fields(cmd.CommandPath())[1:]
+	return strings.Join(append(words, word), " ")
+}
+
+func commandNames(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// suggestion returns the name that was likely meant, in words, or "".
+func suggestion(given string, names []string) string {
+	best, least := "", 3
+	for _, name := range names {
+		d := distance(given, name)
+		if strings.HasPrefix(name, given) {
+			d = 1
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// distance returns how many bytes must be inserted, removed or replaced to make
+// a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

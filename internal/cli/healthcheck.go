@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/config"
+)
+
+func (a *app) healthcheckCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := a.command(spec{
+		use:      "healthcheck",
+		short:    "Ask a running server whether it is ready",
+		long:     "Ask the operations listener of a running server whether it is ready. It prints nothing if it is, and fails if it is not: for containers and scripts.",
+		settings: []string{"ops-addr"},
+		run: func(ctx context.Context, _ []string) error {
+			if a.config.OpsAddr == config.Off {
+				return a.fault("ops-addr", "there is no operations listener to ask")
+			}
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			return askReady(ctx, localURL(a.config.OpsAddr)+"/readyz")
+		},
+	})
+	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "wait at most `DURATION` for the answer")
+	return cmd
+}
+
+// askReady returns nil if the server says that it is ready, and its reasons if
+// it is not.
+func askReady(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	// A transport of its own: no proxy of the environment stands before us.
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer resp.Body.Close() // only read
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return fmt.Errorf("not ready: %s answered %d%s", url, resp.StatusCode, reasonsIn(resp.Body))
+}
+
+func reasonsIn(body io.Reader) string {
+	var answer struct {
+		Reasons []struct{ Message string }
+	}
+	if err := json.NewDecoder(io.LimitReader(body, 1<<16)).Decode(&answer); err != nil {
+		return ""
+	}
+	var words strings.Builder
+	for _, r := range answer.Reasons {
+		words.WriteString(": " + r.Message)
+	}
+	return words.String()
+}

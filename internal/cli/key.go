@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+)
+
+func (a *app) keyCommand() *cobra.Command {
+	return a.group("key", "Make, list, rotate, revoke and ban API keys",
+		a.keyCreate(), a.keyList(), a.keyRotate(), a.keyRevoke(), a.keyBan(), a.keyUnban())
+}
+
+// keyView is a key as it is printed. Key is the key itself, which is known only
+// when it is made.
+type keyView struct {
+	ID           string     `json:"id"`
+	Key          string     `json:"key,omitempty"`
+	Workspace    string     `json:"workspace,omitempty"`
+	Name         string     `json:"name"`
+	Prefix       string     `json:"prefix"`
+	Scopes       []string   `json:"scopes"`
+	State        string     `json:"state"`
+	CreatedAt    *time.Time `json:"createdAt"`
+	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
+	RevokedAt    *time.Time `json:"revokedAt,omitempty"`
+	RotatedTo    string     `json:"rotatedTo,omitempty"`
+	LastUsedAt   *time.Time `json:"lastUsedAt,omitempty"`
+	UsedToday    int64      `json:"usedToday"`
+	RefusedToday int64      `json:"refusedToday"`
+	BannedUntil  *time.Time `json:"bannedUntil,omitempty"`
+	BanReason    string     `json:"banReason,omitempty"`
+}
+
+func viewKey(k access.Key, now time.Time) keyView {
+	v := keyView{
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes.List(), State: k.State(now),
+		CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(k.ExpiresAt), RevokedAt: instant(k.RevokedAt), RotatedTo: k.RotatedTo,
+	}
+	if k.Ban != nil && now.Before(k.Ban.Until) {
+		v.BannedUntil, v.BanReason = instant(k.Ban.Until), k.Ban.Reason
+	}
+	return v
+}
+
+// count adds what the limiter saved of the key, at most a second ago.
+func (v *keyView) count(row ratelimit.SavedKey, now time.Time) {
+	if row.LastUsed > 0 {
+		v.LastUsedAt = instant(time.UnixMilli(row.LastUsed))
+	}
+	if today := now.Unix() / int64(24*time.Hour/time.Second); row.Day == today {
+		v.UsedToday, v.RefusedToday = row.Admitted, row.Refused
+	}
+}
+
+func (a *app) keyCreate() *cobra.Command {
+	var name, scope string
+	var expires time.Duration
+	o := tables()
+	cmd := a.command(spec{
+		use:      "create WORKSPACE [--name N] [--scope read,write] [--expires 720h]",
+		short:    "Make a key, and show it once",
+		long:     "Make a key, and show it once: the database keeps only its hash. A running server accepts it within one second.",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			k, secret, err := a.newKey(name, scope, expires)
+			if err != nil {
+				return err
+			}
+			return a.withStore(ctx, func(db *sqlite.DB) error {
+				w, err := db.Workspace(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				k.WorkspaceID = w.ID
+				if err := db.CreateKey(ctx, k, actor); err != nil {
+					return err
+				}
+				return a.printNewKey(o, k, secret, w.Name)
+			})
+		},
+	})
+	cmd.Flags().StringVar(&name, "name", "default", "call the key `NAME`")
+	cmd.Flags().StringVar(&scope, "scope", "read,write", "let the key `SCOPE,…`: read, write or both")
+	cmd.Flags().DurationVar(&expires, "expires", 0, "let the key expire after `DURATION` (default never)")
+	return cmd
+}
+
+// newKey returns a key of the given properties, and the key itself.
+func (a *app) newKey(name, scope string, expires time.Duration) (access.Key, string, error) {
+	if err := access.CheckName(name); err != nil {
+		return access.Key{}, "", a.fault("name", "%v", err)
+	}
+	scopes, err := access.ParseScopes(scope)
+	if err != nil {
+		return access.Key{}, "", a.fault("scope", "%v", err)
+	}
+	if expires < 0 {
+		return access.Key{}, "", a.fault("expires", "must not be negative")
+	}
+	k, secret := a.mint()
+	k.Name, k.Scopes = name, scopes
+	if expires > 0 {
+		k.ExpiresAt = k.CreatedAt.Add(expires)
+	}
+	return k, secret, nil
+}
+
+// mint returns a new key of no properties, and the key itself.
+func (a *app) mint() (access.Key, string) {
+	secret, prefix := access.Mint()
+	return access.Key{ID: access.MintID(), Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: a.now()}, secret
+}
+
+// printNewKey prints a key for the one time that it is known.
+func (a *app) printNewKey(o *output, k access.Key, secret, workspace string) error {
+	v := viewKey(k, a.now())
+	v.Key, v.Workspace = secret, workspace
+	err := a.print(o, v, func() rows {
+		r := rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", k.Scopes.String()}, {"EXPIRES", moment(k.ExpiresAt, "never")}}
+		r.add()
+		r.add(secret)
+		return r
+	})
+	if err == nil {
+		fmt.Fprintln(a.err, "Keep the key: it is not shown again.")
+	}
+	return err
+}
+
+func (a *app) keyRotate() *cobra.Command {
+	var overlap time.Duration
+	o := tables()
+	cmd := a.command(spec{
+		use:      "rotate ID [--overlap 24h]",
+		short:    "Make a key that takes another's place, and show it once",
+		long:     "Make a key with the workspace, name, scopes and expiry of another, and show it once. Both are valid for the overlap; then the old one expires.",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			if overlap < 0 {
+				return a.fault("overlap", "must not be negative")
+			}
+			next, secret := a.mint()
+			return a.withStore(ctx, func(db *sqlite.DB) error {
+				k, err := db.RotateKey(ctx, args[0], next, a.now().Add(overlap), actor)
+				if err != nil {
+					return err
+				}
+				return a.printNewKey(o, k, secret, "")
+			})
+		},
+	})
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "keep the old key valid for `DURATION`")
+	return cmd
+}
+
+func (a *app) keyList() *cobra.Command {
+	o := tables()
+	return a.command(spec{
+		use: "list WORKSPACE", short: "List the keys of a workspace, with what they did today",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			return a.withStore(ctx, func(db *sqlite.DB) error {
+				views, err := a.keysOf(ctx, db, args[0])
+				if err != nil {
+					return err
+				}
+				return a.print(o, views, func() rows { return keyTable(views) })
+			})
+		},
+	})
+}
+
+func (a *app) keysOf(ctx context.Context, db *sqlite.DB, workspace string) ([]keyView, error) {
+	w, err := db.Workspace(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := db.Keys(ctx, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := db.LoadLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]ratelimit.SavedKey, len(saved.Keys))
+	for _, row := range saved.Keys {
+		counts[row.KeyID] = row
+	}
+	views := make([]keyView, len(keys))
+	for i, k := range keys {
+		views[i] = viewKey(k, a.now())
+		views[i].count(counts[k.ID], a.now())
+	}
+	return views, nil
+}

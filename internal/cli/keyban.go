@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+)
+
+func keyTable(views []keyView) rows {
+	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "LAST USED", "TODAY", "REFUSED", "BANNED UNTIL"}}
+	for _, v := range views {
+		r.add(v.ID, v.Name, v.Prefix+"…", strings.Join(v.Scopes, ","), v.State, momentOf(v.ExpiresAt, "never"), momentOf(v.LastUsedAt, "never"),
+			strconv.FormatInt(v.UsedToday, 10), strconv.FormatInt(v.RefusedToday, 10), momentOf(v.BannedUntil, "-"))
+	}
+	return r
+}
+
+func momentOf(t *time.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return moment(*t, none)
+}
+
+func (a *app) keyRevoke() *cobra.Command {
+	return a.command(spec{
+		use:      "revoke ID",
+		short:    "Refuse a key from now on",
+		long:     "Refuse a key from now on. A running server follows within one second. It cannot be undone.",
+		settings: []string{"db"},
+		run: func(ctx context.Context, args []string) error {
+			return a.withStore(ctx, func(db *sqlite.DB) error { return db.RevokeKey(ctx, args[0], a.now(), actor) })
+		},
+	})
+}
+
+func (a *app) keyBan() *cobra.Command {
+	var length time.Duration
+	var reason string
+	cmd := a.command(spec{
+		use:      "ban ID --for 1h --reason R",
+		short:    "Refuse a key for a while",
+		settings: []string{"db"},
+		run: func(ctx context.Context, args []string) error {
+			switch {
+			case length <= 0:
+				return a.fault("for", "is needed: how long the ban lasts, such as 1h")
+			case strings.TrimSpace(reason) == "":
+				return a.fault("reason", "is needed: why the key is banned")
+			}
+			now := a.now()
+			ban := access.Ban{KeyID: args[0], From: now, Until: now.Add(length), Reason: reason, By: ratelimit.ByOperator}
+			return a.withStore(ctx, func(db *sqlite.DB) error { return db.SetBan(ctx, ban, actor) })
+		},
+	})
+	cmd.Flags().DurationVar(&length, "for", 0, "ban for `DURATION`")
+	cmd.Flags().StringVar(&reason, "reason", "", "say why, for the audit log")
+	return cmd
+}
+
+func (a *app) keyUnban() *cobra.Command {
+	return a.command(spec{
+		use:      "unban ID",
+		short:    "Lift the ban of a key",
+		settings: []string{"db"},
+		run: func(ctx context.Context, args []string) error {
+			return a.withStore(ctx, func(db *sqlite.DB) error { return db.LiftBan(ctx, args[0], actor) })
+		},
+	})
+}

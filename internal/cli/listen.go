@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"example.com/petstore/internal/config"
+)
+
+// sockets are the listeners of a server; ops is nil if there is none.
+type sockets struct{ public, ops net.Listener }
+
+func (s *sockets) close() {
+	for _, l := range []net.Listener{s.public, s.ops} {
+		if l != nil {
+			l.Close() // a server that ran has closed it
+		}
+	}
+}
+
+// listen takes the sockets that systemd hands over, and opens those that it
+// does not.
+func (a *app) listen() (*sockets, error) {
+	s, err := inherited()
+	if err != nil {
+		return nil, err
+	}
+	if s.public == nil {
+		if s.public, err = a.open("addr", a.config.Addr); err != nil {
+			return nil, err
+		}
+	}
+	if s.ops == nil && a.config.OpsAddr != config.Off {
+		if s.ops, err = a.open("ops-addr", a.config.OpsAddr); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// open listens on the address that a flag gave.
+func (a *app) open(flag, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		err = e.Err
+	}
+	return nil, fmt.Errorf("--%s (%s): cannot listen on %s: %w", flag, a.origins.Of(flag), addr, err)
+}
+
+// inherited returns the sockets that systemd hands over: the one named "ops"
+// is for operations, any other for the public.
+func inherited() (*sockets, error) {
+	named, err := activation.ListenersWithNames()
+	if err != nil {
+		return nil, fmt.Errorf("the sockets of systemd cannot be used: %w", err)
+	}
+	s := &sockets{}
+	for name, all := range named {
+		for _, l := range all {
+			to := &s.public
+			if name == "ops" {
+				to = &s.ops
+			}
+			if *to != nil {
+				return nil, fmt.Errorf("systemd hands over two sockets where one is expected: %s and %s", (*to).Addr(), l.Addr())
+			}
+			*to = l
+		}
+	}
+	return s, nil
+}
+
+// What systemd is told.
+const (
+	systemdReady    = daemon.SdNotifyReady
+	systemdStopping = daemon.SdNotifyStopping
+)
+
+// notifySystemd tells systemd how the service stands, if it asked.
+func notifySystemd(log *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd could not be told", "state", state, "err", err)
+	}
+}
+
+// localURL returns the URL of an address of this machine, also for one that
+// stands for all of its addresses.
+func localURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "http://" + addr
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

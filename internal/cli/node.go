@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+)
+
+// How often the parts that work beside the requests do so.
+const (
+	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
+	saveLimits     = time.Second            // what a crash may forget
+	forgetReceipts = time.Hour
+)
+
+// A node is the service in one process.
+type node struct {
+	config  *config.Config
+	now     func() time.Time
+	log     *slog.Logger
+	store   *sqlite.DB
+	shop    *petstore.Service
+	limiter *ratelimit.Memory
+	keys    *access.Directory[*ratelimit.Caller]
+	bans    *banKeeper
+	metrics *ops.Metrics
+}
+
+// openNode opens the store and restores what a restart must not forget.
+func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
+	store, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	n := &node{
+		config: a.config, now: a.now, log: log, store: store,
+		shop:    petstore.NewService(store),
+		limiter: ratelimit.NewMemory(limiterConfig(a.config), a.now),
+	}
+	n.metrics = ops.NewMetrics(ops.Sources{Version: version().Version, Limits: n.limits, Storage: n.storage})
+	n.bans = newBanKeeper(store, log, n.metrics)
+	tie := newTie(n.limiter)
+	n.keys = access.NewDirectory(store, a.now, tie.attach, tie.detach)
+	if err := n.restore(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return n, nil
+}
+
+// limiterConfig returns the limiter's numbers as the operator set them.
+func limiterConfig(c *config.Config) ratelimit.Config {
+	r := ratelimit.DefaultConfig()
+	r.Strikes, r.StrikeWindow, r.Grace = c.Ban.Strikes, c.Ban.Window, c.Ban.Grace
+	r.FirstBan, r.MaxBan = c.Ban.First, c.Ban.Max
+	r.Addresses = c.AddressTable
+	r.AddressLimits = limitsOf(access.FreeQuota)
+	return r
+}
+
+func limitsOf(q access.Quota) ratelimit.Limits {
+	return ratelimit.Limits{PerMinute: q.PerMinute, PerDay: q.PerDay}
+}
+
+// restore loads the counts and then the keys with their bans.
+func (n *node) restore(ctx context.Context) error {
+	saved, err := n.store.LoadLimits(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.limiter.Restore(saved); err != nil {
+		n.log.Error("a saved count could not be restored", "err", err)
+	}
+	return n.keys.Refresh(ctx)
+}
+
+// frontend returns what answers on the public listener, which has the address
+// given.
+func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
+	secret, err := n.store.Secret(ctx)
+	if err != nil {
+		return frontend{}, err
+	}
+	docs, err := portal.NewReference(portal.ReferenceOptions{
+		BaseURL:  n.publicURL(addr),
+		Sunset:   n.config.Sunset,
+		Version:  version().Version,
+		NotFound: http.HandlerFunc(httpapi.NotFound),
+	})
+	if err != nil {
+		return frontend{}, err
+	}
+	api, err := httpapi.New(httpapi.Options{
+		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
+		Docs: docs, Log: n.log, Now: n.now, Observe: n.observe,
+	})
+	if err != nil {
+		return frontend{}, err
+	}
+	return frontend{api.Server(), api.Listener}, nil
+}
+
+// publicURL returns where clients reach the API, as far as it is known.
+func (n *node) publicURL(addr net.Addr) string {
+	if n.config.BaseURL != "" {
+		return n.config.BaseURL
+	}
+	return localURL(addr.String())
+}
+
+// operations returns the handler of the operations listener.
+func (n *node) operations(phase *ops.Phase) http.Handler {
+	return ops.Handler(ops.Options{
+		Checks: []ops.Check{
+			{Name: "service", Err: phase.Err},
+			{Name: "store", Err: n.store.Err},
+		},
+		Metrics: n.metrics,
+		Log:     n.log,
+	})
+}
+
+// work starts what runs beside the requests. The function that it returns ends
+// it, with the last counts saved.
+func (n *node) work(ctx context.Context) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	var saved error
+	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
+	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
+	running.Go(func() { n.forget(ctx) })
+	running.Go(func() { n.bans.run(ctx) })
+	return func() error {
+		cancel()
+		running.Wait()
+		if saved != nil {
+			return fmt.Errorf("the last counts of the limiter could not be saved: %w", saved)
+		}
+		return nil
+	}
+}
+
+// forget removes the receipts that are too old to be replayed.
+func (n *node) forget(ctx context.Context) {
+	tick := time.NewTicker(forgetReceipts)
+	defer tick.Stop()
+	for {
+		for removed := 1; removed > 0 && ctx.Err() == nil; {
+			var err error
+			if removed, err = n.store.Forget(ctx, n.now().Add(-petstore.KeepReceipts)); err != nil && ctx.Err() == nil {
+				n.log.Error("old receipts could not be removed", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (n *node) observe(o httpapi.Observation) {
+	n.metrics.Observe(ops.Response{
+		Operation: o.Operation, Method: o.Method, Status: o.Status, Duration: o.Duration, Plan: o.Plan, Outcome: o.Outcome,
+	})
+}
+
+func (n *node) limits() ops.Limits {
+	s := n.limiter.Stats()
+	return ops.Limits{
+		Workspaces: s.Workspaces, Keys: s.Keys, Bans: s.Bans,
+		Addresses: s.Addresses, AddressCapacity: s.AddressCapacity,
+		OverflowAdmitted: s.OverflowAdmitted, FailedSaves: s.FailedSaves,
+	}
+}
+
+func (n *node) storage() ops.Storage {
+	s := n.store.Stats()
+	return ops.Storage{Groups: s.Groups, Writes: s.Writes, Largest: s.LargestGroup, Waiting: int64(s.Waiting)}
+}

@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/api"
+)
+
+func (a *app) openapiCommand() *cobra.Command {
+	o := &output{forms: []string{"yaml", "json"}}
+	return a.command(spec{
+		use: "openapi [-o json|yaml]", short: "Print the OpenAPI description of the interface",
+		output: o,
+		run: func(context.Context, []string) error {
+			text := api.JSON()
+			if a.chosen(o) == "yaml" {
+				text = api.YAML()
+			}
+			_, err := a.out.Write(text)
+			return err
+		},
+	})
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// An output is the flag -o: the form in which results are printed.
+type output struct {
+	forms []string
+	form  string // "": the first on a terminal, the last elsewhere
+}
+
+// tables returns the usual choice: a table on a terminal, JSON elsewhere.
+func tables() *output { return &output{forms: []string{"table", "json"}} }
+
+func (o *output) register(flags *pflag.FlagSet) {
+	flags.VarP(o, "output", "o", fmt.Sprintf("print `FORM`: %s (default %s on a terminal, else %s)",
+		strings.Join(o.forms, " or "), o.forms[0], o.forms[len(o.forms)-1]))
+}
+
+// Type implements pflag.Value.
+func (o *output) Type() string { return "form" }
+
+// String implements pflag.Value.
+func (o *output) String() string { return o.form }
+
+// Set implements pflag.Value.
+func (o *output) Set(s string) error {
+	if !slices.Contains(o.forms, s) {
+		return fmt.Errorf("must be %s", strings.Join(o.forms, " or "))
+	}
+	o.form = s
+	return nil
+}
+
+// chosen returns the form to print.
+func (a *app) chosen(o *output) string {
+	switch {
+	case o.form != "":
+		return o.form
+	case terminal(a.out):
+		return o.forms[0]
+	}
+	return o.forms[len(o.forms)-1]
+}
+
+// print writes v as JSON, or the table.
+func (a *app) print(o *output, v any, table func() rows) error {
+	if a.chosen(o) == "json" {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	return a.table(table())
+}
+
+// rows are a table, line by line.
+type rows [][]string
+
+func (r *rows) add(cells ...string) { *r = append(*r, cells) }
+
+func (a *app) table(r rows) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, cells := range r {
+		fmt.Fprintln(w, strings.Join(cells, "\t")) // Flush returns the error
+	}
+	return w.Flush()
+}
+
+// instant returns t for JSON: nil for no instant.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+// moment returns t for a table: none for no instant.
+func moment(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var demo bool
+	cmd := a.command(spec{
+		use:   "serve [--demo]",
+		short: "Serve the API",
+		long: `Serve the API. The database is made, and brought up to date, if need be.
+
+On SIGTERM or SIGINT /readyz fails first, the requests in flight finish, and the
+process ends with 0; a second signal ends it at once with 130. Under systemd it
+takes inherited sockets, the one named "ops" for operations, and says when it is
+ready.
+
+With --demo, an empty database gets the workspace "demo" with a catalogue; each
+start makes a key that is valid for a week, and prints it.`,
+		example: "  petstore serve --demo\n  petstore serve --addr :8080 --base-url https://pets.example.com --db /var/lib/petstore/petstore.db",
+		run:     func(ctx context.Context, _ []string) error { return a.serve(ctx, demo) },
+	})
+	a.config.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&demo, "demo", false, "serve a demo shop, and print a key to try it with")
+	return cmd
+}
+
+// serve runs the service until ctx ends or its store fails. It listens before
+// it opens the store, so that who asks early waits, and is told why.
+func (a *app) serve(ctx context.Context, demo bool) (err error) {
+	log := a.logger()
+	sockets, err := a.listen()
+	if err != nil {
+		return err
+	}
+	defer sockets.close()
+	s := newServers(log)
+	if sockets.ops != nil {
+		s.startOps(sockets.ops)
+	}
+	n, err := a.openNode(ctx, log)
+	if err != nil {
+		return errors.Join(err, s.stop(0))
+	}
+	defer func() { err = errors.Join(err, n.store.Close()) }()
+	s.operations.show(n.operations(&s.phase))
+	key, err := a.openDoors(ctx, n, s, sockets, demo)
+	if err != nil {
+		return errors.Join(err, s.stop(0))
+	}
+	stopWork := n.work(ctx)
+	if err := a.announce(sockets, key); err != nil {
+		log.Warn("the address could not be printed", "err", err)
+	}
+	notifySystemd(log, systemdReady)
+	err = a.wait(ctx, n, s)
+	s.phase.Drain()
+	notifySystemd(log, systemdStopping)
+	err = errors.Join(err, a.drain(log, s, err == nil))
+	return errors.Join(err, stopWork())
+}
+
+// openDoors starts the public server, and returns the key of the demo if there
+// is one.
+func (a *app) openDoors(ctx context.Context, n *node, s *servers, on *sockets, demo bool) (key string, err error) {
+	if demo {
+		if key, err = n.prepareDemo(ctx); err != nil {
+			return "", err
+		}
+	}
+	front, err := n.frontend(ctx, on.public.Addr())
+	if err != nil {
+		return "", err
+	}
+	s.startPublic(front, on.public)
+	s.phase.Serve()
+	return key, nil
+}
+
+func (a *app) logger() *slog.Logger {
+	options := &slog.HandlerOptions{Level: a.config.LogLevel}
+	if a.config.LogFormat == "text" {
+		return slog.New(slog.NewTextHandler(a.err, options))
+	}
+	return slog.New(slog.NewJSONHandler(a.err, options))
+}
+
+// wait returns nil when ctx ends, and an error if the service cannot go on.
+func (a *app) wait(ctx context.Context, n *node, s *servers) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.store.Failed():
+		return fmt.Errorf("the database failed: %w", n.store.Err())
+	case err := <-s.failed:
+		return err
+	}
+}
+
+// drain lets the requests in flight finish. The operations listener answers
+// until the end, so that everybody can see why no more come in.
+func (a *app) drain(log *slog.Logger, s *servers, healthy bool) error {
+	log.Info("stopping", "delay", a.config.DrainDelay.String(), "timeout", a.config.DrainTimeout.String())
+	if healthy {
+		time.Sleep(a.config.DrainDelay) // a second signal ends it
+	}
+	return s.stop(a.config.DrainTimeout)
+}

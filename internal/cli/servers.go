@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/ops"
+)
+
+// servers are the servers of both listeners, and the phase that they are in.
+type servers struct {
+	log         *slog.Logger
+	phase       ops.Phase
+	operations  relay
+	public, ops *http.Server
+	failed      chan error // receives an error if a server ends by itself
+	running     sync.WaitGroup
+}
+
+func newServers(log *slog.Logger) *servers {
+	return &servers{log: log, failed: make(chan error, 2)}
+}
+
+// startOps starts the operations server. It answers that the service is
+// starting until s.operations shows another handler.
+func (s *servers) startOps(on net.Listener) {
+	s.operations.show(ops.Handler(ops.Options{
+		Checks:  []ops.Check{{Name: "service", Err: s.phase.Err}},
+		Metrics: prometheus.NewRegistry(),
+		Log:     s.log,
+	}))
+	s.ops = ops.Server(&s.operations, s.log)
+	s.start(s.ops, on)
+}
+
+// A frontend is what answers on the public listener.
+type frontend struct {
+	server *http.Server
+	wrap   func(net.Listener) net.Listener
+}
+
+func (s *servers) startPublic(front frontend, on net.Listener) {
+	s.public = front.server
+	s.start(s.public, front.wrap(on))
+}
+
+func (s *servers) start(server *http.Server, on net.Listener) {
+	s.running.Go(func() {
+		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("the listener %s failed: %w", on.Addr(), err)
+		}
+	})
+}
+
+// stop waits for the requests in flight, at most for the time given, and ends
+// the servers that were started. It returns an error if requests had to be cut
+// off.
+func (s *servers) stop(within time.Duration) error {
+	err := s.stopPublic(within)
+	if s.ops != nil {
+		err = errors.Join(err, s.ops.Close())
+	}
+	s.running.Wait()
+	return err
+}
+
+func (s *servers) stopPublic(within time.Duration) error {
+	if s.public == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if err := s.public.Shutdown(ctx); err != nil {
+		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))
+	}
+	return nil
+}
+
+// A relay hands requests to the handler that it was given last.
+type relay struct{ to atomic.Pointer[http.Handler] }
+
+func (r *relay) show(h http.Handler) { r.to.Store(&h) }
+
+// ServeHTTP implements http.Handler.
+func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) { (*r.to.Load()).ServeHTTP(w, req) }
