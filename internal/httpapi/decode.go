@@ -144,7 +144,7 @@ func (f *form) add(pointer string, code petstore.FieldCode, format string, args 
 // require notes the members that are missing.
 func (f *form) require(names ...string) {
 	for _, name := range names {
-		if !f.has(name) {
+		if !f.has(name) && !f.faulty("/"+name) {
 			f.add("/"+name, petstore.Required, "%s is required.", name)
 		}
 	}

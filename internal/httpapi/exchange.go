@@ -132,10 +132,10 @@ func (x *exchange) begin() {
 // finish ends the exchange, after a panic too: it logs and measures.
 func (x *exchange) finish() {
 	if cause := recover(); cause != nil {
-		x.panicked(cause)
-		if cause == http.ErrAbortHandler || x.sent > 0 {
+		if x.status != 0 || cause == http.ErrAbortHandler {
 			defer panic(http.ErrAbortHandler) // the response is broken: break the connection too
 		}
+		x.panicked(cause)
 	}
 	if x.buffer != nil {
 		bodies.Put(x.buffer)

@@ -111,7 +111,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{api: a, w: w, r: r, began: a.Now()}
 	defer x.finish()
 	x.begin()
-	if len(r.RequestURI) > maxURL || !clean(r.URL.Path) {
+	if !clean(r.URL.Path) {
 		a.serve(x, &path{})
 		return
 	}

@@ -78,9 +78,9 @@ func (x *exchange) deprecate() {
 	x.set("Link", "<"+successor+`>; rel="successor-version", <`+base+`/docs/guides/sunset>; rel="deprecation"; type="text/html"`)
 }
 
-// deprecatedAt is the instant since which getPet is deprecated: 2025-12-05
-// 00:00 UTC, five years before its default sunset.
-const deprecatedAt = "@1764892800"
+// deprecatedAt is the instant since which getPet is deprecated: 2026-01-01
+// 00:00 UTC.
+const deprecatedAt = "@1767225600"
 
 func replacePet(a *API, x *exchange) error {
 	c, err := x.conditionOf()

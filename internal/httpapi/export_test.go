@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// ReadBody reads a body in one of the ways there are, for fuzzing.
+func ReadBody(which uint8, body []byte) error {
+	readers := []func() error{
+		func() error { _, err := readNewPet(body, 0); return err },
+		func() error { _, err := readPetPatch(body, 1); return err },
+		func() error { _, err := readNewCategory(body, 0); return err },
+		func() error { _, err := readCategoryPatch(body, 1); return err },
+		func() error { _, err := readNewOrder(body); return err },
+		func() error { _, err := readOrderPatch(body, 1); return err },
+		func() error { _, err := readInventoryUpdate(body); return err },
+	}
+	return readers[int(which)%len(readers)]()
+}
+
+// ReadQuery reads a query as every list does, for fuzzing.
+func ReadQuery(raw string) error {
+	known := []string{"limit", "cursor", "id", "status", "categoryId", "name", "complete", "shipDateFrom", "maxQuantity"}
+	x := &exchange{
+		api:   &API{cursors: cursors{secret: make([]byte, 32)}},
+		r:     &http.Request{URL: &url.URL{RawQuery: raw}},
+		path:  &path{pattern: "/pets"},
+		route: &route{query: known},
+		entry: &access.Entry[*ratelimit.Caller]{},
+	}
+	l, err := x.listing()
+	if err != nil {
+		return err
+	}
+	q := l.query
+	q.ids("id")
+	q.statuses("status")
+	q.id("categoryId")
+	q.part("name")
+	q.boolean("complete")
+	q.time("shipDateFrom")
+	_, err = l.page()
+	return err
+}
+
+// StatusOf returns the status and the code that err is answered with.
+func StatusOf(err error) (int, petstore.Code) {
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		return statuses[e.Code], e.Code
+	}
+	return http.StatusInternalServerError, codeInternalError
+}
+
+// Codes returns every code with its status.
+func Codes() map[petstore.Code]int { return statuses }
+
+// Surface returns "METHOD /path operationId" of every operation.
+func Surface() []string {
+	var all []string
+	for _, p := range surface() {
+		for _, r := range p.routes {
+			if !r.public {
+				all = append(all, r.method+" "+p.pattern+" "+r.id)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,409 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+)
+
+// A shop is a running server on a fresh SQLite database, with one workspace on
+// a plan wide enough not to matter.
+type shop struct {
+	t       *testing.T
+	url     string
+	db      *sqlite.DB
+	keys    *access.Directory[*ratelimit.Caller]
+	limiter *ratelimit.Memory
+	clock   *clock
+	fault   *faultyStore
+	log     *lockedBuffer
+	seen    atomic.Pointer[[]httpapi.Observation]
+	bans    chan ratelimit.Ban
+
+	workspace access.Workspace
+	key       string // read and write
+}
+
+// A clock is set by hand.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// A faultyStore is the real store, which fails while fault is set.
+type faultyStore struct {
+	petstore.Store
+	fault atomic.Pointer[error]
+	hold  atomic.Pointer[chan struct{}] // if set, Do waits for it to close
+}
+
+// holdWrites makes every write wait for release.
+func (s *faultyStore) holdWrites() (release func()) {
+	held := make(chan struct{})
+	s.hold.Store(&held)
+	return func() {
+		s.hold.Store(nil)
+		close(held)
+	}
+}
+
+func (s *faultyStore) err() error {
+	if e := s.fault.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+func (s *faultyStore) Pet(ctx context.Context, ws, id int64) (petstore.Pet, error) {
+	return guarded(s, func() (petstore.Pet, error) { return s.Store.Pet(ctx, ws, id) })
+}
+
+func (s *faultyStore) Category(ctx context.Context, ws, id int64) (petstore.Category, error) {
+	return guarded(s, func() (petstore.Category, error) { return s.Store.Category(ctx, ws, id) })
+}
+
+func (s *faultyStore) Order(ctx context.Context, ws, id int64) (petstore.Order, error) {
+	return guarded(s, func() (petstore.Order, error) { return s.Store.Order(ctx, ws, id) })
+}
+
+func (s *faultyStore) InventoryItem(ctx context.Context, ws, id int64) (petstore.InventoryItem, error) {
+	return guarded(s, func() (petstore.InventoryItem, error) { return s.Store.InventoryItem(ctx, ws, id) })
+}
+
+func (s *faultyStore) Pets(ctx context.Context, ws int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	return guarded(s, func() ([]petstore.Pet, error) { return s.Store.Pets(ctx, ws, q) })
+}
+
+func (s *faultyStore) Categories(ctx context.Context, ws int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
+	return guarded(s, func() ([]petstore.Category, error) { return s.Store.Categories(ctx, ws, q) })
+}
+
+func (s *faultyStore) Orders(ctx context.Context, ws int64, q petstore.OrderQuery) ([]petstore.Order, error) {
+	return guarded(s, func() ([]petstore.Order, error) { return s.Store.Orders(ctx, ws, q) })
+}
+
+func (s *faultyStore) Inventory(ctx context.Context, ws int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
+	return guarded(s, func() ([]petstore.InventoryItem, error) { return s.Store.Inventory(ctx, ws, q) })
+}
+
+func (s *faultyStore) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	if held := s.hold.Load(); held != nil {
+		<-*held
+	}
+	return guarded(s, func() (*petstore.Receipt, error) { return s.Store.Do(ctx, c) })
+}
+
+func guarded[T any](s *faultyStore, read func() (T, error)) (T, error) {
+	if err := s.err(); err != nil {
+		if err == errPanic { //nolint:errorlint // the very value
+			panic("the store panics")
+		}
+		var none T
+		return none, err
+	}
+	return read()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// start is when every test begins.
+var start = time.Date(2026, 3, 14, 9, 26, 53, 589e6, time.UTC)
+
+// openShop starts a shop. Options may be changed before it starts.
+func openShop(t *testing.T, change ...func(*httpapi.Options)) *shop {
+	t.Helper()
+	return openLimitedShop(t, limits(), change...)
+}
+
+func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+	t.Helper()
+	s := &shop{t: t, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	s.db, s.fault = db, &faultyStore{Store: db}
+	s.limiter = ratelimit.NewMemory(cfg, s.clock.Now)
+	s.keys = access.NewDirectory(db, s.clock.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
+		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
+	}, func(k access.Key) { s.limiter.Drop(k.ID) })
+	secret, err := db.Secret(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := httpapi.Options{
+		Shop: petstore.NewService(s.fault), Keys: s.keys, Limiter: s.limiter, Secret: secret,
+		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
+		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
+		Docs:    http.HandlerFunc(httpapi.NotFound),
+		Log:     slog.New(slog.NewJSONHandler(s.log, nil)),
+		BaseURL: "https://shop.example/v1",
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	api, err := httpapi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = api.Server()
+	server.Listener = api.Listener(server.Listener)
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	s.workspace = s.addWorkspace("shop", access.Quota{PerMinute: 1e9, PerDay: 1e9})
+	s.key = s.addKey(s.workspace, access.Read|access.Write, time.Time{})
+	return s
+}
+
+func limits() ratelimit.Config {
+	return ratelimit.Config{
+		Strikes: 20, StrikeWindow: time.Minute, Grace: 2 * time.Second, FirstBan: 2 * time.Minute, MaxBan: 24 * time.Hour,
+		AddressLimits: ratelimit.Limits{PerMinute: 1e9, PerDay: 1e9}, Addresses: 1024,
+	}
+}
+
+func (s *shop) addWorkspace(name string, q access.Quota) access.Workspace {
+	s.t.Helper()
+	w, err := s.db.CreateWorkspace(s.t.Context(), access.Workspace{Name: name, Plan: access.Enterprise, Quota: q, CreatedAt: s.clock.Now()}, "test")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return w
+}
+
+// addKey returns a key that works at once.
+func (s *shop) addKey(w access.Workspace, scopes access.Scopes, expires time.Time) string {
+	s.t.Helper()
+	text, prefix := access.Mint()
+	k := access.Key{
+		ID: access.MintID(), WorkspaceID: w.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text),
+		Scopes: scopes, CreatedAt: s.clock.Now(), ExpiresAt: expires,
+	}
+	if err := s.db.CreateKey(s.t.Context(), k, "test"); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.keys.Refresh(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return text
+}
+
+// failWith makes the store fail with err until the returned function is called.
+func (s *shop) failWith(err error) (mend func()) {
+	s.fault.fault.Store(&err)
+	return func() { s.fault.fault.Store(nil) }
+}
+
+var errPanic = errors.New("panic instead")
+
+var errBroken = errors.New("the disk is on fire")
+
+// A request is what a client sends; the zero members are left out.
+type request struct {
+	method, path string
+	body         string
+	header       map[string]string
+	key          string // "-" for none; the shop's own by default
+}
+
+// An answer is what came back.
+type answer struct {
+	t      *testing.T
+	what   string
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request and returns the answer, with bodies in JSON by default.
+func (s *shop) do(r request) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), r.method, s.url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r.key == "" {
+		r.key = s.key
+	}
+	if r.key != "-" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := noRedirects.Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	a := answer{t: s.t, what: r.method + " " + clip(r.path) + " " + clip(r.body), status: resp.StatusCode, header: resp.Header, body: body}
+	checkEvery(s.t, a, r)
+	contract(s.t).check(s.t, req, r.body, a)
+	return a
+}
+
+func clip(s string) string { return s[:min(len(s), 120)] }
+
+var noRedirects = &http.Client{
+	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// checkEvery checks what holds for every response.
+func checkEvery(t *testing.T, a answer, r request) {
+	t.Helper()
+	for _, name := range []string{
+		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy",
+		"X-Request-Id", "X-Content-Type-Options", "Content-Security-Policy", "Cache-Control", "Access-Control-Allow-Origin",
+	} {
+		if a.header.Get(name) == "" {
+			t.Errorf("%s: %d without %s", a.what, a.status, name)
+		}
+	}
+	if a.status < 400 || r.method == "HEAD" {
+		return
+	}
+	var e struct {
+		Code, Message, RequestID string
+		Status                   int
+	}
+	if err := json.Unmarshal(a.body, &e); err != nil {
+		t.Errorf("%s: %d with a body that is not an Error: %q", a.what, a.status, a.body)
+	}
+	if e.Status != a.status || e.Code == "" || e.Message == "" || e.RequestID != a.header.Get("X-Request-Id") {
+		t.Errorf("%s: %d with the error %s", a.what, a.status, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("%s: %d as %q, want application/json", a.what, a.status, got)
+	}
+}
+
+// want fails the test unless the answer has the status and, for an error, the
+// code.
+func (a answer) want(status int, code string) answer {
+	a.t.Helper()
+	if got := a.code(); a.status != status || got != code {
+		a.t.Fatalf("%s = %d %s, want %d %s\n%s", a.what, a.status, got, status, code, a.body)
+	}
+	return a
+}
+
+// field fails the test unless the error names pointer or parameter with code.
+func (a answer) field(name, code string) answer {
+	a.t.Helper()
+	for _, f := range a.errors() {
+		if (f.Pointer == name || f.Parameter == name) && f.Code == code {
+			return a
+		}
+	}
+	a.t.Errorf("%s = %s, want an error of %q with %s", a.what, a.body, name, code)
+	return a
+}
+
+type fieldError struct{ Pointer, Parameter, Code, Message string }
+
+func (a answer) errors() []fieldError {
+	var e struct{ Errors []fieldError }
+	_ = json.Unmarshal(a.body, &e)
+	return e.Errors
+}
+
+func (a answer) code() string {
+	var e struct{ Code string }
+	if a.status >= 400 {
+		_ = json.Unmarshal(a.body, &e)
+	}
+	return e.Code
+}
+
+// id returns the id of the resource in the body.
+func (a answer) id() int64 {
+	a.t.Helper()
+	var r struct{ ID int64 }
+	if err := json.Unmarshal(a.body, &r); err != nil || r.ID == 0 {
+		a.t.Fatalf("%s: no id in %s", a.what, a.body)
+	}
+	return r.ID
+}
+
+// is fails the test unless the body is this.
+func (a answer) is(body string) answer {
+	a.t.Helper()
+	if string(a.body) != body {
+		a.t.Fatalf("%s = %s, want %s", a.what, a.body, body)
+	}
+	return a
+}
+
+func (s *shop) get(path string) answer { return s.do(request{method: "GET", path: path}) }
+
+func (s *shop) post(path, body string) answer {
+	return s.do(request{method: "POST", path: path, body: body})
+}
+
+func (s *shop) patch(path, body string) answer {
+	return s.do(request{method: "PATCH", path: path, body: body})
+}
+
+func (s *shop) put(path, body string) answer {
+	return s.do(request{method: "PUT", path: path, body: body})
+}
+
+func (s *shop) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
+
+var loopback = netip.MustParsePrefix("127.0.0.0/8")

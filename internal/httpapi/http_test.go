@@ -1,0 +1,523 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+func TestSurfaceIsTheDescription(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for path, item := range contract(t).doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			want = append(want, method+" "+path+" "+op.OperationID)
+		}
+	}
+	got := httpapi.Surface()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the routes are\n%s\nthe description has\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestCodesAreTheDescriptions(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, v := range contract(t).doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
+		want = append(want, fmt.Sprint(v))
+	}
+	var got []string
+	for code, status := range httpapi.Codes() {
+		got = append(got, string(code))
+		if status < 400 || status > 599 {
+			t.Errorf("the status of %s is %d", code, status)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the codes are %v, the description has %v", got, want)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	for _, path := range []string{
+		"/", "/nothing", "/pets/", "/pets/1/", "/pets/1/photos", "//pets", "/pets//1", "/Pets", "/v1/pets", "/pets/../pets", "/pets/.",
+		"/%2e%2e/pets", "/store", "/store/orders/", "/docs/nothing", "/openapi.jsn",
+	} {
+		for _, method := range []string{"GET", "POST", "OPTIONS", "BREW"} {
+			a := s.do(request{method: method, path: path})
+			if strings.HasPrefix(path, "/docs/") && method != "GET" {
+				continue
+			}
+			a.want(404, "route_not_found")
+		}
+	}
+	for _, test := range []struct{ method, path, allow string }{
+		{"DELETE", "/pets", "GET, HEAD, POST, OPTIONS"},
+		{"POST", "/pets/1", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"},
+		{"PUT", "/store/orders/1", "GET, HEAD, PATCH, DELETE, OPTIONS"},
+		{"BREW", "/inventory", "GET, HEAD, OPTIONS"},
+		{"TRACE", "/account", "GET, HEAD, OPTIONS"},
+		{"POST", "/openapi.json", "GET, HEAD, OPTIONS"},
+	} {
+		a := s.do(request{method: test.method, path: test.path}).want(405, "method_not_allowed")
+		if got := a.header.Get("Allow"); got != test.allow {
+			t.Errorf("%s: Allow = %q, want %q", a.what, got, test.allow)
+		}
+		a = s.do(request{method: "OPTIONS", path: test.path}).want(204, "")
+		if got := a.header.Get("Allow"); got != test.allow {
+			t.Errorf("%s: Allow = %q, want %q", a.what, got, test.allow)
+		}
+	}
+}
+
+func TestHeadIsGetWithoutBody(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	for _, path := range []string{"/pets", "/pets/1", "/pets/99", "/account", "/openapi.json", "/nothing"} {
+		get, head := s.get(path), s.do(request{method: "HEAD", path: path})
+		if head.status != get.status || len(head.body) != 0 {
+			t.Errorf("HEAD %s = %d with %d bytes, GET = %d", path, head.status, len(head.body), get.status)
+		}
+		for _, name := range []string{"Content-Type", "ETag", "Cache-Control", "Deprecation"} {
+			if got, want := head.header.Get(name), get.header.Get(name); got != want {
+				t.Errorf("HEAD %s: %s = %q, GET has %q", path, name, got, want)
+			}
+		}
+	}
+}
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	before := remaining(t, s.get("/pets"))
+	preflight := s.do(request{method: "OPTIONS", path: "/pets/1", key: "-", header: map[string]string{
+		"Origin": "https://shop.example", "Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization",
+	}}).want(204, "")
+	for name, want := range map[string]string{
+		"Access-Control-Allow-Origin":      "*",
+		"Access-Control-Allow-Methods":     "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+		"Access-Control-Allow-Credentials": "",
+	} {
+		if got := preflight.header.Get(name); got != want {
+			t.Errorf("preflight: %s = %q, want %q", name, got, want)
+		}
+	}
+	if got := preflight.header.Get("Access-Control-Allow-Headers"); !strings.Contains(got, "Authorization") || !strings.Contains(got, "Idempotency-Key") {
+		t.Errorf("preflight: Access-Control-Allow-Headers = %q", got)
+	}
+	a := s.do(request{method: "GET", path: "/pets", header: map[string]string{"Origin": "https://shop.example"}})
+	exposed := strings.Split(a.header.Get("Access-Control-Expose-Headers"), ", ")
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "ETag", "Link", "Location", "Deprecation", "Sunset", "X-Request-Id"} {
+		if !slices.Contains(exposed, name) {
+			t.Errorf("%s is not exposed in %v", name, exposed)
+		}
+	}
+	if got := before - remaining(t, a); got != 1 {
+		t.Errorf("a preflight and a request spent %d of the workspace's quota, want 1", got)
+	}
+}
+
+func remaining(t *testing.T, a answer) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(a.header.Get("X-RateLimit-Remaining"), 10, 64)
+	if err != nil {
+		t.Fatalf("%s: X-RateLimit-Remaining = %q", a.what, a.header.Get("X-RateLimit-Remaining"))
+	}
+	return n
+}
+
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	for range 30 {
+		s.post("/pets", `{"name":"A name that repeats","categoryId":1}`).want(201, "")
+	}
+	plain := s.get("/pets?limit=33").want(200, "")
+	zipped := s.do(request{method: "GET", path: "/pets?limit=33", header: map[string]string{"Accept-Encoding": "br, gzip"}}).want(200, "")
+	if got := zipped.header.Get("Content-Encoding"); got != "gzip" {
+		t.Fatalf("Content-Encoding = %q, want gzip", got)
+	}
+	z, err := gzip.NewReader(strings.NewReader(string(zipped.body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || string(text) != string(plain.body) {
+		t.Errorf("the compressed list is %q (%v), want %q", text, err, plain.body)
+	}
+	if len(zipped.body) >= len(plain.body) {
+		t.Errorf("compressed to %d bytes of %d", len(zipped.body), len(plain.body))
+	}
+	for _, accept := range []string{"identity", "gzip;q=0", "*;q=0"} {
+		if a := s.do(request{method: "GET", path: "/pets?limit=33", header: map[string]string{"Accept-Encoding": accept}}); a.header.Get("Content-Encoding") != "" {
+			t.Errorf("Accept-Encoding: %s got %s", accept, a.header.Get("Content-Encoding"))
+		}
+	}
+	etag := zipped.header.Get("ETag")
+	s.do(request{method: "GET", path: "/pets?limit=33", header: map[string]string{"If-None-Match": etag}}).want(304, "")
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for _, given := range []string{"abc", "A-z_0.9", strings.Repeat("x", 128)} {
+		if got := s.do(request{method: "GET", path: "/pets", header: map[string]string{"X-Request-Id": given}}).header.Get("X-Request-Id"); got != given {
+			t.Errorf("X-Request-Id = %q, want the given %q", got, given)
+		}
+	}
+	for _, given := range []string{"", "a b", "ü", strings.Repeat("x", 129), "a\"b"} {
+		got := s.do(request{method: "GET", path: "/pets", header: map[string]string{"X-Request-Id": given}}).header.Get("X-Request-Id")
+		if got == given || len(got) != 16 {
+			t.Errorf("X-Request-Id = %q for the unusable %q", got, given)
+		}
+	}
+}
+
+func TestWaysToSendAKey(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	other := s.addKey(s.workspace, access.Read, time.Time{})
+	for _, test := range []struct {
+		authorization, plain string
+		status               int
+		code                 string
+	}{
+		{"Bearer " + s.key, "", 200, ""},
+		{"bearer  " + s.key, "", 200, ""},
+		{"", s.key, 200, ""},
+		{"Bearer " + s.key, s.key, 200, ""},
+		{"Bearer " + s.key, other, 401, "invalid_api_key"},
+		{"Basic " + s.key, "", 401, "invalid_api_key"},
+		{s.key, "", 401, "invalid_api_key"},
+		{"Bearer " + s.key[:41] + "x", "", 401, "invalid_api_key"},
+		{"Bearer", "", 401, "missing_api_key"},
+		{"", "", 401, "missing_api_key"},
+	} {
+		header := map[string]string{}
+		if test.authorization != "" {
+			header["Authorization"] = test.authorization
+		}
+		if test.plain != "" {
+			header["X-API-Key"] = test.plain
+		}
+		a := s.do(request{method: "GET", path: "/pets", key: "-", header: header}).want(test.status, test.code)
+		if got := a.header.Get("WWW-Authenticate"); (got != "") != (test.status == 401) || got != "" && !strings.HasPrefix(got, "Bearer") {
+			t.Errorf("%v: WWW-Authenticate = %q", header, got)
+		}
+	}
+}
+
+// TestOrderOfChecks sends requests with several faults: the first in the order
+// of the interface is answered.
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	tiny := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1}), access.Read, time.Time{})
+	s.do(request{method: "GET", path: "/pets", key: tiny}).want(200, "")
+	reader := s.addKey(s.workspace, access.Read, time.Time{})
+	long := strings.Repeat("x", 9000)
+	big := `{"quantity":` + strings.Repeat(" ", 70_000)
+	text := map[string]string{"Content-Type": "text/plain"}
+	textOnly := map[string]string{"Content-Type": "text/plain", "Accept": "text/plain"}
+	stale := map[string]string{"If-Match": `"stale"`}
+	for _, test := range []struct {
+		r      request
+		status int
+		code   string
+	}{
+		{request{method: "GET", path: "/nothing?" + long, key: tiny}, 414, "uri_too_long"},
+		{request{method: "GET", path: "/nothing", key: tiny}, 429, "rate_limit_exceeded"},
+		{request{method: "BREW", path: "/nothing", key: "-"}, 404, "route_not_found"},
+		{request{method: "BREW", path: "/pets", key: "-"}, 405, "method_not_allowed"},
+		{request{method: "PATCH", path: "/inventory/99", key: "-", header: textOnly}, 401, "missing_api_key"},
+		{request{method: "PATCH", path: "/inventory/99", key: reader, header: textOnly}, 403, "insufficient_scope"},
+		{request{method: "PATCH", path: "/inventory/99", header: textOnly, body: big}, 406, "not_acceptable"},
+		{request{method: "PATCH", path: "/inventory/99", header: text, body: big}, 415, "unsupported_media_type"},
+		{request{method: "PATCH", path: "/inventory/99", body: big}, 413, "payload_too_large"},
+		{request{method: "PATCH", path: "/inventory/99", body: `{"quantity":"1"`}, 400, "malformed_json"},
+		{request{method: "PATCH", path: "/inventory/99", body: `{"quantity":"1"}`}, 400, "validation_failed"},
+		{request{method: "PATCH", path: "/inventory/99", body: `{"quantity":1}`, header: stale}, 404, "pet_not_found"},
+		{request{method: "DELETE", path: "/pets/1", header: stale}, 412, "precondition_failed"},
+		{request{method: "DELETE", path: "/pets/1"}, 409, "pet_has_open_orders"},
+	} {
+		s.do(test.r).want(test.status, test.code)
+	}
+}
+
+// TestRateLimit spends a small quota and waits exactly as long as told.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	key := s.addKey(s.addWorkspace("free", access.FreeQuota), access.Read|access.Write, time.Time{})
+	var (
+		wg  sync.WaitGroup
+		mu  sync.Mutex
+		got []int64
+	)
+	for range 60 {
+		wg.Go(func() {
+			a := s.do(request{method: "GET", path: "/pets", key: key})
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, remaining(t, a))
+		})
+	}
+	wg.Wait()
+	slices.Sort(got)
+	for i, n := range got {
+		if int64(i) != n {
+			t.Fatalf("the values of X-RateLimit-Remaining are %v, want 0 to 59 once each", got)
+		}
+	}
+	refused := s.do(request{method: "GET", path: "/nothing", key: key}).want(429, "rate_limit_exceeded")
+	for name, want := range map[string]string{
+		"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": fmt.Sprint(start.Unix() + 61), "Retry-After": "60",
+		"RateLimit-Policy": `"minute";q=60;w=60, "day";q=1000;w=86400`,
+	} {
+		if got := refused.header.Get(name); got != want {
+			t.Errorf("429: %s = %q, want %q", name, got, want)
+		}
+	}
+	account := request{method: "GET", path: "/account", key: key}
+	if a := s.do(account).want(200, ""); !strings.Contains(string(a.body), `"minute":{"limit":60,"used":60,"remaining":0`) {
+		t.Errorf("the account says %s", a.body)
+	}
+	s.clock.Advance(60*time.Second - time.Millisecond)
+	s.do(request{method: "GET", path: "/pets", key: key}).want(429, "rate_limit_exceeded")
+	s.clock.Advance(time.Millisecond)
+	if a := s.do(request{method: "GET", path: "/pets", key: key}).want(200, ""); remaining(t, a) != 59 {
+		t.Errorf("the new minute has %d remaining, want 59", remaining(t, a))
+	}
+}
+
+func TestBanStarts(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 100}), access.Read, time.Time{})
+	r := request{method: "GET", path: "/pets", key: key}
+	s.do(r).want(200, "")
+	for range 60 {
+		if a := s.do(r); a.code() == "api_key_banned" {
+			break
+		}
+		s.clock.Advance(500 * time.Millisecond)
+	}
+	a := s.do(r).want(429, "api_key_banned")
+	if a.header.Get("Retry-After") == "" || remaining(t, a) != 0 {
+		t.Errorf("a ban with Retry-After %q and %d remaining", a.header.Get("Retry-After"), remaining(t, a))
+	}
+	select {
+	case b := <-s.bans:
+		if b.Level != 1 || b.Until.Sub(b.From) != 2*time.Minute {
+			t.Errorf("the ban is %+v, want level 1 for two minutes", b)
+		}
+	default:
+		t.Error("nobody was told of the ban")
+	}
+	s.do(request{method: "GET", path: "/openapi.json", key: key}).want(200, "")
+}
+
+func TestAddressesBehindProxies(t *testing.T) {
+	t.Parallel()
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 10}
+	for _, test := range []struct {
+		name, header, first, second string
+		trusted                     bool
+		want                        int
+	}{
+		{"spoofed", "X-Forwarded-For", "192.0.2.1", "192.0.2.2", false, 429},
+		{"two clients", "X-Forwarded-For", "192.0.2.1", "192.0.2.2", true, 401},
+		{"spoofed behind a proxy", "X-Forwarded-For", "198.51.100.7, 192.0.2.1", "198.51.100.8, 192.0.2.1", true, 429},
+		{"forwarded", "Forwarded", `for=192.0.2.1;proto=https`, `For="192.0.2.2:4711"`, true, 401},
+		{"one /64", "Forwarded", `for="[2001:db8::1]"`, `for="[2001:db8::2]:80"`, true, 429},
+		{"obfuscated", "Forwarded", `for=_hidden`, `for=unknown`, true, 429},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := openLimitedShop(t, cfg, func(o *httpapi.Options) {
+				if test.trusted {
+					o.TrustedProxies = []netip.Prefix{loopback}
+				}
+			})
+			ask := func(value string) answer {
+				return s.do(request{method: "GET", path: "/pets", key: "-", header: map[string]string{test.header: value}})
+			}
+			ask(test.first).want(401, "missing_api_key")
+			if a := ask(test.second); a.status != test.want {
+				t.Errorf("the second request = %d, want %d", a.status, test.want)
+			}
+		})
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	mend := s.failWith(errPanic)
+	a := s.get("/pets/1").want(500, "internal_error")
+	if strings.Contains(string(a.body), "panic") || strings.Contains(string(a.body), ".go") {
+		t.Errorf("the client was told %s", a.body)
+	}
+	mend()
+	s.get("/pets").want(200, "")
+	if log := s.log.String(); !strings.Contains(log, "the store panics") {
+		t.Error("the panic is not in the log")
+	}
+}
+
+func TestLogHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.get("/" + s.key)
+	s.get("/pets?api_key=" + s.key)
+	s.post("/pets", `{"name":"`+s.key+`","categoryId":1}`)
+	mend := s.failWith(fmt.Errorf("wrapped: %w", petstore.Unavailable(errBroken)))
+	s.get("/pets/1").want(503, "service_unavailable")
+	mend()
+	log := s.log.String()
+	if strings.Contains(log, s.key[4:]) {
+		t.Errorf("the log has the key:\n%s", log)
+	}
+	if !strings.Contains(log, "the disk is on fire") {
+		t.Errorf("the log has not the cause of a failure:\n%s", log)
+	}
+	if got := strings.Count(log, `"msg":"request"`); got != 4 {
+		t.Errorf("4 requests made %d log lines", got)
+	}
+}
+
+// TestUnparsable sends what net/http refuses by itself: it gets our answer.
+func TestUnparsable(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for _, test := range []struct {
+		raw    string
+		status int
+		code   string
+	}{
+		{"GET /pets HTTP/1.1\r\n\r\n", 400, "invalid_parameter"},
+		{"GET /pets HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n", 400, "invalid_parameter"},
+		{"nonsense\r\n\r\n", 400, "invalid_parameter"},
+		{"GET /pets HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "invalid_parameter"},
+		{"POST /pets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400, "invalid_parameter"},
+		{"GET /pets HTTP/1.1\r\nHost: a\r\nExpect: miracles\r\n\r\n", 400, "invalid_parameter"},
+		{"GET /pets HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431, "headers_too_large"},
+		{"OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 204, ""},
+		{"CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nConnection: close\r\n\r\n", 404, "route_not_found"},
+	} {
+		a := s.raw(t, test.raw)
+		checkEvery(t, a, request{})
+		if got := a.code(); a.status != test.status || got != test.code {
+			t.Errorf("%q = %d %s, want %d %s", clip(test.raw), a.status, got, test.status, test.code)
+		}
+	}
+}
+
+// raw sends bytes and reads the answer.
+func (s *shop) raw(t *testing.T, text string) answer {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	go func() { _, _ = io.WriteString(c, text) }()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatalf("%q: %v", clip(text), err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%q: %v", clip(text), err)
+	}
+	return answer{t: t, what: clip(text), status: resp.StatusCode, header: resp.Header, body: body}
+}
+
+// TestBothLengthsCloseTheConnection is RFC 9112 §6.1.
+func TestBothLengthsCloseTheConnection(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	a := s.raw(t, "POST /pets HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+	if a.status != 401 {
+		t.Errorf("both lengths = %d, want the 401 of a request without a key", a.status)
+	}
+}
+
+func TestSpelling(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET /pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	all, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"X-RateLimit-Limit: ", "X-RateLimit-Remaining: ", "X-RateLimit-Reset: ", "WWW-Authenticate: "} {
+		if !strings.Contains(string(all), "\r\n"+name) {
+			t.Errorf("no header is spelled %q in\n%s", name, all)
+		}
+	}
+}
+
+func TestHTTP2WithoutTLS(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{Protocols: &protocols}}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/pets", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.ProtoMajor != 2 || resp.StatusCode != 401 || resp.Header.Get("X-RateLimit-Limit") == "" {
+		t.Errorf("HTTP/%d %d with X-RateLimit-Limit %q, want HTTP/2 401 with one", resp.ProtoMajor, resp.StatusCode, resp.Header.Get("X-RateLimit-Limit"))
+	}
+}
+
+func TestDescriptionIsServed(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for path, contentType := range map[string]string{"/openapi.json": "application/json", "/openapi.yaml": "application/yaml"} {
+		a := s.do(request{method: "GET", path: path, key: "-"}).want(200, "")
+		if got := a.header.Get("Content-Type"); got != contentType || !strings.Contains(string(a.body), "listPets") {
+			t.Errorf("%s is %s of %d bytes", path, got, len(a.body))
+		}
+		s.do(request{method: "GET", path: path, key: "-", header: map[string]string{"If-None-Match": a.header.Get("ETag")}}).want(304, "")
+	}
+}

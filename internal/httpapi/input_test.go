@@ -1,0 +1,187 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/httpapi"
+)
+
+func idsOf(t *testing.T, body []byte) []int64 {
+	t.Helper()
+	var rows []struct{ ID, PetID int64 }
+	if err := json.Unmarshal(body, &rows); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = max(r.ID, r.PetID)
+	}
+	return ids
+}
+
+// TestBadBodies sends what is wrong with a body in every way, and checks that
+// the error says where and that nothing has changed.
+func TestBadBodies(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	before := s.get("/pets").body
+	type faults map[string]string // pointer to code
+	tests := []struct {
+		method, path, body, code string
+		want                     faults
+	}{
+		{"POST", "/pets", ``, "malformed_json", nil},
+		{"POST", "/pets", ` `, "malformed_json", nil},
+		{"POST", "/pets", `{"name":"a","categoryId":1} {}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":"a","name":"b","categoryId":1}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"\u006eame":"b"}`, "malformed_json", nil},
+		{"POST", "/pets", "{\"name\":\"\xff\",\"categoryId\":1}", "malformed_json", nil},
+		{"POST", "/pets", `{"name":"\ud800","categoryId":1}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":"a","categoryId":1,}`, "malformed_json", nil},
+		{"POST", "/pets", `{'name':'a'}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":NaN}`, "malformed_json", nil},
+		{"POST", "/pets", `{"categoryId":01}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`, "malformed_json", nil},
+		{"POST", "/pets", `{"name":` + strings.Repeat("[", 15) + strings.Repeat("]", 15) + `,"categoryId":1}`, "validation_failed", faults{"/name": "invalid_type"}},
+		{"POST", "/pets", `[]`, "validation_failed", faults{"": "invalid_type"}},
+		{"POST", "/pets", `null`, "validation_failed", faults{"": "invalid_type"}},
+		{"POST", "/pets", `"x"`, "validation_failed", faults{"": "invalid_type"}},
+		{"POST", "/pets", `{}`, "validation_failed", faults{"/name": "required", "/categoryId": "required"}},
+		{"POST", "/pets", `{"name":null,"categoryId":null}`, "validation_failed", faults{"/name": "invalid_type", "/categoryId": "invalid_type"}},
+		{"POST", "/pets", `{"name":7,"categoryId":"1"}`, "validation_failed", faults{"/name": "invalid_type", "/categoryId": "invalid_type"}},
+		{"POST", "/pets", `{"name":"","categoryId":1}`, "validation_failed", faults{"/name": "too_short"}},
+		{"POST", "/pets", `{"name":"  ","categoryId":1}`, "validation_failed", faults{"/name": "invalid_format"}},
+		{"POST", "/pets", `{"name":"a\u0000b","categoryId":1}`, "validation_failed", faults{"/name": "invalid_format"}},
+		{"POST", "/pets", `{"name":"` + strings.Repeat("é", 101) + `","categoryId":1}`, "validation_failed", faults{"/name": "too_long"}},
+		{"POST", "/pets", `{"name":"a","categoryId":0}`, "validation_failed", faults{"/categoryId": "out_of_range"}},
+		{"POST", "/pets", `{"name":"a","categoryId":-1}`, "validation_failed", faults{"/categoryId": "out_of_range"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1.0}`, "validation_failed", faults{"/categoryId": "invalid_type"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1e2}`, "validation_failed", faults{"/categoryId": "invalid_type"}},
+		{"POST", "/pets", `{"name":"a","categoryId":9223372036854775808}`, "validation_failed", faults{"/categoryId": "out_of_range"}},
+		{"POST", "/pets", `{"name":"a","categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":"gone"}`, "validation_failed", faults{"/status": "invalid_enum"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":""}`, "validation_failed", faults{"/status": "invalid_enum"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":null}`, "validation_failed", faults{"/status": "invalid_type"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"id":5}`, "validation_failed", faults{"/id": "read_only"}},
+		{"POST", "/pets", `{"Name":"a","categoryId":1}`, "validation_failed", faults{"/Name": "unknown_field", "/name": "required"}},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"a/b~c":1}`, "validation_failed", faults{"/a~1b~0c": "unknown_field"}},
+		{"PUT", "/pets/1", `{"name":"a","categoryId":1,"id":2}`, "validation_failed", faults{"/id": "read_only"}},
+		{"PUT", "/pets/1", `{"name":"a"}`, "validation_failed", faults{"/categoryId": "required"}},
+		{"PATCH", "/pets/1", `{"name":null}`, "validation_failed", faults{"/name": "invalid_type"}},
+		{"PATCH", "/pets/1", `{"categoryId":999}`, "validation_failed", faults{"/categoryId": "not_found"}},
+		{"POST", "/categories", `{"name":"a","description":"` + strings.Repeat("x", 1001) + `"}`, "validation_failed", faults{"/description": "too_long"}},
+		{"POST", "/store/orders", `{}`, "validation_failed", faults{"/petId": "required"}},
+		{"POST", "/store/orders", `{"petId":999}`, "validation_failed", faults{"/petId": "not_found"}},
+		{"POST", "/store/orders", `{"petId":1,"quantity":0}`, "validation_failed", faults{"/quantity": "out_of_range"}},
+		{"POST", "/store/orders", `{"petId":1,"quantity":1000001}`, "validation_failed", faults{"/quantity": "out_of_range"}},
+		{"POST", "/store/orders", `{"petId":1,"shipDate":"tomorrow","complete":"yes","id":1}`, "validation_failed",
+			faults{"/shipDate": "invalid_format", "/complete": "invalid_type", "/id": "read_only"}},
+		{"POST", "/store/orders", `{"petId":1,"shipDate":"2026-01-01T00:00:00"}`, "validation_failed", faults{"/shipDate": "invalid_format"}},
+		{"PATCH", "/store/orders/1", `{"quantity":5,"petId":2}`, "validation_failed", faults{"/quantity": "read_only", "/petId": "read_only"}},
+		{"PATCH", "/inventory/1", `{}`, "validation_failed", faults{"/quantity": "required"}},
+		{"PATCH", "/inventory/1", `{"quantity":null}`, "validation_failed", faults{"/quantity": "invalid_type"}},
+		{"PATCH", "/inventory/1", `{"quantity":-1}`, "validation_failed", faults{"/quantity": "out_of_range"}},
+		{"PATCH", "/inventory/1", `{"quantity":1000000001}`, "validation_failed", faults{"/quantity": "out_of_range"}},
+		{"PATCH", "/inventory/1", `{"quantity":5,"status":"sold"}`, "validation_failed", faults{"/status": "read_only"}},
+	}
+	for _, test := range tests {
+		a := s.do(request{method: test.method, path: test.path, body: test.body, header: map[string]string{"Content-Type": "application/json"}})
+		if a.want(400, test.code); len(a.errors()) != len(test.want) {
+			t.Errorf("%s names %d members, want %d: %s", a.what, len(a.errors()), len(test.want), a.body)
+		}
+		for pointer, code := range test.want {
+			a.field(pointer, code)
+		}
+	}
+	s.get("/pets").is(string(before))
+}
+
+func TestBadParameters(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	for _, test := range []struct{ path, parameter, code string }{
+		{"/pets?limit=0", "limit", "out_of_range"},
+		{"/pets?limit=101", "limit", "out_of_range"},
+		{"/pets?limit=ten", "limit", "invalid_type"},
+		{"/pets?limit=1.5", "limit", "invalid_type"},
+		{"/pets?limit=", "limit", "invalid_type"},
+		{"/pets?limit=99999999999999999999", "limit", "out_of_range"},
+		{"/pets?limit=5&limit=6", "limit", "invalid_format"},
+		{"/pets?Limit=5", "Limit", "unknown_field"},
+		{"/pets?status=gone", "status", "invalid_enum"},
+		{"/pets?status=", "status", "invalid_enum"},
+		{"/pets?id=x", "id", "invalid_type"},
+		{"/pets?id=0", "id", "out_of_range"},
+		{"/pets?id=" + strings.Repeat("1&id=", 100) + "1", "id", "out_of_range"},
+		{"/pets?categoryId=-4", "categoryId", "out_of_range"},
+		{"/pets?name=", "name", "too_short"},
+		{"/pets?name=%FF", "name", "invalid_format"},
+		{"/pets?name=" + strings.Repeat("x", 101), "name", "too_long"},
+		{"/pets?page=1", "page", "unknown_field"},
+		{"/pets?api_key=secret", "api_key", "unknown_field"},
+		{"/store/orders?complete=yes", "complete", "invalid_type"},
+		{"/store/orders?shipDateFrom=today", "shipDateFrom", "invalid_format"},
+		{"/store/orders?shipDateTo=2026-01-01", "shipDateTo", "invalid_format"},
+		{"/inventory?maxQuantity=-1", "maxQuantity", "out_of_range"},
+		{"/pets/0", "petId", "out_of_range"},
+		{"/pets/-1", "petId", "out_of_range"},
+		{"/pets/9223372036854775808", "petId", "out_of_range"},
+		{"/pets/one", "petId", "invalid_type"},
+		{"/pets/1.0", "petId", "invalid_type"},
+		{"/pets/01", "petId", "invalid_type"},
+		{"/pets/%31x", "petId", "invalid_type"},
+		{"/store/orders/x", "orderId", "invalid_type"},
+		{"/categories/x", "categoryId", "invalid_type"},
+		{"/account?x=1", "x", "unknown_field"},
+	} {
+		s.get(test.path).want(400, "invalid_parameter").field(test.parameter, test.code)
+	}
+	for _, path := range []string{"/pets?name=%zz", "/pets?a;b"} {
+		s.get(path).want(400, "invalid_parameter")
+	}
+	s.get("/pets/9223372036854775807").want(404, "pet_not_found")
+}
+
+// FuzzBodies sends any bytes as any body: what is not taken is a 4xx.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{
+		``, `{`, `{}`, `null`, `{"name":"Rex","categoryId":1}`, `{"quantity":1e400}`, `{"petId":9007199254740993}`, `{"name":"\ud800"}`,
+		"{\"name\":\"\xff\"}", `{"a":{"a":{"a":[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]}}}`, `{"shipDate":"2026-02-30T00:00:00Z"}`, `{"status":null,"status":1}`,
+	} {
+		f.Add(uint8(0), []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		err := httpapi.ReadBody(which, body)
+		if err == nil {
+			return
+		}
+		if status, code := httpapi.StatusOf(err); status != 400 || code != "malformed_json" && code != "validation_failed" {
+			t.Errorf("body %d %q = %d %s (%v), want 400", which, body, status, code, err)
+		}
+		if !json.Valid(body) && which < 200 {
+			if _, code := httpapi.StatusOf(err); code != "malformed_json" {
+				t.Errorf("body %q is no JSON, but the code is %s", body, code)
+			}
+		}
+	})
+}
+
+// FuzzQuery reads any bytes as the query of every list.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{"", "limit=1", "id=1&id=2", "status=sold&name=%F0%9F%90%95", "a;b", "%", "cursor=AQ", "shipDateFrom=2026-01-01T00:00:00Z"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		err := httpapi.ReadQuery(raw)
+		if err == nil {
+			return
+		}
+		if status, code := httpapi.StatusOf(err); status != 400 || code != "invalid_parameter" && code != "invalid_cursor" {
+			t.Errorf("query %q = %d %s (%v), want 400", raw, status, code, err)
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// samples returns a request that works for every operation, on a shop that
+// stock has filled. Those that destroy something come last.
+func samples() map[string]request {
+	return map[string]request{
+		"listPets":         {method: "GET", path: "/pets"},
+		"createPet":        {method: "POST", path: "/pets", body: `{"name":"Rex","categoryId":1}`},
+		"getPet":           {method: "GET", path: "/pets/1"},
+		"replacePet":       {method: "PUT", path: "/pets/1", body: `{"name":"Rex","categoryId":1}`},
+		"updatePet":        {method: "PATCH", path: "/pets/1", body: `{"name":"Rex"}`},
+		"deletePet":        {method: "DELETE", path: "/pets/3"},
+		"listCategories":   {method: "GET", path: "/categories"},
+		"createCategory":   {method: "POST", path: "/categories", body: `{"name":"dogs"}`},
+		"getCategory":      {method: "GET", path: "/categories/1"},
+		"replaceCategory":  {method: "PUT", path: "/categories/1", body: `{"name":"dogs"}`},
+		"updateCategory":   {method: "PATCH", path: "/categories/1", body: `{"description":null}`},
+		"deleteCategory":   {method: "DELETE", path: "/categories/2"},
+		"listOrders":       {method: "GET", path: "/store/orders"},
+		"createOrder":      {method: "POST", path: "/store/orders", body: `{"petId":1}`},
+		"getOrder":         {method: "GET", path: "/store/orders/1"},
+		"updateOrder":      {method: "PATCH", path: "/store/orders/1", body: `{"shipDate":null}`},
+		"cancelOrder":      {method: "DELETE", path: "/store/orders/2"},
+		"listInventory":    {method: "GET", path: "/inventory"},
+		"getInventoryItem": {method: "GET", path: "/inventory/1"},
+		"updateInventory":  {method: "PATCH", path: "/inventory/1", body: `{"quantity":50}`},
+		"getAccount":       {method: "GET", path: "/account"},
+	}
+}
+
+// stock fills a shop with what samples needs.
+func (s *shop) stock() {
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	s.post("/categories", `{"name":"empty"}`).want(201, "")
+	for range 3 {
+		s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	}
+	s.patch("/inventory/1", `{"quantity":100}`).want(200, "")
+	for range 2 {
+		s.post("/store/orders", `{"petId":1,"quantity":2}`).want(201, "")
+	}
+}
+
+// TestPromises makes the server give every status and code that the
+// description lists for every operation. That it gives no other is checked
+// with every request of every test.
+func TestPromises(t *testing.T) {
+	s := openShop(t)
+	s.stock()
+	for id, r := range samples() {
+		s.genericFaults(id, r)
+	}
+	s.refusals()
+	s.specificFaults(t)
+	for _, r := range samples() {
+		if a := s.do(r); a.status >= 300 {
+			t.Errorf("%s = %d %s", a.what, a.status, a.body)
+		}
+	}
+	sunsetPromises(t)
+	addressPromises(t)
+
+	d := contract(t)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	// getAccount asks nothing that could fail: the keys and the counts are in
+	// memory. Its 500 and 503 are there for clients, who must expect them.
+	unreachable := []string{"getAccount 500 internal_error", "getAccount 503 service_unavailable"}
+	for _, promise := range d.promised() {
+		if !d.seen[promise] && !slices.Contains(unreachable, promise) {
+			t.Errorf("the description promises %q, which no request got", promise)
+		}
+	}
+}
+
+// genericFaults makes an operation give the answers that it shares with others.
+func (s *shop) genericFaults(id string, r request) {
+	with := func(change func(*request)) answer {
+		q := r
+		q.header = map[string]string{}
+		change(&q)
+		return s.do(q)
+	}
+	scope := access.Write
+	if r.method != "GET" {
+		scope = access.Read
+	}
+	expired := s.addKey(s.workspace, access.Read|access.Write, start.Add(-time.Hour))
+	other, _ := access.Mint()
+	with(func(q *request) { q.key = "-" }).want(401, "missing_api_key")
+	with(func(q *request) { q.key = other }).want(401, "invalid_api_key")
+	with(func(q *request) { q.key = expired }).want(401, "expired_api_key")
+	with(func(q *request) { q.key = s.addKey(s.workspace, scope, time.Time{}) }).want(403, "insufficient_scope")
+	with(func(q *request) { q.header["Accept"] = "text/html" }).want(406, "not_acceptable")
+	with(func(q *request) { q.path += "?x=" + strings.Repeat("x", 9000) }).want(414, "uri_too_long")
+	with(func(q *request) { q.header["X-Padding"] = strings.Repeat("x", 17<<10) }).want(431, "headers_too_large")
+	with(func(q *request) { q.path += "?colour=red" }).want(400, "invalid_parameter").field("colour", "unknown_field")
+	if id != "getAccount" {
+		mend := s.failWith(errBroken)
+		with(func(*request) {}).want(500, "internal_error")
+		mend()
+		mend = s.failWith(petstore.Unavailable(errBroken))
+		if a := with(func(*request) {}).want(503, "service_unavailable"); a.header.Get("Retry-After") == "" {
+			s.t.Errorf("%s: 503 without Retry-After", a.what)
+		}
+		mend()
+	}
+	if r.body != "" {
+		with(func(q *request) { q.header["Content-Type"] = "text/plain" }).want(415, "unsupported_media_type")
+		with(func(q *request) { q.body = `{"name":"` + strings.Repeat("x", 64<<10) + `"}` }).want(413, "payload_too_large")
+		with(func(q *request) { q.body = `{` }).want(400, "malformed_json")
+		with(func(q *request) { q.body = `{"colour":"red"}` }).want(400, "validation_failed").field("/colour", "unknown_field")
+	}
+	if r.method == "GET" && id != "getAccount" {
+		with(func(q *request) { q.header["If-None-Match"] = "*" }).want(304, "")
+	}
+	if r.method == "POST" {
+		s.idempotencyFaults(r)
+	}
+}
+
+func (s *shop) idempotencyFaults(r request) {
+	r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
+	release := s.fault.holdWrites()
+	answers := make(chan answer, 2)
+	for range 2 {
+		go func() { answers <- s.do(r) }()
+	}
+	a := (<-answers).want(409, "idempotency_in_progress") // the other one is held
+	if a.header.Get("Retry-After") == "" {
+		s.t.Errorf("%s: 409 without Retry-After", a.what)
+	}
+	release()
+	(<-answers).want(201, "")
+	r.body = strings.Replace(r.body, "{", "{ ", 1)
+	s.do(r).want(422, "idempotency_key_reused")
+}
+
+// refusals makes every operation refuse for the limit and for a ban.
+func (s *shop) refusals() {
+	tiny := s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1})
+	key := s.addKey(tiny, access.Read|access.Write, time.Time{})
+	s.do(request{method: "GET", path: "/pets", key: key}).want(200, "")
+	banned := s.addKey(s.workspace, access.Read|access.Write, time.Time{})
+	e, err := s.keys.Verify(banned)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.limiter.SetBan(e.Key.ID, &ratelimit.Ban{KeyID: e.Key.ID, From: start, Until: start.Add(time.Hour), By: ratelimit.ByOperator})
+	for id, r := range samples() {
+		if r.key = key; id != "getAccount" {
+			s.do(r).want(429, "rate_limit_exceeded")
+		}
+		r.key = banned
+		a := s.do(r).want(429, "api_key_banned")
+		if got, want := a.header.Get("X-RateLimit-Reset"), fmt.Sprint(start.Add(time.Hour+time.Second).Unix()); got != want {
+			s.t.Errorf("%s: X-RateLimit-Reset = %s while banned, want %s", a.what, got, want)
+		}
+	}
+}
+
+// specificFaults makes operations give the answers that are theirs alone.
+func (s *shop) specificFaults(t *testing.T) {
+	const none = "999999"
+	for _, c := range []struct{ path, code string }{
+		{"/pets/", "pet_not_found"}, {"/categories/", "category_not_found"},
+		{"/store/orders/", "order_not_found"}, {"/inventory/", "pet_not_found"},
+	} {
+		s.get(c.path+none).want(404, c.code)
+		if c.path != "/inventory/" {
+			s.del(c.path+none).want(404, c.code)
+		}
+		if c.path == "/pets/" || c.path == "/categories/" {
+			s.put(c.path+none, map[string]string{"/pets/": `{"name":"x","categoryId":1}`, "/categories/": `{"name":"x"}`}[c.path]).want(404, c.code)
+		}
+		body := map[string]string{"/inventory/": `{"quantity":1}`}[c.path]
+		if body == "" {
+			body = `{}`
+		}
+		s.patch(c.path+none, body).want(404, c.code)
+	}
+	stale := map[string]string{"If-Match": `"stale"`}
+	for id, r := range samples() {
+		if r.header = stale; r.method != "GET" && r.method != "POST" {
+			if a := s.do(r); a.status != 412 || a.code() != "precondition_failed" {
+				t.Errorf("%s with a stale If-Match = %d %s, want 412", id, a.status, a.body)
+			}
+		}
+	}
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
+		s.get(list+"?cursor=made-up").want(400, "invalid_cursor")
+	}
+	s.del("/categories/1").want(409, "category_in_use")
+	s.del("/pets/1").want(409, "pet_has_open_orders")
+	s.patch("/pets/1", `{"status":"sold"}`).want(409, "pet_has_open_orders")
+	s.put("/pets/1", `{"name":"x","categoryId":1,"status":"sold"}`).want(409, "pet_has_open_orders")
+	s.post("/store/orders", `{"petId":1,"quantity":1000}`).want(409, "insufficient_stock")
+	s.patch("/inventory/2", `{"quantity":0}`).want(200, "")
+	s.post("/store/orders", `{"petId":2}`).want(409, "pet_not_available")
+	s.patch("/pets/2", `{"status":"available"}`).want(409, "out_of_stock")
+	s.put("/pets/2", `{"name":"x","categoryId":1,"status":"available"}`).want(409, "out_of_stock")
+	order := s.post("/store/orders", `{"petId":1,"complete":true}`).want(201, "").id()
+	s.patch(fmt.Sprintf("/store/orders/%d", order), `{"complete":true}`).want(409, "order_completed")
+	s.del(fmt.Sprintf("/store/orders/%d", order)).want(409, "order_completed")
+}
+
+func sunsetPromises(t *testing.T) {
+	s := openShop(t, func(o *httpapi.Options) { o.Sunset = start })
+	s.stock()
+	a := s.get("/pets/1").want(410, "operation_sunset")
+	if a.header.Get("Sunset") != start.Format(http.TimeFormat) || a.header.Get("Deprecation") == "" {
+		t.Errorf("410 with Sunset %q and Deprecation %q", a.header.Get("Sunset"), a.header.Get("Deprecation"))
+	}
+	s.patch("/pets/1", `{"name":"still here"}`).want(200, "")
+}
+
+// addressPromises makes getAccount refuse an address that tries keys.
+func addressPromises(t *testing.T) {
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 2, PerDay: 10}
+	s := openLimitedShop(t, cfg)
+	for range 2 {
+		s.do(request{method: "GET", path: "/account", key: "guess"}).want(401, "invalid_api_key")
+	}
+	s.do(request{method: "GET", path: "/account", key: "guess"}).want(429, "rate_limit_exceeded")
+	s.get("/account").want(200, "")
+}

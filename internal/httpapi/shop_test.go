@@ -1,0 +1,232 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+)
+
+// TestLifeOfAShop follows stock through every state, as a shop would.
+func TestLifeOfAShop(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.post("/categories", `{"name":"dogs","description":"They bark."}`).want(201, "").
+		is(`{"id":1,"name":"dogs","description":"They bark."}`)
+	created := s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "").
+		is(`{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+	if got, want := created.header.Get("Location"), "https://shop.example/v1/pets/1"; got != want {
+		t.Errorf("Location = %q, want %q", got, want)
+	}
+	s.get("/inventory/1").want(200, "").is(`{"petId":1,"quantity":1,"status":"available"}`)
+	s.patch("/inventory/1", `{"quantity":3}`).want(200, "").is(`{"petId":1,"quantity":3,"status":"available"}`)
+	s.post("/store/orders", `{"petId":1,"quantity":2}`).want(201, "").
+		is(`{"id":1,"petId":1,"quantity":2,"complete":false}`)
+	s.post("/store/orders", `{"petId":1,"quantity":2}`).want(409, "insufficient_stock")
+	s.post("/store/orders", `{"petId":1,"shipDate":"2026-04-01T10:00:00+02:00"}`).want(201, "").
+		is(`{"id":2,"petId":1,"quantity":1,"shipDate":"2026-04-01T08:00:00Z","complete":false}`)
+	s.get("/inventory/1").want(200, "").is(`{"petId":1,"quantity":0,"status":"pending"}`)
+	s.post("/store/orders", `{"petId":1}`).want(409, "pet_not_available")
+	s.del("/store/orders/1").want(204, "")
+	s.get("/store/orders/1").want(404, "order_not_found")
+	s.get("/pets?id=1").want(200, "").is(`[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
+	s.post("/store/orders", `{"petId":1,"quantity":2,"complete":true}`).want(201, "").
+		is(`{"id":3,"petId":1,"quantity":2,"shipDate":"2026-03-14T09:26:53.589Z","complete":true}`)
+	s.patch("/store/orders/2", `{"complete":true}`).want(200, "").
+		is(`{"id":2,"petId":1,"quantity":1,"shipDate":"2026-04-01T08:00:00Z","complete":true}`)
+	s.get("/inventory/1").want(200, "").is(`{"petId":1,"quantity":0,"status":"sold"}`)
+	s.patch("/store/orders/2", `{"shipDate":null}`).want(409, "order_completed")
+	s.del("/pets/1").want(204, "")
+	s.get("/store/orders/2").want(200, "")
+	s.post("/pets", `{"name":"Next","categoryId":1}`).want(201, "").
+		is(`{"id":2,"name":"Next","categoryId":1,"status":"available"}`)
+}
+
+func TestNothingIsOversold(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	s.patch("/inventory/2", `{"quantity":10}`).want(200, "")
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		sold = map[int]int{}
+	)
+	for range 50 {
+		wg.Go(func() {
+			a := s.post("/store/orders", `{"petId":2}`)
+			mu.Lock()
+			defer mu.Unlock()
+			sold[a.status]++
+		})
+	}
+	wg.Wait()
+	if sold[201] != 10 || sold[409] != 40 {
+		t.Errorf("50 buyers of 10 units got %v, want 10 × 201 and 40 × 409", sold)
+	}
+	s.get("/inventory/2").is(`{"petId":2,"quantity":0,"status":"pending"}`)
+}
+
+// TestWorkspacesAreApart tries every id of one workspace with the key of
+// another.
+func TestWorkspacesAreApart(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	stranger := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read|access.Write, time.Time{})
+	for id, r := range samples() {
+		if id == "createCategory" || id == "getAccount" {
+			continue // they name nothing of another workspace
+		}
+		r.key = stranger
+		a := s.do(r)
+		switch {
+		case strings.HasPrefix(id, "list"):
+			a.want(200, "").is(`[]`)
+		case id == "createPet" || id == "createOrder" || id == "replacePet":
+			a.want(400, "validation_failed")
+		default:
+			if a.status != 404 {
+				t.Errorf("%s with a stranger's key = %d %s, want 404", id, a.status, a.body)
+			}
+		}
+	}
+	s.get("/pets/1").want(200, "").is(`{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	for i := range 45 {
+		s.post("/pets", fmt.Sprintf(`{"name":"Pet %02d","categoryId":1}`, i)).want(201, "")
+	}
+	for _, test := range []struct {
+		query string
+		pages []int
+	}{
+		{"", []int{20, 20, 5}},
+		{"limit=45", []int{45}},
+		{"limit=44", []int{44, 1}},
+		{"limit=30&name=pET", []int{30, 15}},
+		{"name=pet+1", []int{10}},
+		{"status=available&status=sold", []int{20, 20, 5}},
+		{"status=sold", []int{0}},
+		{"id=3&id=1&id=3&id=999", []int{2}},
+		{"categoryId=2", []int{0}},
+	} {
+		t.Run(test.query, func(t *testing.T) {
+			path := "/pets?" + test.query
+			last := int64(0)
+			for i, want := range test.pages {
+				a := s.get(path).want(200, "")
+				ids := idsOf(t, a.body)
+				if len(ids) != want {
+					t.Fatalf("page %d of %s has %d entries, want %d", i, test.query, len(ids), want)
+				}
+				for _, id := range ids {
+					if id <= last {
+						t.Fatalf("page %d of %s: %d after %d", i, test.query, id, last)
+					}
+					last = id
+				}
+				link := a.header.Get("Link")
+				if last := i == len(test.pages)-1; last != (link == "") {
+					t.Fatalf("page %d of %s: Link = %q", i, test.query, link)
+				}
+				path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`), "https://shop.example/v1")
+			}
+		})
+	}
+}
+
+func TestCursorsFitOneList(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	cursor := between(t, s.get("/pets?limit=1").header.Get("Link"), "cursor=", ">")
+	s.get("/pets?limit=2&cursor="+cursor).want(200, "")
+	for _, path := range []string{
+		"/categories?cursor=" + cursor,
+		"/pets?status=sold&cursor=" + cursor,
+		"/pets?cursor=" + cursor + "A",
+		"/pets?cursor=" + cursor[1:],
+		"/pets?cursor=" + strings.ToUpper(cursor),
+		"/pets?cursor=",
+	} {
+		s.get(path).want(400, "invalid_cursor").field("cursor", "invalid_format")
+	}
+	stranger := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read, time.Time{})
+	s.do(request{method: "GET", path: "/pets?cursor=" + cursor, key: stranger}).want(400, "invalid_cursor")
+	s.get("/pets?cursor="+cursor+"&cursor="+cursor).want(400, "invalid_parameter")
+}
+
+func between(t *testing.T, s, before, after string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(s, before)
+	if !ok {
+		t.Fatalf("no %q in %q", before, s)
+	}
+	rest, _, _ = strings.Cut(rest, after)
+	return rest
+}
+
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	r := request{method: "POST", path: "/store/orders", body: `{"petId":1}`, header: map[string]string{"Idempotency-Key": "k1"}}
+	first := s.do(r).want(201, "")
+	again := s.do(r).want(201, "").is(string(first.body))
+	if again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+		t.Errorf("Idempotency-Replayed = %q first, %q again", first.header.Get("Idempotency-Replayed"), again.header.Get("Idempotency-Replayed"))
+	}
+	for _, name := range []string{"Location", "ETag"} {
+		if first.header.Get(name) != again.header.Get(name) {
+			t.Errorf("%s = %q first, %q again", name, first.header.Get(name), again.header.Get(name))
+		}
+	}
+	s.do(request{method: "POST", path: "/categories", body: `{"name":"x"}`, header: r.header}).want(201, "")
+	failing := request{method: "POST", path: "/store/orders", body: `{"petId":1,"quantity":5000}`, header: map[string]string{"Idempotency-Key": "k2"}}
+	s.do(failing).want(409, "insufficient_stock")
+	s.patch("/inventory/1", `{"quantity":6000}`).want(200, "")
+	s.do(failing).want(201, "")
+	s.clock.Advance(24 * time.Hour)
+	if next := s.do(r).want(201, ""); next.id() == first.id() {
+		t.Errorf("after 24 hours the key still answers order %d", first.id())
+	}
+	for _, key := range []string{"with space", "umläut", strings.Repeat("x", 256)} {
+		s.do(request{method: "POST", path: "/categories", body: `{"name":"x"}`, header: map[string]string{"Idempotency-Key": key}}).
+			want(400, "invalid_parameter").field("Idempotency-Key", "invalid_format")
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	etag := s.get("/pets/1").header.Get("ETag")
+	if one := s.get("/pets?id=1").header.Get("ETag"); one != etag {
+		t.Errorf("ETag of GET /pets?id=1 = %s, want the pet's %s", one, etag)
+	}
+	if list := s.get("/pets").header.Get("ETag"); !strings.HasPrefix(list, `W/"`) {
+		t.Errorf("ETag of a list = %s, want a weak one", list)
+	}
+	ask := func(method, name, value, body string) answer {
+		return s.do(request{method: method, path: "/pets/1", body: body, header: map[string]string{name: value}})
+	}
+	ask("GET", "If-None-Match", etag, "").want(304, "")
+	ask("GET", "If-None-Match", `"other", W/`+etag, "").want(304, "")
+	ask("GET", "If-None-Match", `"other"`, "").want(200, "")
+	ask("GET", "If-None-Match", `other`, "").want(400, "invalid_parameter").field("If-None-Match", "invalid_format")
+	ask("PATCH", "If-Match", `W/`+etag, `{"name":"Max"}`).want(412, "precondition_failed")
+	ask("PATCH", "If-None-Match", "*", `{"name":"Max"}`).want(412, "precondition_failed")
+	changed := ask("PATCH", "If-Match", `"other", `+etag, `{"name":"Max"}`).want(200, "")
+	ask("PUT", "If-Match", etag, `{"name":"Tim","categoryId":1}`).want(412, "precondition_failed")
+	ask("PUT", "If-Match", changed.header.Get("ETag"), `{"name":"Tim","categoryId":1}`).want(200, "")
+	ask("PUT", "If-Match", "*", `{"name":"Tom","categoryId":1}`).want(200, "")
+	ask("DELETE", "If-Match", etag, "").want(412, "precondition_failed")
+}
