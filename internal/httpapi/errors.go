@@ -72,11 +72,11 @@ var statuses = map[petstore.Code]int{
 // fail writes err as the response. What is not an Error of ours, or has a code
 // that the table does not know, is logged once and becomes internal_error.
 func (x *exchange) fail(err error) {
-	e, ok := errors.AsType[*petstore.Error](err)
-	if !ok && errors.Is(err, context.Canceled) && x.r.Context().Err() != nil {
+	if errors.Is(err, context.Canceled) && x.r.Context().Err() != nil {
 		x.status = statusClientClosed
 		return
 	}
+	e, ok := errors.AsType[*petstore.Error](err)
 	if !ok || statuses[e.Code] == 0 {
 		x.log(err)
 		e = &petstore.Error{Code: codeInternalError, Message: internalErrorMessage}
