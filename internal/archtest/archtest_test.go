@@ -1,0 +1,238 @@
+package archtest
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "example.com/petstore"
+
+// mayImport is the table of docs/design.md: what each package may import of
+// ours, apart from tests and from packages below itself. A package that is not
+// in it may import anything.
+func mayImport() map[string][]string {
+	return map[string][]string{
+		"internal/petstore":  {},
+		"internal/ratelimit": {},
+		"internal/config":    {},
+		"api":                {},
+		"internal/access":    {"internal/petstore"},
+		"internal/sqlite":    {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/postgres":  {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/storetest": {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/httpapi":   {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
+		"internal/portal":    {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
+		"internal/ops":       {},
+		"cmd/petstore":       {"internal/cli"},
+	}
+}
+
+// free are the packages outside of the table.
+func free() []string { return []string{"internal/cli", "internal/archtest", "client", "test"} }
+
+// onlyIn names, for a module, the one package of ours that may import it.
+func onlyIn() map[string]string {
+	return map[string]string{
+		"zombiezen.com/go/sqlite":      "internal/sqlite",
+		"modernc.org/sqlite":           "internal/sqlite",
+		"github.com/jackc/pgx":         "internal/postgres",
+		"github.com/redis/rueidis":     "internal/ratelimit",
+		"github.com/prometheus":        "internal/ops internal/cli",
+		"github.com/spf13":             "internal/config internal/cli",
+		"go.yaml.in/yaml/v3":           "internal/config api/internal/yamljson",
+		"github.com/coreos/go-systemd": "internal/cli",
+	}
+}
+
+// A file is a Go file of this module.
+type file struct {
+	path    string // from the root, with slashes
+	dir     string
+	pkg     string
+	test    bool
+	imports []string
+}
+
+// files parses every Go file of the module; nested modules are others.
+func files(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var all []file
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(root, name, d)
+		}
+		if strings.HasSuffix(name, ".go") {
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, parse(t, name, filepath.ToSlash(rel)))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files were found", len(all))
+	}
+	return all
+}
+
+// enter returns SkipDir for folders that are not of this module.
+func enter(root, name string, d fs.DirEntry) error {
+	if name == root {
+		return nil
+	}
+	_, err := os.Stat(filepath.Join(name, "go.mod"))
+	if nested := err == nil; nested || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func parse(t *testing.T, name, rel string) file {
+	t.Helper()
+	ast, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := file{path: rel, dir: path.Dir(rel), pkg: ast.Name.Name, test: strings.HasSuffix(rel, "_test.go")}
+	for _, spec := range ast.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.imports = append(f.imports, imported)
+	}
+	return f
+}
+
+// home returns the entry of the table that rules a folder.
+func home(dir string) string {
+	for entry := range mayImport() {
+		if dir == entry || strings.HasPrefix(dir, entry+"/") {
+			return entry
+		}
+	}
+	return ""
+}
+
+func TestImportsOfOurs(t *testing.T) {
+	t.Parallel()
+	table := mayImport()
+	for _, f := range files(t) {
+		entry := home(f.dir)
+		if f.test || entry == "" {
+			continue
+		}
+		for _, imported := range f.imports {
+			ours, ok := strings.CutPrefix(imported, module+"/")
+			if !ok || ours == entry || strings.HasPrefix(ours, entry+"/") {
+				continue
+			}
+			if !slices.Contains(table[entry], ours) {
+				t.Errorf("%s imports %s; %s may import %v of ours", f.path, ours, entry, table[entry])
+			}
+		}
+	}
+}
+
+func TestEveryPackageIsInTheTable(t *testing.T) {
+	t.Parallel()
+	for _, f := range files(t) {
+		known := home(f.dir) != "" || slices.ContainsFunc(free(), func(dir string) bool { return f.dir == dir || strings.HasPrefix(f.dir, dir+"/") })
+		if !known {
+			t.Errorf("%s is in no package of the table; add it to docs/design.md and here", f.path)
+		}
+	}
+}
+
+func TestDriversStayInTheirPackage(t *testing.T) {
+	t.Parallel()
+	for _, f := range files(t) {
+		for _, imported := range f.imports {
+			for prefix, homes := range onlyIn() {
+				if !strings.HasPrefix(imported, prefix) || f.test {
+					continue
+				}
+				if !slices.Contains(strings.Fields(homes), f.dir) {
+					t.Errorf("%s imports %s, which only %s may", f.path, imported, homes)
+				}
+			}
+		}
+	}
+}
+
+func TestTestingStaysInTests(t *testing.T) {
+	t.Parallel()
+	for _, f := range files(t) {
+		if f.test || f.dir == "internal/storetest" {
+			continue
+		}
+		if slices.Contains(f.imports, "testing") {
+			t.Errorf("%s imports testing, which only tests and internal/storetest may", f.path)
+		}
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	t.Parallel()
+	forbidden := []string{"util", "utils", "common", "helper", "helpers", "base", "types", "model", "models", "http"}
+	for _, f := range files(t) {
+		if slices.Contains(forbidden, strings.TrimSuffix(f.pkg, "_test")) {
+			t.Errorf("%s is of package %s, a name that says nothing", f.path, f.pkg)
+		}
+	}
+}
+
+// mayReadEnvironment names config, main, which hands os.Getenv on, and the
+// sample program that the guides print for clients.
+func mayReadEnvironment() []string {
+	return []string{"internal/config", "cmd/petstore", "internal/portal/retry"}
+}
+
+func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
+	t.Parallel()
+	for _, f := range files(t) {
+		if f.test || !slices.Contains(f.imports, "os") || slices.Contains(mayReadEnvironment(), f.dir) {
+			continue
+		}
+		text := read(t, f.path)
+		for _, call := range []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("} {
+			if bytes.Contains(text, []byte(call)) {
+				t.Errorf("%s calls %s…), which only internal/config may", f.path, call)
+			}
+		}
+	}
+}
+
+func TestMainOnlyWires(t *testing.T) {
+	t.Parallel()
+	const most = 40
+	if lines := bytes.Count(read(t, "cmd/petstore/main.go"), []byte("\n")); lines >= most {
+		t.Errorf("cmd/petstore/main.go has %d lines, want fewer than %d", lines, most)
+	}
+}
+
+func read(t *testing.T, rel string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(rel)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
