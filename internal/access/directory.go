@@ -33,23 +33,25 @@ type Directory[S any] struct {
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	refreshing sync.Mutex // one refresh at a time
-	mu         sync.RWMutex
+	refreshing sync.Mutex // one refresh at a time; it alone changes what stands below
 	state      int64
-	workspaces map[int64]Workspace
-	byID       map[string]*Entry[S]
-	byHash     map[Hash]*Entry[S]
+	tenants    map[int64]*tenant
+
+	mu     sync.RWMutex // keeps readers out of the two maps while they change
+	byID   map[string]*Entry[S]
+	byHash map[Hash]*Entry[S]
 }
 
 // NewDirectory returns an empty directory; Refresh fills it. attach is called
-// for every key that appears or whose key or workspace changed, and makes the
-// entry's slot; detach for every key that is gone.
+// for every key that appears or whose key or workspace changed, before that
+// shows, and makes the entry's slot; detach for every key that is gone, once it
+// is no longer found. One of them is called at a time; neither may call Refresh.
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
-		workspaces: make(map[int64]Workspace),
-		byID:       make(map[string]*Entry[S]),
-		byHash:     make(map[Hash]*Entry[S]),
+		tenants: make(map[int64]*tenant),
+		byID:    make(map[string]*Entry[S]),
+		byHash:  make(map[Hash]*Entry[S]),
 	}
 }
 
@@ -70,96 +72,33 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 	}
 }
 
-// Refresh takes over what changed in the store since the last time.
-func (d *Directory[S]) Refresh(ctx context.Context) error {
-	d.refreshing.Lock()
-	defer d.refreshing.Unlock()
-	changes, err := d.store.Changes(ctx, d.state)
-	if err != nil || changes.State == d.state && !changes.All {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if changes.All {
-		d.dropOthers(changes)
-	}
-	for _, w := range changes.Workspaces {
-		d.putWorkspace(w)
-	}
-	for _, k := range changes.Keys {
-		d.putKey(k)
-	}
-	d.state = changes.State
-	return nil
-}
-
-// dropOthers removes what is no longer there.
-func (d *Directory[S]) dropOthers(all Changes) {
-	live := make(map[string]bool, len(all.Keys))
-	for _, k := range all.Keys {
-		live[k.ID] = true
-	}
-	for id, e := range d.byID {
-		if !live[id] {
-			d.drop(e)
-		}
-	}
-	clear(d.workspaces)
-}
-
-func (d *Directory[S]) putWorkspace(w Workspace) {
-	if d.workspaces[w.ID] == w {
-		return
-	}
-	d.workspaces[w.ID] = w
-	for _, e := range d.byID {
-		if e.Workspace.ID == w.ID {
-			d.put(w, e.Key)
-		}
-	}
-}
-
-func (d *Directory[S]) putKey(k Key) {
-	w, ok := d.workspaces[k.WorkspaceID]
-	if old := d.byID[k.ID]; !ok || !k.RevokedAt.IsZero() {
-		if old != nil {
-			d.drop(old)
-		}
-		return
-	}
-	d.put(w, k)
-}
-
-func (d *Directory[S]) put(w Workspace, k Key) {
-	e := &Entry[S]{Key: k, Workspace: w, Slot: d.attach(w, k)}
-	d.byID[k.ID] = e
-	d.byHash[k.Hash] = e
-}
-
-func (d *Directory[S]) drop(e *Entry[S]) {
-	delete(d.byID, e.Key.ID)
-	delete(d.byHash, e.Key.Hash)
-	d.detach(e.Key)
-}
-
 // Verify returns the entry of a key. It returns CodeInvalidKey for one that is
 // malformed, unknown or revoked, and CodeExpiredKey, with the entry, for one
 // whose time is over. It touches no store.
+//
+// A key is found by its hash and never compared itself. The time that takes
+// depends on the SHA-256 of what was sent, which a caller cannot steer towards
+// that of a key: it tells nothing, and needs no comparison in constant time.
 func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	if !WellFormed(key) {
-		return nil, invalidKey
+		return nil, invalidKey()
 	}
 	hash := HashOf(key)
 	d.mu.RLock()
 	e := d.byHash[hash]
 	d.mu.RUnlock()
 	if e == nil {
-		return nil, invalidKey
+		return nil, invalidKey()
 	}
 	if !e.Key.ExpiresAt.IsZero() && e.Key.Expired(d.now()) {
-		return e, expiredKey
+		return e, &petstore.Error{Code: CodeExpiredKey, Message: "The API key has expired."}
 	}
 	return e, nil
+}
+
+// invalidKey returns a new error, because its caller may add to it.
+func invalidKey() error {
+	return &petstore.Error{Code: CodeInvalidKey, Message: "The API key is not valid."}
 }
 
 // Entries returns the live entries, in no order.
@@ -172,8 +111,3 @@ func (d *Directory[S]) Entries() []*Entry[S] {
 	}
 	return entries
 }
-
-var (
-	invalidKey = petstore.Errorf(CodeInvalidKey, "The API key is not valid.")
-	expiredKey = petstore.Errorf(CodeExpiredKey, "The API key has expired.")
-)

@@ -23,12 +23,20 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash under which a key is kept.
-func HashOf(key string) Hash { return sha256.Sum256([]byte(key)) }
+func HashOf(key string) Hash {
+	if len(key) != keyLen {
+		return sha256.Sum256([]byte(key))
+	}
+	var text [keyLen]byte // on the stack, where a slice of this length would not be
+	copy(text[:], key)
+	return sha256.Sum256(text[:])
+}
 
 // Mint returns a new key and what may be displayed of it.
 func Mint() (key, prefix string) {
 	body := Prefix + randomText(secretLen)
-	key = body + checksum(body)
+	sum := checksum(body)
+	key = body + string(sum[:])
 	return key, key[:shown]
 }
 
@@ -41,23 +49,28 @@ func WellFormed(key string) bool {
 	if len(key) != keyLen || key[:len(Prefix)] != Prefix {
 		return false
 	}
-	var want [sumLen]byte
-	appendSum(want[:0], crc32.ChecksumIEEE([]byte(key[:keyLen-sumLen])))
-	return string(want[:]) == key[keyLen-sumLen:]
+	sum := checksum(key[:keyLen-sumLen])
+	return string(sum[:]) == key[keyLen-sumLen:]
 }
 
-func checksum(body string) string {
-	return string(appendSum(nil, crc32.ChecksumIEEE([]byte(body))))
-}
-
-// appendSum appends sum in base 62, the most significant digit first.
-func appendSum(dst []byte, sum uint32) []byte {
-	var digits [sumLen]byte
+// checksum returns the CRC-32 of body in base 62, the most significant digit
+// first.
+func checksum(body string) (digits [sumLen]byte) {
+	sum := crc(body)
 	for i := sumLen - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62
 	}
-	return append(dst, digits[:]...)
+	return digits
+}
+
+// crc is crc32.ChecksumIEEE of a string, without the copy of it.
+func crc(text string) uint32 {
+	sum := ^uint32(0)
+	for i := range len(text) {
+		sum = crc32.IEEETable[byte(sum)^text[i]] ^ sum>>8
+	}
+	return ^sum
 }
 
 // randomText returns n uniformly random base62 characters.
