@@ -1,0 +1,318 @@
+package storetest
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+var accessTests = map[string]func(*testing.T, Open){
+	"workspaces":     testWorkspaces,
+	"reset":          testReset,
+	"delete":         testDeleteWorkspace,
+	"keys":           testKeys,
+	"rotate":         testRotate,
+	"revoke":         testRevoke,
+	"bans":           testBans,
+	"changes":        testChanges,
+	"missing":        testMissingAccess,
+	"secret":         testSecret,
+	"audit":          testAudit,
+	"same name once": testSameName,
+}
+
+// key makes a key of the shop.
+func (s *shop) key(name string, expires time.Time) access.Key {
+	s.Helper()
+	text, prefix := access.Mint()
+	k := access.Key{
+		ID: access.MintID(), WorkspaceID: s.workspace, Name: name, Prefix: prefix, Hash: access.HashOf(text),
+		Scopes: access.Read | access.Write, CreatedAt: s.clock.Now(), ExpiresAt: expires,
+	}
+	if err := s.CreateKey(s.ctx, k, "cli"); err != nil {
+		s.Fatal(err)
+	}
+	s.clock.advance(time.Second) // keys are listed in the order of their creation
+	return k
+}
+
+func (s *shop) wantKey(want access.Key) {
+	s.Helper()
+	if got, err := s.Key(s.ctx, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+		s.Errorf("Key = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func testWorkspaces(t *testing.T, open Open) {
+	s := newShop(t, open)
+	made, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Enterprise,
+		Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := access.Workspace{ID: made.ID, Name: "alpha", Plan: access.Enterprise, Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}
+	if made != want || made.ID < 1 || made.ID == s.workspace {
+		t.Errorf("CreateWorkspace = %+v, want %+v with an id of its own", made, want)
+	}
+	if got, err := s.Workspace(s.ctx, "alpha"); got != want || err != nil {
+		t.Errorf("Workspace = %+v, %v, want %+v", got, err, want)
+	}
+	want.Plan, want.Quota = access.Free, access.FreeQuota
+	if got, err := s.SetPlan(s.ctx, "alpha", access.Free, access.FreeQuota, "cli"); got != want || err != nil {
+		t.Errorf("SetPlan = %+v, %v, want %+v", got, err, want)
+	}
+	all, err := s.Workspaces(s.ctx)
+	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "shop" || !all[1].CreatedAt.Equal(start) {
+		t.Errorf("Workspaces = %+v, %v, want alpha and shop", all, err)
+	}
+	_, err = s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	wantCode(t, "CreateWorkspace again", err, access.CodeWorkspaceExists)
+}
+
+func testSameName(t *testing.T, open Open) {
+	s := newShop(t, open)
+	got := codes(parallel(20, func(int) error {
+		_, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: "new", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+		return err
+	}))
+	if got[""] != 1 || got[access.CodeWorkspaceExists] != 19 {
+		t.Errorf("outcomes = %v, want one success and 19 times %s", got, access.CodeWorkspaceExists)
+	}
+}
+
+func testReset(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other")
+	k := s.key("k", time.Time{})
+	s.order(s.pet(5), 1)
+	kept := other.pet(5)
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
+	s.wantEmpty()
+	s.wantKey(k)
+	other.wantItem(kept, 5, petstore.Available)
+}
+
+// wantEmpty fails the test unless the shop has no rows.
+func (s *shop) wantEmpty() {
+	s.Helper()
+	page := petstore.Page{Limit: 10}
+	pets, err1 := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
+	categories, err2 := s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: page})
+	orders, err3 := s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page})
+	_, err4 := s.Movements(s.ctx, s.workspace, 1)
+	if len(pets)+len(categories)+len(orders) > 0 || err1 != nil || err2 != nil || err3 != nil || petstore.CodeOf(err4) != petstore.CodePetNotFound {
+		s.Errorf("the shop has %v, %v, %v, %v (%v, %v, %v), want nothing", pets, categories, orders, err4, err1, err2, err3)
+	}
+}
+
+func testDeleteWorkspace(t *testing.T, open Open) {
+	s := newShop(t, open)
+	doomed := s.beside("doomed")
+	k := doomed.key("k", time.Time{})
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), By: "operator"}, "cli"), "")
+	doomed.order(doomed.pet(5), 1)
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "doomed", "cli"), "")
+	doomed.wantEmpty()
+	_, err := s.Key(s.ctx, k.ID)
+	wantCode(t, "Key", err, access.CodeKeyNotFound)
+	_, err = s.Workspace(s.ctx, "doomed")
+	wantCode(t, "Workspace", err, access.CodeWorkspaceNotFound)
+	if _, err := doomed.CreateCategory(s.ctx, doomed.workspace, petstore.NewCategory{Name: "late"}, nil); err == nil {
+		t.Error("CreateCategory in a deleted workspace succeeded")
+	}
+	if again := s.beside("doomed"); again.workspace == doomed.workspace {
+		t.Errorf("id of the next workspace = %d, want one that was never issued", again.workspace)
+	}
+}
+
+func testKeys(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other")
+	first, second := s.key("first", time.Time{}), s.key("second", start.Add(time.Hour))
+	other.key("foreign", time.Time{})
+	s.wantKey(first)
+	s.wantKey(second)
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, first.ID, start.Add(time.Minute), "cli"), "")
+	first.RevokedAt = start.Add(time.Minute)
+	if got, err := s.Keys(s.ctx, s.workspace); err != nil || !reflect.DeepEqual(got, []access.Key{first, second}) {
+		t.Errorf("Keys = %+v, %v, want the two of the workspace, the revoked one too", got, err)
+	}
+	clash := second
+	clash.ID = access.MintID()
+	if err := s.CreateKey(s.ctx, clash, "cli"); err == nil {
+		t.Error("CreateKey with a hash that exists succeeded")
+	}
+}
+
+func testRotate(t *testing.T, open Open) {
+	s := newShop(t, open)
+	until := start.Add(24 * time.Hour)
+	for _, test := range []struct {
+		name         string
+		expires, old time.Time
+	}{
+		{"never expires", time.Time{}, until},
+		{"expires later", until.Add(time.Hour), until},
+		{"expires sooner", until.Add(-time.Hour), until.Add(-time.Hour)},
+	} {
+		k := s.key(test.name, test.expires)
+		text, prefix := access.Mint()
+		next := access.Key{ID: access.MintID(), Prefix: prefix, Hash: access.HashOf(text), Name: "ignored", CreatedAt: s.clock.Now()}
+		got, err := s.RotateKey(s.ctx, k.ID, next, until, "cli")
+		want := next
+		want.WorkspaceID, want.Name, want.Scopes, want.ExpiresAt = k.WorkspaceID, k.Name, k.Scopes, k.ExpiresAt
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: RotateKey = %+v, %v, want %+v", test.name, got, err, want)
+		}
+		s.wantKey(want)
+		k.ExpiresAt, k.RotatedTo = test.old, next.ID
+		s.wantKey(k)
+	}
+	revoked := s.key("revoked", time.Time{})
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, revoked.ID, start, "cli"), "")
+	_, err := s.RotateKey(s.ctx, revoked.ID, access.Key{ID: access.MintID()}, until, "cli")
+	wantCode(t, "RotateKey of a revoked key", err, access.CodeKeyRevoked)
+}
+
+func testRevoke(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	for _, at := range []time.Time{start.Add(time.Minute), start.Add(time.Hour)} {
+		wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, k.ID, at, "cli"), "")
+	}
+	k.RevokedAt = start.Add(time.Minute)
+	s.wantKey(k)
+}
+
+func testBans(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	for level, by := range []string{"limiter", "operator"} {
+		k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Duration(level+1) * time.Minute), Level: level, Reason: "too fast", By: by}
+		wantCode(t, "SetBan", s.SetBan(s.ctx, *k.Ban, "limiter"), "")
+		s.wantKey(k)
+	}
+	k.Ban = nil
+	for range 2 {
+		wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "cli"), "")
+		s.wantKey(k)
+	}
+}
+
+// follow reads the changes since state and compares their ids.
+func (s *shop) follow(what string, state int64, all bool, workspaces []int64, keys ...string) int64 {
+	s.Helper()
+	got, err := s.Changes(s.ctx, state)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var gotWorkspaces []int64
+	for _, w := range got.Workspaces {
+		gotWorkspaces = append(gotWorkspaces, w.ID)
+	}
+	var gotKeys []string
+	for _, k := range got.Keys {
+		gotKeys = append(gotKeys, k.ID)
+	}
+	slices.Sort(gotWorkspaces)
+	slices.Sort(gotKeys)
+	slices.Sort(keys)
+	if got.All != all || !slices.Equal(gotWorkspaces, workspaces) || !slices.Equal(gotKeys, keys) {
+		s.Errorf("Changes %s = all %t, workspaces %v, keys %v, want %t, %v, %v", what, got.All, gotWorkspaces, gotKeys, all, workspaces, keys)
+	}
+	return got.State
+}
+
+func testChanges(t *testing.T, open Open) {
+	s := newShop(t, open)
+	a, b := s.key("a", time.Time{}), s.key("b", time.Time{})
+	state := s.follow("from the beginning", 0, true, []int64{s.workspace}, a.ID, b.ID)
+	if state == 0 {
+		t.Fatal("State = 0, which asks for everything")
+	}
+	state = s.follow("without any", state, false, nil)
+	s.pet(3)
+	state = s.follow("after a shop's write", state, false, nil)
+	_, err := s.SetPlan(s.ctx, s.name, access.Free, access.FreeQuota, "cli")
+	wantCode(t, "SetPlan", err, "")
+	state = s.follow("after SetPlan", state, false, []int64{s.workspace})
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, b.ID, start, "cli"), "")
+	state = s.follow("after two", state, false, nil, a.ID, b.ID)
+	wantCode(t, "LiftBan", s.LiftBan(s.ctx, a.ID, "cli"), "")
+	state = s.follow("after LiftBan", state, false, nil, a.ID)
+	next, err := s.RotateKey(s.ctx, a.ID, access.Key{ID: access.MintID(), Hash: access.HashOf("x"), CreatedAt: start}, start.Add(time.Hour), "cli")
+	wantCode(t, "RotateKey", err, "")
+	state = s.follow("after RotateKey", state, false, nil, a.ID, next.ID)
+
+	doomed := s.beside("doomed")
+	k := doomed.key("k", time.Time{})
+	before := s.follow("after a new workspace", state, false, []int64{doomed.workspace}, k.ID)
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "doomed", "cli"), "")
+	after := s.follow("after a deletion", before, true, []int64{s.workspace}, a.ID, next.ID)
+	s.follow("after a deletion, from further back", state, true, []int64{s.workspace}, a.ID, next.ID)
+	s.follow("without any", after, false, nil)
+	s.follow("from a state that never was", after+1000, true, []int64{s.workspace}, a.ID, next.ID)
+}
+
+func testMissingAccess(t *testing.T, open Open) {
+	s := newShop(t, open)
+	_, err := s.Workspace(s.ctx, "x")
+	wantCode(t, "Workspace", err, access.CodeWorkspaceNotFound)
+	_, err = s.SetPlan(s.ctx, "x", access.Free, access.FreeQuota, "cli")
+	wantCode(t, "SetPlan", err, access.CodeWorkspaceNotFound)
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
+	wantCode(t, "CreateKey", s.CreateKey(s.ctx, access.Key{ID: "key_x", WorkspaceID: 99}, "cli"), access.CodeWorkspaceNotFound)
+	_, err = s.Keys(s.ctx, 99)
+	wantCode(t, "Keys", err, access.CodeWorkspaceNotFound)
+	_, err = s.Key(s.ctx, "key_x")
+	wantCode(t, "Key", err, access.CodeKeyNotFound)
+	_, err = s.RotateKey(s.ctx, "key_x", access.Key{ID: "key_y"}, start, "cli")
+	wantCode(t, "RotateKey", err, access.CodeKeyNotFound)
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, "key_x", start, "cli"), access.CodeKeyNotFound)
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: "key_x"}, "cli"), access.CodeKeyNotFound)
+	wantCode(t, "LiftBan", s.LiftBan(s.ctx, "key_x", "cli"), access.CodeKeyNotFound)
+}
+
+func testSecret(t *testing.T, open Open) {
+	s, other := newShop(t, open), newShop(t, open)
+	first, err1 := s.Secret(s.ctx)
+	again, err2 := s.Secret(s.ctx)
+	foreign, err3 := other.Secret(s.ctx)
+	if err1 != nil || err2 != nil || err3 != nil || len(first) != 32 || !slices.Equal(first, again) || slices.Equal(first, foreign) {
+		t.Errorf("Secret = %d bytes, again the same %t, of another store the same %t (%v, %v, %v), want 32, true, false",
+			len(first), slices.Equal(first, again), slices.Equal(first, foreign), err1, err2, err3)
+	}
+}
+
+func testAudit(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Reason: "too fast"}, "limiter"), "")
+	wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "operator"), "")
+	wantCode(t, "RevokeKey of an unknown key", s.RevokeKey(s.ctx, "key_x", start, "cli"), access.CodeKeyNotFound)
+	want := []access.AuditEntry{
+		{At: s.clock.Now(), Actor: "operator", Action: "ban.lift", Subject: k.ID},
+		{At: s.clock.Now(), Actor: "limiter", Action: "ban.set", Subject: k.ID},
+		{At: start, Actor: "cli", Action: "key.create", Subject: k.ID},
+		{At: start, Actor: "cli", Action: "workspace.create", Subject: "shop"},
+	}
+	got, err := s.Audit(s.ctx, 100)
+	for i := range got {
+		if got[i].Detail == "" {
+			t.Errorf("entry %d of the audit has no detail", i)
+		}
+		got[i].Detail = ""
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("Audit = %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := s.Audit(s.ctx, 2); len(got) != 2 || err != nil {
+		t.Errorf("Audit of 2 = %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"pgregory.net/rapid"
+)
+
+// listTests hold every page of every list against a naive filter over all rows.
+var listTests = map[string]func(*testing.T, Open){
+	"pets":       testPetLists,
+	"categories": testCategoryLists,
+	"orders":     testOrderLists,
+	"inventory":  testInventoryLists,
+	"limits":     testListLimits,
+}
+
+// A catalogue is a shop with all its rows.
+type catalogue struct {
+	*shop
+	pets       []petstore.Pet
+	items      []petstore.InventoryItem
+	categories []petstore.Category
+	orders     []petstore.Order
+}
+
+// newCatalogue fills a shop, and one beside it whose rows must never show.
+func newCatalogue(t *testing.T, open Open) *catalogue {
+	t.Helper()
+	s := newShop(t, open)
+	s.beside("other").fill(60)
+	s.fill(40)
+	page := petstore.Page{Limit: 1000}
+	c := &catalogue{shop: s}
+	var err [4]error
+	c.pets, err[0] = s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
+	c.items, err[1] = s.Stores.Inventory(s.ctx, s.workspace, petstore.InventoryQuery{Page: page})
+	c.categories, err[2] = s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: page})
+	c.orders, err[3] = s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page})
+	if err != [4]error{} || len(c.pets) != 40 || len(c.items) != 40 || len(c.categories) != 7 || len(c.orders) != 25 {
+		t.Fatalf("the shop has %d pets, %d items, %d categories, %d orders (%v), want 40, 40, 7, 25",
+			len(c.pets), len(c.items), len(c.categories), len(c.orders), err)
+	}
+	return c
+}
+
+var names = []string{"Rex", "REXINA", "Straße", "Ärger", "luna", "Luna Rex"}
+
+// fill makes n pets in seven categories, with stock and orders of every kind.
+func (s *shop) fill(n int64) {
+	s.Helper()
+	for i := range 7 {
+		s.category(names[i%len(names)])
+	}
+	for i := range n {
+		pet := s.petIn(i%7+1, names[int(i)%len(names)], petstore.Statuses()[i%3])
+		if i%3 != 0 {
+			continue
+		}
+		s.stock(pet, i%5+1)
+		for k := range min(i%5+1, 2) {
+			o := petstore.NewOrder{PetID: pet, Quantity: 1, Complete: (i/3+k)%2 == 0}
+			if i%2 == 0 {
+				o.ShipDate = petstore.At(start.Add(time.Duration(i) * time.Hour))
+			}
+			if _, err := s.CreateOrder(s.ctx, s.workspace, o, nil); err != nil {
+				s.Fatal(err)
+			}
+		}
+	}
+}
+
+// naive returns the page of the rows that match.
+func naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) bool) []T {
+	out := []T{}
+	for _, row := range all {
+		if id(row) > page.After && len(out) < page.Limit && match(row) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func pages() *rapid.Generator[petstore.Page] {
+	return rapid.Custom(func(t *rapid.T) petstore.Page {
+		return petstore.Page{After: rapid.Int64Range(0, 45).Draw(t, "after"), Limit: rapid.IntRange(1, 50).Draw(t, "limit")}
+	})
+}
+
+func statuses() *rapid.Generator[[]petstore.Status] {
+	return rapid.SliceOfN(rapid.SampledFrom(petstore.Statuses()), 0, 4)
+}
+
+func parts() *rapid.Generator[string] {
+	return rapid.Map(rapid.SampledFrom([]string{"", "", "rex", "E", "STRASSE", "ä", "luna ", "%", "_", "zebra"}), petstore.Fold)
+}
+
+func named(name, part string) bool { return strings.Contains(petstore.Fold(name), part) }
+
+// compare fails the property unless the list is what is wanted.
+func compare[T any](t *rapid.T, q any, got []T, err error, want []T) {
+	if err != nil || !(len(got) == 0 && len(want) == 0 || reflect.DeepEqual(got, want)) {
+		t.Fatalf("list of %+v = %v, %v, want %v", q, got, err, want)
+	}
+}
+
+func testPetLists(t *testing.T, open Open) {
+	c := newCatalogue(t, open)
+	rapid.Check(t, func(t *rapid.T) {
+		q := petstore.PetQuery{
+			Page:       pages().Draw(t, "page"),
+			Statuses:   statuses().Draw(t, "statuses"),
+			CategoryID: rapid.SampledFrom([]int64{0, 0, 1, 5, 7, 99}).Draw(t, "category"),
+			Name:       parts().Draw(t, "name"),
+		}
+		if rapid.Bool().Draw(t, "by id") {
+			q.IDs = rapid.SliceOfN(rapid.Int64Range(-1, 50), 1, 30).Draw(t, "ids")
+		}
+		got, err := c.Stores.Pets(c.ctx, c.workspace, q)
+		compare(t, q, got, err, naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
+			return (len(q.IDs) == 0 || slices.Contains(q.IDs, p.ID)) &&
+				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
+				(q.CategoryID == 0 || q.CategoryID == p.CategoryID) && named(p.Name, q.Name)
+		}))
+	})
+}
+
+func testCategoryLists(t *testing.T, open Open) {
+	c := newCatalogue(t, open)
+	rapid.Check(t, func(t *rapid.T) {
+		q := petstore.CategoryQuery{Page: pages().Draw(t, "page"), Name: parts().Draw(t, "name")}
+		got, err := c.Stores.Categories(c.ctx, c.workspace, q)
+		compare(t, q, got, err, naive(c.categories, func(c petstore.Category) int64 { return c.ID }, q.Page,
+			func(c petstore.Category) bool { return named(c.Name, q.Name) }))
+	})
+}
+
+func testOrderLists(t *testing.T, open Open) {
+	c := newCatalogue(t, open)
+	date := rapid.Map(rapid.IntRange(-10, 40), func(hours int) petstore.Time {
+		if hours < 0 {
+			return petstore.Time{}
+		}
+		return petstore.At(start.Add(time.Duration(hours) * time.Hour))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		q := petstore.OrderQuery{
+			Page: pages().Draw(t, "page"), PetID: rapid.Int64Range(0, 12).Draw(t, "pet"),
+			ShipDateFrom: date.Draw(t, "from"), ShipDateTo: date.Draw(t, "to"),
+		}
+		if rapid.Bool().Draw(t, "by completeness") {
+			complete := rapid.Bool().Draw(t, "complete")
+			q.Complete = &complete
+		}
+		got, err := c.Stores.Orders(c.ctx, c.workspace, q)
+		compare(t, q, got, err, naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
+			return (q.PetID == 0 || q.PetID == o.PetID) && (q.Complete == nil || *q.Complete == o.Complete) &&
+				(!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
+				(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)
+		}))
+	})
+}
+
+func testInventoryLists(t *testing.T, open Open) {
+	c := newCatalogue(t, open)
+	rapid.Check(t, func(t *rapid.T) {
+		q := petstore.InventoryQuery{Page: pages().Draw(t, "page"), Statuses: statuses().Draw(t, "statuses")}
+		if rapid.Bool().Draw(t, "by quantity") {
+			most := rapid.Int64Range(0, 6).Draw(t, "most")
+			q.MaxQuantity = &most
+		}
+		got, err := c.Stores.Inventory(c.ctx, c.workspace, q)
+		compare(t, q, got, err, naive(c.items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page,
+			func(i petstore.InventoryItem) bool {
+				return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status)) &&
+					(q.MaxQuantity == nil || i.Quantity <= *q.MaxQuantity)
+			}))
+	})
+}
+
+// testListLimits: a limit of nothing, and a list of nothing.
+func testListLimits(t *testing.T, open Open) {
+	s := newShop(t, open)
+	for _, limit := range []int{0, 1, 1000} {
+		got, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: limit}})
+		if len(got) != 0 || err != nil {
+			t.Errorf("Pets of an empty shop, limit %d = %v, %v, want none", limit, got, err)
+		}
+	}
+	s.pet(1)
+	for _, q := range []petstore.PetQuery{{}, {IDs: []int64{1}}, {Page: petstore.Page{Limit: 5, After: petstore.MaxID}}} {
+		if got, err := s.Stores.Pets(s.ctx, s.workspace, q); len(got) != 0 || err != nil {
+			t.Errorf("Pets(%s) = %v, %v, want none", fmt.Sprintf("%+v", q), got, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+var receiptTests = map[string]func(*testing.T, Open){
+	"replay":          testReplay,
+	"scope":           testScope,
+	"expiry":          testExpiry,
+	"failure":         testFailureKeepsNothing,
+	"forget":          testForget,
+	"reset and order": testReplayOfOrder,
+}
+
+func once(key, body string) *petstore.Idempotency {
+	return &petstore.Idempotency{Operation: "POST /categories", Key: key, Fingerprint: sha256.Sum256([]byte(body))}
+}
+
+func (s *shop) createOnce(i *petstore.Idempotency) (petstore.Created, error) {
+	return s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, i)
+}
+
+// wantOnce compares the outcome of a creation.
+func (s *shop) wantOnce(what string, i *petstore.Idempotency, id int64, replayed bool) petstore.Created {
+	s.Helper()
+	got, err := s.createOnce(i)
+	if err != nil || got.ID != id || got.Replayed != replayed {
+		s.Errorf("%s = id %d, replayed %t, %v, want id %d, replayed %t", what, got.ID, got.Replayed, err, id, replayed)
+	}
+	return got
+}
+
+func testReplay(t *testing.T, open Open) {
+	s := newShop(t, open)
+	first := s.wantOnce("first", once("k", "a"), 1, false)
+	_, err := s.UpdateCategory(s.ctx, s.workspace, 1, petstore.CategoryPatch{Name: petstore.Some("cats")}, petstore.Condition{})
+	wantCode(t, "UpdateCategory", err, "")
+	again := s.wantOnce("again", once("k", "a"), 1, true)
+	if string(again.Body) != string(first.Body) || len(again.Body) == 0 {
+		t.Errorf("body again = %q, want the first one %q", again.Body, first.Body)
+	}
+	_, err = s.createOnce(once("k", "b"))
+	wantCode(t, "another body", err, petstore.CodeIdempotencyKeyReused)
+	s.wantOnce("another key", once("l", "a"), 2, false)
+	s.wantOnce("no key", nil, 3, false)
+}
+
+func testScope(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.wantOnce("first", once("k", "a"), 1, false)
+	elsewhere := once("k", "a")
+	elsewhere.Operation = "POST /other"
+	s.wantOnce("another operation", elsewhere, 2, false)
+	other := s.beside("other")
+	other.wantOnce("another workspace", once("k", "a"), 1, false)
+}
+
+func testExpiry(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.wantOnce("first", once("k", "a"), 1, false)
+	s.clock.advance(petstore.KeepReceipts - time.Millisecond)
+	s.wantOnce("before 24 hours", once("k", "a"), 1, true)
+	s.clock.advance(time.Millisecond)
+	s.wantOnce("after 24 hours, another body", once("k", "b"), 2, false)
+	s.wantOnce("the new one", once("k", "b"), 2, true)
+}
+
+func testFailureKeepsNothing(t *testing.T, open Open) {
+	s := newShop(t, open)
+	pet := s.pet(1)
+	s.stock(pet, 0)
+	i := &petstore.Idempotency{Operation: "POST /store/orders", Key: "k", Fingerprint: sha256.Sum256(nil)}
+	place := func() (petstore.Created, error) {
+		return s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, i)
+	}
+	_, err := place()
+	wantCode(t, "without stock", err, petstore.CodePetNotAvailable)
+	s.stock(pet, 1)
+	if got, err := place(); err != nil || got.Replayed {
+		t.Errorf("with stock = %+v, %v, want a new order", got, err)
+	}
+	if got, err := place(); err != nil || !got.Replayed {
+		t.Errorf("again = %+v, %v, want a replay", got, err)
+	}
+}
+
+func testForget(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.wantOnce("old", once("old", "a"), 1, false)
+	s.clock.advance(time.Hour)
+	s.wantOnce("young", once("young", "a"), 2, false)
+	if n, err := s.Forget(s.ctx, start); n != 0 || err != nil {
+		t.Errorf("Forget of what is older than the first = %d, %v, want 0", n, err)
+	}
+	if n, err := s.Forget(s.ctx, s.clock.Now()); n != 1 || err != nil {
+		t.Errorf("Forget = %d, %v, want 1", n, err)
+	}
+	s.wantOnce("young", once("young", "a"), 2, true)
+	s.wantOnce("old", once("old", "a"), 3, false)
+}
+
+// testReplayOfOrder: the answer is kept even if what it made is gone, until the
+// workspace is reset.
+func testReplayOfOrder(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.wantOnce("first", once("k", "a"), 1, false)
+	wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, 1, petstore.Condition{}), "")
+	s.wantOnce("after its deletion", once("k", "a"), 1, true)
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
+	s.wantOnce("after a reset", once("k", "a"), 2, false)
+}
