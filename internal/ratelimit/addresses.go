@@ -159,17 +159,16 @@ func (t *addressTable) sweep(now int64) bool {
 		return false
 	}
 	before, first := len(t.places), now+day
-	t.places = slices.DeleteFunc(t.places, func(p addressPlace) bool {
-		w := p.windows.at(now)
-		if w.dayUsed > 0 {
-			first = min(first, w.dayEnd())
-			return false
+	t.places = slices.DeleteFunc(t.settled(now), func(p addressPlace) bool {
+		switch {
+		case p.windows.dayUsed > 0:
+			first = min(first, p.windows.dayEnd())
+		case p.windows.minuteUsed > 0:
+			first = min(first, p.windows.minuteEnd())
+		default:
+			return true
 		}
-		if w.minuteUsed > 0 {
-			first = min(first, w.minuteEnd())
-			return false
-		}
-		return true
+		return false
 	})
 	t.swept, t.sweepAt = now, max(first, now+second)
 	if len(t.places) == before {
@@ -177,6 +176,15 @@ func (t *addressTable) sweep(now int64) bool {
 	}
 	t.reindex()
 	return true
+}
+
+// settled returns the places as they stand at now. Those with a day from a wrong future keep it as today's from now on,
+// or they would never be given back.
+func (t *addressTable) settled(now int64) []addressPlace {
+	for i := range t.places {
+		t.places[i].windows = t.places[i].windows.at(now)
+	}
+	return t.places
 }
 
 func (t *addressTable) reindex() {

@@ -112,6 +112,10 @@ func TestAFullTableSharesOneBucket(t *testing.T) {
 func TestAPlaceThatIsGivenBackHandsOutNoSecondDay(t *testing.T) {
 	t.Parallel()
 	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+		clock.advance(30 * 24 * time.Hour) // a clock that was wrong before does not matter
+		l.AdmitAddress(t.Context(), numbered(2))
+		clock.set(noon)
+		l.AdmitAddress(t.Context(), numbered(2))
 		midnight := noon.Add(12 * time.Hour)
 		clock.set(midnight.Add(30 * time.Minute))
 		l.AdmitAddress(t.Context(), numbered(0))
@@ -127,6 +131,46 @@ func TestAPlaceThatIsGivenBackHandsOutNoSecondDay(t *testing.T) {
 			t.Errorf("admitted from an hour before midnight to the next = %d, want one day's 4", admitted)
 		}
 	})
+}
+
+func TestPlacesOfAWrongFutureAreGivenBack(t *testing.T) {
+	t.Parallel()
+	onEach(t, smallTable(), func(t *testing.T, l Limiter, clock *testClock) {
+		clock.advance(30 * 24 * time.Hour)
+		for i := range 4 {
+			l.AdmitAddress(t.Context(), numbered(i))
+		}
+		clock.set(noon)
+		if d := l.AdmitAddress(t.Context(), numbered(5)); d.Day.Used != 2 {
+			t.Errorf("an unseen address = %+v, want the second of those without a place", d)
+		}
+		clock.advance(24 * time.Hour)
+		for i := range 3 {
+			if d := l.AdmitAddress(t.Context(), numbered(6+i)); d.Day.Used != 1 {
+				t.Errorf("new address %d on the next day = %+v, want a place of its own", i, d)
+			}
+		}
+	})
+}
+
+func TestAPlaceThatMovedIsSaved(t *testing.T) {
+	t.Parallel()
+	clock := newClock(noon)
+	m := NewMemory(smallTable(), clock.Now)
+	for i := range 3 {
+		m.AdmitAddress(t.Context(), numbered(i))
+	}
+	clock.advance(24 * time.Hour)
+	m.AdmitAddress(t.Context(), numbered(2))
+	m.AdmitAddress(t.Context(), numbered(3)) // 0 and 1 give back their places, and 2 moves
+	if got := subjectsOf(m.Dirty()); len(got) != 2 {
+		t.Errorf("Dirty = %v, want the two that count today", got)
+	}
+	m.AdmitAddress(t.Context(), numbered(2))
+	rows := m.Dirty()
+	if want := "a:2001:db8:0:2::/64"; len(rows.Windows) != 1 || rows.Windows[0].Subject != want || rows.Windows[0].DayUsed != 2 {
+		t.Errorf("Dirty = %+v, want %s with 2 used", rows, want)
+	}
 }
 
 func TestAMillionAddressesLeaveMemoryFlat(t *testing.T) {

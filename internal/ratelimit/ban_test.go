@@ -233,3 +233,58 @@ func TestABanOnAFullDayTellsToWaitForTheDay(t *testing.T) {
 		}
 	})
 }
+
+func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Strikes = 2
+	for _, test := range []struct {
+		gap  time.Duration
+		want Outcome
+	}{{time.Minute, RefusedDay}, {time.Minute - 1, Banned}} {
+		onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
+			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
+			manyRequests(l, c, clock, 2, 3*time.Second)
+			l.Admit(t.Context(), c)
+			clock.advance(test.gap)
+			if d := l.Admit(t.Context(), c); d.Outcome != test.want {
+				t.Errorf("second strike %v after the first = %v, want %v", test.gap, d.Outcome, test.want)
+			}
+		})
+	}
+}
+
+func TestABanOfAWrongFutureIsForgiven(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		clock.advance(30 * 24 * time.Hour)
+		hammer(t, l, c, clock)
+		clock.set(noon)
+		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 120 {
+			t.Errorf("a ban from the future = %+v, want 120 s from now", d)
+		}
+		clock.advance(25 * time.Hour)
+		if d := hammer(t, l, c, clock); d.NewBan.Level != 1 {
+			t.Errorf("a clean day later = level %d, want 1", d.NewBan.Level)
+		}
+	})
+}
+
+func TestARepeatedOldBanDoesNotRaiseTheLevelAgain(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", narrow)
+		old := &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: 5, By: ByLimiter}
+		l.SetBan("k", old)
+		clock.advance(3*24*time.Hour + time.Hour)
+		if d := hammer(t, l, c, clock); d.NewBan.Level != 3 {
+			t.Errorf("three days after a ban of level 5 = level %d, want 3", d.NewBan.Level)
+		}
+		l.SetBan("k", nil)
+		l.SetBan("k", old)
+		if d := hammer(t, l, c, clock); d.NewBan.Level != 4 {
+			t.Errorf("after the old ban was repeated = level %d, want 4", d.NewBan.Level)
+		}
+	})
+}

@@ -12,6 +12,10 @@ import (
 // when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the
 // key for FirstBan, twice as long with each level, and MaxBan at most. A level is forgiven for each 24 hours without a
 // strike or a ban: they count from the end of the last ban or from the last strike, whichever is later.
+//
+// So one client that waits for Retry-After, or whose pauses grow by a fifth or more each time to 4 s or more, is never
+// banned. Many workers with one key, each refused and pausing on its own, add up: from 20 on that are refused for more
+// than Grace in one minute, they should share what Retry-After told one of them.
 type Config struct {
 	Strikes      int           // strikes that ban, at least 1
 	StrikeWindow time.Duration // the time within which they must fall

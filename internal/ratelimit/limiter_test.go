@@ -143,6 +143,10 @@ func TestRefusalsConsumeNothing(t *testing.T) {
 		if got, want := l.Usage(c), (Usage{LastUsed: noon.Add(time.Minute)}); got != want {
 			t.Errorf("Usage a day later = %+v, want %+v", got, want)
 		}
+		l.Admit(t.Context(), c)
+		if got := l.Usage(c); got.Admitted != 1 || got.Refused != 0 {
+			t.Errorf("Usage after the next day's first = %+v, want 1 admitted, none refused", got)
+		}
 	})
 }
 

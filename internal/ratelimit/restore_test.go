@@ -109,6 +109,20 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	}
 }
 
+func TestADroppedKeyIsNotSaved(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(DefaultConfig(), newClock(noon).Now)
+	c := m.Caller(7, "a", free)
+	m.Drop("a")
+	m.Admit(t.Context(), c)
+	if got := m.Dirty(); len(got.Keys) != 0 || len(got.Windows) != 1 || got.Windows[0].DayUsed != 1 {
+		t.Errorf("Dirty = %+v, want no key, and the workspace with what it used", got)
+	}
+	if moved := m.Caller(8, "a", free); m.Caller(9, "a", free) == moved {
+		t.Error("a key with another workspace has the same handle")
+	}
+}
+
 func subjectsOf(s Saved) []string {
 	var all []string
 	for _, w := range s.Windows {
