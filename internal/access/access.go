@@ -81,7 +81,7 @@ type Workspace struct {
 const MaxName = 100
 
 // CheckName returns an error unless name can name a workspace or a key: 1 to
-// MaxName printable code points, not blank, no space at either end.
+// MaxName code points, no control characters, not blank, no space at either end.
 func CheckName(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -90,7 +90,9 @@ func CheckName(name string) error {
 		return fmt.Errorf("the name %q must not begin or end with a space", name)
 	case utf8.RuneCountInString(name) > MaxName:
 		return fmt.Errorf("the name must have at most %d characters", MaxName)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the name %q must be valid UTF-8", name)
+	case strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("the name %q must not contain control characters", name)
 	}
 	return nil
@@ -189,7 +191,7 @@ func (k Key) Clone() Key {
 	return k
 }
 
-// Sorted returns keys in the order of their creation.
+// Sorted puts keys into the order of their creation, in place, and returns them.
 func Sorted(keys []Key) []Key {
 	slices.SortFunc(keys, func(a, b Key) int {
 		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {

@@ -1,0 +1,218 @@
+package access
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestQuotaFor(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		plan   Plan
+		agreed Quota
+		want   Quota
+		bad    string // a part of the error
+	}{
+		{plan: Free, want: Quota{60, 1000}},
+		{plan: Pro, want: Quota{300, 10_000}},
+		{plan: Business, want: Quota{1000, 100_000}},
+		{plan: Enterprise, agreed: Quota{1, 1}, want: Quota{1, 1}},
+		{plan: Enterprise, agreed: Quota{MaxQuota, MaxQuota}, want: Quota{MaxQuota, MaxQuota}},
+		{plan: Enterprise, bad: "needs its requests per minute and per day"},
+		{plan: Enterprise, agreed: Quota{PerMinute: 5}, bad: "needs its requests"},
+		{plan: Enterprise, agreed: Quota{PerDay: 5}, bad: "needs its requests"},
+		{plan: Enterprise, agreed: Quota{-1, 5}, bad: "needs its requests"},
+		{plan: Enterprise, agreed: Quota{5, MaxQuota + 1}, bad: "needs its requests"},
+		{plan: Free, agreed: Quota{60, 1000}, bad: "free plan are fixed"},
+		{plan: Pro, agreed: Quota{PerDay: 1}, bad: "pro plan are fixed"},
+		{plan: Business, agreed: Quota{PerMinute: -1}, bad: "business plan are fixed"},
+		{plan: "gold", bad: `no plan "gold"`},
+		{plan: "Free", bad: `no plan "Free"`},
+		{plan: "", bad: `no plan ""`},
+	} {
+		got, err := QuotaFor(test.plan, test.agreed)
+		if test.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), test.bad) || got != (Quota{}) {
+				t.Errorf("QuotaFor(%q, %+v) = %+v, %v, want an error with %q", test.plan, test.agreed, got, err, test.bad)
+			}
+			continue
+		}
+		if err != nil || got != test.want {
+			t.Errorf("QuotaFor(%q, %+v) = %+v, %v, want %+v", test.plan, test.agreed, got, err, test.want)
+		}
+	}
+}
+
+// Every plan that is listed has a quota, the smallest first.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	var last Quota
+	for _, p := range Plans() {
+		agreed := Quota{}
+		if p == Enterprise {
+			agreed = Quota{MaxQuota, MaxQuota}
+		}
+		q, err := QuotaFor(p, agreed)
+		if err != nil || q.PerMinute <= last.PerMinute || q.PerDay <= last.PerDay {
+			t.Errorf("QuotaFor(%s) = %+v, %v, want more than %+v", p, q, err, last)
+		}
+		last = q
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, bad string }{
+		{"a", ""},
+		{"My shop, № 1 (test)", ""},
+		{"日本", ""},
+		{strings.Repeat("é", 100), ""},
+		{strings.Repeat("é", 101), "at most 100"},
+		{"", "blank"},
+		{" \t\u3000", "blank"},
+		{" a", "begin or end"},
+		{"a\n", "begin or end"},
+		{"a\u00a0", "begin or end"},
+		{"a\tb", "control"},
+		{"a\x00b", "control"},
+		{"a\x7fb", "control"},
+		{"a\u009fb", "control"},
+		{"a\xffb", "UTF-8"},
+	} {
+		err := CheckName(test.name)
+		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {
+			t.Errorf("CheckName(%q) = %v, want an error with %q", test.name, err, test.bad)
+		}
+	}
+}
+
+func TestParseScopes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in     string
+		want   Scopes
+		string string
+	}{
+		{"read", Read, "read"},
+		{"write", Write, "write"},
+		{"read,write", Read | Write, "read,write"},
+		{"write, read", Read | Write, "read,write"},
+		{"read,read", Read, "read"},
+	} {
+		got, err := ParseScopes(test.in)
+		if err != nil || got != test.want || got.String() != test.string {
+			t.Errorf("ParseScopes(%q) = %v, %v, want %s", test.in, got, err, test.string)
+		}
+		if again, err := ParseScopes(got.String()); err != nil || again != got {
+			t.Errorf("ParseScopes(%q) = %v, %v, want %v", got, again, err, got)
+		}
+	}
+	for _, in := range []string{"", ",", "read,", "Read", "admin", "read;write", "read write"} {
+		if got, err := ParseScopes(in); err == nil || got != 0 {
+			t.Errorf("ParseScopes(%q) = %v, %v, want an error", in, got, err)
+		}
+	}
+}
+
+func TestScopesHas(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		s, ask Scopes
+		want   bool
+	}{
+		{Read, Read, true}, {Write, Write, true}, {Read | Write, Read, true}, {Read | Write, Read | Write, true},
+		{Read, Write, false}, {Write, Read, false}, {Read, Read | Write, false}, {0, Read, false},
+	} {
+		if got := test.s.Has(test.ask); got != test.want {
+			t.Errorf("%q.Has(%q) = %t, want %t", test.s, test.ask, got, test.want)
+		}
+	}
+	if got := Scopes(0).List(); got == nil || len(got) != 0 {
+		t.Errorf("Scopes(0).List() = %#v, want an empty list", got)
+	}
+}
+
+func TestKeyState(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	before, after := now.Add(-1), now.Add(1)
+	for _, test := range []struct {
+		what string
+		key  Key
+		want string
+	}{
+		{"plain", Key{}, "active"},
+		{"to expire", Key{ExpiresAt: after}, "active"},
+		{"at its expiry", Key{ExpiresAt: now}, "expired"},
+		{"expired", Key{ExpiresAt: before}, "expired"},
+		{"banned", Key{Ban: &Ban{From: before, Until: after}}, "banned"},
+		{"at the ban's end", Key{Ban: &Ban{From: before, Until: now}}, "active"},
+		{"banned and expired", Key{ExpiresAt: before, Ban: &Ban{Until: after}}, "expired"},
+		{"revoked", Key{RevokedAt: before}, "revoked"},
+		{"revoked, expired and banned", Key{RevokedAt: before, ExpiresAt: before, Ban: &Ban{Until: after}}, "revoked"},
+	} {
+		if got := test.key.State(now); got != test.want {
+			t.Errorf("%s: State = %q, want %q", test.what, got, test.want)
+		}
+	}
+}
+
+func TestKeyClone(t *testing.T) {
+	t.Parallel()
+	k := Key{ID: "a", Ban: &Ban{Reason: "before"}}
+	clone := k.Clone()
+	k.Ban.Reason = "after"
+	if clone.ID != "a" || clone.Ban.Reason != "before" {
+		t.Errorf("Clone = %+v with %+v, want it independent", clone, clone.Ban)
+	}
+	if got := (Key{ID: "b"}).Clone(); got != (Key{ID: "b"}) {
+		t.Errorf("Clone without a ban = %+v, want the same", got)
+	}
+}
+
+func TestSorted(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	keys := Sorted([]Key{{ID: "c", CreatedAt: at.Add(1)}, {ID: "b", CreatedAt: at}, {ID: "a", CreatedAt: at.UTC()}, {ID: "d"}})
+	var got []string
+	for _, k := range keys {
+		got = append(got, k.ID)
+	}
+	if want := []string{"d", "a", "b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("Sorted = %v, want %v", got, want)
+	}
+}
+
+// What a refresh takes for the same, and what not.
+func TestSameKey(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	base := Key{ID: "a", WorkspaceID: 1, CreatedAt: at, ExpiresAt: at, Ban: &Ban{KeyID: "a", From: at, Until: at}}
+	for _, test := range []struct {
+		what string
+		edit func(*Key)
+		want bool
+	}{
+		{"nothing", func(*Key) {}, true},
+		{"another location", func(k *Key) { k.ExpiresAt = at.UTC() }, true},
+		{"a copy of the ban", func(k *Key) { b := *k.Ban; b.Until = at.UTC(); k.Ban = &b }, true},
+		{"name", func(k *Key) { k.Name = "x" }, false},
+		{"scopes", func(k *Key) { k.Scopes = Write }, false},
+		{"hash", func(k *Key) { k.Hash[0]++ }, false},
+		{"expiry", func(k *Key) { k.ExpiresAt = at.Add(1) }, false},
+		{"creation", func(k *Key) { k.CreatedAt = at.Add(1) }, false},
+		{"revocation", func(k *Key) { k.RevokedAt = at }, false},
+		{"rotation", func(k *Key) { k.RotatedTo = "b" }, false},
+		{"no ban", func(k *Key) { k.Ban = nil }, false},
+		{"longer ban", func(k *Key) { b := *k.Ban; b.Until = at.Add(1); k.Ban = &b }, false},
+		{"another ban", func(k *Key) { b := *k.Ban; b.Level = 2; k.Ban = &b }, false},
+	} {
+		changed := base.Clone()
+		test.edit(&changed)
+		if got := sameKey(base, changed); got != test.want || sameKey(changed, base) != test.want {
+			t.Errorf("%s: sameKey = %t, want %t", test.what, got, test.want)
+		}
+	}
+}
