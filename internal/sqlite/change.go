@@ -72,7 +72,7 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 	if f.Category, err = find(c, selectCategory, workspace, n.CategoryID, scanCategory); err != nil || !n.CategoryUse {
 		return f, err
 	}
-	f.CategoryInUse, err = c.one("SELECT 1 FROM pets WHERE workspace=? AND category=? LIMIT 1", func(*sqlite.Stmt) {}, workspace, n.CategoryID)
+	f.CategoryInUse, err = c.one(selectInUse, func(*sqlite.Stmt) {}, workspace, n.CategoryID)
 	return f, err
 }
 

@@ -104,7 +104,10 @@ const (
 	selectAnimal   = "SELECT " + animalColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectItem     = "SELECT " + itemColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectCategory = "SELECT " + categoryColumns + " FROM categories WHERE workspace=?1 AND id=?2"
+	selectInUse    = "SELECT 1 FROM pets WHERE workspace=?1 AND category=?2 LIMIT 1"
 	selectOrder    = "SELECT " + orderColumns + " FROM orders WHERE workspace=?1 AND id=?2"
+
+	selectMovements = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND pet=?2 ORDER BY number"
 )
 
 // Pet implements [petstore.Store].
@@ -132,7 +135,7 @@ func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petsto
 func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
 	var all []petstore.Movement
 	err := db.read(ctx, func(c *conn) error {
-		return c.each("SELECT "+movementColumns+" FROM movements WHERE workspace=? AND pet=? ORDER BY number",
+		return c.each(selectMovements,
 			func(row *sqlite.Stmt) { all = append(all, scanMovement(row)) }, workspace, petID)
 	})
 	if err == nil && all == nil {

@@ -11,6 +11,12 @@ import (
 // forgetAtOnce bounds a call of Forget, so that it does not hold up writers.
 const forgetAtOnce = 2000
 
+const (
+	selectReceipt  = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace=? AND operation=? AND key=?"
+	deleteReceipts = `DELETE FROM receipts WHERE number IN
+		(SELECT number FROM receipts WHERE created_at < ? ORDER BY created_at LIMIT ?)`
+)
+
 // receipt returns what the request was answered before, or nil.
 func (c *conn) receipt(workspace int64, i *petstore.Idempotency, now petstore.Time) (*petstore.Receipt, error) {
 	var (
@@ -18,7 +24,7 @@ func (c *conn) receipt(workspace int64, i *petstore.Idempotency, now petstore.Ti
 		fingerprint [32]byte
 		created     petstore.Time
 	)
-	found, err := c.one("SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace=? AND operation=? AND key=?",
+	found, err := c.one(selectReceipt,
 		func(row *sqlite.Stmt) {
 			row.ColumnBytes(0, fingerprint[:])
 			created = scanTime(row, 1)
@@ -45,8 +51,7 @@ func (c *conn) keepReceipt(workspace int64, i *petstore.Idempotency, r petstore.
 // Forget implements [petstore.Store].
 func (db *DB) Forget(ctx context.Context, before time.Time) (n int, err error) {
 	err = db.change(ctx, func(c *conn) error {
-		err := c.exec(`DELETE FROM receipts WHERE number IN
-			(SELECT number FROM receipts WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UnixMilli(), forgetAtOnce)
+		err := c.exec(deleteReceipts, before.UnixMilli(), forgetAtOnce)
 		n = c.Changes()
 		return err
 	})

@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// openTest opens a new database until the test ends.
+func openTest(t testing.TB, o Options) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// plans returns what SQLite would do for a list, a line for each lane.
+func plans[T any](t *testing.T, c *conn, l *list[T]) (texts, details []string) {
+	t.Helper()
+	lanes := [][]filter{nil}
+	if len(l.lanes) > 0 {
+		lanes = lanes[:0]
+		for i := range l.lanes {
+			lanes = append(lanes, l.lanes[i:i+1])
+		}
+	}
+	for _, lane := range lanes {
+		var steps []string
+		if err := c.each("EXPLAIN QUERY PLAN "+l.sql(lane), func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) }); err != nil {
+			t.Fatal(err)
+		}
+		texts, details = append(texts, l.sql(lane)), append(details, strings.Join(steps, "; "))
+	}
+	return texts, details
+}
+
+// wantPlan fails the test unless every lane is one search of one workspace's
+// rows in an index, by all its equalities and the id, without sorting.
+func wantPlan[T any](t *testing.T, c *conn, l *list[T]) {
+	t.Helper()
+	texts, details := plans(t, c, l)
+	for i, detail := range details {
+		want := []string{"SEARCH", "(workspace=? AND "}
+		for _, equality := range []string{byStatus, byCategory, byPet, byComplete} {
+			if strings.Contains(texts[i], equality) {
+				want = append(want, strings.TrimPrefix(equality, " AND "))
+			}
+		}
+		want = append(want, "AND id>?)")
+		for _, part := range want {
+			if !strings.Contains(detail, part) {
+				t.Errorf("plan of %s = %q, want %q in it", texts[i], detail, part)
+			}
+		}
+		for _, part := range []string{"SCAN", "TEMP B-TREE", ";"} {
+			if strings.Contains(detail, part) {
+				t.Errorf("plan of %s = %q, want no %q in it", texts[i], detail, part)
+			}
+		}
+	}
+}
+
+// TestPlans: a page costs the same wherever it begins, and never touches
+// another workspace's rows.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	err := db.read(t.Context(), func(c *conn) error {
+		for mask := range 16 {
+			wantPlan(t, c, petList(1, petstore.PetQuery{Page: petstore.Page{Limit: 20},
+				Statuses: petstore.Statuses()[:mask&3], CategoryID: int64(mask >> 2 & 1), Name: strings.Repeat("x", mask>>3)}))
+			wantPlan(t, c, orderList(1, orderQuery(mask)))
+			most := int64(3)
+			q := petstore.InventoryQuery{Page: petstore.Page{Limit: 20}, Statuses: petstore.Statuses()[:mask&3]}
+			if mask&4 != 0 {
+				q.MaxQuantity = &most
+			}
+			wantPlan(t, c, inventoryList(1, q))
+			wantPlan(t, c, categoryList(1, petstore.CategoryQuery{Page: petstore.Page{Limit: 20}, Name: strings.Repeat("x", mask&1)}))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orderQuery(mask int) petstore.OrderQuery {
+	q := petstore.OrderQuery{Page: petstore.Page{Limit: 20}, PetID: int64(mask & 1)}
+	if mask&2 != 0 {
+		q.Complete = new(bool)
+	}
+	q.ShipDateFrom.Valid, q.ShipDateTo.Valid = mask&4 != 0, mask&8 != 0
+	return q
+}
+
+// TestPointPlans: what a change reads is found by key.
+func TestPointPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	for _, query := range []string{
+		selectPet, selectAnimal, selectItem, selectCategory, selectOrder, selectInUse, selectReceipt, selectMovements,
+		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
+		deleteReceipts,
+	} {
+		var steps []string
+		err := db.read(t.Context(), func(c *conn) error {
+			return c.each("EXPLAIN QUERY PLAN "+query, func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) })
+		})
+		if got := fmt.Sprint(steps); err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+			t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
+		}
+	}
+}
