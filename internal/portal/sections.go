@@ -23,6 +23,7 @@ type section struct {
 	Body                      *body
 	Returns                   []field
 	ReturnType                string
+	Headers                   []field // of the answer; those of every answer are in the guides
 	Answers                   []answer
 	Samples                   []sample
 	Response                  *snippet
@@ -140,6 +141,7 @@ func (d *description) addAnswers(s *section, o *operation) {
 		if a.Status >= 300 {
 			continue
 		}
+		s.Headers = d.headerFields(r.Value)
 		s.Response = &snippet{Title: fmt.Sprint(a.Status, " ", a.Text), Lang: "http", Code: "HTTP/1.1 " + fmt.Sprint(a.Status, " ", a.Text)}
 		if m, ok := d.response(r.Value).Content.get("application/json"); ok {
 			_, name := d.schema(m.Schema)
@@ -187,6 +189,20 @@ func (d *description) inputs(o *operation) []input {
 			in.Value = f.Example
 		}
 		list = append(list, in)
+	}
+	return list
+}
+
+// headerFields returns the headers that the answer has besides those that every answer has.
+func (d *description) headerFields(r *response) []field {
+	var list []field
+	for _, h := range d.response(r).Headers {
+		switch h.Key {
+		case "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit", "X-Request-Id", "Cache-Control", "Vary":
+			continue
+		}
+		to := d.header(h.Value)
+		list = append(list, field{Name: h.Key, Type: "header", Description: inline(to.Description), Example: plain(to.Example)})
 	}
 	return list
 }

@@ -99,7 +99,7 @@
     const score = (entry, words) => {
       const title = `${entry.t} ${entry.s}`.toLowerCase();
       const rest = `${entry.m ?? ""} ${entry.w ?? ""}`.toLowerCase();
-      let sum = 0;
+      let sum = entry.m ? 2 : 0;
       for (const word of words) {
         if (entry.t.toLowerCase().startsWith(word)) sum += 4;
         else if (title.includes(word)) sum += 3;
