@@ -1,0 +1,58 @@
+# make test   everything a change must pass, as a user runs it
+# make check  static checks, generated files, and the tests under the race detector
+# make build  the binary, as bin/petstore
+# make lint, fmt, generate, bench, fuzz  the parts
+
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+LINT := bin/golangci-lint-2.15.0
+FUZZTIME ?= 30s
+
+# The nested modules, each with dependencies that the service does not need.
+MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
+
+.PHONY: build test check lint fmt generate drift race bench fuzz clean
+
+build:
+	go build -o bin/petstore ./cmd/petstore
+
+test:
+	scripts/install-test-tools
+	@for dir in $(MODULES); do echo "go vet ./... in $$dir" && (cd $$dir && go vet ./...) || exit 1; done
+	go test ./...
+
+check: lint drift race
+
+lint: $(LINT)
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not in gofmt's form:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(LINT) run ./...
+
+$(LINT):
+	@mkdir -p bin
+	GOBIN=$(CURDIR)/bin/.install go install $(GOLANGCI_LINT)
+	mv bin/.install/golangci-lint $@
+	rmdir bin/.install
+
+# What is generated must be what the sources say.
+drift:
+	go mod tidy -diff
+	scripts/check-generated
+
+race:
+	go test -race -shuffle=on ./...
+
+fmt:
+	gofmt -w $$(git ls-files '*.go')
+
+generate:
+	go generate ./...
+
+bench:
+	go test -run='^$$' -bench=. -benchmem ./internal/...
+	@for dir in $(MODULES); do (cd $$dir && go test -run='^$$' -bench=. -benchmem ./...) || exit 1; done
+
+fuzz:
+	scripts/fuzz $(FUZZTIME)
+
+clean:
+	rm -rf bin
