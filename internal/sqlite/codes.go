@@ -24,7 +24,8 @@ func gravityOf(err error) gravity {
 	code := sqlite.ErrCode(err)
 	switch code.ToPrimary() {
 	case sqlite.ResultIOErr:
-		if code == sqlite.ResultIOErrSHMSize { // the shared memory could not grow: a full disk
+		switch code {
+		case sqlite.ResultIOErrSHMSize, sqlite.ResultIOErrNoMem: // a full disk under the shared memory; no memory
 			return passing
 		}
 		return final

@@ -61,7 +61,7 @@ func fileError(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return errMissing
 	case errors.Is(err, fs.ErrPermission):
-		return errors.New("the file cannot be opened for writing: permission denied")
+		return errors.New("the file cannot be opened: permission denied")
 	}
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -86,6 +86,7 @@ func openConn(path string, readOnly bool) (*conn, error) {
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
 		"PRAGMA foreign_keys=ON",
 		"PRAGMA temp_store=MEMORY",
+		"PRAGMA cache_size=-4096", // 4 MiB
 		"PRAGMA trusted_schema=OFF",
 		"PRAGMA journal_size_limit=67108864",
 	} {

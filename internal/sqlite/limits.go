@@ -17,18 +17,10 @@ const (
 
 // LoadLimits implements [ratelimit.Store].
 func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
-	if !db.readOnly {
-		err = db.change(ctx, func(c *conn) error {
-			return c.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - ?", windowDays)
-		})
-	}
-	if err != nil {
-		return ratelimit.Saved{}, err
-	}
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
-		err := c.each("SELECT "+windowColumns+" FROM limit_windows", func(row *sqlite.Stmt) {
+		err := c.each("SELECT "+windowColumns+" FROM limit_windows WHERE day >= (SELECT max(day) FROM limit_windows) - ?", func(row *sqlite.Stmt) {
 			saved.Windows = append(saved.Windows, scanWindow(row))
-		})
+		}, windowDays)
 		if err != nil {
 			return err
 		}
@@ -55,7 +47,8 @@ func scanLimitKey(row *sqlite.Stmt) ratelimit.SavedKey {
 	}
 }
 
-// SaveLimits implements [ratelimit.Store].
+// SaveLimits implements [ratelimit.Store]. Once a day it deletes the rows that
+// LoadLimits leaves out.
 func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
@@ -74,6 +67,19 @@ func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 				return err
 			}
 		}
-		return nil
+		return db.pruneLimits(c, rows.Windows)
 	})
+}
+
+// pruneLimits deletes old rows when the first one of a new day is saved. Only
+// the writer calls it.
+func (db *DB) pruneLimits(c *conn, saved []ratelimit.SavedWindow) error {
+	before := db.limitDay
+	for _, w := range saved {
+		db.limitDay = max(db.limitDay, w.Day)
+	}
+	if db.limitDay == before {
+		return nil
+	}
+	return c.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - ?", windowDays)
 }

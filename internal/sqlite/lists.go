@@ -58,7 +58,9 @@ func (l *list[T]) sql(lane []filter) string {
 	for _, f := range l.filters {
 		text.WriteString(f.sql)
 	}
-	text.WriteString(" ORDER BY id LIMIT ?")
+	// Not LIMIT ?: SQLite would look at the value and prepare the statement anew
+	// each time one is bound.
+	text.WriteString(" ORDER BY id LIMIT ?+0")
 	return text.String()
 }
 

@@ -77,7 +77,7 @@ func status(path string) ([]Migration, error) {
 }
 
 // MigrateUp creates the file if there is none, applies the migrations that it
-// lacks, and returns those. A zero now is time.Now.
+// lacks, and returns those. A nil now is time.Now.
 func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]Migration, error) {
 	before, err := MigrateStatus(ctx, path)
 	if err != nil {

@@ -42,6 +42,8 @@ type DB struct {
 	queue   queue
 	stopped chan struct{} // closed when the writer goroutine has ended
 
+	limitDay int64 // the newest day of the windows saved; the writer's
+
 	readers chan *conn
 	count   int // how many readers there are
 
