@@ -37,7 +37,7 @@ func mayImport() map[string][]string {
 }
 
 // free are the packages outside of the table.
-func free() []string { return []string{"internal/cli", "internal/archtest", "client", "test"} }
+func free() []string { return []string{"internal/cli", "internal/archtest", "client", "test", "bench"} }
 
 // onlyIn names, for a module, the one package of ours that may import it.
 func onlyIn() map[string]string {
@@ -177,14 +177,17 @@ func TestDriversStayInTheirPackage(t *testing.T) {
 	}
 }
 
+// Packages whose names end in test, as net/http/httptest, are for tests alone.
 func TestTestingStaysInTests(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
-		if f.test || f.dir == "internal/storetest" {
+		if f.test || strings.HasSuffix(f.dir, "test") {
 			continue
 		}
-		if slices.Contains(f.imports, "testing") {
-			t.Errorf("%s imports testing, which only tests and internal/storetest may", f.path)
+		for _, imported := range f.imports {
+			if imported == "testing" || strings.HasPrefix(imported, module) && strings.HasSuffix(imported, "test") {
+				t.Errorf("%s imports %s, which only tests and packages for tests may", f.path, imported)
+			}
 		}
 	}
 }
