@@ -21,18 +21,19 @@ const module = "example.com/petstore"
 // in it may import anything.
 func mayImport() map[string][]string {
 	return map[string][]string{
-		"internal/petstore":  {},
-		"internal/ratelimit": {},
-		"internal/config":    {},
-		"api":                {},
-		"internal/access":    {"internal/petstore"},
-		"internal/sqlite":    {"internal/petstore", "internal/access", "internal/ratelimit"},
-		"internal/postgres":  {"internal/petstore", "internal/access", "internal/ratelimit"},
-		"internal/storetest": {"internal/petstore", "internal/access", "internal/ratelimit"},
-		"internal/httpapi":   {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
-		"internal/portal":    {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
-		"internal/ops":       {},
-		"cmd/petstore":       {"internal/cli"},
+		"internal/petstore":    {},
+		"internal/ratelimit":   {},
+		"internal/config":      {},
+		"api":                  {},
+		"internal/access":      {"internal/petstore"},
+		"internal/sqlite":      {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/postgres":    {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/storetest":   {"internal/petstore", "internal/access", "internal/ratelimit"},
+		"internal/httpapi":     {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
+		"internal/portal":      {"internal/petstore", "internal/access", "internal/ratelimit", "api"},
+		"internal/interchange": {"internal/petstore"},
+		"internal/ops":         {},
+		"cmd/petstore":         {"internal/cli"},
 	}
 }
 
@@ -60,6 +61,12 @@ type file struct {
 	pkg     string
 	test    bool
 	imports []string
+}
+
+// product reports whether a file is of the program, not of its tests, its
+// benchmarks, or a package that is for tests alone, as net/http/httptest is.
+func (f file) product() bool {
+	return !f.test && f.dir != "bench" && !strings.HasSuffix(f.dir, "test")
 }
 
 // files parses every Go file of the module; nested modules are others.
@@ -166,7 +173,7 @@ func TestDriversStayInTheirPackage(t *testing.T) {
 	for _, f := range files(t) {
 		for _, imported := range f.imports {
 			for prefix, homes := range onlyIn() {
-				if !strings.HasPrefix(imported, prefix) || f.test {
+				if !strings.HasPrefix(imported, prefix) || !f.product() {
 					continue
 				}
 				if !slices.Contains(strings.Fields(homes), f.dir) {
@@ -177,11 +184,10 @@ func TestDriversStayInTheirPackage(t *testing.T) {
 	}
 }
 
-// Packages whose names end in test, as net/http/httptest, are for tests alone.
 func TestTestingStaysInTests(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
-		if f.test || strings.HasSuffix(f.dir, "test") {
+		if !f.product() {
 			continue
 		}
 		for _, imported := range f.imports {
@@ -211,7 +217,7 @@ func mayReadEnvironment() []string {
 func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
 	t.Parallel()
 	for _, f := range files(t) {
-		if f.test || !slices.Contains(f.imports, "os") || slices.Contains(mayReadEnvironment(), f.dir) {
+		if !f.product() || !slices.Contains(f.imports, "os") || slices.Contains(mayReadEnvironment(), f.dir) {
 			continue
 		}
 		text := read(t, f.path)
