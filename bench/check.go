@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// tolerance is the share of a ratio that may be lost.
+const tolerance = 0.10
+
+// A loss is a ratio that fell.
+type loss struct {
+	row, what    string
+	before, fell float64
+}
+
+// String says what was lost in words.
+func (l loss) String() string {
+	return fmt.Sprintf("%s: %s fell from %.2f to %.2f (%+.0f %%)", l.row, l.what, l.before, l.fell, 100*(l.fell/l.before-1))
+}
+
+// losses compares the ratios of the rows that both have.
+func losses(before, now *results) []loss {
+	var all []loss
+	for _, f := range now.Rows {
+		old := before.row(f.Name)
+		if old == nil {
+			continue
+		}
+		note := func(what string, was, is float64) {
+			if was > 0 && is < was*(1-tolerance) {
+				all = append(all, loss{f.Name, what, was, is})
+			}
+		}
+		if f.OfAppends != nil && old.OfAppends != nil {
+			note("its rate as a multiple of durable appends", old.OfAppends.Median, f.OfAppends.Median)
+			continue
+		}
+		note("its share of the floor's rate", old.OfFloor.Median, f.OfFloor.Median)
+	}
+	return all
+}
+
+// check measures the rows and compares them with the saved results. What seems
+// lost is measured once more, since machines have moods; what is lost twice is
+// an error.
+func check(ctx context.Context, s *settings) error {
+	before, err := loadResults(s.results)
+	if err != nil {
+		return fmt.Errorf("there is nothing to compare with: %w", err)
+	}
+	part := *s
+	if part.rows.String() == "" {
+		part.rows = regexp.MustCompile(".") // rows only: neither memory nor start is a ratio
+	}
+	now, err := measure(ctx, &part)
+	if err != nil {
+		return err
+	}
+	now.print(os.Stdout)
+	lost := losses(before, now)
+	if len(lost) == 0 {
+		fmt.Println("no ratio lost more than a tenth")
+		return nil
+	}
+	names := make([]string, len(lost))
+	for i, l := range lost {
+		say("%v; measuring again", l)
+		names[i] = regexp.QuoteMeta(l.row)
+	}
+	part.rows = regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
+	if now, err = measure(ctx, &part); err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range losses(before, now) {
+		errs = append(errs, errors.New(l.String()))
+	}
+	return errors.Join(errs...)
+}

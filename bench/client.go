@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// A client is one keep-alive connection. It parses no more of an answer than
+// where it ends.
+type client struct {
+	conn net.Conn
+	in   []byte // what was read of the answer
+	out  []byte // the request
+}
+
+// most is the longest answer that a client takes.
+const most = 256 << 10
+
+func dial(ctx context.Context, addr string) (*client, error) {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn: conn, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)}, nil
+}
+
+// call sends the request in c.out and returns the answer, which is valid until
+// the next call.
+func (c *client) call() (answer, error) {
+	if _, err := c.conn.Write(c.out); err != nil {
+		return answer{}, err
+	}
+	c.in = c.in[:0]
+	head, whole := -1, most
+	for len(c.in) < whole {
+		if len(c.in) == cap(c.in) {
+			c.in = append(c.in, 0)[:len(c.in)]
+		}
+		n, err := c.conn.Read(c.in[len(c.in):min(cap(c.in), most)])
+		if err != nil {
+			return answer{}, fmt.Errorf("reading an answer: %w", err)
+		}
+		c.in = c.in[:len(c.in)+n]
+		if head >= 0 {
+			continue
+		}
+		if head = bytes.Index(c.in, []byte("\r\n\r\n")); head >= 0 {
+			head += 4
+			length, err := bodyLength(c.in[:head])
+			if err != nil {
+				return answer{}, err
+			}
+			whole = head + length
+		}
+	}
+	if head < 0 || len(c.in) > whole {
+		return answer{}, fmt.Errorf("an answer is not understood: %.80q", c.in)
+	}
+	return answer{c.in[:head], c.in[head:]}, nil
+}
+
+// An answer is a response as it came.
+type answer struct{ head, body []byte }
+
+func (a answer) status() int {
+	n, err := strconv.Atoi(string(a.head[9:12]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// header returns the value of a header under the very name that is sent.
+func (a answer) header(name string) string {
+	_, rest, _ := bytes.Cut(a.head, []byte("\r\n"+name+": "))
+	value, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return string(value)
+}
+
+// bodyLength returns how much follows a head.
+func bodyLength(head []byte) (int, error) {
+	if len(head) < 12 || !bytes.HasPrefix(head, []byte("HTTP/1.1 ")) {
+		return 0, fmt.Errorf("an answer is not HTTP/1.1: %.40q", head)
+	}
+	if status := string(head[9:12]); status == "304" || status == "204" {
+		return 0, nil
+	}
+	_, rest, ok := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	if !ok {
+		return 0, fmt.Errorf("an answer has no Content-Length: %.200q", head)
+	}
+	digits, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return strconv.Atoi(string(digits))
+}
+
+// get returns the body of a page that must answer 200.
+func get(ctx context.Context, addr, path string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s answered %s", path, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+// waitFor returns when somebody listens on addr.
+func waitFor(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		c, err := dial(ctx, addr)
+		if err == nil {
+			return c.conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

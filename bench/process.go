@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The cores of the two sides.
+const (
+	serverCore = 0
+	loadCore   = 1
+)
+
+// A process is one that is measured.
+type process struct {
+	cmd  *exec.Cmd
+	addr string // where it answers
+	ops  string // the operations listener, or ""
+	log  *os.File
+}
+
+// stop ends the process in peace and waits for it.
+func (p *process) stop() error {
+	if p.log != nil {
+		defer p.log.Close()
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(p.cmd.Path), err)
+	}
+	return nil
+}
+
+// tick is the unit of /proc/PID/stat: USER_HZ is 100 on every platform of ours.
+const tick = 10 * time.Millisecond
+
+// cpu returns the processor time that the process has used.
+func (p *process) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("the stat of a process is not understood")
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * tick, err
+}
+
+// memory returns the resident memory in bytes: now, and the most so far.
+func (p *process) memory() (now, most int64, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	read := func(name string) int64 {
+		_, rest, _ := strings.Cut(string(text), "\n"+name+":")
+		line, _, _ := strings.Cut(rest, "\n")
+		kib, parseErr := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(line), " kB"), 10, 64)
+		err = errors.Join(err, parseErr)
+		return kib << 10
+	}
+	return read("VmRSS"), read("VmHWM"), err
+}
+
+// mallocs returns how many objects the server has allocated since its start.
+func (p *process) mallocs(ctx context.Context) (float64, error) {
+	text, err := get(ctx, p.ops, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := strings.Cut(string(text), "\ngo_memstats_mallocs_total ")
+	if !ok {
+		return 0, errors.New("the metrics say nothing of allocations")
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return strconv.ParseFloat(line, 64)
+}
+
+// freeAddr returns an address of this machine at which nobody listens.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// build returns the path of the server's binary, built as it is shipped.
+func build(ctx context.Context, s *settings, dir string) (string, error) {
+	if s.binary != "" {
+		return filepath.Abs(s.binary)
+	}
+	out := filepath.Join(dir, "petstore")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := startOn(cmd, serverCore, loadCore); err != nil {
+		return "", err
+	}
+	return out, cmd.Wait()
+}
+
+// startServer starts the service on the database and returns when it is ready,
+// with the time that this took.
+func startServer(ctx context.Context, binary, db string) (*process, time.Duration, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, 0, err
+	}
+	ops, err := freeAddr()
+	if err != nil {
+		return nil, 0, err
+	}
+	log, err := os.OpenFile(db+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	p := &process{addr: addr, ops: ops, log: log}
+	p.cmd = exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--ops-addr", ops, "--db", db,
+		"--trusted-proxies", "127.0.0.1/32", // so that bad keys can come from many addresses
+		"--ban-grace", "24h", // so that a refusal stays one
+	)
+	p.cmd.Dir, p.cmd.Stderr = filepath.Dir(db), log
+	p.cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
+	began := time.Now()
+	if err := startOn(p.cmd, serverCore); err != nil {
+		return nil, 0, errors.Join(err, log.Close())
+	}
+	if err := p.waitReady(ctx); err != nil {
+		return nil, 0, errors.Join(err, p.stop())
+	}
+	return p, time.Since(began), nil
+}
+
+// cleanEnv returns the environment without what would set the server or the
+// runtime up differently.
+func cleanEnv() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(name, "PETSTORE_") && name != "GOGC" && name != "GOMEMLIMIT" && name != "GODEBUG" {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// waitReady returns when the server says that it is ready.
+func (p *process) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		_, err := get(ctx, p.ops, "/readyz")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server was not ready within 30 s: %w", err)
+		case <-time.After(500 * time.Microsecond): // a start is measured to the millisecond
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// results are what results.json holds.
+type results struct {
+	Machine  machine  `json:"machine"`
+	Settings used     `json:"settings"`
+	Rows     []figure `json:"rows"`
+	Disk     spreads  `json:"disk"`
+	Alone    *pair    `json:"alone,omitempty"`
+	Scales   []scale  `json:"scales,omitempty"`
+	Binary   float64  `json:"binaryMiB"`
+}
+
+// A machine is described without its name.
+type machine struct {
+	Cores      int    `json:"cores"`
+	Processor  string `json:"processor"`
+	Kernel     string `json:"kernel"`
+	Go         string `json:"go"`
+	FileSystem string `json:"fileSystem"`
+}
+
+// used are the settings that shaped the figures.
+type used struct {
+	Date        string `json:"date"`
+	Rounds      int    `json:"rounds"`
+	RoundMillis int64  `json:"roundMillis"`
+	Pets        int    `json:"pets"`
+}
+
+// A spread is the median of the rounds, and the least and the most.
+type spread struct {
+	Median float64 `json:"median"`
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+}
+
+func spreadOf(all []float64) spread {
+	if len(all) == 0 {
+		return spread{}
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	middle := sorted[len(sorted)/2]
+	if len(sorted)%2 == 0 {
+		middle = (middle + sorted[len(sorted)/2-1]) / 2
+	}
+	return spread{middle, sorted[0], sorted[len(sorted)-1]}
+}
+
+// A figure is a row measured. Times are in microseconds.
+type figure struct {
+	Name      string  `json:"name"`
+	Callers   int     `json:"callers"`
+	PerSecond spread  `json:"perSecond"`
+	Floor     spread  `json:"floorPerSecond"`
+	OfFloor   spread  `json:"ofFloor"`
+	CPU       float64 `json:"cpuMicros"`
+	FloorCPU  float64 `json:"floorCPUMicros"`
+	CPURatio  float64 `json:"floorCPUOfCPU"` // the floor's processor time as a share of ours
+	Allocs    float64 `json:"allocs"`
+	P50       float64 `json:"p50Micros"`
+	P99       float64 `json:"p99Micros"`
+	P999      float64 `json:"p999Micros"`
+	RSS       float64 `json:"rssMiB"`
+	OfAppends *spread `json:"ofAppends,omitempty"` // the rate as a multiple of the disk's durable appends
+	OfBound   *spread `json:"ofBound,omitempty"`   // as a share of the memory-plus-log bound
+}
+
+// spreads are the disk's rates per second.
+type spreads struct {
+	Appends spread `json:"appendsPerSecond"`
+	Grouped spread `json:"boundPerSecond"`
+	Alone   spread `json:"boundAlonePerSecond"`
+}
+
+// A pair compares one caller's order through the store with a plain
+// transaction, in microseconds.
+type pair struct {
+	Store float64 `json:"storeMicros"`
+	Plain float64 `json:"plainMicros"`
+	Ratio spread  `json:"ratio"`
+}
+
+// A scale is a database of some size.
+type scale struct {
+	Pets    int     `json:"pets"`
+	FileMiB float64 `json:"fileMiB"`
+	Start   spread  `json:"startMillis"`
+	Idle    float64 `json:"idleMiB"`
+	Loaded  float64 `json:"loadedMiB"` // the peak under a mixed load
+}
+
+// A pairing is the rounds of a row before they become a figure.
+type pairing struct {
+	ours, floors []*sample
+	disks        []disk
+	mallocs      float64
+	rss          int64
+}
+
+// figure condenses the rounds.
+func (p *pairing) figure(r *row) figure {
+	f := figure{Name: r.name, Callers: r.callers, RSS: mib(p.rss)}
+	f.PerSecond = spreadOf(each(p.ours, (*sample).perSecond))
+	f.Floor = spreadOf(each(p.floors, (*sample).perSecond))
+	f.OfFloor = spreadOf(ratios(p.ours, p.floors))
+	f.CPU, f.FloorCPU = perRequest(p.ours), perRequest(p.floors)
+	if f.CPU > 0 {
+		f.CPURatio = f.FloorCPU / f.CPU
+	}
+	all := 0
+	for _, s := range p.ours {
+		all += s.all
+	}
+	f.Allocs = p.mallocs / float64(max(1, all))
+	at := func(q float64) float64 {
+		return spreadOf(each(p.ours, func(s *sample) float64 { return micros(s.quantile(q)) })).Median
+	}
+	f.P50, f.P99, f.P999 = at(.5), at(.99), at(.999)
+	if r.write {
+		f.OfAppends, f.OfBound = p.besideDisk(r.callers)
+	}
+	return f
+}
+
+func (p *pairing) besideDisk(callers int) (ofAppends, ofBound *spread) {
+	var appends, bound []float64
+	for i, s := range p.ours {
+		limit := p.disks[i].Grouped
+		if callers == 1 {
+			limit = p.disks[i].Alone
+		}
+		appends = append(appends, s.perSecond()/p.disks[i].Appends)
+		bound = append(bound, s.perSecond()/limit)
+	}
+	a, b := spreadOf(appends), spreadOf(bound)
+	return &a, &b
+}
+
+func each[T any](all []T, f func(T) float64) []float64 {
+	out := make([]float64, len(all))
+	for i, v := range all {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func ratios(ours, floors []*sample) []float64 {
+	out := make([]float64, len(ours))
+	for i := range ours {
+		out[i] = ours[i].perSecond() / floors[i].perSecond()
+	}
+	return out
+}
+
+// perRequest returns the processor time of a request over all rounds, in
+// microseconds: a round alone is too short for the clock that counts it.
+func perRequest(all []*sample) float64 {
+	var cpu time.Duration
+	n := 0
+	for _, s := range all {
+		cpu += s.cpu
+		n += s.requests
+	}
+	return micros(cpu) / float64(max(1, n))
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+func mib(n int64) float64            { return float64(n) / (1 << 20) }
+
+// row returns the figure of that name, or nil.
+func (r *results) row(name string) *figure {
+	i := slices.IndexFunc(r.Rows, func(f figure) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rows[i]
+}
+
+// scale returns the figures of the database of that size, or nil.
+func (r *results) scale(pets int) *scale {
+	i := slices.IndexFunc(r.Scales, func(s scale) bool { return s.Pets == pets })
+	if i < 0 {
+		return nil
+	}
+	return &r.Scales[i]
+}
+
+const resultsFile = "results.json"
+
+// save writes results.json and RESULTS.md.
+func (r *results) save(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, resultsFile), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	page, err := os.Create(filepath.Join(dir, "RESULTS.md"))
+	if err != nil {
+		return err
+	}
+	r.page(page)
+	return page.Close()
+}
+
+func loadResults(dir string) (*results, error) {
+	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
+	if err != nil {
+		return nil, err
+	}
+	r := &results{}
+	return r, json.Unmarshal(text, r)
+}
