@@ -45,19 +45,28 @@ func params(dir string) testscript.Params {
 			b := &bench{servers: map[string]*server{}}
 			env.Values[benchKey{}] = b
 			env.Defer(b.killAll)
-			return nil
+			return copyFile(filepath.Join(env.WorkDir, "README.md"), "../README.md")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve":    serve,
-			"end":      end,
-			"signal":   signal,
-			"wait-end": waitEnd,
-			"exits":    exits,
-			"http":     request,
-			"within":   within,
-			"paste":    paste,
-			"capture":  capture,
-			"newer":    newer,
+			"serve":     serve,
+			"end":       end,
+			"signal":    signal,
+			"wait-end":  waitEnd,
+			"exits":     exits,
+			"http":      request,
+			"within":    within,
+			"paste":     paste,
+			"paste-all": pasteAll,
+			"capture":   capture,
+			"newer":     newer,
 		},
 	}
+}
+
+func copyFile(to, from string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
 }

@@ -143,3 +143,22 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s = %d: %s", args[0], resp.StatusCode, body)
 	}
 }
+
+// pasteAll pastes the curl lines of a page that is written for the default
+// address.
+func pasteAll(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: paste-all FILE COUNT")
+	}
+	here := strings.NewReplacer("$KEY", ts.Getenv("KEY"), "http://127.0.0.1:8080", ts.Getenv("URL"))
+	count := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if strings.HasPrefix(line, "curl ") {
+			paste(ts, false, []string{here.Replace(strings.TrimSpace(line))})
+			count++
+		}
+	}
+	if strconv.Itoa(count) != args[1] {
+		ts.Fatalf("%s has %d curl lines, want %s", args[0], count, args[1])
+	}
+}
