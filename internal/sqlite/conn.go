@@ -86,7 +86,6 @@ func openConn(path string, readOnly bool) (*conn, error) {
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
 		"PRAGMA foreign_keys=ON",
 		"PRAGMA temp_store=MEMORY",
-		"PRAGMA cache_size=-4096", // 4 MiB
 		"PRAGMA trusted_schema=OFF",
 		"PRAGMA journal_size_limit=67108864",
 	} {

@@ -117,6 +117,9 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
+	if err := db.writer.exec("PRAGMA cache_size=-4096"); err != nil { // 4 MiB: it touches more pages than a reader
+		return err
+	}
 	for range o.Readers {
 		c, err := openConn(db.path, o.ReadOnly)
 		if err != nil {
