@@ -82,7 +82,7 @@ func advice(status int) string {
 		429: "Wait as many seconds as `Retry-After` says. See the guide to [limits and retries](/docs/guides/limits).",
 		431: "The headers may have 16 KiB together.",
 		500: "Our fault. The request id helps to find out what happened. Repeat the request only if it is a read, or carries an `Idempotency-Key`.",
-		503: "The service can not answer for the moment. Wait as many seconds as `Retry-After` says, then repeat the request.",
+		503: "The service cannot answer for the moment. Wait as many seconds as `Retry-After` says, then repeat the request.",
 	}[status]
 }
 

@@ -29,7 +29,7 @@ type ReferenceOptions struct {
 // NewReference returns the handler of GET and HEAD on /docs and everything below it. It sets the headers of its answers, a
 // Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
 //
-// It returns an error if the options or the description can not be used. Pages are rendered when they are first asked for,
+// It returns an error if the options or the description cannot be used. Pages are rendered when they are first asked for,
 // and kept. The handler is safe for concurrent use.
 func NewReference(opts ReferenceOptions) (http.Handler, error) {
 	base, err := url.Parse(opts.BaseURL)
