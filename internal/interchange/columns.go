@@ -1,0 +1,92 @@
+package interchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A layout says where in a record each column stands; -1 for one that is not
+// there.
+type layout struct{ name, category, status, stock, width int }
+
+// layoutOf reads the line of column names. They may be in any order, in any
+// letter case.
+func layoutOf(header []string, line int) (layout, error) {
+	found := map[string]int{}
+	for i, cell := range header {
+		name := strings.ToLower(strings.TrimSpace(cell))
+		switch at, twice := found[name]; {
+		case name == "":
+			return layout{}, finalf(line, "column %d has no name; the columns are %s", i+1, strings.Join(columns(), ", "))
+		case !slices.Contains(columns(), name):
+			return layout{}, finalf(line, "there is no column %.100q%s; the columns are %s", cell, meant(name), strings.Join(columns(), ", "))
+		case twice:
+			return layout{}, finalf(line, "the column %s stands twice, as number %d and %d", name, at+1, i+1)
+		}
+		found[name] = i
+	}
+	place := func(name string) int {
+		if i, ok := found[name]; ok {
+			return i
+		}
+		return -1
+	}
+	l := layout{place("name"), place("category"), place("status"), place("stock"), len(header)}
+	for i, name := range columns()[:2] {
+		if [...]int{l.name, l.category}[i] < 0 {
+			return layout{}, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, strings.Join(columns(), ", "))
+		}
+	}
+	return l, nil
+}
+
+// meant returns, in words, the column that a wrong name likely means, or "".
+func meant(name string) string {
+	synonyms := map[string][]string{
+		"name":     {"pet", "animal", "pet name", "petname", "title"},
+		"category": {"kind", "type", "species", "group", "category name", "categoryname", "categoryid", "category id"},
+		"status":   {"state", "availability"},
+		"stock":    {"quantity", "qty", "count", "amount", "units", "inventory", "in stock"},
+	}
+	for _, column := range columns() {
+		if slices.Contains(synonyms[column], name) || apart(name, column) <= 2 {
+			return fmt.Sprintf("; did you mean %s?", column)
+		}
+	}
+	return ""
+}
+
+// apart returns how many bytes must be inserted, removed or replaced to make a
+// into b.
+func apart(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
+		}
+	}
+	return row[len(b)]
+}
+
+// separatorOf returns what separates the columns of a spreadsheet's first line:
+// the comma, or the semicolon or tab that programs of some countries write.
+func separatorOf(start []byte) rune {
+	line, _, _ := strings.Cut(string(start), "\n")
+	best := ','
+	for _, r := range ";\t" {
+		if strings.Count(line, string(r)) > strings.Count(line, string(best)) {
+			best = r
+		}
+	}
+	return best
+}

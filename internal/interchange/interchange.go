@@ -1,0 +1,139 @@
+// Package interchange carries shops between a store and files: NDJSON, which
+// loses nothing, and CSV of the pets, which a spreadsheet holds. It reads and
+// writes streams in bounded memory and keeps units by batches. It knows neither
+// files nor databases: package cli opens them.
+package interchange
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A Format is how a file holds a shop.
+type Format string
+
+// The formats.
+const (
+	NDJSON Format = "ndjson" // a JSON text on each line: all that a workspace has
+	CSV    Format = "csv"    // RFC 4180: name, category, status and stock of the pets
+)
+
+// FormatOf returns the format that the extension of a file's name stands for:
+// .ndjson or .jsonl, .csv, .tsv or .txt.
+func FormatOf(name string) (Format, error) {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".ndjson", ".jsonl":
+		return NDJSON, nil
+	case ".csv", ".tsv", ".txt":
+		return CSV, nil
+	}
+	return "", fmt.Errorf("the name %q does not end in .ndjson or .csv; say --format ndjson or csv", name)
+}
+
+// Version is the version of the NDJSON format that this package writes, and the
+// newest that it reads.
+const Version = 1
+
+// maxRecord is the greatest number of bytes of a line of NDJSON or of a record
+// of CSV.
+const maxRecord = 1 << 20
+
+// A Reader reads the units of a stream. Names are not yet in normal form and
+// nothing is held against the rules: see [petstore.Unit.Check].
+type Reader interface {
+	// Next returns the next unit. It returns io.EOF at the end, and a *Fault
+	// for what is not a unit; unless the fault is final, the next call goes on
+	// behind it.
+	Next() (Entry, error)
+
+	// Last returns the ids that must not be issued again, as far as the stream
+	// says. It is known after the first call of Next.
+	Last() petstore.LastIDs
+}
+
+// An Entry is a unit with the lines that it was read from.
+type Entry struct {
+	petstore.Unit
+	Line      int // the first one
+	orders    []int
+	movements []int
+}
+
+// lineOf returns the line of a row of the unit.
+func (e *Entry) lineOf(p petstore.Place) int {
+	switch {
+	case p.Order > 0 && p.Order <= len(e.orders):
+		return e.orders[p.Order-1]
+	case p.Movement > 0 && p.Movement <= len(e.movements):
+		return e.movements[p.Movement-1]
+	}
+	return e.Line
+}
+
+// rows returns how many rows a store keeps for the unit.
+func (e *Entry) rows() int { return 1 + len(e.Orders) + len(e.Movements) }
+
+// A Fault is a mistake in a stream.
+type Fault struct {
+	Line   int
+	Reason string
+	Final  bool // nothing behind it can be read
+}
+
+// Error returns the line and the reason.
+func (f *Fault) Error() string { return fmt.Sprintf("%d: %s", f.Line, f.Reason) }
+
+func faultf(line int, format string, args ...any) *Fault {
+	return &Fault{Line: line, Reason: fmt.Sprintf(format, args...)}
+}
+
+func finalf(line int, format string, args ...any) *Fault {
+	f := faultf(line, format, args...)
+	f.Final = true
+	return f
+}
+
+// notText returns the fault of bytes that are not UTF-8.
+func notText(line int) *Fault {
+	return faultf(line, "the text is not UTF-8; save the file in UTF-8")
+}
+
+// readFault returns the error of a stream that cannot be read on.
+func readFault(line int, err error) error {
+	return fmt.Errorf("line %d: reading failed: %w", line, err)
+}
+
+// refuseUTF16 returns a fault if the stream begins as UTF-16 does.
+func refuseUTF16(start []byte) error {
+	if len(start) >= 2 && (start[0] == 0xfe && start[1] == 0xff || start[0] == 0xff && start[1] == 0xfe) {
+		return finalf(1, "the file is UTF-16; save it in UTF-8 (in a spreadsheet: CSV UTF-8)")
+	}
+	return nil
+}
+
+// byteOrderMark is what some programs write before UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// A peeker is a stream that can be looked into.
+type peeker interface {
+	io.Reader
+	Peek(n int) ([]byte, error)
+	Discard(n int) (int, error)
+}
+
+// skipMark drops a byte order mark, and refuses UTF-16.
+func skipMark(r peeker) error {
+	start, _ := r.Peek(len(byteOrderMark)) // an error comes again when it is read
+	if err := refuseUTF16(start); err != nil {
+		return err
+	}
+	if string(start) == byteOrderMark {
+		_, err := r.Discard(len(byteOrderMark))
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package interchange
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+)
+
+type csvReader struct {
+	from    int
+	in      *csv.Reader
+	guard   *guard
+	columns layout
+	known   map[string]*petstore.Category // by the folded name
+	names   map[string]*petstore.Category // by the name as it was written
+	ahead   *Entry                        // a pet whose new category was given first
+	line    int                           // of the record that was read last
+}
+
+func newCSVReader(from io.Reader, o Options) (Reader, error) {
+	buffered := bufio.NewReaderSize(from, 1<<16)
+	if err := skipMark(buffered); err != nil {
+		return nil, err
+	}
+	start, _ := buffered.Peek(4096) // an error comes again when it is read
+	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered}, known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}}
+	r.in = csv.NewReader(r.guard)
+	r.in.Comma = separatorOf(start)
+	r.in.FieldsPerRecord = -1
+	r.in.ReuseRecord = true
+	header, err := r.record()
+	if errors.Is(err, io.EOF) {
+		return nil, finalf(1, "the file is empty")
+	}
+	if err != nil {
+		return nil, final(err)
+	}
+	if r.columns, err = layoutOf(header, r.line); err != nil {
+		return nil, err
+	}
+	for _, c := range o.Categories {
+		if folded := petstore.Fold(c.Name); r.known[folded] == nil {
+			r.known[folded] = &c
+		}
+	}
+	return r, nil
+}
+
+// Last implements [Reader]; CSV has no ids.
+func (r *csvReader) Last() petstore.LastIDs { return petstore.LastIDs{} }
+
+// Next implements [Reader].
+func (r *csvReader) Next() (Entry, error) {
+	if r.ahead != nil {
+		e := *r.ahead
+		r.ahead = nil
+		return e, nil
+	}
+	for {
+		cells, err := r.record()
+		if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
+			continue
+		}
+		if err != nil {
+			return Entry{}, err
+		}
+		if r.line >= r.from {
+			return r.entry(cells)
+		}
+	}
+}
+
+// record reads a record that is not blank.
+func (r *csvReader) record() ([]string, error) {
+	for {
+		r.guard.begin = r.in.InputOffset()
+		cells, err := r.in.Read()
+		if err != nil {
+			return nil, r.fault(err)
+		}
+		r.line, _ = r.in.FieldPos(0)
+		if !blank(cells) {
+			return cells, valid(cells, r.line)
+		}
+	}
+}
+
+// blank reports whether a spreadsheet had nothing in the row.
+func blank(cells []string) bool {
+	for _, cell := range cells {
+		if cell != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func valid(cells []string, line int) error {
+	for _, cell := range cells {
+		if !utf8.ValidString(cell) {
+			return notText(line)
+		}
+	}
+	return nil
+}
+
+// fault puts what encoding/csv found in words.
+func (r *csvReader) fault(err error) error {
+	if errors.Is(err, errLong) {
+		return finalf(r.line+1, "the record that begins here has more than %d bytes; is a quotation mark missing?", maxRecord)
+	}
+	parse, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case errors.Is(err, io.EOF) && !ok:
+		return io.EOF
+	case !ok:
+		return readFault(r.line+1, err)
+	case errors.Is(err, csv.ErrBareQuote):
+		return faultf(parse.Line, `column %d: a quotation mark within a cell must be doubled, and the cell quoted: "say ""hi"""`, parse.Column)
+	case parse.StartLine != parse.Line || errors.Is(err, csv.ErrQuote):
+		return faultf(parse.StartLine, "a quoted cell is not closed properly (found out at line %d)", parse.Line)
+	}
+	return faultf(parse.Line, "%v", parse.Err)
+}
+
+// entry makes a pet of a record. If its category is new, that comes first.
+func (r *csvReader) entry(cells []string) (Entry, error) {
+	if len(cells) != r.columns.width {
+		return Entry{}, faultf(r.line, "the record has %d cells, and there are %d columns", len(cells), r.columns.width)
+	}
+	cell := func(i int) string {
+		if i < 0 {
+			return ""
+		}
+		return strings.TrimSpace(cells[i])
+	}
+	animal, err := r.animal(cell(r.columns.status), cell(r.columns.stock))
+	if err != nil {
+		return Entry{}, err
+	}
+	animal.Name = strings.Clone(cell(r.columns.name))
+	category, fresh, err := r.category(cell(r.columns.category))
+	if err != nil {
+		return Entry{}, err
+	}
+	pet := Entry{Line: r.line, Unit: petstore.Unit{Animal: animal, In: category}}
+	if fresh {
+		r.ahead = &pet
+		return Entry{Line: r.line, Unit: petstore.Unit{Category: category}}, nil
+	}
+	return pet, nil
+}
+
+// animal reads the status and the stock. Without a stock it is that of a pet
+// that was just created; without a status, the stock decides.
+func (r *csvReader) animal(status, stock string) (*petstore.Animal, error) {
+	a := &petstore.Animal{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
+	for _, known := range petstore.Statuses() {
+		if a.Status == known {
+			a.Status = known // and not a part of the record
+		}
+	}
+	if stock != "" {
+		n, err := strconv.ParseInt(stock, 10, 64)
+		if err != nil {
+			return nil, faultf(r.line, "stock: %.100q is not a whole number", stock)
+		}
+		a.Quantity = n
+	}
+	switch {
+	case status == "" && (stock == "" || a.Quantity > 0):
+		a.Status = petstore.Available
+	case status == "":
+		a.Status = petstore.Sold
+	}
+	if stock == "" && a.Status == petstore.Available {
+		a.Quantity = 1
+	}
+	if !a.Status.Valid() {
+		return nil, faultf(r.line, "status: %.100q is none of available, pending and sold", status)
+	}
+	return a, nil
+}
+
+// category returns the category of the name, and whether it is new.
+func (r *csvReader) category(name string) (c *petstore.Category, fresh bool, err error) {
+	if c = r.names[name]; c != nil {
+		return c, false, nil
+	}
+	name = strings.Clone(name)
+	c = &petstore.Category{Name: name}
+	check := petstore.Unit{Category: c}
+	if _, err := check.Check(petstore.Time{}); err != nil {
+		return nil, false, faultf(r.line, "category: %s", reason(err))
+	}
+	folded := petstore.Fold(c.Name)
+	if known := r.known[folded]; known != nil {
+		c = known
+	} else {
+		r.known[folded], fresh = c, true
+	}
+	r.names[name] = c
+	return c, fresh, nil
+}
+
+// reason returns what a client may see of err.
+func reason(err error) string {
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
+var errLong = errors.New("the record is too long")
+
+// A guard stops a reader that gathers a record without end.
+type guard struct {
+	from  io.Reader
+	given int64
+	begin int64 // where the record that is being read begins
+}
+
+// Read implements io.Reader.
+func (g *guard) Read(p []byte) (int, error) {
+	if g.given-g.begin > maxRecord {
+		return 0, errLong
+	}
+	n, err := g.from.Read(p)
+	g.given += int64(n)
+	return n, err
+}

@@ -1,0 +1,318 @@
+package interchange
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Options say where reading begins.
+type Options struct {
+	// FromLine is the first line to read, after the head of the file; 0 is the
+	// first. It must be one at which a unit begins.
+	FromLine int
+
+	// Categories are those that a workspace has; CSV names them.
+	Categories []petstore.Category
+}
+
+// NewReader returns a reader of the format. It returns a *Fault for a stream
+// that does not begin as one of the format.
+func NewReader(from io.Reader, f Format, o Options) (Reader, error) {
+	if f == CSV {
+		return newCSVReader(from, o)
+	}
+	r := &ndjsonReader{lines: newLines(from), from: o.FromLine}
+	if err := r.readHead(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// A record is a line of NDJSON.
+type record struct {
+	kind     string // "" if it could not be told
+	line     int
+	petID    int64 // of a pet, an order and a movement
+	category petstore.Category
+	animal   petstore.Animal
+	order    petstore.Order
+	movement petstore.Movement
+}
+
+type ndjsonReader struct {
+	lines   *lines
+	members members
+	from    int
+
+	last    petstore.LastIDs
+	whole   bool   // the file must end with a line of the type end
+	counted Counts // what was read, for the line at the end
+	skipped record // the last pet before the first line to read
+
+	ahead    *record // read, and not yet part of an entry
+	aheadErr error
+	ended    bool
+	spoilt   bool // a line could not be counted
+}
+
+func (r *ndjsonReader) Last() petstore.LastIDs { return r.last }
+
+// readHead reads the first line.
+func (r *ndjsonReader) readHead() error {
+	text, err := r.lines.next()
+	if errors.Is(err, io.EOF) {
+		return finalf(1, "the file is empty")
+	}
+	if err != nil {
+		return final(err)
+	}
+	m := &r.members
+	m.read(r.lines.number, text)
+	if m.err != nil {
+		return final(m.err)
+	}
+	if kind := m.text("type", false); kind != "petstore" {
+		return finalf(r.lines.number, `the file does not begin with a line of the type petstore, such as {"type":"petstore","version":1}`)
+	}
+	if v := m.int("version", true); m.err == nil && v != Version {
+		return finalf(r.lines.number, "the file has the version %d; this program reads version %d", v, Version)
+	}
+	m.text("workspace", false)
+	r.whole = m.time("exportedAt", false).Valid
+	r.last = petstore.LastIDs{Categories: m.int("lastCategoryId", false), Pets: m.int("lastPetId", false), Orders: m.int("lastOrderId", false)}
+	for _, n := range []int64{r.last.Categories, r.last.Pets, r.last.Orders} {
+		if n < 0 || n > petstore.MaxID {
+			m.refuse("the last ids must be between 0 and %d", int64(petstore.MaxID))
+		}
+	}
+	m.end("petstore")
+	if m.err != nil {
+		return final(m.err)
+	}
+	return nil
+}
+
+// final makes a fault final.
+func final(err error) error {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		return finalf(f.Line, "%s", f.Reason)
+	}
+	return err
+}
+
+// Next implements [Reader].
+func (r *ndjsonReader) Next() (Entry, error) {
+	first, err := r.record()
+	if err != nil {
+		if first != nil && first.kind == "pet" {
+			r.dropRest(first.petID)
+		}
+		return Entry{}, err
+	}
+	e := Entry{Line: first.line}
+	switch first.kind {
+	case "category":
+		e.Category = &first.category
+		return e, nil
+	case "pet":
+		e.PetID = first.petID
+		e.Animal = &first.animal
+	default:
+		if err := r.inMiddle(first); err != nil {
+			return Entry{}, err
+		}
+		e.PetID = first.petID
+		e.add(first)
+	}
+	return e, r.rest(&e)
+}
+
+// inMiddle returns a fault if the first line to read is not the first of its
+// pet.
+func (r *ndjsonReader) inMiddle(first *record) error {
+	if first.petID == r.skipped.petID && r.skipped.line > 0 {
+		return finalf(first.line, "the line belongs to the pet %d, which begins at line %d: begin there", first.petID, r.skipped.line)
+	}
+	return nil
+}
+
+// rest reads the orders and movements of a pet. A line among them that cannot
+// be read spoils the unit.
+func (r *ndjsonReader) rest(e *Entry) error {
+	for {
+		next, err := r.record()
+		f, isFault := errors.AsType[*Fault](err)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case isFault && !f.Final && next != nil && !next.belongs():
+			r.ahead, r.aheadErr = next, err
+			return nil
+		case isFault && !f.Final:
+			r.dropRest(e.PetID)
+			return faultf(f.Line, "%s (the pet %d, from line %d on, is left out with it)", f.Reason, e.PetID, e.Line)
+		case err != nil:
+			return err
+		case !next.belongs() || next.petID != e.PetID:
+			r.ahead = next
+			return nil
+		}
+		e.add(next)
+	}
+}
+
+// dropRest skips the lines of a pet that is spoilt; 0 is a pet whose id could
+// not be read.
+func (r *ndjsonReader) dropRest(petID int64) {
+	for {
+		next, err := r.record()
+		if err == nil && petID == 0 && next.belongs() {
+			petID = next.petID
+		}
+		if err != nil || !next.belongs() || next.petID != petID {
+			r.ahead, r.aheadErr = next, err
+			return
+		}
+	}
+}
+
+// belongs reports whether the line continues a unit.
+func (r *record) belongs() bool { return r.kind != "category" && r.kind != "pet" }
+
+func (e *Entry) add(r *record) {
+	if r.kind == "order" {
+		e.Orders = append(e.Orders, r.order)
+		e.orders = append(e.orders, r.line)
+		return
+	}
+	e.Movements = append(e.Movements, r.movement)
+	e.movements = append(e.movements, r.line)
+}
+
+// record returns the next line, one that was put back first. With a fault it
+// returns what is known of the line.
+func (r *ndjsonReader) record() (*record, error) {
+	if r.ahead != nil || r.aheadErr != nil {
+		next, err := r.ahead, r.aheadErr
+		r.ahead, r.aheadErr = nil, nil
+		return next, err
+	}
+	for {
+		next, err := r.read()
+		if err != nil || next.line >= r.from {
+			return next, err
+		}
+		if next.kind == "pet" {
+			r.skipped = *next
+		}
+	}
+}
+
+// read reads a line.
+func (r *ndjsonReader) read() (*record, error) {
+	text, err := r.lines.next()
+	if errors.Is(err, io.EOF) {
+		return nil, r.atEnd()
+	}
+	if err != nil {
+		return &record{line: r.lines.number}, r.spoil(err)
+	}
+	if r.ended {
+		return nil, finalf(r.lines.number, "the file goes on after its end")
+	}
+	m := &r.members
+	m.read(r.lines.number, text)
+	next := &record{line: r.lines.number, kind: kindOf(text)}
+	if m.err == nil {
+		next.kind = m.text("type", true)
+		r.parse(next)
+	}
+	if next.kind == "end" && m.err == nil {
+		return r.read()
+	}
+	return next, r.spoil(m.err)
+}
+
+// spoil notes that a line could not be counted. The fault of a line that is not
+// asked for is dropped.
+func (r *ndjsonReader) spoil(err error) error {
+	r.spoilt = r.spoilt || err != nil
+	if f, ok := errors.AsType[*Fault](err); ok && !f.Final && f.Line < r.from {
+		return nil
+	}
+	return err
+}
+
+// kindOf guesses the type of a line that is not JSON.
+func kindOf(text []byte) string {
+	for _, kind := range []string{"category", "pet"} {
+		if bytes.HasPrefix(text, []byte(`{"type":"`+kind+`"`)) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// parse reads the members of the line.
+func (r *ndjsonReader) parse(to *record) {
+	m := &r.members
+	switch to.kind {
+	case "category":
+		r.counted.Categories++
+		to.category = petstore.Category{ID: m.id("id", true), Name: m.text("name", true)}
+		if m.take("description", false) != nil {
+			description := m.text("description", true)
+			to.category.Description = &description
+		}
+	case "pet":
+		r.counted.Pets++
+		to.parsePet(m)
+	case "order":
+		r.counted.Orders++
+		to.petID = m.id("petId", true)
+		to.order = petstore.Order{ID: m.id("id", true), PetID: to.petID, Quantity: m.int("quantity", true),
+			ShipDate: m.time("shipDate", false), Complete: m.bool("complete")}
+	case "movement":
+		r.counted.Movements++
+		to.petID = m.id("petId", true)
+		to.movement = petstore.Movement{PetID: to.petID, Number: m.int("number", true), Kind: petstore.MovementKind(m.text("kind", true)),
+			OrderID: m.id("orderId", false), Delta: m.int("delta", true), Quantity: m.int("quantity", true), At: m.time("at", true)}
+	case "end":
+		r.checkEnd()
+	default:
+		m.refuse("there is no type %.100q; the types are category, pet, order, movement and end", to.kind)
+		return
+	}
+	m.end(to.kind)
+}
+
+func (r *record) parsePet(m *members) {
+	r.petID = m.id("id", true)
+	r.animal = petstore.Animal{
+		Pet: petstore.Pet{ID: r.petID, Name: m.text("name", true), CategoryID: m.id("categoryId", true),
+			Status: petstore.Status(m.text("status", true))},
+		Quantity: m.int("quantity", true),
+	}
+}
+
+// checkEnd holds the last line against what was read.
+func (r *ndjsonReader) checkEnd() {
+	m := &r.members
+	want := Counts{m.int("categories", true), m.int("pets", true), m.int("orders", true), m.int("movements", true)}
+	m.end("end")
+	r.ended = true
+	if m.err == nil && !r.spoilt && want != r.counted {
+		m.err = finalf(m.line, "the file has lost lines: it had %+v, and has %+v", want, r.counted)
+	}
+}
+
+// atEnd returns io.EOF, or a fault if the file was cut off.
+func (r *ndjsonReader) atEnd() error {
+	if r.whole && !r.ended {
+		return finalf(r.lines.number, "the file is cut off: an export ends with a line of the type end")
+	}
+	return io.EOF
+}

@@ -1,0 +1,197 @@
+package interchange
+
+import (
+	"bufio"
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A Head is what the first line of NDJSON says besides the ids.
+type Head struct {
+	Workspace  string
+	ExportedAt petstore.Time
+}
+
+// Counts are numbers of rows.
+type Counts struct {
+	Categories int64 `json:"categories"`
+	Pets       int64 `json:"pets"`
+	Orders     int64 `json:"orders"`
+	Movements  int64 `json:"movements"`
+}
+
+// A Writer is a [petstore.Sink] that writes a stream. Close ends the stream; it
+// does not close the file below it.
+type Writer interface {
+	petstore.Sink
+	Close() error
+	Written() Counts
+}
+
+// NewWriter returns a writer of the format.
+func NewWriter(to io.Writer, f Format, h Head) Writer {
+	if f == CSV {
+		return &csvWriter{to: csv.NewWriter(to), categories: map[int64]string{}}
+	}
+	return &ndjsonWriter{to: bufio.NewWriterSize(to, 1<<16), head: h}
+}
+
+type ndjsonWriter struct {
+	to   *bufio.Writer
+	head Head
+	line []byte
+	n    Counts
+}
+
+func (w *ndjsonWriter) Written() Counts { return w.n }
+
+func (w *ndjsonWriter) flush() error {
+	w.line = append(w.line, '\n')
+	_, err := w.to.Write(w.line)
+	return err
+}
+
+// begin starts a line.
+func (w *ndjsonWriter) begin(kind string) {
+	w.line = append(w.line[:0], `{"type":"`...)
+	w.line = append(w.line, kind...)
+	w.line = append(w.line, '"')
+}
+
+func (w *ndjsonWriter) int(name string, n int64) {
+	w.line = append(w.line, `,"`...)
+	w.line = append(w.line, name...)
+	w.line = append(w.line, `":`...)
+	w.line = strconv.AppendInt(w.line, n, 10)
+}
+
+func (w *ndjsonWriter) time(name string, t petstore.Time) {
+	w.line = append(w.line, `,"`...)
+	w.line = append(w.line, name...)
+	w.line = append(w.line, `":"`...)
+	w.line = t.Append(w.line)
+	w.line = append(w.line, '"')
+}
+
+// canonical continues the line with the members of a row's canonical form.
+func (w *ndjsonWriter) canonical(row interface{ AppendJSON([]byte) []byte }) {
+	at := len(w.line)
+	w.line = row.AppendJSON(append(w.line, ','))
+	w.line = append(w.line[:at+1], w.line[at+2:len(w.line)-1]...) // without the braces
+}
+
+// Begin implements [petstore.Sink].
+func (w *ndjsonWriter) Begin(last petstore.LastIDs) error {
+	w.begin("petstore")
+	w.int("version", Version)
+	w.line = append(w.line, `,"workspace":`...)
+	w.line = petstore.AppendString(w.line, w.head.Workspace)
+	w.time("exportedAt", w.head.ExportedAt)
+	w.int("lastCategoryId", last.Categories)
+	w.int("lastPetId", last.Pets)
+	w.int("lastOrderId", last.Orders)
+	w.line = append(w.line, '}')
+	return w.flush()
+}
+
+// Category implements [petstore.Sink].
+func (w *ndjsonWriter) Category(c petstore.Category) error {
+	w.n.Categories++
+	w.begin("category")
+	w.canonical(c)
+	w.line = append(w.line, '}')
+	return w.flush()
+}
+
+// Animal implements [petstore.Sink].
+func (w *ndjsonWriter) Animal(a petstore.Animal) error {
+	w.n.Pets++
+	w.begin("pet")
+	w.canonical(a.Pet)
+	w.int("quantity", a.Quantity)
+	w.line = append(w.line, '}')
+	return w.flush()
+}
+
+// Order implements [petstore.Sink].
+func (w *ndjsonWriter) Order(o petstore.Order) error {
+	w.n.Orders++
+	w.begin("order")
+	w.canonical(o)
+	w.line = append(w.line, '}')
+	return w.flush()
+}
+
+// Movement implements [petstore.Sink].
+func (w *ndjsonWriter) Movement(m petstore.Movement) error {
+	w.n.Movements++
+	w.begin("movement")
+	w.int("petId", m.PetID)
+	w.int("number", m.Number)
+	w.line = append(w.line, `,"kind":"`...)
+	w.line = append(w.line, m.Kind...)
+	w.line = append(w.line, '"')
+	if m.OrderID != 0 {
+		w.int("orderId", m.OrderID)
+	}
+	w.int("delta", m.Delta)
+	w.int("quantity", m.Quantity)
+	w.time("at", m.At)
+	w.line = append(w.line, '}')
+	return w.flush()
+}
+
+// Close writes the last line, which proves that the file is whole.
+func (w *ndjsonWriter) Close() error {
+	w.begin("end")
+	w.int("categories", w.n.Categories)
+	w.int("pets", w.n.Pets)
+	w.int("orders", w.n.Orders)
+	w.int("movements", w.n.Movements)
+	w.line = append(w.line, '}')
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.to.Flush()
+}
+
+// columns are the columns of CSV, in the order in which they are written.
+func columns() []string { return []string{"name", "category", "status", "stock"} }
+
+type csvWriter struct {
+	to         *csv.Writer
+	categories map[int64]string // the names by id
+	n          Counts
+}
+
+func (w *csvWriter) Written() Counts { return w.n }
+
+// Begin implements [petstore.Sink].
+func (w *csvWriter) Begin(petstore.LastIDs) error { return w.to.Write(columns()) }
+
+// Category implements [petstore.Sink].
+func (w *csvWriter) Category(c petstore.Category) error {
+	w.categories[c.ID] = c.Name
+	return nil
+}
+
+// Animal implements [petstore.Sink].
+func (w *csvWriter) Animal(a petstore.Animal) error {
+	w.n.Pets++
+	return w.to.Write([]string{a.Name, w.categories[a.CategoryID], string(a.Status), strconv.FormatInt(a.Quantity, 10)})
+}
+
+// Order implements [petstore.Sink]; CSV has none.
+func (*csvWriter) Order(petstore.Order) error { return nil }
+
+// Movement implements [petstore.Sink]; CSV has none.
+func (*csvWriter) Movement(petstore.Movement) error { return nil }
+
+// Close implements [Writer].
+func (w *csvWriter) Close() error {
+	w.to.Flush()
+	return w.to.Error()
+}

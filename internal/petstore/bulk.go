@@ -1,0 +1,232 @@
+package petstore
+
+import "context"
+
+// A Bulk is a store that whole shops are carried out of and into. Its methods
+// may be called concurrently, and beside a server.
+type Bulk interface {
+	// Dump gives to everything that the workspace has, as it was at one
+	// instant: Begin, then the categories by id, then, for each animal by id,
+	// the animal, its orders and its ledger. Of an animal that was deleted
+	// there are its orders and its ledger alone. It stops at to's first error
+	// and returns it.
+	Dump(ctx context.Context, workspace int64, to Sink) error
+
+	// Load keeps the units of a batch in one durable transaction. A unit with
+	// an id keeps it; one without gets the workspace's next, which is then in
+	// the unit.
+	//
+	// A unit that contradicts what the store has is refused: its id is taken,
+	// or its category does not exist. Unless the batch says SkipRefused,
+	// nothing of the batch then happens, and the first refusal is returned
+	// alone. The units must have passed [Unit.Check].
+	Load(ctx context.Context, workspace int64, b *Batch) ([]Refusal, error)
+}
+
+// LastIDs are the ids that were issued last, of each kind.
+type LastIDs struct{ Categories, Pets, Orders int64 }
+
+// A Sink takes what [Bulk.Dump] gives.
+type Sink interface {
+	Begin(last LastIDs) error
+	Category(Category) error
+	Animal(Animal) error
+	Order(Order) error
+	Movement(Movement) error
+}
+
+// A Batch is what [Bulk.Load] keeps at once.
+type Batch struct {
+	Units       []Unit
+	Last        LastIDs // issue none of the ids up to these again
+	SkipRefused bool    // keep the units that are not refused
+}
+
+// A Unit is what is kept or refused as a whole: a category, or an animal with
+// its orders and its ledger. Of an animal that was deleted it has the orders
+// and the ledger alone.
+type Unit struct {
+	Category *Category
+
+	PetID     int64 // of the animal, or of the one that was deleted; 0 for a new one
+	Animal    *Animal
+	In        *Category // the animal's category, if that has no id yet; its unit stands before
+	Orders    []Order
+	Movements []Movement
+}
+
+// A Place says which row of a unit is meant: the order or the movement with
+// this number, counting from 1, or, if both are 0, the unit's own row.
+type Place struct{ Order, Movement int }
+
+// A Refusal says why a unit was not kept.
+type Refusal struct {
+	Unit int // its index in the batch
+	Place
+	Err error
+}
+
+// Check brings the names into normal form and returns what is wrong with the
+// unit, and where: a rule for the members, or a stock or a status that the
+// ledger does not explain. An animal without a ledger gets one, of movements at
+// now.
+func (u *Unit) Check(now Time) (Place, error) {
+	if u.Category != nil {
+		return Place{}, u.Category.check()
+	}
+	if u.Animal != nil {
+		if err := u.Animal.check(u.In == nil); err != nil {
+			return Place{}, err
+		}
+	}
+	for i := range u.Orders {
+		if err := u.checkOrder(&u.Orders[i]); err != nil {
+			return Place{Order: i + 1}, err
+		}
+	}
+	if u.Animal != nil && len(u.Movements) == 0 {
+		u.explain(now)
+	}
+	if place, err := u.checkLedger(); err != nil {
+		return place, err
+	}
+	return Place{}, u.checkOutcome()
+}
+
+func (c *Category) check() error {
+	n := NewCategory{Name: c.Name, Description: c.Description}
+	fields := append(checkGivenID(nil, "/id", c.ID), n.Check()...)
+	c.Name, c.Description = n.Name, n.Description
+	return Invalid(fields)
+}
+
+// check checks an animal's members; inCategory is whether its category has an
+// id already.
+func (a *Animal) check(inCategory bool) error {
+	n := NewPet{Name: a.Name, CategoryID: a.CategoryID, Status: a.Status}
+	if !inCategory {
+		n.CategoryID = 1
+	}
+	fields := append(checkGivenID(nil, "/id", a.ID), n.Check()...)
+	a.Name = n.Name
+	if n.Status == "" {
+		fields = checkStatus(fields, n.Status)
+	}
+	return Invalid(append(fields, CheckQuantity(a.Quantity)...))
+}
+
+// checkGivenID checks an id that a row brings along; 0 is none.
+func checkGivenID(fields []Field, pointer string, id int64) []Field {
+	return checkRange(fields, pointer, id, 0, MaxID)
+}
+
+func (u *Unit) checkOrder(o *Order) error {
+	n := NewOrder{PetID: o.PetID, Quantity: o.Quantity}
+	fields := append(checkRange(nil, "/id", o.ID, 1, MaxID), n.Check()...)
+	if err := Invalid(fields); err != nil {
+		return err
+	}
+	if !o.Complete && u.Animal == nil {
+		return Errorf(CodeValidationFailed, "The order %d is open, and its pet %d does not stand before it.", o.ID, o.PetID)
+	}
+	return nil
+}
+
+// explain gives the animal the ledger that its orders and its stock imply.
+func (u *Unit) explain(now Time) {
+	a := u.Animal
+	first := a.Quantity
+	for _, o := range u.Orders {
+		first += o.Quantity
+	}
+	ledger := Animal{Pet: a.Pet}
+	u.Movements = append(make([]Movement, 0, 1+len(u.Orders)), *ledger.move(MovedCreated, first, now))
+	for _, o := range u.Orders {
+		kind := MovedSale
+		if !o.Complete {
+			kind = MovedPlaced
+		}
+		m := ledger.move(kind, ledger.Quantity-o.Quantity, now)
+		m.OrderID = o.ID
+		u.Movements = append(u.Movements, *m)
+	}
+}
+
+// checkLedger holds each movement against the one before it.
+func (u *Unit) checkLedger() (Place, error) {
+	var quantity int64
+	for i, m := range u.Movements {
+		place := Place{Movement: i + 1}
+		switch {
+		case !m.Kind.valid():
+			return place, Errorf(CodeValidationFailed, "kind must be one of created, placed, sale, completed, cancelled, set, sold, deleted.")
+		case m.Number != int64(i)+1:
+			return place, Errorf(CodeValidationFailed, "The movement has the number %d where %d is due.", m.Number, i+1)
+		case (m.Kind == MovedCreated) != (i == 0):
+			return place, Errorf(CodeValidationFailed, "A ledger begins with the movement created, and has no other.")
+		case (m.Kind == MovedDeleted) != (u.Animal == nil && i == len(u.Movements)-1):
+			return place, Errorf(CodeValidationFailed, "The ledger of a deleted pet ends with the movement deleted, and no other ledger has one.")
+		case m.OrderID < 0 || m.OrderID > MaxID || !m.At.Valid:
+			return place, Errorf(CodeValidationFailed, "The movement needs an instant, and an order's id within 1 and %d if it has one.", int64(MaxID))
+		case m.Quantity < 0 || m.Quantity-m.Delta != quantity:
+			return place, Errorf(CodeValidationFailed, "The movement says that %d%+d leaves %d; before it there were %d.", m.Quantity-m.Delta, m.Delta, m.Quantity, quantity)
+		}
+		quantity = m.Quantity
+	}
+	return Place{}, nil
+}
+
+func (k MovementKind) valid() bool {
+	switch k {
+	case MovedCreated, MovedPlaced, MovedSale, MovedCompleted, MovedCancelled, MovedSet, MovedSold, MovedDeleted:
+		return true
+	}
+	return false
+}
+
+// checkOutcome holds the animal against what its ledger and its orders lead to,
+// and writes down the numbers that follow from them.
+func (u *Unit) checkOutcome() error {
+	var quantity, ledgerOpen, open int64
+	for _, m := range u.Movements {
+		quantity = m.Quantity
+		switch m.Kind {
+		case MovedPlaced:
+			ledgerOpen++
+		case MovedCompleted, MovedCancelled:
+			ledgerOpen--
+		}
+	}
+	for _, o := range u.Orders {
+		if !o.Complete {
+			open++
+		}
+	}
+	if ledgerOpen != open {
+		return Errorf(CodeValidationFailed, "The pet has %d open orders, and its ledger says %d.", open, ledgerOpen)
+	}
+	a := u.Animal
+	switch {
+	case a == nil && quantity != 0:
+		return Errorf(CodeValidationFailed, "The ledger of the deleted pet %d leaves %d units.", u.PetID, quantity)
+	case a == nil:
+		return nil
+	case a.Quantity != quantity:
+		return Errorf(CodeValidationFailed, "quantity is %d, and the ledger says %d.", a.Quantity, quantity)
+	}
+	a.OpenOrders, a.Movements = open, int64(len(u.Movements))
+	return a.checkStatus()
+}
+
+// checkStatus refuses a status that no change could have led to.
+func (a *Animal) checkStatus() error {
+	switch {
+	case a.Status == Available && a.Quantity == 0:
+		return Errorf(CodeOutOfStock, "A pet that is available needs stock.")
+	case a.Status == Sold && a.Quantity > 0:
+		return Errorf(CodeValidationFailed, "A pet that is sold has no stock; this one has %d.", a.Quantity)
+	case a.Status == Sold && a.OpenOrders > 0:
+		return Errorf(CodePetHasOpenOrders, "A pet that is sold has no open orders; this one has %d.", a.OpenOrders)
+	}
+	return nil
+}

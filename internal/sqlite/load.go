@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// errRefused rolls a batch back of which a unit was refused.
+var errRefused = errors.New("a unit was refused")
+
+// Load implements [petstore.Bulk].
+func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	l := &load{workspace: workspace, batch: b}
+	err := db.change(ctx, func(c *conn) error {
+		l.conn = c
+		return l.run()
+	})
+	if err != nil {
+		l.forget()
+	}
+	if errors.Is(err, errRefused) {
+		err = nil
+	}
+	return l.refused, err
+}
+
+// A load is one batch on its way into the store.
+type load struct {
+	*conn
+	workspace int64
+	batch     *petstore.Batch
+	next      petstore.LastIDs // the ids to issue next
+	issued    []*int64         // where an id was written that is void if the batch is
+	refused   []petstore.Refusal
+}
+
+// forget takes back the ids of a batch that did not happen.
+func (l *load) forget() {
+	for _, id := range l.issued {
+		*id = 0
+	}
+}
+
+func (l *load) run() error {
+	if err := l.reserve(); err != nil {
+		return err
+	}
+	for i := range l.batch.Units {
+		if err := l.unit(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve raises the counters over the ids that the batch brings along and over
+// those that it needs.
+func (l *load) reserve() error {
+	last, needed := l.batch.Last, petstore.LastIDs{}
+	for i := range l.batch.Units {
+		u := &l.batch.Units[i]
+		if u.Category != nil {
+			count(u.Category.ID, &last.Categories, &needed.Categories)
+			continue
+		}
+		count(u.PetID, &last.Pets, &needed.Pets)
+		for _, o := range u.Orders {
+			last.Orders = max(last.Orders, o.ID)
+		}
+	}
+	var end petstore.LastIDs
+	err := l.each(`UPDATE counters SET categories=max(categories, ?2)+?3, pets=max(pets, ?4)+?5, orders=max(orders, ?6)
+		WHERE workspace=?1 RETURNING categories, pets, orders`, func(row *sqlite.Stmt) {
+		end = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
+		l.next = petstore.LastIDs{Categories: end.Categories - needed.Categories + 1, Pets: end.Pets - needed.Pets + 1}
+	}, l.workspace, last.Categories, needed.Categories, last.Pets, needed.Pets, last.Orders)
+	switch {
+	case err != nil:
+		return err
+	case l.Changes() == 0:
+		return l.hasWorkspace(l.workspace)
+	case max(end.Categories, end.Pets, end.Orders) > petstore.MaxID:
+		return fmt.Errorf("workspace %d has used up its ids", l.workspace)
+	}
+	return nil
+}
+
+// count notes an id that is given, or that one is needed.
+func count(id int64, last, needed *int64) {
+	if id == 0 {
+		*needed++
+	}
+	*last = max(*last, id)
+}
+
+// unit keeps a unit, or notes why it cannot.
+func (l *load) unit(i int) error {
+	skip := l.batch.SkipRefused
+	if skip {
+		if err := l.exec("SAVEPOINT unit"); err != nil {
+			return err
+		}
+	}
+	u := &l.batch.Units[i]
+	place, err := l.keepUnit(u)
+	switch {
+	case err == nil && skip:
+		return l.exec("RELEASE unit")
+	case err == nil:
+		return nil
+	case petstore.CodeOf(err) == "":
+		return err
+	}
+	l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
+	if !skip {
+		return errRefused
+	}
+	if err := l.exec("ROLLBACK TO unit"); err != nil {
+		return err
+	}
+	return l.exec("RELEASE unit")
+}
+
+func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
+	if u.Category != nil {
+		return petstore.Place{}, l.addCategory(u.Category)
+	}
+	if u.Animal != nil {
+		if err := l.addAnimal(u); err != nil {
+			return petstore.Place{}, err
+		}
+	} else if err := l.isGone(u.PetID); err != nil {
+		return petstore.Place{}, err
+	}
+	for i, o := range u.Orders {
+		if err := l.addOrder(o); err != nil {
+			return petstore.Place{Order: i + 1}, err
+		}
+	}
+	for i, m := range u.Movements {
+		m.PetID = u.PetID
+		if err := l.saveMovement(l.workspace, m); err != nil {
+			return petstore.Place{Movement: i + 1}, l.clash(err, "The pet %d has a ledger already: it was deleted, and its id is not used again.", m.PetID)
+		}
+	}
+	return petstore.Place{}, nil
+}
+
+// issue writes the next id to *id unless there is one.
+func (l *load) issue(id, next *int64) {
+	if *id == 0 {
+		*id = *next
+		*next++
+		l.issued = append(l.issued, id)
+	}
+}
+
+func (l *load) addCategory(row *petstore.Category) error {
+	l.issue(&row.ID, &l.next.Categories)
+	var description any
+	if row.Description != nil {
+		description = *row.Description
+	}
+	err := l.exec("INSERT INTO categories (workspace, id, name, folded, description) VALUES (?1, ?2, ?3, ?4, ?5)",
+		l.workspace, row.ID, row.Name, petstore.Fold(row.Name), description)
+	return l.clash(err, "There is a category with the id %d already.", row.ID)
+}
+
+func (l *load) addAnimal(u *petstore.Unit) error {
+	a := u.Animal
+	if u.In != nil {
+		a.CategoryID = u.In.ID
+	}
+	if u.PetID == 0 {
+		l.issue(&u.PetID, &l.next.Pets)
+		a.ID = u.PetID
+		l.issued = append(l.issued, &a.ID)
+	}
+	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, category, status, name, folded)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, a.CategoryID)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(7, string(a.Status))
+	stmt.BindText(8, a.Name)
+	stmt.BindText(9, petstore.Fold(a.Name))
+	_, err = stmt.Step()
+	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
+		return petstore.NoCategory(a.CategoryID)
+	}
+	return l.clash(err, "There is a pet with the id %d already.", a.ID)
+}
+
+// isGone returns an error if there is a pet with the id.
+func (l *load) isGone(id int64) error {
+	found, err := find(l.conn, selectPet, l.workspace, id, scanPet)
+	if err == nil && found != nil {
+		err = petstore.Errorf(petstore.CodeValidationFailed, "There is a pet with the id %d already; its orders and its ledger can only come with it.", id)
+	}
+	return err
+}
+
+func (l *load) addOrder(o petstore.Order) error {
+	stmt, err := l.ints("INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+		l.workspace, o.ID, o.PetID, o.Quantity)
+	if err != nil {
+		return err
+	}
+	stmt.BindBool(5, o.Complete)
+	if o.ShipDate.Valid {
+		stmt.BindInt64(6, o.ShipDate.Millis)
+	}
+	_, err = stmt.Step()
+	return l.clash(err, "There is an order with the id %d already.", o.ID)
+}
+
+// clash puts the error of a key that is taken in words.
+func (l *load) clash(err error, format string, id int64) error {
+	if sqlite.ErrCode(err) == sqlite.ResultConstraintPrimaryKey {
+		return petstore.Errorf(petstore.CodeValidationFailed, format, id)
+	}
+	return err
+}
