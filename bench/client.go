@@ -19,8 +19,8 @@ type client struct {
 	out  []byte // the request
 }
 
-// most is the longest answer that a client takes.
-const most = 256 << 10
+// most is the longest head of an answer that a client takes.
+const most = 64 << 10
 
 func dial(ctx context.Context, addr string) (*client, error) {
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
@@ -36,33 +36,47 @@ func (c *client) call() (answer, error) {
 	if _, err := c.conn.Write(c.out); err != nil {
 		return answer{}, err
 	}
-	c.in = c.in[:0]
-	head, whole := -1, most
-	for len(c.in) < whole {
-		if len(c.in) == cap(c.in) {
-			c.in = append(c.in, 0)[:len(c.in)]
-		}
-		n, err := c.conn.Read(c.in[len(c.in):min(cap(c.in), most)])
+	for c.in = c.in[:0]; ; {
+		room := c.room()
+		n, err := c.conn.Read(room)
 		if err != nil {
 			return answer{}, fmt.Errorf("reading an answer: %w", err)
 		}
 		c.in = c.in[:len(c.in)+n]
-		if head >= 0 {
-			continue
-		}
-		if head = bytes.Index(c.in, []byte("\r\n\r\n")); head >= 0 {
-			head += 4
-			length, err := bodyLength(c.in[:head])
-			if err != nil {
-				return answer{}, err
-			}
-			whole = head + length
+		if a, err := parseAnswer(c.in); err != nil || a.body != nil {
+			return a, err
 		}
 	}
-	if head < 0 || len(c.in) > whole {
-		return answer{}, fmt.Errorf("an answer is not understood: %.80q", c.in)
+}
+
+// room returns where the next part of an answer goes.
+func (c *client) room() []byte {
+	if len(c.in) == cap(c.in) {
+		c.in = append(c.in, 0)[:len(c.in)]
 	}
-	return answer{c.in[:head], c.in[head:]}, nil
+	return c.in[len(c.in):cap(c.in)]
+}
+
+// parseAnswer returns the answer that in holds; its body is nil if it is not
+// complete.
+func parseAnswer(in []byte) (answer, error) {
+	end := bytes.Index(in, []byte("\r\n\r\n"))
+	if end < 0 && len(in) < most {
+		return answer{}, nil
+	}
+	head := in[:end+4]
+	length, err := bodyLength(head)
+	if err != nil {
+		return answer{}, err
+	}
+	body := in[len(head):]
+	switch {
+	case len(body) > length:
+		return answer{}, fmt.Errorf("an answer is longer than it says: %.80q", in)
+	case len(body) < length:
+		return answer{}, nil
+	}
+	return answer{head, body}, nil
 }
 
 // An answer is a response as it came.

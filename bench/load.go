@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -35,94 +35,124 @@ type window struct{ from, to time.Time }
 // load has the row's callers ask the process for the time given, after a short
 // warm-up, and returns what was measured. The first answer that is not as it
 // should be ends it with an error.
-func load(ctx context.Context, p *process, w *world, r *row, long time.Duration) (*sample, error) {
-	callers := make([]*caller, r.callers)
-	for i := range callers {
+//
+// All callers are one loop that never sleeps: to wake a core that does costs
+// the process that is measured more than many a request.
+func load(ctx context.Context, p *process, w *world, r *row, long time.Duration) (_ *sample, err error) {
+	poll, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, poll.close()) }()
+	g := &group{poll: poll, world: w, row: r, random: rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))}
+	for i := range r.callers {
 		c, err := dial(ctx, p.addr)
 		if err != nil {
 			return nil, err
 		}
 		defer c.conn.Close()
-		callers[i] = &caller{client: c, world: w, row: r, random: rand.New(rand.NewPCG(uint64(i), uint64(time.Now().UnixNano())))}
+		fd, err := poll.add(c.conn, i)
+		if err != nil {
+			return nil, err
+		}
+		g.callers = append(g.callers, caller{client: c, fd: fd})
 	}
 	warm := max(long/10, 30*time.Millisecond)
-	count := window{from: time.Now().Add(warm), to: time.Now().Add(warm + long)}
-	var running sync.WaitGroup
-	for _, c := range callers {
-		running.Go(func() { c.err = c.run(ctx, count) })
+	g.count = window{from: time.Now().Add(warm), to: time.Now().Add(warm + long)}
+	if err := g.run(ctx, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	s := &sample{}
-	err := s.watch(ctx, p, count)
-	running.Wait()
-	for _, c := range callers {
-		if c.err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, c.err)
-		}
-		s.all += c.all
-		s.latencies = append(s.latencies, c.latencies...)
-	}
-	s.requests = len(s.latencies)
-	slices.Sort(s.latencies)
-	return s, err
+	g.sample.requests = len(g.sample.latencies)
+	slices.Sort(g.sample.latencies)
+	return &g.sample, nil
 }
 
-// watch measures the processor time between the ends of the window.
-func (s *sample) watch(ctx context.Context, p *process, count window) error {
-	if err := sleepUntil(ctx, count.from); err != nil {
+// A group is the callers of a row, who share a loop.
+type group struct {
+	poll    *poller
+	world   *world
+	row     *row
+	random  *rand.Rand
+	callers []caller
+	count   window
+	sample  sample
+}
+
+// A caller asks one thing after the other on a connection of its own.
+type caller struct {
+	*client
+	fd    int
+	began time.Time // of the request under way
+}
+
+// run goes round until the window is over, and measures the processor time at
+// its ends.
+func (g *group) run(ctx context.Context, p *process) error {
+	for i := range g.callers {
+		if err := g.ask(&g.callers[i]); err != nil {
+			return err
+		}
+	}
+	if err := g.until(ctx, g.count.from); err != nil {
 		return err
 	}
 	before, err := p.cpu()
 	if err != nil {
 		return err
 	}
-	if err := sleepUntil(ctx, count.to); err != nil {
+	g.sample.latencies = make([]time.Duration, 0, 1<<16)
+	g.count.from = time.Now()
+	if err := g.until(ctx, g.count.to); err != nil {
 		return err
 	}
 	after, err := p.cpu()
-	s.cpu, s.elapsed = after-before, count.to.Sub(count.from)
+	g.sample.cpu, g.sample.elapsed = after-before, time.Since(g.count.from)
 	return err
 }
 
-func sleepUntil(ctx context.Context, t time.Time) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(time.Until(t)):
-		return nil
-	}
-}
-
-// A caller asks one thing after the other on a connection of its own.
-type caller struct {
-	client *client
-	world  *world
-	row    *row
-	random *rand.Rand
-
-	all       int
-	latencies []time.Duration
-	err       error
-}
-
-func (c *caller) run(ctx context.Context, count window) error {
-	for ctx.Err() == nil {
-		c.client.out = c.row.request(c.client.out[:0], c.world, c.random)
-		began := time.Now()
-		a, err := c.client.call()
+// until serves the callers until end.
+func (g *group) until(ctx context.Context, end time.Time) error {
+	for time.Now().Before(end) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ready, err := g.poll.wait()
 		if err != nil {
 			return err
 		}
-		ended := time.Now()
-		if a.status() != c.row.want {
-			return fmt.Errorf("the answer is %d, not %d: %.300q", a.status(), c.row.want, a.body)
-		}
-		c.all++
-		if ended.After(count.to) {
-			return nil
-		}
-		if ended.After(count.from) {
-			c.latencies = append(c.latencies, ended.Sub(began))
+		for _, i := range ready {
+			if err := g.hear(&g.callers[i]); err != nil {
+				return err
+			}
 		}
 	}
-	return ctx.Err()
+	return nil
+}
+
+func (g *group) ask(c *caller) error {
+	c.in = c.in[:0]
+	c.out = g.row.request(c.out[:0], g.world, g.random)
+	c.began = time.Now()
+	return g.poll.write(c.fd, c.out)
+}
+
+// hear reads what has come, and asks again when the answer is complete.
+func (g *group) hear(c *caller) error {
+	n, err := g.poll.read(c.fd, c.room())
+	if err != nil {
+		return err
+	}
+	c.in = c.in[:len(c.in)+n]
+	a, err := parseAnswer(c.in)
+	if err != nil || a.body == nil {
+		return err
+	}
+	if a.status() != g.row.want {
+		return fmt.Errorf("the answer is %d, not %d: %.300q", a.status(), g.row.want, a.body)
+	}
+	g.sample.all++
+	if g.sample.latencies != nil {
+		g.sample.latencies = append(g.sample.latencies, time.Since(c.began))
+	}
+	return g.ask(c)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -20,3 +21,12 @@ func kernel() string                  { return runtime.GOOS }
 func fileSystem(string) string        { return "unknown" }
 func processor() string               { return runtime.GOARCH }
 func cores() int                      { return runtime.NumCPU() }
+
+type poller struct{}
+
+func newPoller() (*poller, error)              { return nil, errLinuxOnly }
+func (*poller) add(net.Conn, int) (int, error) { return 0, errLinuxOnly }
+func (*poller) wait() ([]int, error)           { return nil, errLinuxOnly }
+func (*poller) read(int, []byte) (int, error)  { return 0, errLinuxOnly }
+func (*poller) write(int, []byte) error        { return errLinuxOnly }
+func (*poller) close() error                   { return nil }
