@@ -5,7 +5,7 @@
 //	serve NAME [FLAG…]           start "petstore serve FLAG…" on free ports and wait until it is announced;
 //	                             sets URL, OPS and OPSADDR, with --demo also KEY and CURL; the log goes to NAME.log
 //	signal NAME SIGNAL           send SIGTERM, SIGINT or SIGKILL
-//	wait-end NAME CODE           wait for the end and expect the exit code (-1: killed)
+//	wait-end NAME CODE [TARGET]  wait for the end, meanwhile asking for TARGET, and expect the exit code (-1: killed)
 //	end NAME SIGNAL CODE         both
 //	exits CODE PROGRAM [ARG…]    run a program, like exec, and expect the exit code
 //	http STATUS METHOD TARGET [-H HEADER]… [BODY]

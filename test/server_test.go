@@ -128,16 +128,25 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: wait-end NAME CODE")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: wait-end NAME CODE [TARGET]")
 	}
 	s := named(ts, args[0])
-	select {
-	case <-s.ended:
-	case <-time.After(patience):
-		ts.Fatalf("%s did not end within %v", args[0], patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); ; {
+		select {
+		case <-s.ended:
+			expectExit(ts, args[0], s.err, args[1])
+			return
+		case <-late:
+			ts.Fatalf("%s did not end within %v", args[0], patience)
+		case <-tick.C:
+			for _, target := range args[2:] {
+				parseCall(ts, []string{"GET", target}).do() // it may be gone
+			}
+		}
 	}
-	expectExit(ts, args[0], s.err, args[1])
 }
 
 func end(ts *testscript.TestScript, neg bool, args []string) {

@@ -62,14 +62,26 @@ func isUsage(err error) bool {
 
 // explain returns err in one line, without the codes of the wire.
 func explain(err error) string {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		var texts []string
+		for _, e := range all.Unwrap() {
+			texts = append(texts, explain(e))
+		}
+		return strings.Join(texts, "; ")
+	}
 	text := err.Error()
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
-		text = e.Message
-		if e.Err != nil {
-			text = fmt.Sprintf("%s (%v)", text, e.Err)
-		}
+		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+}
+
+// sentence returns what e says to people.
+func sentence(e *petstore.Error) string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (%v)", e.Message, e.Err)
 }
 
 // argumentsOf returns the check for the arguments that use names: the words

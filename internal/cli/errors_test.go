@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/petstore"
+)
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"serve", "serve", 0}, {"srve", "serve", 1}, {"servr", "serve", 1}, {"evres", "serve", 4},
+	}
+	for _, test := range tests {
+		for _, pair := range [][2]string{{test.a, test.b}, {test.b, test.a}} {
+			if got := distance(pair[0], pair[1]); got != test.want {
+				t.Errorf("distance(%q, %q) = %d, want %d", pair[0], pair[1], got, test.want)
+			}
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	t.Parallel()
+	names := []string{"serve", "workspace", "version"}
+	for given, want := range map[string]string{
+		"servr": "; did you mean serve?",
+		"work":  "; did you mean workspace?",
+		"xyz":   "",
+	} {
+		if got := suggestion(given, names); got != want {
+			t.Errorf("suggestion(%q) = %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestExit(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		code int
+		text string
+	}{
+		{"success", t.Context(), nil, 0, ""},
+		{"usage", t.Context(), usagef("so not"), 2, "petstore: so not\n"},
+		{"setting", t.Context(), &config.Fault{Origin: "PETSTORE_DB", Reason: "no"}, 2, "petstore: PETSTORE_DB: no\n"},
+		{"failure of two lines", t.Context(), errors.Join(errors.New("a"), errors.New("b")), 1, "petstore: a; b\n"},
+		{"domain", t.Context(), fmt.Errorf("x: %w", petstore.Errorf("key_not_found", "There is no key k.")), 1, "petstore: x: There is no key k.\n"},
+		{"two of the domain", t.Context(), errors.Join(petstore.Errorf("a", "One."), fmt.Errorf("two: %w", petstore.Errorf("b", "Two."))), 1, "petstore: One.; two: Two.\n"},
+		{"domain with a cause", t.Context(), petstore.Unavailable(errors.New("disk full")), 1,
+			"petstore: The service cannot reach its store at the moment. Try again shortly. (disk full)\n"},
+		{"interrupted", ended, fmt.Errorf("waiting: %w", context.Canceled), 130, "petstore: interrupted\n"},
+		{"canceled by itself", t.Context(), context.Canceled, 1, "petstore: context canceled\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var text strings.Builder
+			a := &app{err: &text}
+			if code := a.exit(test.ctx, test.err); code != test.code || text.String() != test.text {
+				t.Errorf("exit(%v) = %d %q, want %d %q", test.err, code, &text, test.code, test.text)
+			}
+		})
+	}
+}
+
+func TestLocalURL(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"127.0.0.1:80":   "http://127.0.0.1:80",
+		"0.0.0.0:8080":   "http://localhost:8080",
+		"[::]:8080":      "http://localhost:8080",
+		":8080":          "http://localhost:8080",
+		"[::1]:1":        "http://[::1]:1",
+		"pets.example:2": "http://pets.example:2",
+	} {
+		if got := localURL(addr); got != want {
+			t.Errorf("localURL(%q) = %q, want %q", addr, got, want)
+		}
+	}
+}
