@@ -45,6 +45,8 @@ func (a *app) root() *cobra.Command {
 		a.workspaceCommand(),
 		a.keyCommand(),
 		a.migrateCommand(),
+		a.importCommand(),
+		a.exportCommand(),
 		a.doctorCommand(),
 		a.openapiCommand(),
 		a.configCommand(),

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sqlite"
+)
+
+// standardStream as a file's name stands for stdin or stdout.
+const standardStream = "-"
+
+// formatFlag is the flag --format.
+type formatFlag struct{ format interchange.Format }
+
+func (f *formatFlag) register(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "format", "the `FORMAT` of the file: ndjson or csv; by its name if left out")
+}
+
+// Type implements pflag.Value.
+func (f *formatFlag) Type() string { return "format" }
+
+// String implements pflag.Value.
+func (f *formatFlag) String() string { return string(f.format) }
+
+// Set implements pflag.Value.
+func (f *formatFlag) Set(s string) error {
+	switch given := interchange.Format(s); given {
+	case interchange.NDJSON, interchange.CSV:
+		f.format = given
+		return nil
+	}
+	return errors.New("must be ndjson or csv")
+}
+
+// of returns the format of a file.
+func (f *formatFlag) of(file string) (interchange.Format, error) {
+	if f.format != "" {
+		return f.format, nil
+	}
+	if file == standardStream {
+		return interchange.NDJSON, nil
+	}
+	format, err := interchange.FormatOf(file)
+	if err != nil {
+		return "", usagef("FILE: %v", err)
+	}
+	return format, nil
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var format formatFlag
+	var force bool
+	cmd := a.command(spec{
+		use:   "export WORKSPACE [FILE]",
+		short: "Write all that a workspace has to a file",
+		long: `Write all that a workspace has to a file, as it is at one instant; a server may
+go on beside it. Without FILE, or with -, it goes to stdout.
+
+NDJSON loses nothing: categories, pets with their stock, orders, and the ledger
+that explains each quantity. CSV has the name, category, status and stock of the
+pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
+		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
+		settings: []string{"db"},
+		run: func(ctx context.Context, args []string) error {
+			file := standardStream
+			if len(args) > 1 {
+				file = args[1]
+			}
+			f, err := format.of(file)
+			if err != nil {
+				return err
+			}
+			return a.using(ctx, sqlite.Options{Now: a.now, Readers: 1, ReadOnly: true}, func(db *sqlite.DB) error {
+				return a.export(ctx, db, args[0], file, f, force)
+			})
+		},
+	})
+	cmd.Args = argumentsWithOptional("WORKSPACE", "FILE")
+	cmd.ValidArgsFunction = nil
+	format.register(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
+	return cmd
+}
+
+// argumentsWithOptional returns the check for arguments of which the last may
+// be left out.
+func argumentsWithOptional(needed, optional string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return argumentsOf("x "+needed+" "+optional)(cmd, args)
+		}
+		return argumentsOf("x "+needed)(cmd, args)
+	}
+}
+
+func (a *app) export(ctx context.Context, db *sqlite.DB, workspace, file string, f interchange.Format, force bool) error {
+	w, err := db.Workspace(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	head := interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())}
+	write := func(to io.Writer) error {
+		out := interchange.NewWriter(to, f, head)
+		if err := db.Dump(ctx, w.ID, out); err != nil {
+			return err
+		}
+		if err := out.Close(); err != nil {
+			return err
+		}
+		n := out.Written()
+		fmt.Fprintf(a.err, "petstore: exported %d pets, %d categories, %d orders and %d movements\n", n.Pets, n.Categories, n.Orders, n.Movements)
+		return nil
+	}
+	if file == standardStream {
+		return write(a.out)
+	}
+	return replaceFile(file, force, write)
+}
+
+// replaceFile writes a file that appears under its name when it is whole and
+// durable. It refuses to replace one unless force is set.
+func replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
+	if err := mayReplace(path, force); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// mayReplace returns an error if there is something at path that must stay.
+func mayReplace(path string, force bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return usagef("%s is a directory", path)
+	case !force:
+		return usagef("%s exists already; --force replaces it", path)
+	}
+	return nil
+}

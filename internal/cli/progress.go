@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"example.com/petstore/internal/interchange"
+)
+
+// A progress is the bar on a terminal; elsewhere it shows nothing.
+type progress struct {
+	bar   *progressbar.ProgressBar // nil if nothing is shown
+	now   func() time.Time
+	began time.Time
+}
+
+// newProgress returns the progress through a file of so many bytes, or of an
+// unknown number if it is negative.
+func (a *app) newProgress(size int64) *progress {
+	p := &progress{now: a.now, began: a.now()}
+	if terminal(a.err) {
+		p.bar = progressbar.NewOptions64(size,
+			progressbar.OptionSetWriter(a.err),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionFullWidth(),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	return p
+}
+
+// reader counts what is read from r.
+func (p *progress) reader(r io.Reader) io.Reader {
+	if p.bar == nil {
+		return r
+	}
+	return io.TeeReader(r, p.bar)
+}
+
+// update shows what is kept so far, and how fast.
+func (p *progress) update(r interchange.Report) {
+	if p.bar == nil {
+		return
+	}
+	rate := float64(r.Rows()) / max(p.now().Sub(p.began).Seconds(), 0.001)
+	p.bar.Describe(fmt.Sprintf("%d rows, %.0f/s", r.Rows(), rate))
+}
+
+// clear makes room for a message.
+func (p *progress) clear() {
+	if p.bar != nil {
+		p.bar.Clear() // a terminal that cannot be written shows nothing anyway
+	}
+}
+
+func (p *progress) end() {
+	if p.bar != nil {
+		p.bar.Finish() // as with clear
+	}
+}

@@ -1,0 +1,253 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// pagesAtOnce is how much is copied between two looks at the context: 4 MiB.
+const pagesAtOnce = 1024
+
+// CopyTo writes the database, as it is at one instant, to a new file at path,
+// readable by its owner alone. Writers go on meanwhile, in this process and in
+// others. It returns an error, and leaves nothing, if path exists or ctx ends.
+// The file is one piece: there is no write-ahead log beside it.
+func (db *DB) CopyTo(ctx context.Context, path string) error {
+	err := db.readLong(ctx, snapshot(func(c *conn) error {
+		if _, _, err := c.state(); err != nil { // the snapshot begins with the first read
+			return err
+		}
+		return c.copyTo(ctx, path)
+	}))
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", path, err)
+	}
+	return nil
+}
+
+func (c *conn) copyTo(ctx context.Context, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	raw, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	to := &conn{raw}
+	err = to.fill(ctx, c)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return syncPath(path)
+}
+
+// fill copies the pages of from, which is in a transaction, and makes the copy
+// one file.
+func (c *conn) fill(ctx context.Context, from *conn) error {
+	if err := c.exec("PRAGMA synchronous=OFF"); err != nil { // it is synchronised when it is whole
+		return err
+	}
+	backup, err := sqlite.NewBackup(c.Conn, "main", from.Conn, "main")
+	if err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		if more, err = backup.Step(pagesAtOnce); err == nil {
+			err = ctx.Err()
+		}
+	}
+	if err = errors.Join(err, backup.Close()); err != nil {
+		return err
+	}
+	return c.exec("PRAGMA journal_mode=DELETE")
+}
+
+// syncPath makes a file or a directory durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Verify opens the file at path and returns what [DB.Check] finds. The file may
+// lack migrations, in a version that keeps the tables of this one.
+func Verify(ctx context.Context, path string) (problems []string, err error) {
+	db, err := Open(ctx, path, Options{Readers: 1, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.Check(ctx)
+}
+
+// Backup writes a copy as [DB.CopyTo] does, under another name, verifies it,
+// and gives it its name when it is durable. It replaces what is at path.
+func (db *DB) Backup(ctx context.Context, path string) (err error) {
+	if same(db.path, path) {
+		return fmt.Errorf("backup to %s: that is the database itself", path)
+	}
+	partial := path + ".partial"
+	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) { // of a backup that was killed
+		return err
+	}
+	if err := db.CopyTo(ctx, partial); err != nil {
+		return err
+	}
+	problems, err := Verify(ctx, partial)
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", db.path, len(problems), problems[0])
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	return rename(partial, path)
+}
+
+// same reports whether both paths are one file.
+func same(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// rename gives a durable file its name, durably.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+// ErrInUse is what Restore returns when another process has the database open.
+var ErrInUse = errors.New("is in use: stop the server first")
+
+// Restore puts a copy of the backup at from in the place of the database at
+// path, brought up to date, and leaves the backup as it is. Until the copy is
+// verified nothing changes. It returns ErrInUse, with the path, if the database
+// is open, and replaces it otherwise; the caller asks whether that is wanted.
+func Restore(ctx context.Context, from, path string, o Options) (err error) {
+	if same(from, path) {
+		return fmt.Errorf("restore from %s: that is the database itself", from)
+	}
+	partial := path + ".partial"
+	for _, old := range []string{partial, partial + "-wal", partial + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(partial) // it may not be there
+		}
+	}()
+	if err := stage(ctx, from, partial, o); err != nil {
+		return err
+	}
+	return replace(path, partial)
+}
+
+// stage makes a verified, migrated copy of a backup.
+func stage(ctx context.Context, from, to string, o Options) (err error) {
+	source, err := prepareFile(from, Options{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("backup %s: %w", from, err)
+	}
+	raw, err := openConn(source, true)
+	if err != nil {
+		return fmt.Errorf("backup %s: %w", from, explain(err))
+	}
+	err = snapshot(func(c *conn) error {
+		if _, err := c.migrations(); err != nil {
+			return err
+		}
+		return c.copyTo(ctx, to)
+	})(raw)
+	if err = errors.Join(err, raw.Close()); err != nil {
+		return fmt.Errorf("backup %s: %w", from, explain(err))
+	}
+	db, err := Open(ctx, to, o)
+	if err != nil {
+		return err
+	}
+	problems, err := db.Check(ctx)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("backup %s has %d problems, the first: %s", from, len(problems), problems[0])
+	}
+	return syncPath(to)
+}
+
+// replace puts the file at with in the place of the database at path. It holds
+// the database's lock meanwhile, and empties its write-ahead log first: the log
+// of one file must never be found beside another.
+func replace(path, with string) (err error) {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		if err := removeLogs(path); err != nil {
+			return err
+		}
+		return rename(with, path)
+	}
+	old, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	old.SetBusyTimeout(0)
+	if err := (&conn{old}).lockAlone(); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	if err := removeLogs(path); err != nil {
+		return err
+	}
+	return rename(with, path)
+}
+
+// lockAlone leaves the write-ahead log and locks the file. A file that is
+// damaged has no log worth keeping.
+func (c *conn) lockAlone() error {
+	var mode string
+	_, err := c.one("PRAGMA journal_mode=DELETE", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+	if err == nil && mode == "wal" {
+		return ErrInUse
+	}
+	if err == nil {
+		err = c.exec("BEGIN EXCLUSIVE")
+	}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return ErrInUse
+	case sqlite.ResultNotADB, sqlite.ResultCorrupt:
+		return nil
+	}
+	return err
+}
+
+func removeLogs(path string) error {
+	for _, end := range []string{"-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
