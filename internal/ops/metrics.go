@@ -1,7 +1,9 @@
 package ops
 
 import (
+	"cmp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +53,22 @@ type Metrics struct {
 	decisions *prometheus.CounterVec
 	bans      prometheus.Counter
 	bansLost  prometheus.Counter
+	known     sync.Map // from seen to series
+}
+
+// A seen is what of a response chooses its series.
+type seen struct {
+	operation, method string
+	status            int
+	plan, outcome     string
+}
+
+// A series is what a response adds to. Looking up three labels costs more than
+// adding to them, so it is done once.
+type series struct {
+	request  prometheus.Counter
+	duration prometheus.Observer
+	decision prometheus.Counter // nil if it spends no quota
 }
 
 // NewMetrics returns metrics that have counted nothing.
@@ -92,20 +110,28 @@ func NewMetrics(s Sources) *Metrics {
 
 // Observe counts an answered request.
 func (m *Metrics) Observe(r Response) {
-	operation := r.Operation
-	if operation == "" {
-		operation = "none"
+	s := m.seriesOf(seen{r.Operation, r.Method, r.Status, r.Plan, r.Outcome})
+	s.request.Inc()
+	s.duration.Observe(r.Duration.Seconds())
+	if s.decision != nil {
+		s.decision.Inc()
 	}
-	m.requests.WithLabelValues(operation, r.Method, strconv.Itoa(r.Status)).Inc()
-	m.durations.WithLabelValues(operation).Observe(r.Duration.Seconds())
-	if r.Outcome == "free" {
-		return
+}
+
+func (m *Metrics) seriesOf(k seen) series {
+	if s, ok := m.known.Load(k); ok {
+		return s.(series)
 	}
-	plan := r.Plan
-	if plan == "" {
-		plan = "none"
+	operation, plan := cmp.Or(k.operation, "none"), cmp.Or(k.plan, "none")
+	s := series{
+		request:  m.requests.WithLabelValues(operation, k.method, strconv.Itoa(k.status)),
+		duration: m.durations.WithLabelValues(operation),
 	}
-	m.decisions.WithLabelValues(plan, r.Outcome).Inc()
+	if k.outcome != "free" {
+		s.decision = m.decisions.WithLabelValues(plan, k.outcome)
+	}
+	m.known.Store(k, s)
+	return s
 }
 
 // BanStarted counts a ban of the limiter.

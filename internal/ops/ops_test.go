@@ -106,3 +106,12 @@ func TestProfilesAndMethods(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkObserve(b *testing.B) {
+	m := ops.NewMetrics(ops.Sources{})
+	r := ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Observe(r)
+	}
+}
