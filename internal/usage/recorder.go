@@ -1,0 +1,139 @@
+package usage
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// shards is how many parts the table of workspaces has: requests of different workspaces rarely meet at a lock.
+const shards = 64
+
+// A Recorder counts the requests that this process answers, and holds the latest of them. Its methods may be called
+// concurrently. What it holds is bounded, whatever the number of workspaces and of requests.
+type Recorder struct {
+	now    func() time.Time
+	store  Store
+	shards [shards]shard
+	events atomic.Int64 // room in all rings
+	lost   atomic.Int64
+
+	saving sync.RWMutex // held while rows are on their way into the store
+}
+
+type shard struct {
+	mu     sync.RWMutex
+	meters map[int64]*meter
+	_      [32]byte // its own cache line
+}
+
+// NewRecorder returns a recorder that has counted nothing yet. Run saves what it counts in store.
+func NewRecorder(store Store, now func() time.Time) *Recorder {
+	r := &Recorder{now: now, store: store}
+	for i := range r.shards {
+		r.shards[i].meters = map[int64]*meter{}
+	}
+	return r
+}
+
+// Record counts a request of a workspace. It neither blocks nor touches the store.
+func (r *Recorder) Record(workspace int64, e Event) {
+	for !r.meter(workspace).count(r, &e) {
+	}
+}
+
+func (r *Recorder) shard(workspace int64) *shard { return &r.shards[uint64(workspace)%shards] }
+
+// find returns the meter of a workspace, or nil.
+func (r *Recorder) find(workspace int64) *meter {
+	s := r.shard(workspace)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.meters[workspace]
+}
+
+// meter returns the meter of a workspace, a new one if there is none.
+func (r *Recorder) meter(workspace int64) *meter {
+	if m := r.find(workspace); m != nil {
+		return m
+	}
+	s := r.shard(workspace)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.meters[workspace]
+	if m == nil {
+		m = &meter{last: r.now().Unix()}
+		s.meters[workspace] = m
+	}
+	return m
+}
+
+// Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred at most.
+func (r *Recorder) Latest(workspace int64) []Event {
+	if m := r.find(workspace); m != nil {
+		return m.latest()
+	}
+	return nil
+}
+
+// Watch returns a channel of the requests of a workspace from now on, and what to call when it is no longer wanted. A
+// reader that lags behind misses some. It reports false, and there is nothing to call, if too many watch already.
+func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func(), ok bool) {
+	c := make(chan Event, watchBuffer)
+	for {
+		m := r.meter(workspace)
+		m.mu.Lock()
+		if m.gone {
+			m.mu.Unlock()
+			continue
+		}
+		if ok = len(m.watchers) < maxWatchers; ok {
+			m.watchers = append(m.watchers, c)
+		}
+		m.mu.Unlock()
+		return c, func() { m.unwatch(c) }, ok
+	}
+}
+
+func (m *meter) unwatch(c chan Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.Index(m.watchers, c); i >= 0 {
+		m.watchers = slices.Delete(m.watchers, i, i+1)
+	}
+}
+
+// Lost returns how many requests were counted and then lost, because the store took nothing for hours.
+func (r *Recorder) Lost() int64 { return r.lost.Load() }
+
+// Series returns what a workspace did in each span of the step from the one that holds from up to the one that holds to,
+// which it includes, also those without requests. It is what all processes have saved and what this one has not saved yet.
+func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from, to time.Time) ([]Row, error) {
+	first, last := from.Unix()-from.Unix()%int64(step), to.Unix()-to.Unix()%int64(step)
+	rows := make([]Row, 0, max(0, (last-first)/int64(step)+1))
+	for start := first; start <= last; start += int64(step) {
+		rows = append(rows, Row{Workspace: workspace, Step: step, Start: start})
+	}
+	add := func(start int64, c *Counts) {
+		if i := (start - first) / int64(step); start >= first && i < int64(len(rows)) {
+			rows[i].Add(c)
+		}
+	}
+	r.saving.RLock()
+	defer r.saving.RUnlock()
+	saved, err := r.store.Usage(ctx, workspace, step, first, last+1)
+	if err != nil {
+		return nil, err
+	}
+	for i := range saved {
+		add(saved[i].Start, &saved[i].Counts)
+	}
+	if m := r.find(workspace); m != nil {
+		for minute, c := range m.waiting() {
+			add(minute, &c)
+		}
+	}
+	return rows, nil
+}

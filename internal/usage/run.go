@@ -1,0 +1,147 @@
+package usage
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+const (
+	maxRows     = 500              // in one call of AddUsage
+	idleFor     = time.Hour        // after which a workspace leaves memory
+	idleShort   = 10 * time.Minute // the same when there is little room left for events
+	forgetEvery = 10 * time.Minute
+	lastSave    = 10 * time.Second // bounds the save after the end
+)
+
+// Run saves what was counted each interval until ctx ends, and then once more, and removes old rows from the store. A
+// save that failed is made up for by the next; one whose outcome the store does not know may count twice. Run returns
+// nil when its last save succeeded, else that save's error.
+func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logger) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var forgotten time.Time
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			if err := r.Save(ctx); err != nil && ctx.Err() == nil {
+				log.Error("usage could not be saved", "err", err)
+			}
+			if now := r.now(); now.Sub(forgotten) >= forgetEvery {
+				forgotten = now
+				r.forget(ctx, log)
+			}
+		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
+	defer cancel()
+	return r.Save(last)
+}
+
+// Save saves what was counted so far. Workspaces that have done nothing for a while leave memory.
+func (r *Recorder) Save(ctx context.Context) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	var rows []Row
+	for i := range r.shards {
+		rows = r.collect(&r.shards[i], rows)
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), maxRows)
+		if err := r.store.AddUsage(ctx, withHours(rows[:n])); err != nil {
+			r.giveBack(rows)
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// collect appends what the meters of a shard counted, by the minute, and removes those that are idle.
+func (r *Recorder) collect(s *shard, rows []Row) []Row {
+	for workspace, m := range s.all() {
+		for minute, c := range m.take(r) {
+			rows = append(rows, Row{Workspace: workspace, Step: Minute, Start: minute, Counts: *c})
+		}
+		r.retire(s, workspace, m)
+	}
+	return rows
+}
+
+func (s *shard) all() map[int64]*meter {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make(map[int64]*meter, len(s.meters))
+	for workspace, m := range s.meters {
+		all[workspace] = m
+	}
+	return all
+}
+
+// retire removes the meter if nobody needs it.
+func (r *Recorder) retire(s *shard, workspace int64, m *meter) {
+	idle := idleFor
+	if r.events.Load() > maxEvents*3/4 {
+		idle = idleShort
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.watchers) > 0 || len(m.pending) > 0 || m.now.Total() > 0 || r.now().Unix()-m.last < int64(idle/time.Second) {
+		return
+	}
+	m.gone = true
+	r.events.Add(-int64(cap(m.ring)))
+	delete(s.meters, workspace)
+}
+
+// withHours returns the rows of minutes, and those of their hours.
+func withHours(minutes []Row) []Row {
+	type span struct{ workspace, start int64 }
+	rows, at := append(make([]Row, 0, 2*len(minutes)), minutes...), map[span]int{}
+	for i := range minutes {
+		m := &minutes[i]
+		hour := span{m.Workspace, m.Start - m.Start%int64(Hour)}
+		if j, ok := at[hour]; ok {
+			rows[j].Add(&m.Counts)
+			continue
+		}
+		at[hour] = len(rows)
+		rows = append(rows, Row{Workspace: m.Workspace, Step: Hour, Start: hour.start, Counts: m.Counts})
+	}
+	return rows
+}
+
+// giveBack takes rows back that the store did not take.
+func (r *Recorder) giveBack(rows []Row) {
+	for i := range rows {
+		for !r.meter(rows[i].Workspace).giveBack(r, &rows[i]) {
+		}
+	}
+}
+
+func (m *meter) giveBack(r *Recorder, row *Row) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.gone {
+		m.putAside(row.Start, &row.Counts, r)
+	}
+	return !m.gone
+}
+
+// forget removes what is older than it is kept for.
+func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
+	for step, keep := range map[Step]time.Duration{Minute: KeepMinutes, Hour: KeepHours} {
+		for removed := 1; removed > 0 && ctx.Err() == nil; {
+			var err error
+			if removed, err = r.store.ForgetUsage(ctx, step, r.now().Add(-keep-time.Duration(step)*time.Second).Unix()); err != nil {
+				if ctx.Err() == nil {
+					log.Error("old usage could not be removed", "err", err)
+				}
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Package usage keeps what people look at of the requests that were answered: how many of each outcome and how fast, by
+// the minute for a day and by the hour for a quarter, and the latest requests themselves. It decides nothing: the limits
+// that a workspace has are package ratelimit's, and the figures of the process are package ops's.
+package usage
+
+import (
+	"context"
+	"time"
+)
+
+// A Class groups the outcomes of requests.
+type Class uint8
+
+// The classes, in the order in which charts stack them.
+const (
+	Success     Class = iota // 2xx
+	NotModified              // 304, and the rest of 3xx
+	ClientError              // 4xx but 429
+	Limited                  // 429
+	ServerError              // 5xx
+	Classes     = 5
+)
+
+// ClassOf returns the class of an HTTP status.
+func ClassOf(status int) Class {
+	switch {
+	case status == 429:
+		return Limited
+	case status >= 500:
+		return ServerError
+	case status >= 400:
+		return ClientError
+	case status >= 300:
+		return NotModified
+	}
+	return Success
+}
+
+// String returns the statuses of the class: "2xx", "304", "4xx", "429" or "5xx".
+func (c Class) String() string {
+	return [Classes]string{"2xx", "304", "4xx", "429", "5xx"}[c%Classes]
+}
+
+// Buckets is the number of buckets in the histogram of latencies.
+const Buckets = 10
+
+// Bounds returns the upper bounds of the buckets but the last, which has none.
+func Bounds() [Buckets - 1]time.Duration {
+	const ms = time.Millisecond
+	return [...]time.Duration{ms / 4, ms / 2, ms, 2 * ms, 5 * ms, 20 * ms, 100 * ms, 500 * ms, 2000 * ms}
+}
+
+func bucketOf(d time.Duration) int {
+	bounds := Bounds()
+	for i, bound := range &bounds {
+		if d <= bound {
+			return i
+		}
+	}
+	return Buckets - 1
+}
+
+// Counts are the requests of a workspace in a span of time.
+type Counts struct {
+	Requests [Classes]int64 // by class
+	Latency  [Buckets]int64 // by bucket, see Bounds
+}
+
+// Add adds what o counted to c.
+func (c *Counts) Add(o *Counts) {
+	for i, n := range o.Requests {
+		c.Requests[i] += n
+	}
+	for i, n := range o.Latency {
+		c.Latency[i] += n
+	}
+}
+
+// Total returns the number of requests.
+func (c *Counts) Total() (n int64) {
+	for _, m := range c.Requests {
+		n += m
+	}
+	return n
+}
+
+// Quantile returns how long the fastest share q of the requests took at most, between 0 and 1, as far as the histogram
+// tells: somewhere inside a bucket in proportion. It returns 0 without requests, and the last bound for what is beyond it.
+func (c *Counts) Quantile(q float64) time.Duration {
+	var total int64
+	for _, n := range c.Latency {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	rank, bounds := q*float64(total), Bounds()
+	var below float64
+	var low time.Duration
+	for i, bound := range &bounds {
+		n := float64(c.Latency[i])
+		if n > 0 && below+n >= rank {
+			return low + time.Duration(float64(bound-low)*max(0, rank-below)/n)
+		}
+		below, low = below+n, bound
+	}
+	return low
+}
+
+// A Step is how long the span of a row is, in seconds.
+type Step int64
+
+// The steps.
+const (
+	Minute Step = 60
+	Hour   Step = 3600
+)
+
+// How long rows are kept.
+const (
+	KeepMinutes = 24 * time.Hour
+	KeepHours   = 90 * 24 * time.Hour
+)
+
+// A Row is what one workspace did in one minute or one hour.
+type Row struct {
+	Workspace int64
+	Step      Step
+	Start     int64 // Unix seconds, a multiple of Step
+	Counts
+}
+
+// A Store keeps rows. Its methods may be called concurrently, also by several processes.
+type Store interface {
+	// AddUsage adds the counts of the rows to those that are kept of the same workspace, step and start, all or none.
+	AddUsage(ctx context.Context, rows []Row) error
+
+	// Usage returns the rows of a workspace and step that start at from or later and before to, in Unix seconds, by
+	// their start. Spans without requests have no row.
+	Usage(ctx context.Context, workspace int64, step Step, from, to int64) ([]Row, error)
+
+	// ForgetUsage removes the rows of a step that start before the instant in Unix seconds, at most a few thousand at a
+	// time, and returns how many it removed.
+	ForgetUsage(ctx context.Context, step Step, before int64) (int, error)
+}

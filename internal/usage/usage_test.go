@@ -1,0 +1,301 @@
+package usage_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/usage"
+)
+
+type span struct {
+	workspace, start int64
+	step             usage.Step
+}
+
+// memory is a store in memory, which can be told to fail.
+type memory struct {
+	mu   sync.Mutex
+	rows map[span]usage.Counts
+	err  error
+}
+
+func newMemory() *memory { return &memory{rows: map[span]usage.Counts{}} }
+
+func (m *memory) AddUsage(_ context.Context, rows []usage.Row) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range rows {
+		if m.err != nil {
+			return m.err
+		}
+		at := span{r.Workspace, r.Start, r.Step}
+		c := m.rows[at]
+		c.Add(&r.Counts)
+		m.rows[at] = c
+	}
+	return nil
+}
+
+func (m *memory) Usage(_ context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var rows []usage.Row
+	for at, c := range m.rows {
+		if at.workspace == workspace && at.step == step && at.start >= from && at.start < to {
+			rows = append(rows, usage.Row{Workspace: workspace, Step: step, Start: at.start, Counts: c})
+		}
+	}
+	slices.SortFunc(rows, func(a, b usage.Row) int { return cmp.Compare(a.Start, b.Start) })
+	return rows, nil
+}
+
+func (m *memory) ForgetUsage(_ context.Context, step usage.Step, before int64) (n int, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for at := range m.rows {
+		if at.step == step && at.start < before {
+			delete(m.rows, at)
+			n++
+		}
+	}
+	return n, nil
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration, status int) usage.Event {
+	return usage.Event{At: noon.Add(d), Method: "GET", Path: "/pets", Status: status, Duration: time.Millisecond}
+}
+
+// totals returns the requests of each span of a series.
+func totals(t *testing.T, r *usage.Recorder, workspace int64, step usage.Step, from, to time.Duration) []int64 {
+	t.Helper()
+	rows, err := r.Series(t.Context(), workspace, step, noon.Add(from), noon.Add(to))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []int64
+	for _, row := range rows {
+		list = append(list, row.Total())
+	}
+	return list
+}
+
+func TestClassOf(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{200: "2xx", 204: "2xx", 304: "304", 400: "4xx", 404: "4xx", 429: "429", 499: "4xx", 500: "5xx", 503: "5xx"} {
+		if got := usage.ClassOf(status).String(); got != want {
+			t.Errorf("ClassOf(%d) = %s, want %s", status, got, want)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	var c usage.Counts
+	if got := c.Quantile(.5); got != 0 {
+		t.Errorf("Quantile(.5) of nothing = %v, want 0", got)
+	}
+	c.Latency[0], c.Latency[2], c.Latency[9] = 50, 40, 10
+	for q, want := range map[float64]time.Duration{.5: 250 * time.Microsecond, .7: 750 * time.Microsecond, .9: time.Millisecond, .99: 2 * time.Second} {
+		if got := c.Quantile(q).Round(time.Microsecond); got != want {
+			t.Errorf("Quantile(%v) = %v, want %v", q, got, want)
+		}
+	}
+}
+
+// TestNodesAddUp: two recorders on one store show what both counted, saved or not.
+func TestNodesAddUp(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	one, two := usage.NewRecorder(store, func() time.Time { return noon }), usage.NewRecorder(store, func() time.Time { return noon })
+	for range 3 {
+		one.Record(7, at(0, 200))
+		two.Record(7, at(time.Minute, 404))
+	}
+	two.Record(8, at(0, 200))
+	for _, r := range []*usage.Recorder{one, two} {
+		if err := r.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one.Record(7, at(2*time.Minute, 500))
+	if got, want := totals(t, one, 7, usage.Minute, 0, 3*time.Minute), []int64{3, 3, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("minutes = %v, want %v", got, want)
+	}
+	if got, want := totals(t, one, 7, usage.Hour, -time.Hour, 0), []int64{0, 7}; !slices.Equal(got, want) {
+		t.Errorf("hours = %v, want %v", got, want)
+	}
+	if got, want := totals(t, two, 7, usage.Minute, 0, 3*time.Minute), []int64{3, 3, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("minutes of the other = %v, want %v", got, want)
+	}
+}
+
+// TestFailedSave: what the store did not take is taken by the next save, once.
+func TestFailedSave(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	r := usage.NewRecorder(store, func() time.Time { return noon })
+	r.Record(7, at(0, 200))
+	store.err = errors.New("no room")
+	if err := r.Save(t.Context()); !errors.Is(err, store.err) {
+		t.Fatalf("Save = %v, want %v", err, store.err)
+	}
+	r.Record(7, at(0, 200))
+	store.err = nil
+	for range 2 {
+		if err := r.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := totals(t, r, 7, usage.Minute, 0, 0), []int64{2}; !slices.Equal(got, want) {
+		t.Errorf("minutes = %v, want %v", got, want)
+	}
+}
+
+// TestBoundedWithoutAStore: hours of failing saves hold no more than three of them.
+func TestBoundedWithoutAStore(t *testing.T) {
+	t.Parallel()
+	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	for i := range 300 {
+		r.Record(7, at(time.Duration(i)*time.Minute, 200))
+	}
+	var sum int64
+	for _, n := range totals(t, r, 7, usage.Minute, 0, 300*time.Minute) {
+		sum += n
+	}
+	if sum+r.Lost() != 300 || r.Lost() < 100 {
+		t.Errorf("held %d and lost %d, want 300 together and at most 181 held", sum, r.Lost())
+	}
+}
+
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	if got := r.Latest(7); len(got) != 0 {
+		t.Errorf("Latest of nobody = %v, want none", got)
+	}
+	for i := range 1000 {
+		r.Record(7, at(time.Duration(i)*time.Millisecond, 200))
+		r.Record(9, at(0, 404))
+	}
+	got := r.Latest(7)
+	if len(got) != 300 {
+		t.Fatalf("Latest has %d events, want 300", len(got))
+	}
+	for i, e := range got {
+		if want := noon.Add(time.Duration(999-i) * time.Millisecond); !e.At.Equal(want) || e.Status != 200 {
+			t.Fatalf("Latest[%d] = %v %d, want %v 200", i, e.At, e.Status, want)
+		}
+	}
+}
+
+// TestManyWorkspaces: the log is bounded in total, and room comes back when workspaces fall silent.
+func TestManyWorkspaces(t *testing.T) {
+	t.Parallel()
+	now := noon
+	r := usage.NewRecorder(newMemory(), func() time.Time { return now })
+	for workspace := range int64(20_000) {
+		r.Record(workspace, at(0, 200))
+	}
+	held := 0
+	for workspace := range int64(20_000) {
+		held += len(r.Latest(workspace))
+	}
+	if held == 0 || held > 60_000/16 {
+		t.Errorf("%d events are held, want at most %d", held, 60_000/16)
+	}
+	now = noon.Add(2 * time.Hour)
+	if err := r.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Record(19_999, at(2*time.Hour, 200))
+	if got := len(r.Latest(19_999)); got != 1 {
+		t.Errorf("after the others fell silent %d events are held, want 1", got)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	events, stop, ok := r.Watch(7)
+	if !ok {
+		t.Fatal("Watch refused the first watcher")
+	}
+	r.Record(8, at(0, 200))
+	for i := range 100 {
+		r.Record(7, at(0, 200+i))
+	}
+	if e := <-events; e.Status != 200 {
+		t.Errorf("the first event has status %d, want 200", e.Status)
+	}
+	stop()
+	r.Record(7, at(0, 599))
+	for len(events) > 0 {
+		if e := <-events; e.Status == 599 {
+			t.Error("an event came after stop")
+		}
+	}
+	for range 32 {
+		if _, _, ok := r.Watch(7); !ok {
+			t.Fatal("Watch refused one of 32")
+		}
+	}
+	if _, _, ok := r.Watch(7); ok {
+		t.Error("Watch took a watcher too many")
+	}
+}
+
+// TestConcurrent: nothing is lost between counting, saving and looking.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	r := usage.NewRecorder(store, func() time.Time { return noon.Add(3 * time.Hour) })
+	var work sync.WaitGroup
+	for worker := range 4 {
+		work.Go(func() {
+			for i := range 2000 {
+				r.Record(int64(i%5), at(time.Duration(worker)*time.Minute, 200))
+				if i%200 == 0 {
+					if err := r.Save(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	var sum int64
+	for workspace := range int64(5) {
+		for _, n := range totals(t, r, workspace, usage.Hour, 0, time.Hour) {
+			sum += n
+		}
+	}
+	if sum != 8000 {
+		t.Errorf("%d requests were counted, want 8000", sum)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r := usage.NewRecorder(newMemory(), time.Now)
+	e := usage.Event{At: time.Now(), Method: "GET", Path: "/pets/17", Operation: "getPet", Status: 200, Duration: time.Millisecond, KeyID: "key_x", RequestID: "abcdefgh"}
+	b.Run("one workspace", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			r.Record(1, e)
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(p *testing.PB) {
+			for i := int64(0); p.Next(); i++ {
+				r.Record(i%100, e)
+			}
+		})
+	})
+}
