@@ -18,9 +18,9 @@ import (
 
 // The server under test, which TestMain starts: the real one, on a database of its own.
 var (
-	serverURL string
-	wide      = make(chan string, 16) // keys, each of a workspace of its own, on a plan that is wide enough
-	exampleID string                  // the key of the examples
+	serverURL  string
+	wide       = make(chan string, 16) // keys, each of a workspace of its own, on a plan that is wide enough
+	exampleKey string                  // the key of the examples
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 			return fail(err)
 		}
 		if i == 0 {
-			exampleID = key
+			exampleKey = key
 			continue
 		}
 		wide <- key
@@ -97,18 +97,14 @@ func serve(ctx context.Context, ended chan<- struct{}, db string) (string, error
 	return "", fmt.Errorf("the server ended before it announced itself")
 }
 
-// newShop returns a client for an empty workspace of its own.
+// newShop returns a client for a workspace that no other test uses meanwhile. An earlier one may have.
 func newShop(t *testing.T, opts ...client.Option) *client.Client {
 	t.Helper()
-	select {
-	case key := <-wide:
-		c, err := client.New(serverURL, key, opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	default:
-		t.Fatal("there are more tests than workspaces: make more in TestMain")
-		return nil
+	key := <-wide
+	t.Cleanup(func() { wide <- key })
+	c, err := client.New(serverURL, key, opts...)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return c
 }
