@@ -48,6 +48,7 @@ func (a *app) root() *cobra.Command {
 		a.importCommand(),
 		a.exportCommand(),
 		a.doctorCommand(),
+		a.apiCommand(),
 		a.openapiCommand(),
 		a.configCommand(),
 		a.healthcheckCommand(),

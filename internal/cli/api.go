@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+)
+
+func (a *app) apiCommand() *cobra.Command {
+	cmd := a.group("api", "Call the API of a server, here or elsewhere",
+		a.apiPets(), a.apiCategories(), a.apiOrders(), a.apiInventory(), a.apiAccount())
+	cmd.Long = `Call the API of a server, here or elsewhere, with a key.
+
+The key is best given as PETSTORE_KEY: other users of this machine can read the
+command lines of running programs. It is never printed.
+
+A request that the rate limit refuses is repeated when the server says so, if
+that is within two minutes. Requests whose answer was lost are repeated if that
+does no harm.`
+	cmd.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore api pets list --status available --all"
+	return cmd
+}
+
+// A remote is a command on a server.
+type remote struct {
+	use, short, long string
+	flags            func(*pflag.FlagSet)
+	run              func(ctx context.Context, c *client.Client, o *output, args []string) error
+}
+
+// remote returns the command of r, with the flags that each has.
+func (a *app) remote(r remote) *cobra.Command {
+	var server, key string
+	o := tables()
+	cmd := a.command(spec{
+		use: r.use, short: r.short, long: r.long, output: o,
+		run: func(ctx context.Context, args []string) error {
+			c, err := a.dial(server, key)
+			if err != nil {
+				return err
+			}
+			return told(ctx, r.run(ctx, c, o, args))
+		},
+	})
+	if r.flags != nil {
+		r.flags(cmd.Flags())
+	}
+	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "call the server at `URL`")
+	cmd.Flags().StringVar(&key, "key", "", "send the API `KEY`")
+	return cmd
+}
+
+// dial returns the client for a command. It does not call the server yet.
+func (a *app) dial(server, key string) (*client.Client, error) {
+	if key == "" {
+		return nil, usagef("an API key is needed: set PETSTORE_KEY, or --key")
+	}
+	c, err := client.New(server, key,
+		client.WithUserAgent("petstore-cli"),
+		client.OnRetry(func(t client.Attempt) {
+			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), withoutPrefix(t.Err))
+		}),
+		client.OnDeprecation(func(d client.Deprecation) {
+			fmt.Fprintf(a.err, "petstore: the operation %s ends on %s; a newer petstore may do without it\n", d.Operation, moment(d.Sunset, "a day to come"))
+		}),
+	)
+	if err != nil {
+		return nil, usagef("--server or --key: %s", withoutPrefix(err))
+	}
+	return c, nil
+}
+
+// told returns err in the words of the command line.
+func told(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		return usage
+	}
+	return errors.New(withoutPrefix(err))
+}
+
+// withoutPrefix returns the text of err without the program's name, which is said once for all errors.
+func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
+
+// given reports whether a flag has a value from anywhere but its default.
+func (a *app) given(flag string) bool {
+	_, ok := a.origins[flag]
+	return ok
+}
+
+// idOf reads an id, which use names as what.
+func idOf(what, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usagef("%s: %q is not an id: must be a whole number from 1 on", what, text)
+	}
+	return id, nil
+}
+
+// pageFlags choose what part of a list is printed.
+type pageFlags struct {
+	limit  int
+	cursor string
+	all    bool
+}
+
+func (p *pageFlags) register(flags *pflag.FlagSet) {
+	flags.IntVar(&p.limit, "limit", 0, "print a page of `N` items, 1 to 100 (default 20)")
+	flags.StringVar(&p.cursor, "cursor", "", "start at `CURSOR`, which the page before named")
+	flags.BoolVar(&p.all, "all", false, "print every page")
+}
+
+// listed prints a page, or all pages, of items. It says on stderr where the next page starts.
+func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], error), all iter.Seq2[T, error], table func([]T) rows) error {
+	items := []T{}
+	if p.all {
+		for item, err := range all {
+			if err != nil {
+				return err
+			}
+			items = append(items, item)
+		}
+		return a.print(o, items, func() rows { return table(items) })
+	}
+	got, err := page()
+	if err != nil {
+		return err
+	}
+	if err := a.print(o, append(items, got.Items...), func() rows { return table(got.Items) }); err != nil {
+		return err
+	}
+	if got.Next != "" {
+		fmt.Fprintf(a.err, "petstore: there is more: --all, or --cursor %s\n", got.Next)
+	}
+	return nil
+}
+
+// one prints a single item as a list of one is, and as JSON by itself.
+func one[T any](a *app, o *output, item T, table func([]T) rows) error {
+	return a.print(o, item, func() rows { return table([]T{item}) })
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

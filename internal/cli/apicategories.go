@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+)
+
+func (a *app) apiCategories() *cobra.Command {
+	return a.group("categories", "List, read, make, change and delete categories",
+		a.categoriesList(), a.categoriesGet(), a.categoriesCreate(), a.categoriesUpdate(), a.categoriesDelete())
+}
+
+func categoryRows(categories []client.Category) rows {
+	r := rows{{"ID", "NAME", "DESCRIPTION"}}
+	for _, c := range categories {
+		r.add(number(c.ID), c.Name, c.Description)
+	}
+	return r
+}
+
+func (a *app) categoriesList() *cobra.Command {
+	var page pageFlags
+	var params client.ListCategoriesParams
+	return a.remote(remote{
+		use: "list [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List categories",
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&params.Name, "name", "", "only those whose name contains `TEXT`")
+			page.register(f)
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+			params.Limit, params.Cursor = page.limit, page.cursor
+			return listed(a, o, page, func() (client.Page[client.Category], error) { return c.ListCategories(ctx, params) },
+				c.AllCategories(ctx, params), categoryRows)
+		},
+	})
+}
+
+func (a *app) categoriesGet() *cobra.Command {
+	return a.remote(remote{
+		use: "get ID", short: "Read a category",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			id, err := idOf("ID", args[0])
+			if err != nil {
+				return err
+			}
+			category, err := c.GetCategory(ctx, id)
+			if err != nil {
+				return err
+			}
+			return one(a, o, category, categoryRows)
+		},
+	})
+}
+
+func (a *app) categoriesCreate() *cobra.Command {
+	var category client.NewCategory
+	return a.remote(remote{
+		use: "create NAME [--description TEXT]", short: "Make a category",
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&category.Description, "description", "", "describe it by `TEXT`")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			category.Name = args[0]
+			made, err := c.CreateCategory(ctx, category)
+			if err != nil {
+				return err
+			}
+			return one(a, o, made, categoryRows)
+		},
+	})
+}
+
+func (a *app) categoriesUpdate() *cobra.Command {
+	var patch client.CategoryPatch
+	var description string
+	return a.remote(remote{
+		use: "update ID [--name N] [--description TEXT]", short: "Change a category",
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&patch.Name, "name", "", "call it `N`")
+			f.StringVar(&description, "description", "", "describe it by `TEXT`; an empty one removes the description")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			id, err := idOf("ID", args[0])
+			if err != nil {
+				return err
+			}
+			switch {
+			case description != "":
+				patch.Description = client.Set(description)
+			case a.given("description"):
+				patch.Description = client.Null[string]()
+			case !a.given("name"):
+				return usagef("nothing to change: give --name or --description")
+			}
+			category, err := c.UpdateCategory(ctx, id, patch)
+			if err != nil {
+				return err
+			}
+			return one(a, o, category, categoryRows)
+		},
+	})
+}
+
+func (a *app) categoriesDelete() *cobra.Command {
+	return a.remote(remote{
+		use: "delete ID", short: "Delete a category that no pet belongs to",
+		run: func(ctx context.Context, c *client.Client, _ *output, args []string) error {
+			id, err := idOf("ID", args[0])
+			if err != nil {
+				return err
+			}
+			return c.DeleteCategory(ctx, id)
+		},
+	})
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+)
+
+func (a *app) apiInventory() *cobra.Command {
+	return a.group("inventory", "List, read and set the stock", a.inventoryList(), a.inventoryGet(), a.inventorySet())
+}
+
+func inventoryRows(items []client.InventoryItem) rows {
+	r := rows{{"PET", "QUANTITY", "STATUS"}}
+	for _, i := range items {
+		r.add(number(i.PetID), strconv.Itoa(i.Quantity), string(i.Status))
+	}
+	return r
+}
+
+func (a *app) inventoryList() *cobra.Command {
+	var page pageFlags
+	var params client.ListInventoryParams
+	var status []string
+	var most int
+	return a.remote(remote{
+		use: "list [--status S,…] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
+		flags: func(f *pflag.FlagSet) {
+			f.StringSliceVar(&status, "status", nil, "only of those with `S,…`: available, pending or sold")
+			f.Lookup("status").DefValue = ""
+			f.IntVar(&most, "max-quantity", 0, "only stocks of at most `N`")
+			page.register(f)
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+			params.Status, params.Limit, params.Cursor = statuses(status), page.limit, page.cursor
+			if a.given("max-quantity") {
+				params.MaxQuantity = &most
+			}
+			return listed(a, o, page, func() (client.Page[client.InventoryItem], error) { return c.ListInventory(ctx, params) },
+				c.AllInventory(ctx, params), inventoryRows)
+		},
+	})
+}
+
+func (a *app) inventoryGet() *cobra.Command {
+	return a.remote(remote{
+		use: "get PET", short: "Read the stock of a pet",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			id, err := idOf("PET", args[0])
+			if err != nil {
+				return err
+			}
+			item, err := c.GetInventoryItem(ctx, id)
+			if err != nil {
+				return err
+			}
+			return one(a, o, item, inventoryRows)
+		},
+	})
+}
+
+func (a *app) inventorySet() *cobra.Command {
+	return a.remote(remote{
+		use: "set PET QUANTITY", short: "Set how many units of a pet can be ordered",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			id, err := idOf("PET", args[0])
+			if err != nil {
+				return err
+			}
+			quantity, err := strconv.Atoi(args[1])
+			if err != nil {
+				return usagef("QUANTITY: %q is not a whole number", args[1])
+			}
+			item, err := c.UpdateInventory(ctx, id, client.InventoryUpdate{Quantity: quantity})
+			if err != nil {
+				return err
+			}
+			return one(a, o, item, inventoryRows)
+		},
+	})
+}
+
+func (a *app) apiAccount() *cobra.Command {
+	return a.remote(remote{
+		use: "account", short: "Read the workspace of the key, its plan and what is left of it",
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+			account, err := c.GetAccount(ctx)
+			if err != nil {
+				return err
+			}
+			return a.print(o, account, func() rows { return accountRows(account) })
+		},
+	})
+}
+
+func accountRows(v client.Account) rows {
+	scopes := make([]string, len(v.Key.Scopes))
+	for i, s := range v.Key.Scopes {
+		scopes[i] = string(s)
+	}
+	r := rows{
+		{"WORKSPACE", v.Workspace.Name},
+		{"PLAN", string(v.Plan)},
+		{"KEY", v.Key.ID + " (" + v.Key.Name + ")"},
+		{"SCOPES", strings.Join(scopes, ",")},
+		{"EXPIRES", moment(v.Key.ExpiresAt, "never")},
+	}
+	for _, w := range []struct {
+		name   string
+		window client.Window
+	}{{"MINUTE", v.Limits.Minute}, {"DAY", v.Limits.Day}} {
+		r.add(w.name, number(w.window.Remaining)+" of "+number(w.window.Limit)+" left until "+moment(time.Unix(w.window.Reset, 0), ""))
+	}
+	return r
+}
