@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,13 +96,13 @@ func TestOpenRefuses(t *testing.T) {
 			openAndClose(t, path)
 			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (7, 'future', 0)")
 			return path
-		}, sqlite.Options{}, "was made by a newer version of petstore (schema 7; this one knows 1 to 1)"},
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 7; this one knows 1 to 2)"},
 		{"missing", func(_ *testing.T, path string) string { return path }, sqlite.Options{NoMigrate: true}, "the file does not exist"},
 		{"missing, to read", func(_ *testing.T, path string) string { return path }, sqlite.Options{ReadOnly: true}, "the file does not exist"},
 		{"not migrated", func(t *testing.T, path string) string {
 			writeFile(t, path, "")
 			return path
-		}, sqlite.Options{NoMigrate: true}, "lacks 1 of 1 migrations; run petstore migrate up"},
+		}, sqlite.Options{NoMigrate: true}, "lacks 2 of 2 migrations; run petstore migrate up"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,21 +173,23 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "petstore.db")
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	want := sqlite.Migration{Version: 1, Name: "init"}
-	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || len(got) != 1 || got[0] != want {
+	want := []sqlite.Migration{{Version: 1, Name: "init"}, {Version: 2, Name: "usage"}}
+	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
 		t.Errorf("MigrateStatus of no file = %+v, %v, want %+v", got, err, want)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("MigrateStatus created the file")
 	}
-	want.Applied, want.At = true, at
-	for i, n := range []int{1, 0} {
+	for i := range want {
+		want[i].Applied, want[i].At = true, at
+	}
+	for i, n := range []int{len(want), 0} {
 		got, err := sqlite.MigrateUp(ctx, path, func() time.Time { return at })
-		if err != nil || len(got) != n || n > 0 && got[0] != want {
+		if err != nil || !slices.Equal(got, want[:n]) {
 			t.Errorf("MigrateUp %d = %+v, %v, want %d migrations", i, got, err, n)
 		}
 	}
-	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || len(got) != 1 || got[0] != want {
+	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
 		t.Errorf("MigrateStatus = %+v, %v, want %+v", got, err, want)
 	}
 }

@@ -191,6 +191,7 @@ func (c *conn) removeWorkspace(id int64) error {
 	for _, query := range []string{
 		"DELETE FROM limit_keys WHERE workspace=?",
 		"DELETE FROM limit_windows WHERE subject='w:'||?",
+		"DELETE FROM usage WHERE workspace=?",
 		"DELETE FROM api_keys WHERE workspace=?",
 		"DELETE FROM counters WHERE workspace=?",
 		"DELETE FROM workspaces WHERE id=?",
