@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// maxProblems bounds what Check returns: a broken database can have millions.
+const maxProblems = 100
+
+// Check looks for damage and returns what it found, in words, at most a hundred
+// problems; none is good. It reads all shops, as they are at one moment: for
+// each animal the movements must explain its stock and its open orders. Other
+// calls go on beside it. It has a connection of its own, without time-out.
+func (db *DB) Check(ctx context.Context) ([]string, error) {
+	c, err := pgx.ConnectConfig(ctx, db.checkConfig())
+	if err != nil {
+		return nil, judge(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	problems := []string{}
+	report := func(format string, args ...any) {
+		if len(problems) < maxProblems {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
+		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
+			checkSchema, checkReferences, checkStock, checkOrders, checkDeleted, checkCounters,
+		} {
+			if err := check(ctx, tx, report); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return problems, judge(err)
+}
+
+// checkConfig returns how to connect for a check.
+func (db *DB) checkConfig() *pgx.ConnConfig {
+	c := db.writer.Config().ConnConfig
+	c.RuntimeParams = parameters(administering)
+	return c
+}
+
+// eachRow calls f for every row of a query, with its numbers after its text.
+func eachRow(ctx context.Context, tx pgx.Tx, query string, f func(text string, n []int64)) error {
+	rows, err := tx.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			text string
+			n    []int64
+		)
+		if err := rows.Scan(&text, &n); err != nil {
+			return err
+		}
+		f(text, n)
+	}
+	return rows.Err()
+}
+
+// checkSchema looks for indexes and constraints that do not hold.
+func checkSchema(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT c.relname::text, '{}'::bigint[] FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		WHERE c.relnamespace = 'petstore'::regnamespace AND NOT (i.indisvalid AND i.indisready)
+		UNION ALL SELECT conname::text, '{}' FROM pg_constraint WHERE connamespace = 'petstore'::regnamespace AND NOT convalidated`,
+		func(name string, _ []int64) { report("structure: %s is not valid", name) })
+}
+
+func checkReferences(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id, category] FROM pets p
+		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`,
+		func(_ string, n []int64) {
+			report("references: pet %d of workspace %d names the category %d, which does not exist", n[1], n[0], n[2])
+		})
+}
+
+// checkStock holds each animal against its ledger.
+func checkStock(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT '', ARRAY[p.workspace, p.id, p.quantity, p.open_orders, p.movements,
+			coalesce(l.entries, 0), coalesce(l.last, 0), coalesce(l.total, 0)::bigint, coalesce(l.open, 0),
+			coalesce((SELECT m.quantity FROM movements m WHERE m.workspace = p.workspace AND m.pet = p.id ORDER BY number DESC LIMIT 1), 0),
+			(SELECT count(*) FROM orders o WHERE o.workspace = p.workspace AND o.pet = p.id AND NOT o.complete)]
+		FROM pets p LEFT JOIN (SELECT workspace, pet, count(*) AS entries, max(number) AS last, sum(delta) AS total,
+				count(*) FILTER (WHERE kind = 'placed') - count(*) FILTER (WHERE kind IN ('completed', 'cancelled')) AS open
+			FROM movements GROUP BY workspace, pet) l ON l.workspace = p.workspace AND l.pet = p.id`,
+		func(_ string, n []int64) {
+			pet := fmt.Sprintf("ledger: pet %d of workspace %d", n[1], n[0])
+			compare := func(what string, have int64, source string, want int64) {
+				if have != want {
+					report("%s: %s is %d, and %s %d", pet, what, have, source, want)
+				}
+			}
+			if n[2] < 0 {
+				report("%s: the quantity is %d", pet, n[2])
+			}
+			compare("the quantity", n[2], "the sum of its movements is", n[7])
+			compare("the quantity", n[2], "its last movement says", n[9])
+			compare("the number of movements", n[4], "the ledger has", n[5])
+			compare("the number of movements", n[4], "the last one is numbered", n[6])
+			compare("the number of open orders", n[3], "the ledger says", n[8])
+			compare("the number of open orders", n[3], "the orders say", n[10])
+		})
+}
+
+func checkOrders(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id, pet] FROM orders o WHERE NOT complete
+		AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = o.workspace AND p.id = o.pet)`, func(_ string, n []int64) {
+		report("ledger: order %d of workspace %d is open, and its pet %d does not exist", n[1], n[0], n[2])
+	})
+}
+
+// checkDeleted looks at the ledgers of animals that are gone.
+func checkDeleted(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, pet, sum(delta)::bigint] FROM movements m
+		WHERE NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = m.workspace AND p.id = m.pet)
+		GROUP BY workspace, pet HAVING sum(delta) <> 0`, func(_ string, n []int64) {
+		report("ledger: pet %d of workspace %d is gone, and its movements leave %d", n[1], n[0], n[2])
+	})
+}
+
+// checkCounters makes sure that no id can be issued again.
+func checkCounters(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	for _, table := range []string{"pets", "categories", "orders"} {
+		err := eachRow(ctx, tx, `SELECT '`+table+`', ARRAY[workspace, max(id)] FROM `+table+` t GROUP BY workspace
+			HAVING max(id) > coalesce((SELECT c.`+table+` FROM counters c WHERE c.workspace = t.workspace), 0)`,
+			func(table string, n []int64) {
+				report("ids: %s of workspace %d have the id %d, which was never issued", table, n[0], n[1])
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package postgres
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A rowID is the key of a row of a shop.
+type rowID struct{ workspace, id int64 }
+
+// A receiptID is the key of a receipt.
+type receiptID struct {
+	workspace      int64
+	operation, key string
+}
+
+// A keptReceipt is a row of receipts.
+type keptReceipt struct {
+	petstore.Receipt
+	fingerprint [32]byte
+	created     petstore.Time
+}
+
+// A group is a number of changes that share a transaction. The maps hold the
+// rows as they were loaded, and then as the changes decided so far left them;
+// what is not there, or no longer, is missing or nil.
+type group struct {
+	now        petstore.Time
+	members    []member
+	animals    map[rowID]*petstore.Animal
+	categories map[rowID]*petstore.Category
+	orders     map[rowID]*petstore.Order
+	inUse      map[rowID]bool
+	receipts   map[receiptID]keptReceipt
+	busy       map[int64]bool // workspaces that are being emptied
+
+	firsts  map[receiptID]*member // who has done what a key stands for
+	demands map[int64]*demand     // the ids that new rows need, by workspace
+}
+
+// A member is a change with its outcome.
+type member struct {
+	*write
+	effects  petstore.Effects
+	err      error
+	before   *petstore.Receipt                   // of an earlier transaction
+	first    *member                             // who in this group has done the same before
+	receipt  *petstore.Receipt                   // what is kept under the idempotency key
+	made     struct{ pet, category, order bool } // which of the saved rows are new
+	panicked any
+}
+
+// A demand counts new rows, and then holds the last id issued.
+type demand struct{ pets, categories, orders int64 }
+
+func newGroup(writes []*write, now petstore.Time) *group {
+	g := &group{
+		now:        now,
+		members:    make([]member, len(writes)),
+		animals:    make(map[rowID]*petstore.Animal, len(writes)),
+		categories: make(map[rowID]*petstore.Category),
+		orders:     make(map[rowID]*petstore.Order),
+		inUse:      make(map[rowID]bool),
+		receipts:   make(map[receiptID]keptReceipt),
+		busy:       make(map[int64]bool),
+		firsts:     make(map[receiptID]*member),
+		demands:    make(map[int64]*demand),
+	}
+	for i, w := range writes {
+		g.members[i].write = w
+	}
+	return g
+}
+
+func idOf(c *petstore.Change) receiptID {
+	return receiptID{c.Workspace, c.Idempotency.Operation, c.Idempotency.Key}
+}
+
+// decide asks every change in turn.
+func (g *group) decide() {
+	for i := range g.members {
+		m := &g.members[i]
+		if g.busy[m.change.Workspace] {
+			m.err = petstore.Unavailable(&ownError{fmt.Sprintf("workspace %d is being emptied", m.change.Workspace)})
+			continue
+		}
+		if !g.replay(m) {
+			g.decideOne(m)
+		}
+	}
+}
+
+// replay reports whether the member has its outcome already: from a receipt, or
+// from a member before it with the same idempotency key.
+func (g *group) replay(m *member) bool {
+	i := m.change.Idempotency
+	if i == nil {
+		return false
+	}
+	id, again := idOf(m.change), false
+	if first := g.firsts[id]; first != nil {
+		if again, m.err = i.Replay(first.change.Idempotency.Fingerprint, g.now, g.now); again {
+			m.first = first
+		}
+	} else if kept, ok := g.receipts[id]; ok {
+		if again, m.err = i.Replay(kept.fingerprint, kept.created, g.now); again {
+			m.before = &kept.Receipt
+		}
+	}
+	return again || m.err != nil
+}
+
+// decideOne hands the member copies of the rows and takes them over if it
+// succeeds.
+func (g *group) decideOne(m *member) {
+	f := g.facts(m.change)
+	if m.guard(func() { m.effects, m.err = m.change.Decide(f) }); m.err == nil {
+		m.err = sound(&m.effects)
+	}
+	if m.err != nil {
+		m.effects = petstore.Effects{}
+		return
+	}
+	if m.change.Idempotency != nil {
+		g.firsts[idOf(m.change)] = m
+	}
+	g.publish(m.change.Workspace, &m.effects)
+}
+
+// guard calls f and keeps what it panics with.
+func (m *member) guard(f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			m.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+			m.err = &ownError{"the change panicked"}
+		}
+	}()
+	f()
+}
+
+func clone[T any](row *T) *T {
+	if row == nil {
+		return nil
+	}
+	c := *row
+	return &c
+}
+
+func (g *group) facts(c *petstore.Change) petstore.Facts {
+	w, n := c.Workspace, c.Needs
+	f := petstore.Facts{Now: g.now}
+	petID := n.PetID
+	if n.OrderID != 0 {
+		if f.Order = clone(g.orders[rowID{w, n.OrderID}]); f.Order != nil {
+			petID = f.Order.PetID
+		}
+	}
+	if petID != 0 {
+		f.Animal = clone(g.animals[rowID{w, petID}])
+	}
+	if n.CategoryID != 0 {
+		category := rowID{w, n.CategoryID}
+		f.Category, f.CategoryInUse = clone(g.categories[category]), g.inUse[category]
+	}
+	return f
+}
+
+// sound refuses what the tables' constraints refuse, before others of the group
+// build on it.
+func sound(e *petstore.Effects) error {
+	if a := e.SaveAnimal; a != nil && (a.Quantity < 0 || a.OpenOrders < 0 || a.Movements < 0 || !a.Status.Valid()) {
+		return &ownError{fmt.Sprintf("the stock %+v is impossible", *a)}
+	}
+	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
+		return &ownError{fmt.Sprintf("the order %+v is impossible", *o)}
+	}
+	return nil
+}
+
+// publish shows the effects to the members after this one, and counts the ids
+// that they need.
+func (g *group) publish(workspace int64, e *petstore.Effects) {
+	d := g.demands[workspace]
+	if d == nil {
+		d = new(demand)
+	}
+	put(g.animals, workspace, e.SaveAnimal, &d.pets, func(a *petstore.Animal) int64 { return a.ID })
+	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })
+	put(g.orders, workspace, e.SaveOrder, &d.orders, func(o *petstore.Order) int64 { return o.ID })
+	delete(g.animals, rowID{workspace, e.DropPet})
+	delete(g.categories, rowID{workspace, e.DropCategory})
+	delete(g.orders, rowID{workspace, e.DropOrder})
+	if *d != (demand{}) {
+		g.demands[workspace] = d
+	}
+}
+
+// put shows a row, or counts it if it is new: nobody can have asked for it.
+func put[T any](rows map[rowID]*T, workspace int64, row *T, fresh *int64, id func(*T) int64) {
+	switch {
+	case row == nil:
+	case id(row) == 0:
+		*fresh++
+	default:
+		rows[rowID{workspace, id(row)}] = row
+	}
+}
+
+// settle gives the new rows their ids, in the order of the members, links the
+// effects and asks for the receipts.
+func (g *group) settle() error {
+	for i := range g.members {
+		m := &g.members[i]
+		if m.err != nil || m.first != nil || m.before != nil {
+			continue
+		}
+		if m.err = g.number(m); m.err != nil {
+			continue
+		}
+		m.effects.Link()
+		if m.change.Idempotency == nil {
+			continue
+		}
+		if m.guard(func() { r := m.change.Receipt(); m.receipt = &r }); m.err != nil {
+			return m.err // others have built on it
+		}
+	}
+	return nil
+}
+
+// number gives the new rows of a member their ids.
+func (g *group) number(m *member) error {
+	d, e := g.demands[m.change.Workspace], &m.effects
+	for _, n := range []struct {
+		made *bool
+		id   *int64 // of the row that is saved, nil for none
+		next func(*demand) *int64
+	}{
+		{&m.made.pet, idOfRow(e.SaveAnimal, func(a *petstore.Animal) *int64 { return &a.ID }), func(d *demand) *int64 { return &d.pets }},
+		{&m.made.category, idOfRow(e.SaveCategory, func(c *petstore.Category) *int64 { return &c.ID }), func(d *demand) *int64 { return &d.categories }},
+		{&m.made.order, idOfRow(e.SaveOrder, func(o *petstore.Order) *int64 { return &o.ID }), func(d *demand) *int64 { return &d.orders }},
+	} {
+		if n.id == nil || *n.id != 0 {
+			continue
+		}
+		if d == nil { // it was deleted while the request was on its way
+			return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", m.change.Workspace)})
+		}
+		next := n.next(d)
+		if *next++; *next > petstore.MaxID {
+			return &ownError{fmt.Sprintf("workspace %d has used up its ids", m.change.Workspace)}
+		}
+		*n.id, *n.made = *next, true
+	}
+	return nil
+}
+
+// idOfRow returns where the row has its id, or nil if there is no row.
+func idOfRow[T any](row *T, id func(*T) *int64) *int64 {
+	if row == nil {
+		return nil
+	}
+	return id(row)
+}
+
+// answer tells every caller the outcome. If the transaction is lost, the
+// refused ones too: what they were refused for may not have happened.
+func (g *group) answer(err error) {
+	for i := range g.members {
+		m := &g.members[i]
+		m.write.panicked = m.panicked
+		switch {
+		case err != nil:
+			m.write.err = err
+		case m.err != nil:
+			m.write.err = m.err
+		case m.before != nil:
+			m.write.receipt = m.before
+		case m.first != nil:
+			m.write.receipt = m.first.receipt
+		}
+		close(m.done)
+	}
+}

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"example.com/petstore/internal/petstore"
+	"github.com/jackc/pgx/v5"
+)
+
+// issueIDs advances the counters, each workspace's row in turn.
+const issueIDs = `UPDATE counters c SET pets = c.pets + d.pets, categories = c.categories + d.categories, orders = c.orders + d.orders
+	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS d (workspace, pets, categories, orders)
+	WHERE c.workspace = d.workspace RETURNING c.workspace, c.pets, c.categories, c.orders`
+
+// issue takes as many ids as the group needs, in a transaction of its own:
+// inside of the group's, the counter would be locked until that is on the disk,
+// and the groups of a workspace would wait for each other, on all nodes. What a
+// group that fails took is not issued again. Ids are thus in the order in which
+// groups were decided, whatever the node, give or take those under way.
+func (db *DB) issue(ctx context.Context, g *group) error {
+	if len(g.demands) == 0 {
+		return nil
+	}
+	workspaces := slices.Sorted(maps.Keys(g.demands))
+	var pets, categories, orders []int64
+	for _, w := range workspaces {
+		d := g.demands[w]
+		pets, categories, orders = append(pets, d.pets), append(categories, d.categories), append(orders, d.orders)
+	}
+	rows, err := db.issuer.Query(ctx, issueIDs, workspaces, pets, categories, orders)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	issued := make(map[int64]*demand, len(workspaces))
+	err = each(func(row pgx.Rows) error {
+		var workspace int64
+		last := new(demand)
+		err := row.Scan(&workspace, &last.pets, &last.categories, &last.orders)
+		if d := g.demands[workspace]; d != nil {
+			issued[workspace] = &demand{last.pets - d.pets, last.categories - d.categories, last.orders - d.orders}
+		}
+		return err
+	})(rows)
+	g.demands = issued
+	return err
+}
+
+// keep writes what the group decided and commits, in one round trip.
+func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
+	b := new(pgx.Batch)
+	g.queueWrites(b)
+	b.Queue("COMMIT")
+	var position int64
+	if db.replica != nil {
+		b.Queue(selectPosition).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
+	}
+	custom := c.PgConn().CustomData()
+	delete(custom, warned)
+	if err := c.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	if _, ok := custom[warned]; ok {
+		return errUnconfirmed
+	}
+	if db.replica != nil {
+		for i := range g.members {
+			db.replica.wrote(g.members[i].change.Workspace, position)
+		}
+	}
+	return nil
+}
+
+// kept are the effects of all members, row by row: of a row that several
+// changed, the last state.
+type kept struct {
+	pets       kind[petstore.Animal]
+	categories kind[petstore.Category]
+	orders     kind[petstore.Order]
+	movements  movements
+	receipts   receipts
+}
+
+// A kind holds the effects on the rows of one table.
+type kind[T any] struct {
+	made, changed map[rowID]*T
+	dropped       []rowID
+}
+
+func (k *kind[T]) save(id rowID, row *T, made bool) {
+	rows := &k.changed
+	if made {
+		rows = &k.made
+	}
+	if *rows == nil {
+		*rows = make(map[rowID]*T)
+	}
+	(*rows)[id] = row
+}
+
+func (k *kind[T]) drop(id rowID) {
+	if id.id != 0 {
+		k.dropped = append(k.dropped, id)
+		delete(k.changed, id)
+	}
+}
+
+// queueWrites queues the statements for all effects: rows before those that
+// refer to them, and all in the order of their keys, since other nodes may be
+// writing the same receipts.
+func (g *group) queueWrites(b *pgx.Batch) {
+	var k kept
+	for i := range g.members {
+		if m := &g.members[i]; m.err == nil {
+			k.collect(m)
+		}
+	}
+	queueCategories(b, insertCategories, k.categories.made)
+	queueCategories(b, updateCategories, k.categories.changed)
+	queuePets(b, insertPets, k.pets.made)
+	queuePets(b, updatePets, k.pets.changed)
+	queueOrders(b, insertOrders, k.orders.made)
+	queueOrders(b, updateOrders, k.orders.changed)
+	k.movements.queue(b)
+	queueDrop(b, dropOrders, k.orders.dropped)
+	queueDrop(b, dropPets, k.pets.dropped)
+	queueDrop(b, dropCategories, k.categories.dropped)
+	k.receipts.queue(b, g.now)
+}
+
+// collect adds the effects of a member that has succeeded.
+func (k *kept) collect(m *member) {
+	w, e := m.change.Workspace, &m.effects
+	if a := e.SaveAnimal; a != nil {
+		k.pets.save(rowID{w, a.ID}, a, m.made.pet)
+	}
+	if c := e.SaveCategory; c != nil {
+		k.categories.save(rowID{w, c.ID}, c, m.made.category)
+	}
+	if o := e.SaveOrder; o != nil {
+		k.orders.save(rowID{w, o.ID}, o, m.made.order)
+	}
+	k.pets.drop(rowID{w, e.DropPet})
+	k.categories.drop(rowID{w, e.DropCategory})
+	k.orders.drop(rowID{w, e.DropOrder})
+	if e.Movement != nil {
+		k.movements.add(w, e.Movement)
+	}
+	if m.receipt != nil {
+		k.receipts = append(k.receipts, m)
+	}
+}

@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"example.com/petstore/internal/ratelimit"
+	"github.com/jackc/pgx/v5"
+)
+
+// windowDays is how many days before the newest a window's row is kept.
+const windowDays = 2
+
+const (
+	windowColumns   = "subject, minute_start, minute_used, day, day_used"
+	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+
+	saveWindows = `INSERT INTO limit_windows (` + windowColumns + `)
+		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+		ON CONFLICT (subject) DO UPDATE SET minute_start = excluded.minute_start, minute_used = excluded.minute_used,
+			day = excluded.day, day_used = excluded.day_used`
+
+	saveLimitKeys = `INSERT INTO limit_keys (` + limitKeyColumns + `)
+		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
+		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace, day = excluded.day, admitted = excluded.admitted,
+			refused = excluded.refused, last_used = excluded.last_used, level = excluded.level, clean_since = excluded.clean_since,
+			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
+)
+
+// LoadLimits implements [ratelimit.Store].
+func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
+	err = db.change(ctx, func(x *txn) error {
+		return x.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - $1::bigint", windowDays)
+	})
+	if err != nil {
+		return saved, err
+	}
+	err = db.snapshot(ctx, func(c querier) error {
+		if saved.Windows, err = collect(ctx, c, scanWindow, "SELECT "+windowColumns+" FROM limit_windows"); err != nil {
+			return err
+		}
+		saved.Keys, err = collect(ctx, c, scanLimitKey, "SELECT "+limitKeyColumns+" FROM limit_keys")
+		return err
+	})
+	if err != nil {
+		return ratelimit.Saved{}, err
+	}
+	return ratelimit.Saved{Windows: orNil(saved.Windows), Keys: orNil(saved.Keys)}, nil
+}
+
+// orNil makes an empty slice nil, as in a Saved without rows.
+func orNil[T any](rows []T) []T {
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows
+}
+
+func scanWindow(row pgx.Row, w *ratelimit.SavedWindow) error {
+	return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
+}
+
+func scanLimitKey(row pgx.Row, k *ratelimit.SavedKey) error {
+	return row.Scan(&k.KeyID, &k.Workspace, &k.Day, &k.Admitted, &k.Refused, &k.LastUsed,
+		&k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
+}
+
+// SaveLimits implements [ratelimit.Store].
+func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
+	if rows.Empty() {
+		return nil
+	}
+	b := func() *pgx.Batch {
+		b := new(pgx.Batch)
+		queueWindows(b, rows.Windows)
+		queueLimitKeys(b, rows.Keys)
+		return b
+	}
+	return db.change(ctx, func(x *txn) error { return x.SendBatch(ctx, b()).Close() })
+}
+
+// values returns one member of every row.
+func values[T, V any](rows []T, value func(*T) V) []V {
+	all := make([]V, len(rows))
+	for i := range rows {
+		all[i] = value(&rows[i])
+	}
+	return all
+}
+
+// queueWindows queues the rows in the order of their keys: nodes that save the
+// same ones do not wait for each other in a circle.
+func queueWindows(b *pgx.Batch, rows []ratelimit.SavedWindow) {
+	if len(rows) == 0 {
+		return
+	}
+	type row = ratelimit.SavedWindow
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(a.Subject, b.Subject) })
+	b.Queue(saveWindows,
+		values(rows, func(w *row) string { return w.Subject }),
+		values(rows, func(w *row) int64 { return w.MinuteStart }),
+		values(rows, func(w *row) int64 { return w.MinuteUsed }),
+		values(rows, func(w *row) int64 { return w.Day }),
+		values(rows, func(w *row) int64 { return w.DayUsed }))
+}
+
+func queueLimitKeys(b *pgx.Batch, rows []ratelimit.SavedKey) {
+	if len(rows) == 0 {
+		return
+	}
+	type row = ratelimit.SavedKey
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(a.KeyID, b.KeyID) })
+	b.Queue(saveLimitKeys,
+		values(rows, func(k *row) string { return k.KeyID }),
+		values(rows, func(k *row) int64 { return k.Workspace }),
+		values(rows, func(k *row) int64 { return k.Day }),
+		values(rows, func(k *row) int64 { return k.Admitted }),
+		values(rows, func(k *row) int64 { return k.Refused }),
+		values(rows, func(k *row) int64 { return k.LastUsed }),
+		values(rows, func(k *row) int64 { return k.Level }),
+		values(rows, func(k *row) int64 { return k.CleanSince }),
+		values(rows, func(k *row) int64 { return k.RunFrom }),
+		values(rows, func(k *row) int64 { return k.RunUntil }),
+		values(rows, func(k *row) string { return k.Strikes }))
+}

@@ -1,0 +1,181 @@
+// Package postgres keeps everything in a PostgreSQL database, which any number
+// of nodes share: the shops ([petstore.Store]), the workspaces and keys
+// ([access.Store]) and what the rate limiter saves ([ratelimit.Store]).
+//
+// Writes that wait on a node share one durable commit, see committer.go. It
+// decides nothing of the domain: rules come as [petstore.Change].
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options say how a database is opened. The zero value is good.
+type Options struct {
+	Now       func() time.Time // the clock; time.Now if nil
+	ReadURL   string           // a replica for reading shops; "" for none
+	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
+	NoMigrate bool             // do not migrate: refuse a database that is not up to date
+	Log       *slog.Logger     // where trouble with the database is told; discarded if nil
+}
+
+// A DB is an open database. All methods may be called concurrently, and other
+// nodes may use the same database.
+//
+// What fails because the database cannot be reached returns
+// petstore.Unavailable, and later calls try again: a restart or a failover is
+// over when it is over, and nothing has to be opened again.
+type DB struct {
+	name string
+	now  func() time.Time
+	log  *slog.Logger
+
+	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
+	issuer  *pgxpool.Pool // issues ids beside the committers' transactions
+	readers *pgxpool.Pool
+	replica *replica // nil if there is none
+
+	queue    queue
+	counted  counters
+	trouble  atomic.Pointer[error] // what the latest group failed with
+	follower follower
+	running  sync.WaitGroup
+	closing  sync.Once
+}
+
+var (
+	_ petstore.Store  = (*DB)(nil)
+	_ access.Store    = (*DB)(nil)
+	_ ratelimit.Store = (*DB)(nil)
+)
+
+// errClosed is the cause of Unavailable after Close.
+var errClosed = errors.New("the database is closed")
+
+// Open opens the database at url, which may name several hosts
+// ("postgres://a,b/shop?target_session_attrs=read-write"): the one that takes
+// writes is used, whichever that is at the time. Unless o says otherwise Open
+// brings the schema up to date; it lies in the schema "petstore" of the
+// database. ctx bounds the opening, not the DB.
+//
+// Errors are one line that names the database, without its password. A
+// database that a newer version of this program has migrated is refused.
+func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	name, err := describe(url)
+	if err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, url, o.withDefaults())
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", name, err)
+	}
+	db.name = name
+	for range committers {
+		db.running.Go(db.commitLoop)
+	}
+	return db, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Readers <= 0 {
+		o.Readers = max(8, 4*runtime.GOMAXPROCS(0))
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
+	if err := becomeCurrent(ctx, url, o); err != nil {
+		return nil, err
+	}
+	db := &DB{now: o.Now, log: o.Log}
+	db.queue.init()
+	defer func() {
+		if err != nil {
+			db.disconnect()
+		}
+	}()
+	for _, p := range []struct {
+		pool **pgxpool.Pool
+		url  string
+		use  use
+		size int
+	}{
+		{&db.writer, url, writing, committers + 2},
+		{&db.issuer, url, issuing, committers},
+		{&db.readers, url, reading, o.Readers},
+	} {
+		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
+			return nil, err
+		}
+	}
+	if o.ReadURL != "" {
+		db.replica, err = openReplica(ctx, o)
+	}
+	return db, err
+}
+
+// disconnect closes the connections that are open.
+func (db *DB) disconnect() {
+	if db.replica != nil {
+		db.replica.pool.Close()
+	}
+	for _, p := range []*pgxpool.Pool{db.writer, db.issuer, db.readers} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}
+
+// Close waits for the writes and reads under way, then disconnects. Later calls
+// of other methods return Unavailable.
+func (db *DB) Close() error {
+	db.closing.Do(func() {
+		db.queue.close()
+		db.follower.close()
+		db.running.Wait()
+		db.disconnect()
+	})
+	return nil
+}
+
+// Err returns what the latest group of writes failed with if the database could
+// not be reached, and nil as soon as one succeeds.
+func (db *DB) Err() error {
+	if p := db.trouble.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// note keeps the outcome of a group for Err, and tells when it turns.
+func (db *DB) note(err error) {
+	switch {
+	case err == nil && db.trouble.Load() != nil && db.trouble.Swap(nil) != nil:
+		db.log.Info("the database can be reached again", "database", db.name)
+	case err != nil && db.trouble.Swap(&err) == nil:
+		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
+	}
+}
+
+// Ping returns Unavailable unless the database answers.
+func (db *DB) Ping(ctx context.Context) error {
+	return judge(db.readers.Ping(ctx))
+}

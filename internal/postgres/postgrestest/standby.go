@@ -1,0 +1,53 @@
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// Standby starts a streaming standby of s, which is synchronous if s names
+// standbys in synchronous_standby_names; its name is "standby".
+func (s *Server) Standby(tb testing.TB, settings ...string) *Server {
+	tb.Helper()
+	standby, err := s.openStandby(settings)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := standby.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return standby
+}
+
+func (s *Server) openStandby(settings []string) (*Server, error) {
+	standby, err := newServer(settings)
+	if err != nil {
+		return nil, err
+	}
+	primary := "primary_conninfo = 'host=" + s.dir + " user=postgres application_name=standby'"
+	standby.settings = append(standby.settings, primary)
+	err = s.program("pg_basebackup", "-D", standby.data(), "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync")
+	if err == nil {
+		err = standby.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, standby.Close())
+	}
+	return standby, nil
+}
+
+// Configure changes a setting of the running server.
+func (s *Server) Configure(ctx context.Context, name, value string) error {
+	if err := s.Exec(ctx, "postgres", "ALTER SYSTEM SET "+name+" = '"+value+"'"); err != nil {
+		return err
+	}
+	return s.Exec(ctx, "postgres", "SELECT pg_reload_conf()")
+}
+
+// Promote makes a standby a primary and returns when it is.
+func (s *Server) Promote(ctx context.Context) error {
+	return s.Exec(ctx, "postgres", "SELECT pg_promote(true, 20)")
+}
