@@ -16,7 +16,7 @@ import (
 const (
 	fewestRows = 64
 	mostRows   = 4096
-	rowsTime   = 30 * time.Millisecond
+	rowsTime   = 20 * time.Millisecond
 )
 
 // An Import carries units from a reader into a workspace.

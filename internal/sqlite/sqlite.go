@@ -49,6 +49,7 @@ type DB struct {
 
 	fault   fault
 	counted counters
+	manners manners
 	closing sync.Once
 }
 

@@ -148,7 +148,7 @@ func (db *DB) commit(group []*write) {
 
 // transact returns an error if the whole transaction is lost.
 func (db *DB) transact(group []*write) error {
-	err := db.writer.exec("BEGIN IMMEDIATE")
+	err := db.writer.begin()
 	for i := 0; err == nil && i < len(group); i++ {
 		err = db.writer.attempt(group[i], len(group) == 1)
 	}
