@@ -1,7 +1,8 @@
 # make test   everything a change must pass, as a user runs it
 # make check  static checks, generated files, and the tests under the race detector
 # make build  the binary, as bin/petstore
-# make lint, fmt, generate, bench, fuzz  the parts
+# make bench  the measurements; make fuzz: every fuzz test for FUZZTIME
+# make lint, drift, race, fmt, generate, bench-parts  the parts
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LINT := bin/golangci-lint-2.15.0
@@ -10,7 +11,7 @@ FUZZTIME ?= 30s
 # The nested modules, each with dependencies that the service does not need.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: build test check lint fmt generate drift race bench fuzz clean
+.PHONY: build test check lint fmt generate drift race bench bench-parts fuzz clean
 
 build:
 	go build -o bin/petstore ./cmd/petstore
@@ -47,7 +48,12 @@ fmt:
 generate:
 	go generate ./...
 
+# The service beside the floor and the disk; see bench/.
 bench:
+	go run ./bench
+
+# The parts alone, and the limiter beside libraries.
+bench-parts:
 	go test -run='^$$' -bench=. -benchmem ./internal/...
 	@for dir in $(MODULES); do (cd $$dir && go test -run='^$$' -bench=. -benchmem ./...) || exit 1; done
 
