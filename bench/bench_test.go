@@ -1,0 +1,230 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/sqlite"
+)
+
+func TestParseAnswer(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	for _, test := range []struct {
+		in       string
+		status   int
+		body     string
+		complete bool
+		fails    bool
+	}{
+		{in: "HTTP/1.1 200 OK\r\nContent-Le"},
+		{in: head + "bod"},
+		{in: head + "body", status: 200, body: "body", complete: true},
+		{in: "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n", status: 304, complete: true},
+		{in: head + "bodyHTTP/1.1 200 OK", fails: true},
+		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", fails: true},
+		{in: "SSH-2.0\r\n\r\n", fails: true},
+	} {
+		a, err := parseAnswer([]byte(test.in))
+		if (err != nil) != test.fails {
+			t.Errorf("parseAnswer(%q) = error %v, want one: %v", test.in, err, test.fails)
+			continue
+		}
+		if got := a.body != nil; got != test.complete {
+			t.Errorf("parseAnswer(%q) is complete: %v, want %v", test.in, got, test.complete)
+			continue
+		}
+		if test.complete && (a.status() != test.status || string(a.body) != test.body) {
+			t.Errorf("parseAnswer(%q) = %d %q, want %d %q", test.in, a.status(), a.body, test.status, test.body)
+		}
+	}
+}
+
+// A bulk path that skipped a rule would measure another program's database.
+func TestFillLeavesASoundDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "fill.db")
+	if _, err := fill(t.Context(), path, 250); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{NoMigrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	problems, err := db.Check(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Errorf("Check() = %q, %v, want nothing", problems, err)
+	}
+	pet, err := db.Pet(t.Context(), 1, 250)
+	if err != nil || pet.Name != "Beagle 0000250" {
+		t.Errorf("Pet(250) = %+v, %v, want Beagle 0000250", pet, err)
+	}
+	item, err := db.InventoryItem(t.Context(), 1, 250)
+	if err != nil || item.Quantity != stock {
+		t.Errorf("InventoryItem(250) = %+v, %v, want a stock of %d", item, err, int64(stock))
+	}
+}
+
+// The plain transaction must do what the store does, or comparing is unfair.
+func TestOrderPlainKeepsTheLedger(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plain.db")
+	if _, err := fill(t.Context(), path, 10); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := openPlain(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pet := range []int64{3, 3, 7} {
+		if err := orderPlain(conn, pet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{NoMigrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	problems, err := db.Check(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Errorf("Check() = %q, %v, want nothing", problems, err)
+	}
+	if item, err := db.InventoryItem(t.Context(), 1, 3); err != nil || item.Quantity != stock-2 {
+		t.Errorf("InventoryItem(3) = %+v, %v, want a stock of %d", item, err, int64(stock-2))
+	}
+}
+
+func TestSpreadOf(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   []float64
+		want spread
+	}{
+		{nil, spread{}},
+		{[]float64{3}, spread{3, 3, 3}},
+		{[]float64{9, 1, 5}, spread{5, 1, 9}},
+		{[]float64{4, 1, 2, 9}, spread{3, 1, 9}},
+	} {
+		if got := spreadOf(test.in); got != test.want {
+			t.Errorf("spreadOf(%v) = %v, want %v", test.in, got, test.want)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	s := &sample{}
+	if got := s.quantile(.5); got != 0 {
+		t.Errorf("quantile(.5) of nothing = %v, want 0", got)
+	}
+	for i := range 1000 {
+		s.latencies = append(s.latencies, time.Duration(i+1))
+	}
+	for q, want := range map[float64]time.Duration{.5: 501, .99: 991, .999: 1000, 1: 1000} {
+		if got := s.quantile(q); got != want {
+			t.Errorf("quantile(%v) = %v, want %v", q, got, want)
+		}
+	}
+}
+
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	times := func(m float64) *spread { return &spread{Median: m} }
+	before := &results{Rows: []figure{
+		{Name: "get", OfFloor: spread{Median: .50}},
+		{Name: "list", OfFloor: spread{Median: .50}},
+		{Name: "order", OfFloor: spread{Median: .20}, OfAppends: times(4)},
+	}}
+	now := &results{Rows: []figure{
+		{Name: "get", OfFloor: spread{Median: .46}},
+		{Name: "list", OfFloor: spread{Median: .44}},
+		{Name: "order", OfFloor: spread{Median: .10}, OfAppends: times(3.7)},
+		{Name: "new", OfFloor: spread{Median: .01}},
+	}}
+	got := losses(before, now)
+	if len(got) != 1 || got[0].row != "list" {
+		t.Fatalf("losses() = %v, want that of list", got)
+	}
+	if want := "list: its share of the floor's rate fell from 0.50 to 0.44 (-12 %)"; got[0].String() != want {
+		t.Errorf("String() = %q, want %q", got[0], want)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		value, bound float64
+		most         bool
+		want         string
+	}{
+		{.7, .7, false, "≥ 0.7: met"},
+		{.69, .7, false, "≥ 0.7: missed"},
+		{10, 10, true, "≤ 10: met"},
+		{11, 10, true, "≤ 10: missed"},
+		{11, 0, true, ""},
+	} {
+		g := goal{value: test.value, most: test.most}
+		if got := g.judge(test.bound); got != test.want {
+			t.Errorf("judge(%v) of %v = %q, want %q", test.bound, test.value, got, test.want)
+		}
+	}
+}
+
+// Every row is a request that net/http understands, and is described.
+func TestRequestsAreWellFormed(t *testing.T) {
+	t.Parallel()
+	w := &world{shop: &shop{pets: 9, key: "pst_a", spent: "pst_b"}, unknown: "pst_c", cursor: "abc", tags: []string{`If-None-Match: "x"`}}
+	var got *http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	t.Cleanup(server.Close)
+	for _, r := range rows() {
+		c, err := dial(t.Context(), strings.TrimPrefix(server.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.out = r.request(c.out, w, rand.New(rand.NewPCG(1, 1)))
+		if a, err := c.call(); err != nil || a.status() != http.StatusOK {
+			t.Errorf("%s: the answer is %q, %v, want 200", r.name, a.head, err)
+		} else if wantPost := r.write; (got.Method == http.MethodPost) != wantPost || !strings.HasPrefix(got.Header.Get("Authorization"), "Bearer pst_") {
+			t.Errorf("%s: the request is %s %s with %v", r.name, got.Method, got.URL, got.Header)
+		}
+		if r.describe() == "" {
+			t.Errorf("%s has no description", r.name)
+		}
+		c.conn.Close()
+	}
+}
+
+func TestFloorAnswersWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&floor{})
+	t.Cleanup(server.Close)
+	addr := strings.TrimPrefix(server.URL, "http://")
+	for _, want := range []struct {
+		status int
+		body   string
+	}{{200, `{"id":1}`}, {401, `{"code":"x"}`}, {304, ""}, {201, strings.Repeat("x", 3000)}} {
+		if err := setFloor(t.Context(), addr, want.status, []byte(want.body)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := dial(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.out = getPet(c.out, &world{shop: &shop{pets: 1}}, rand.New(rand.NewPCG(1, 1)))
+		if a, err := c.call(); err != nil || a.status() != want.status || string(a.body) != want.body {
+			t.Errorf("the floor answered %q, %v, want %d %q", a, err, want.status, want.body)
+		}
+		c.conn.Close()
+	}
+}
