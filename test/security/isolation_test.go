@@ -1,0 +1,193 @@
+package security
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// planted is in every name of the other workspace.
+const planted = "Kestrel"
+
+// TestOtherWorkspace tries every operation on what another workspace has.
+func TestOtherWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	mine, theirs := s.workspace("mine"), s.workspace("theirs")
+	s.serve()
+	all := operations(t)
+	s.stock(mine, "Own", 1)
+	s.stock(theirs, planted, len(all)+2)
+	before := s.everything(theirs)
+	for i, o := range all {
+		if o.public() {
+			continue
+		}
+		id := i + 2 // which only the other workspace has
+		s.tryForeignPath(t, o, mine, id)
+		s.tryForeignBody(t, o, mine, id)
+		s.tryForeignQuery(t, o, mine, id)
+	}
+	s.tryForeignCursor(t, all, mine, theirs)
+	if after := s.everything(theirs); after != before {
+		t.Errorf("what the other workspace has changed:\n%s\nbefore:\n%s", after, before)
+	}
+	for i, o := range all { // what was tried is there
+		if o.named() {
+			if a := s.do(request{method: o.method, path: o.at(i + 2), key: theirs, body: text(t, o.sample(t))}); a.status == 404 || a.status == 400 {
+				t.Errorf("its owner's %s = %d, want it done: %s", a.what, a.status, a.body)
+			}
+		}
+	}
+}
+
+func (s *site) tryForeignPath(t *testing.T, o operation, key string, id int) {
+	t.Helper()
+	if !o.named() {
+		return
+	}
+	a := s.do(request{method: o.method, path: o.at(id), key: key, body: text(t, o.sample(t))})
+	if a.status != http.StatusNotFound || !strings.HasSuffix(a.code(), "_not_found") || a.code() == "route_not_found" || strings.Contains(a.body, planted) {
+		t.Errorf("%s: %s = %d %s, want 404 of the resource", o.id, a.what, a.status, a.body)
+	}
+}
+
+// tryForeignBody names what is not ours in every reference of a body.
+func (s *site) tryForeignBody(t *testing.T, o operation, key string, id int) {
+	t.Helper()
+	if o.schema == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(members(o.schema))) {
+		if !strings.HasSuffix(name, "Id") && name != "id" {
+			continue
+		}
+		body := o.sample(t)
+		body[name] = id
+		a := s.do(request{method: o.method, path: o.at(1), key: key, body: text(t, body)})
+		if a.status != http.StatusBadRequest || !strings.Contains(a.body, `"pointer":"/`+name+`"`) {
+			t.Errorf("%s: %s = %d %s, want 400 that names %s", o.id, a.what, a.status, a.body, name)
+		}
+	}
+}
+
+// tryForeignQuery reads every list, and asks for what is not ours by every id.
+func (s *site) tryForeignQuery(t *testing.T, o operation, key string, id int) {
+	t.Helper()
+	if o.method != http.MethodGet || o.named() {
+		return
+	}
+	a := s.do(request{method: o.method, path: o.path, key: key}).must(200)
+	if strings.Contains(a.body, planted) || strings.Contains(a.body, "theirs") {
+		t.Errorf("%s shows what another workspace has: %s", o.id, a.body)
+	}
+	for _, p := range o.query {
+		if name := p.Value.Name; name == "id" || strings.HasSuffix(name, "Id") {
+			if a := s.do(request{method: o.method, path: fmt.Sprintf("%s?%s=%d", o.path, name, id), key: key}); a.status != 200 || a.body != "[]" {
+				t.Errorf("%s: %s = %d %s, want 200 []", o.id, a.what, a.status, a.body)
+			}
+		}
+	}
+}
+
+// tryForeignCursor goes on where another workspace's list ended.
+func (s *site) tryForeignCursor(t *testing.T, all []operation, mine, theirs string) {
+	t.Helper()
+	lists := 0
+	for _, o := range all {
+		if o.query.GetByInAndName("query", "cursor") == nil {
+			continue
+		}
+		lists++
+		link := s.do(request{method: "GET", path: o.path + "?limit=1", key: theirs}).must(200).header.Get("Link")
+		next, _, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+		if !ok {
+			t.Fatalf("%s: no next page in Link %q", o.id, link)
+		}
+		s.do(request{method: "GET", path: next, key: theirs}).want(200, "")
+		s.do(request{method: "GET", path: next, key: mine}).want(400, "invalid_cursor")
+	}
+	if lists < 4 {
+		t.Errorf("%d lists have a cursor, want 4 or more", lists)
+	}
+}
+
+// everything returns what a workspace has.
+func (s *site) everything(key string) string {
+	var b strings.Builder
+	for _, path := range []string{"/categories", "/pets", "/inventory", "/store/orders"} {
+		b.WriteString(s.do(request{method: "GET", path: path + "?limit=100", key: key}).must(200).body + "\n")
+	}
+	return b.String()
+}
+
+// TestScopes tries every operation without a key, with a key of the other scope
+// alone, and with one of the scope that is enough.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.workspace("shop")
+	keys := map[string]string{"read": s.key("shop", "--scope=read").Key, "write": s.key("shop", "--scope=write").Key}
+	s.serve()
+	s.stock(owner, "Pet", 1)
+	for _, o := range operations(t) {
+		if o.public() {
+			s.do(request{method: o.method, path: o.path}).want(200, "")
+			continue
+		}
+		if !o.security {
+			t.Errorf("the description opens %s to everybody", o.id)
+		}
+		r := request{method: o.method, path: o.at(99), body: text(t, o.sample(t))}
+		s.do(r).want(401, "missing_api_key")
+		need, other := o.scope()
+		r.key = keys[other]
+		s.do(r).want(403, "insufficient_scope")
+		r.key = keys[need]
+		if a := s.do(r); a.status == 401 || a.status == 403 {
+			t.Errorf("%s with the scope %s = %d, want it let in", a.what, need, a.status)
+		}
+	}
+}
+
+// TestMassAssignment sends every body with members that are not the client's to
+// set.
+func TestMassAssignment(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	key := s.workspace("shop")
+	s.serve()
+	s.stock(key, "Pet", 1)
+	before := s.everything(key)
+	tried := 0
+	for _, o := range operations(t) {
+		if o.schema == nil {
+			continue
+		}
+		known := members(o.schema)
+		for _, name := range []string{
+			"id", "workspace", "workspaceId", "workspace_id", "openOrders", "movements", "createdAt", "updatedAt", "price",
+			"plan", "scopes", "admin", "isAdmin", "role", "__proto__", "constructor", "Name", "NAME", "PetId", "$where", "quantity", "status", "petId", "complete",
+		} {
+			if _, ok := known[name]; ok && name != "id" {
+				continue
+			}
+			body := o.sample(t)
+			body[name] = 7
+			a := s.do(request{method: o.method, path: o.at(1), key: key, body: text(t, body)}).want(400, "validation_failed")
+			if !strings.Contains(a.body, `"pointer":"/`+name+`"`) {
+				t.Errorf("%s = %s, want an error of /%s", a.what, a.body, name)
+			}
+			tried++
+		}
+	}
+	if tried < 100 {
+		t.Errorf("%d members were tried, want 100 or more", tried)
+	}
+	if after := s.everything(key); after != before {
+		t.Errorf("something changed:\n%s\nbefore:\n%s", after, before)
+	}
+}

@@ -1,0 +1,172 @@
+package security
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// petstore is the binary under test; TestMain sets it once.
+var petstore servertest.Binary
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
+
+// A site is a database folder, and the server that runs on it.
+type site struct {
+	*servertest.Server
+	t   *testing.T
+	dir string
+}
+
+// newSite returns a site that does not serve yet.
+func newSite(t *testing.T) *site {
+	t.Helper()
+	return &site{t: t, dir: t.TempDir()}
+}
+
+// workspace makes a workspace and returns a key to it with every scope.
+func (s *site) workspace(name string, plan ...string) string {
+	s.t.Helper()
+	if err := petstore.NewWorkspace(s.dir, name, plan...); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.key(name).Key
+}
+
+func (s *site) key(workspace string, flags ...string) servertest.Key {
+	s.t.Helper()
+	k, err := petstore.NewKey(s.dir, workspace, flags...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return k
+}
+
+// serve starts the server, until the test ends.
+func (s *site) serve(flags ...string) *site {
+	s.t.Helper()
+	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: flags})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Server = server
+	s.t.Cleanup(server.Kill)
+	return s
+}
+
+// addr returns the host and port of the public listener.
+func (s *site) addr() string { return strings.TrimPrefix(s.URL, "http://") }
+
+// A request is what a client sends; zero members are left out.
+type request struct {
+	method, path, key, body string
+	header                  map[string]string
+}
+
+func (r request) String() string { return r.method + " " + r.path + " " + r.body }
+
+// An answer is what came back.
+type answer struct {
+	t      *testing.T
+	what   string
+	status int
+	header http.Header
+	body   string
+}
+
+var client = &http.Client{
+	Timeout:       servertest.Patience,
+	Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func (s *site) do(r request) answer {
+	s.t.Helper()
+	a, err := send(client, s.URL, r)
+	if err != nil {
+		s.t.Fatalf("%v: %v", r, err)
+	}
+	a.t = s.t
+	return a
+}
+
+func send(c *http.Client, url string, r request) (answer, error) {
+	req, err := http.NewRequestWithContext(context.Background(), r.method, url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return answer{}, err
+	}
+	if r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return answer{what: r.String(), status: resp.StatusCode, header: resp.Header, body: string(body)}, err
+}
+
+// code returns the code of an error.
+func (a answer) code() string {
+	var e struct{ Code string }
+	if a.status >= 400 {
+		_ = json.Unmarshal([]byte(a.body), &e)
+	}
+	return e.Code
+}
+
+// want fails the test unless the answer has the status and the error code.
+func (a answer) want(status int, code string) answer {
+	a.t.Helper()
+	if got := a.code(); a.status != status || got != code {
+		a.t.Errorf("%s = %d %s, want %d %s\n%s", a.what, a.status, got, status, code, a.body)
+	}
+	return a
+}
+
+// must fails the test at once unless the answer has the status.
+func (a answer) must(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s = %d, want %d\n%s", a.what, a.status, status, a.body)
+	}
+	return a
+}
+
+// stock gives a workspace n categories, pets and orders, with equal ids from 1
+// on; their names begin with name.
+func (s *site) stock(key, name string, n int) {
+	s.t.Helper()
+	for i := 1; i <= n; i++ {
+		s.do(request{method: "POST", path: "/categories", key: key, body: fmt.Sprintf(`{"name":"%s kind %d"}`, name, i)}).must(201)
+		s.do(request{method: "POST", path: "/pets", key: key, body: fmt.Sprintf(`{"name":"%s %d","categoryId":%d}`, name, i, i)}).must(201)
+		s.do(request{method: "PATCH", path: fmt.Sprintf("/inventory/%d", i), key: key, body: `{"quantity":1000}`}).must(200)
+		s.do(request{method: "POST", path: "/store/orders", key: key, body: fmt.Sprintf(`{"petId":%d}`, i)}).must(201)
+	}
+}
+
+// eventually polls until ok, and fails the test if that takes too long.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(servertest.Patience); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, servertest.Patience)
+		}
+		time.Sleep(10 * time.Millisecond) // between two polls
+	}
+}

@@ -1,0 +1,206 @@
+// Package servertest builds the petstore binary and runs it for tests, as an
+// operator does: with its commands, its flags and its signals.
+package servertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Patience is how long anything may take before it counts as failed.
+const Patience = 30 * time.Second
+
+// A Binary is the path of a built petstore.
+type Binary string
+
+// Build builds the binary into dir; args are further arguments of go build.
+func Build(dir, name string, args ...string) (Binary, error) {
+	path := filepath.Join(dir, name)
+	build := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "example.com/petstore/cmd/petstore")...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return Binary(path), nil
+}
+
+// Main builds the binary, stores it in to, and runs the tests: the body of a
+// TestMain.
+func Main(to *Binary, run func() int) int {
+	dir, err := os.MkdirTemp("", "petstore-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err = os.Chmod(dir, 0o755); err == nil { // for tests that run it as another user
+		*to, err = Build(dir, "petstore")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
+}
+
+// Run runs a command in dir and returns what it printed to stdout.
+func (b Binary) Run(dir string, args ...string) (string, error) {
+	cmd := exec.Command(string(b), args...)
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("petstore %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
+	}
+	return string(out), err
+}
+
+// A Key is a new API key.
+type Key struct{ ID, Key string }
+
+// NewWorkspace makes a workspace with quotas that no test reaches, unless plan
+// names another plan and its flags.
+func (b Binary) NewWorkspace(dir, name string, plan ...string) error {
+	if len(plan) == 0 {
+		plan = []string{"enterprise", "--per-minute=1000000000", "--per-day=1000000000"}
+	}
+	_, err := b.Run(dir, append([]string{"workspace", "create", name, "--plan"}, plan...)...)
+	return err
+}
+
+// NewKey makes a key; flags are those of "key create". A running server knows
+// it within one second.
+func (b Binary) NewKey(dir, workspace string, flags ...string) (k Key, err error) {
+	out, err := b.Run(dir, append([]string{"key", "create", workspace, "-o=json"}, flags...)...)
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &k)
+	}
+	return k, err
+}
+
+// Options say how a server is started.
+type Options struct {
+	Dir    string               // where it runs, and keeps petstore.db
+	Flags  []string             // of serve; ports are free ones unless given here
+	Under  []string             // the words of a command that runs it, such as strace
+	Env    []string             // besides HOME
+	Files  []*os.File           // to inherit, from descriptor 3 on
+	Attr   *syscall.SysProcAttr // of the process; nil for the default
+	Shell  string               // run by sh before the server takes its place
+	Silent bool                 // do not wait for the announcement
+}
+
+// A Server is a running "petstore serve".
+type Server struct {
+	URL, Ops string // of the public and of the operations listener
+	Cmd      *exec.Cmd
+	Log      string        // the path of its log
+	Ended    chan struct{} // closed when the process is gone
+	Err      error         // of its end; valid when Ended is closed
+}
+
+// Serve starts the server, and returns when it has announced its addresses.
+func (b Binary) Serve(o Options) (*Server, error) {
+	words := append(append([]string{}, o.Under...), string(b), "serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0")
+	words = append(words, o.Flags...)
+	if o.Shell != "" {
+		words = append([]string{"sh", "-c", o.Shell + `; exec "$0" "$@"`}, words...)
+	}
+	log, err := os.CreateTemp(o.Dir, "serve-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = o.Dir, append([]string{"HOME=" + o.Dir, "PATH=" + os.Getenv("PATH")}, o.Env...), log
+	cmd.ExtraFiles, cmd.SysProcAttr = o.Files, o.Attr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &Server{Cmd: cmd, Log: log.Name(), Ended: make(chan struct{})}
+	said := make(chan struct{})
+	go s.follow(stdout, said)
+	if o.Silent {
+		return s, nil
+	}
+	return s, s.announced(said)
+}
+
+// follow reads what the server prints until it ends.
+func (s *Server) follow(stdout io.Reader, said chan<- struct{}) {
+	lines := bufio.NewScanner(stdout)
+	serves := regexp.MustCompile(`^Petstore .* serves (\S+)$`)
+	operations := regexp.MustCompile(`^  operations +(\S+)$`)
+	for lines.Scan() {
+		if m := serves.FindStringSubmatch(lines.Text()); m != nil {
+			s.URL = m[1]
+		}
+		if m := operations.FindStringSubmatch(lines.Text()); m != nil {
+			s.Ops = m[1]
+		}
+		if strings.HasPrefix(lines.Text(), "  database") {
+			close(said)
+		}
+	}
+	s.Err = s.Cmd.Wait()
+	close(s.Ended)
+}
+
+func (s *Server) announced(said <-chan struct{}) error {
+	select {
+	case <-said:
+		return nil
+	case <-s.Ended:
+		return fmt.Errorf("the server ended before it was ready: %w\n%s", s.Err, s.LogText())
+	case <-time.After(Patience):
+		s.Kill()
+		return fmt.Errorf("the server was not ready within %v\n%s", Patience, s.LogText())
+	}
+}
+
+// LogText returns what the server has logged so far.
+func (s *Server) LogText() string {
+	text, err := os.ReadFile(s.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Kill ends the process at once, and returns when it is gone.
+func (s *Server) Kill() {
+	_ = s.Cmd.Process.Kill() // it may be gone
+	<-s.Ended
+}
+
+// Stop asks the process to end in good order, and returns how it ended.
+func (s *Server) Stop() error {
+	_ = s.Cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	return s.Wait(ctx)
+}
+
+// Wait returns how the process ended. It kills it when ctx ends.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-s.Ended:
+		return s.Err
+	case <-ctx.Done():
+		s.Kill()
+		return fmt.Errorf("the server did not end: %w", ctx.Err())
+	}
+}
