@@ -101,6 +101,14 @@ func invalidKey() error {
 	return &petstore.Error{Code: CodeInvalidKey, Message: "The API key is not valid."}
 }
 
+// Entry returns the entry of the key with that id, which may have expired, or
+// nil if there is none that is live.
+func (d *Directory[S]) Entry(id string) *Entry[S] {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byID[id]
+}
+
 // Entries returns the live entries, in no order.
 func (d *Directory[S]) Entries() []*Entry[S] {
 	d.mu.RLock()

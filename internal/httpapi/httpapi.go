@@ -21,8 +21,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan
-// and Observe are needed.
+// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
+// Console and Observe are needed.
 type Options struct {
 	Shop    *petstore.Service
 	Keys    *access.Directory[*ratelimit.Caller]
@@ -48,6 +48,12 @@ type Options struct {
 	// Docs serves /docs and everything below it.
 	Docs http.Handler
 
+	// Console serves /console and everything below it; nil if there is none.
+	// wait is 0, unless the request is an attempt to sign in from an address
+	// that has spent its requests: then it is how long to wait before another,
+	// and the attempt must be refused unheard.
+	Console func(w http.ResponseWriter, r *http.Request, wait time.Duration)
+
 	Log *slog.Logger
 	Now func() time.Time
 
@@ -57,6 +63,12 @@ type Options struct {
 
 // An Observation is what is measured of a response.
 type Observation struct {
+	At        time.Time // when the request came
+	RequestID string
+	Workspace int64  // of the caller; 0 without a valid key
+	KeyID     string // of the caller; "" without a valid key
+	Path      string // what was asked for, without the query, with keys in it cut
+	Code      string // of the error that was answered, or ""
 	Operation string // the operationId, or "" if there is none
 	Method    string // one of the methods of HTTP, or "OTHER"
 	Status    int

@@ -44,6 +44,8 @@ func (x *exchange) identify() {
 	}
 	if err != nil {
 		x.entry, x.keyErr = nil, err
+	}
+	if x.entry == nil || x.guesses() {
 		x.addr = clientAddr(x.r, x.api.TrustedProxies)
 	}
 }

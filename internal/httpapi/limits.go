@@ -51,9 +51,9 @@ func (x *exchange) decide(oversized bool) {
 	spends := !oversized && !x.free()
 	x.counted = spends
 	switch {
-	case x.entry != nil && spends:
+	case x.entry != nil && spends && !x.guesses():
 		x.decision = limiter.Admit(ctx, x.entry.Slot)
-	case x.entry != nil:
+	case x.entry != nil && !spends:
 		x.decision = limiter.Peek(ctx, x.entry.Slot)
 	case spends:
 		x.decision = limiter.AdmitAddress(ctx, x.addr)
@@ -66,13 +66,17 @@ func (x *exchange) decide(oversized bool) {
 	}
 }
 
+// guesses reports whether the request tries a key on a page. It is counted by
+// address, whatever key it carries besides.
+func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
+
 // free reports whether a request spends no quota: preflights, the public pages,
 // and getAccount, but not for those who try keys on it.
 func (x *exchange) free() bool {
 	if x.route == nil {
 		return x.preflight() && len(x.path.routes) > 0
 	}
-	return x.route.public || x.route.free && x.entry != nil
+	return x.route.public && !x.route.guess || x.route.free && x.entry != nil
 }
 
 // limitHeaders writes the three headers of the one window that counts, and the
@@ -120,7 +124,7 @@ func appendState(dst []byte, name string, w ratelimit.Window, now int64) []byte 
 // refusal returns the error of a request that the limiter refused.
 func (x *exchange) refusal() error {
 	d := &x.decision
-	if d.Admitted() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
+	if d.Admitted() || x.guesses() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
 		return nil
 	}
 	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}

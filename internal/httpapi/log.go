@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/ratelimit"
@@ -16,7 +17,10 @@ var knownMethods = []string{
 
 // report logs and measures the exchange, when it is over.
 func (x *exchange) report(took time.Duration) {
-	o := Observation{Method: "OTHER", Status: x.status, Duration: took, Outcome: "free"}
+	o := Observation{
+		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Code: string(x.code),
+		Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
+	}
 	if slices.Contains(knownMethods, x.r.Method) {
 		o.Method = x.r.Method
 	}
@@ -27,7 +31,7 @@ func (x *exchange) report(took time.Duration) {
 		o.Outcome = x.decision.Outcome.String()
 	}
 	if x.entry != nil {
-		o.Plan = string(x.entry.Workspace.Plan)
+		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
 	x.api.Observe(o)
 	if x.api.Log.Enabled(x.r.Context(), slog.LevelInfo) {
@@ -42,7 +46,7 @@ func (x *exchange) logLine(o Observation) {
 	attrs = append(attrs,
 		slog.String("request_id", x.id),
 		slog.String("method", o.Method),
-		slog.String("path", redact(x.r.URL.Path)),
+		slog.String("path", o.Path),
 		slog.String("operation", o.Operation),
 		slog.Int("status", o.Status),
 		slog.Int64("bytes", x.sent),
@@ -65,7 +69,7 @@ var keyLike = regexp.MustCompile(`pst_[0-9A-Za-z]+`)
 // redact cuts what may be a key, and what is too long to log.
 func redact(path string) string {
 	const most = 256
-	if len(path) > 8 {
+	if strings.Contains(path, "pst_") {
 		path = keyLike.ReplaceAllString(path, "pst_…")
 	}
 	if len(path) > most {

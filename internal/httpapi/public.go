@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -36,6 +37,19 @@ func getDescription(a *API, x *exchange) error {
 // getDocs hands over to the pages for people.
 func getDocs(a *API, x *exchange) error {
 	a.Docs.ServeHTTP(x, x.r)
+	return nil
+}
+
+// console hands over to the workspace's console.
+func console(a *API, x *exchange) error {
+	if a.Console == nil {
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
+	}
+	var wait time.Duration
+	if x.guesses() {
+		wait = time.Duration(x.decision.RetryAfter) * time.Second
+	}
+	a.Console(x, x.r, wait)
 	return nil
 }
 

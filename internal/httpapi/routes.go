@@ -16,6 +16,7 @@ type route struct {
 	query  []string // the parameters it knows
 	handle func(*API, *exchange) error
 	public bool // needs no key and spends no quota
+	guess  bool // of a public page: tries a key, and spends the quota of the caller's address
 	free   bool // spends no quota
 	sunset bool // deprecated, with a last day
 }
@@ -40,6 +41,7 @@ type path struct {
 // surface returns the whole interface.
 func surface() []path {
 	const read, write = access.Read, access.Write
+	consolePages := []route{{method: "GET", handle: console, public: true}, {method: "POST", handle: console, public: true}}
 	return []path{
 		{pattern: "/pets", routes: []route{
 			{method: "GET", id: "listPets", scope: read, handle: listPets, query: []string{"limit", "cursor", "id", "status", "categoryId", "name"}},
@@ -84,6 +86,12 @@ func surface() []path {
 		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: getDescription, public: true}}},
 		{pattern: "/docs", routes: []route{{method: "GET", handle: getDocs, public: true}}},
 		{pattern: "/docs/", routes: []route{{method: "GET", handle: getDocs, public: true}}},
+		{pattern: "/console", routes: consolePages},
+		{pattern: "/console/", routes: consolePages},
+		{pattern: "/console/signin", routes: []route{
+			{method: "GET", handle: console, public: true},
+			{method: "POST", handle: console, public: true, guess: true},
+		}},
 	}
 }
 

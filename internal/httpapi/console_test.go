@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// TestConsoleSpendsOnlyGuesses: pages are free; trying a key counts for the address, even beside a key that is valid.
+func TestConsoleSpendsOnlyGuesses(t *testing.T) {
+	t.Parallel()
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 3, PerDay: 100}
+	s := openLimitedShop(t, cfg, func(o *httpapi.Options) {
+		o.Console = func(w http.ResponseWriter, _ *http.Request, wait time.Duration) {
+			w.Header().Set("Wait", strconv.Itoa(int(wait.Seconds())))
+			w.WriteHeader(http.StatusOK)
+		}
+	})
+	s.do(request{method: "PUT", path: "/console"}).want(405, "method_not_allowed")
+	for i, test := range []struct {
+		method, path, key string
+		remaining, wait   string
+	}{
+		{"GET", "/console", "-", "3", "0"},
+		{"POST", "/console/pets", "-", "3", "0"},
+		{"GET", "/console/signin", "-", "3", "0"},
+		{"POST", "/console/signin", "-", "2", "0"},
+		{"POST", "/console/signin", s.key, "1", "0"},
+		{"POST", "/console/signin", "-", "0", "0"},
+		{"POST", "/console/signin", "-", "0", "60"},
+		{"GET", "/console/signin", "-", "0", "0"},
+	} {
+		a := s.do(request{method: test.method, path: test.path, key: test.key})
+		if got := a.header.Get("X-RateLimit-Remaining"); a.status != http.StatusOK || got != test.remaining || a.header.Get("Wait") != test.wait {
+			t.Errorf("%d: %s %s = %d, remaining %s, wait %s, want 200, %s, %s", i, test.method, test.path, a.status, got, a.header.Get("Wait"), test.remaining, test.wait)
+		}
+	}
+}
+
+func TestNoConsole(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.do(request{method: "GET", path: "/console", key: "-"}).want(404, "route_not_found")
+}
+
+// TestObservation: what is told of a response names the caller, and no key.
+func TestObservation(t *testing.T) {
+	t.Parallel()
+	seen := make(chan httpapi.Observation, 8)
+	s := openShop(t, func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	a := s.do(request{method: "GET", path: "/pets/" + s.key})
+	entry, err := s.keys.Verify(s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := <-seen
+	if o.Workspace != s.workspace.ID || o.KeyID != entry.Key.ID || o.Path != "/pets/pst_…" || o.Code != "invalid_parameter" ||
+		o.RequestID != a.header.Get("X-Request-Id") || !o.At.Equal(start) {
+		t.Errorf("Observe got %+v", o)
+	}
+	if got := s.keys.Entry(entry.Key.ID); got != entry {
+		t.Errorf("Entry(%s) = %v, want that of the key", entry.Key.ID, got)
+	}
+	if got := s.keys.Entry("key_unknown"); got != nil {
+		t.Errorf("Entry(key_unknown) = %v, want nil", got)
+	}
+}
