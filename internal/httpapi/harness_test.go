@@ -35,7 +35,6 @@ type shop struct {
 	clock   *clock
 	fault   *faultyStore
 	log     *lockedBuffer
-	seen    atomic.Pointer[[]httpapi.Observation]
 	bans    chan ratelimit.Ban
 
 	workspace access.Workspace
