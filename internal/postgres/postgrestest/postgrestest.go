@@ -108,16 +108,21 @@ func newServer(settings []string) (*Server, error) {
 	return s, nil
 }
 
-// programs returns the folder of the newest PostgreSQL that is installed.
+// programs returns the folder of the newest PostgreSQL of Debian's packages, or
+// of the one in PATH.
 func programs() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
-	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(found) == 0 {
+	if err == nil && len(found) > 0 {
+		return filepath.Dir(slices.Max(found)), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
 		return "", ErrNoPrograms
 	}
-	return filepath.Dir(slices.Max(found)), nil
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
