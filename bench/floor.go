@@ -86,7 +86,7 @@ func startFloor(ctx context.Context) (*process, error) {
 	if p.cmd, err = child(ctx, "floor", addr); err != nil {
 		return nil, err
 	}
-	if err := startOn(p.cmd, serverCore); err != nil {
+	if err := p.start(); err != nil {
 		return nil, err
 	}
 	return p, waitFor(ctx, addr)

@@ -48,33 +48,36 @@ func measure(ctx context.Context, s *settings) (r *results, err error) {
 }
 
 // start builds the server, makes the database and starts both sides.
-func start(ctx context.Context, s *settings) (b *bench, err error) {
-	b = &bench{settings: s}
-	if b.dir, err = os.MkdirTemp(s.dir, "petstore-bench-"); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.end())
-		}
-	}()
-	say("building")
-	if b.binary, err = build(ctx, s, b.dir); err != nil {
-		return nil, err
-	}
-	say("filling %d pets", s.pets)
-	shop, err := fill(ctx, filepath.Join(b.dir, "rows.db"), s.pets)
+func start(ctx context.Context, s *settings) (*bench, error) {
+	dir, err := os.MkdirTemp(s.dir, "petstore-bench-")
 	if err != nil {
 		return nil, err
 	}
+	b := &bench{settings: s, dir: dir}
+	if err := b.prepare(ctx); err != nil {
+		return nil, errors.Join(err, b.end())
+	}
+	return b, nil
+}
+
+func (b *bench) prepare(ctx context.Context) (err error) {
+	say("building")
+	if b.binary, err = build(ctx, b.settings, b.dir); err != nil {
+		return err
+	}
+	say("filling %d pets", b.pets)
+	shop, err := fill(ctx, filepath.Join(b.dir, "rows.db"), b.pets)
+	if err != nil {
+		return err
+	}
 	if b.floor, err = startFloor(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if b.server, _, err = startServer(ctx, b.binary, shop.path); err != nil {
-		return nil, err
+		return err
 	}
 	b.world, err = newWorld(ctx, b.server, shop)
-	return b, err
+	return err
 }
 
 // end stops both sides and removes what was made.

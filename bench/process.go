@@ -27,6 +27,22 @@ type process struct {
 	addr string // where it answers
 	ops  string // the operations listener, or ""
 	log  *os.File
+
+	ended chan struct{} // closed when the process has ended
+	err   error         // of its end
+}
+
+// start starts the process on the core of what is measured.
+func (p *process) start() error {
+	p.ended = make(chan struct{})
+	if err := startOn(p.cmd, serverCore); err != nil {
+		return err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return nil
 }
 
 // stop ends the process in peace and waits for it.
@@ -34,11 +50,12 @@ func (p *process) stop() error {
 	if p.log != nil {
 		defer p.log.Close()
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(p.cmd.Path), err)
+	<-p.ended
+	if p.err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(p.cmd.Path), p.err)
 	}
 	return nil
 }
@@ -141,11 +158,12 @@ func startServer(ctx context.Context, binary, db string) (*process, time.Duratio
 	p.cmd.Dir, p.cmd.Stderr = filepath.Dir(db), log
 	p.cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
 	began := time.Now()
-	if err := startOn(p.cmd, serverCore); err != nil {
+	if err := p.start(); err != nil {
 		return nil, 0, errors.Join(err, log.Close())
 	}
 	if err := p.waitReady(ctx); err != nil {
-		return nil, 0, errors.Join(err, p.stop())
+		said, _ := os.ReadFile(log.Name())
+		return nil, 0, errors.Join(fmt.Errorf("%w; its log: %.1000s", err, said), p.stop())
 	}
 	return p, time.Since(began), nil
 }
@@ -172,6 +190,8 @@ func (p *process) waitReady(ctx context.Context) error {
 			return nil
 		}
 		select {
+		case <-p.ended:
+			return errors.New("the server ended before it was ready")
 		case <-ctx.Done():
 			return fmt.Errorf("the server was not ready within 30 s: %w", err)
 		case <-time.After(500 * time.Microsecond): // a start is measured to the millisecond
