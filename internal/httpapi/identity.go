@@ -21,9 +21,10 @@ func requestID(h http.Header) string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// usableID reports whether s is [A-Za-z0-9._-]{1,128}.
+// usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it
+// goes into the log.
 func usableID(s string) bool {
-	if len(s) < 1 || len(s) > 128 {
+	if len(s) < 1 || len(s) > 128 || strings.Contains(s, access.Prefix) {
 		return false
 	}
 	for i := range len(s) {
