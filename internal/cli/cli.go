@@ -47,6 +47,8 @@ func (a *app) root() *cobra.Command {
 		a.migrateCommand(),
 		a.importCommand(),
 		a.exportCommand(),
+		a.backupCommand(),
+		a.restoreCommand(),
 		a.doctorCommand(),
 		a.apiCommand(),
 		a.openapiCommand(),

@@ -253,7 +253,7 @@ type importView struct {
 }
 
 func (i *importer) printReport(r interchange.Report, took time.Duration) error {
-	v := importView{r.Counts, r.Skipped, append([]lineFault{}, i.listed...), i.dryRun, took.Round(time.Millisecond).Seconds()}
+	v := importView{r.Counts, r.Skipped, append([]lineFault{}, i.listed...), i.dryRun, float64(took.Milliseconds()) / 1000}
 	err := i.print(i.output, v, func() rows {
 		did := "Imported"
 		if i.dryRun {

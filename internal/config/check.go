@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // check refuses values that are wrong together, and those of features that this
@@ -18,6 +19,10 @@ func (c *Config) check(from Origins) error {
 		return &Fault{from.Of("db"), fmt.Sprintf("%q is not the path of a database", Redact(c.DB))}
 	case c.Redis != "":
 		return &Fault{from.Of("redis"), "this build has no Redis limiter yet; leave it out to count in memory"}
+	case c.Backup.Every > 0 && c.Backup.Dir == "":
+		return &Fault{from.Of("backup-every"), "backups need a folder: give --backup-dir"}
+	case c.Backup.Every > 0 && c.Backup.Every < time.Minute:
+		return &Fault{from.Of("backup-every"), "must be at least 1m, or 0"}
 	case c.Ban.Max < c.Ban.First:
 		return c.checkBan(from)
 	}

@@ -30,8 +30,16 @@ type Config struct {
 	DrainDelay   time.Duration // between failing readiness and refusing connections
 	DrainTimeout time.Duration // for the requests in flight at the end
 
+	Backup       Backup
 	Ban          Ban
 	AddressTable int // callers without a key that are counted apart
+}
+
+// A Backup says how the server backs its database up.
+type Backup struct {
+	Every time.Duration // 0: never
+	Dir   string
+	Keep  int // how many backups stay
 }
 
 // A Ban holds the numbers of the temporary ban.
@@ -56,6 +64,7 @@ func New() *Config {
 		LogLevel:     slog.LevelInfo,
 		LogFormat:    "json",
 		DrainTimeout: 30 * time.Second,
+		Backup:       Backup{Keep: 7},
 		Ban: Ban{
 			Strikes: 20,
 			Window:  time.Minute,

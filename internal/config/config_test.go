@@ -80,7 +80,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
 		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "log-level": "debug", "log-format": "text",
-		"drain-delay": "1s", "drain-timeout": "2s", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
+		"drain-delay": "1s", "drain-timeout": "2s", "backup-every": "3h0m0s", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8",
 	}
 	var args []string
@@ -155,6 +155,8 @@ func TestFaults(t *testing.T) {
 		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
+		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
+		{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
 		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-first: the longest ban"},
 		{"PostgreSQL", env("PETSTORE_DB", "postgres://u:secret@h/d"), "PETSTORE_DB: PostgreSQL is not supported yet"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is not`},

@@ -18,19 +18,18 @@ const pagesAtOnce = 1024
 // others. It returns an error, and leaves nothing, if path exists or ctx ends.
 // The file is one piece: there is no write-ahead log beside it.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
-	err := db.readLong(ctx, snapshot(func(c *conn) error {
-		if _, _, err := c.state(); err != nil { // the snapshot begins with the first read
-			return err
-		}
-		return c.copyTo(ctx, path)
-	}))
+	err := db.readLong(ctx, snapshot(func(c *conn) error { return c.copyTo(ctx, path) }))
 	if err != nil {
 		return fmt.Errorf("copy to %s: %w", path, err)
 	}
 	return nil
 }
 
+// copyTo is CopyTo on a connection that is in a transaction.
 func (c *conn) copyTo(ctx context.Context, path string) (err error) {
+	if _, _, err := c.state(); err != nil { // the snapshot begins with the first read
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -85,38 +84,68 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Verify opens the file at path and returns what [DB.Check] finds. The file may
-// lack migrations, in a version that keeps the tables of this one.
-func Verify(ctx context.Context, path string) (problems []string, err error) {
-	db, err := Open(ctx, path, Options{Readers: 1, ReadOnly: true})
+// inspect runs f on the file at path, in one snapshot of it, whichever schema it
+// has. It refuses a file that is not ours or is newer.
+func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
+	abs, err := prepareFile(path, Options{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("database %s: %w", path, err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.Check(ctx)
+	c, err := openConn(abs, true)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, explain(err))
+	}
+	c.SetInterrupt(ctx.Done())
+	err = snapshot(func(c *conn) error {
+		if ours, err := c.isOurs(); err != nil || !ours {
+			return errors.Join(err, errEmpty)
+		}
+		if _, err := c.migrations(); err != nil {
+			return err
+		}
+		return f(c)
+	})(c)
+	if err = errors.Join(explain(err), c.Close()); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	return nil
 }
 
-// Backup writes a copy as [DB.CopyTo] does, under another name, verifies it,
-// and gives it its name when it is durable. It replaces what is at path.
-func (db *DB) Backup(ctx context.Context, path string) (err error) {
-	if same(db.path, path) {
-		return fmt.Errorf("backup to %s: that is the database itself", path)
+var errEmpty = errors.New("the file holds no petstore")
+
+// Verify returns what [DB.Check] finds in the file at path, whichever schema it
+// has.
+func Verify(ctx context.Context, path string) (problems []string, err error) {
+	err = inspect(ctx, path, func(c *conn) (err error) {
+		problems, err = c.problems()
+		return err
+	})
+	return problems, err
+}
+
+// Backup writes a copy of the database at from to the file at to, as
+// [DB.CopyTo] does. It verifies the copy under another name and gives it its
+// own when it is durable; it replaces what is there. The database need not be
+// up to date.
+func Backup(ctx context.Context, from, to string) error {
+	if same(from, to) {
+		return fmt.Errorf("backup to %s: that is the database itself", to)
 	}
-	partial := path + ".partial"
-	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) { // of a backup that was killed
+	partial := to + ".partial"
+	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
 		return err
 	}
-	if err := db.CopyTo(ctx, partial); err != nil {
+	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, partial) }); err != nil {
 		return err
 	}
 	problems, err := Verify(ctx, partial)
 	if err == nil && len(problems) > 0 {
-		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", db.path, len(problems), problems[0])
+		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", from, len(problems), problems[0])
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(partial))
 	}
-	return rename(partial, path)
+	return rename(partial, to)
 }
 
 // same reports whether both paths are one file.
@@ -149,40 +178,22 @@ func Restore(ctx context.Context, from, path string, o Options) (err error) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
 	}
 	partial := path + ".partial"
-	for _, old := range []string{partial, partial + "-wal", partial + "-shm"} {
-		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(partial) // it may not be there
-		}
-	}()
-	if err := stage(ctx, from, partial, o); err != nil {
+	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
 		return err
 	}
-	return replace(path, partial)
+	if err := stage(ctx, from, partial, o); err != nil {
+		return errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
+	}
+	if err := replace(path, partial); err != nil {
+		return errors.Join(err, removeAll(partial, ""))
+	}
+	return nil
 }
 
 // stage makes a verified, migrated copy of a backup.
 func stage(ctx context.Context, from, to string, o Options) (err error) {
-	source, err := prepareFile(from, Options{ReadOnly: true})
-	if err != nil {
-		return fmt.Errorf("backup %s: %w", from, err)
-	}
-	raw, err := openConn(source, true)
-	if err != nil {
-		return fmt.Errorf("backup %s: %w", from, explain(err))
-	}
-	err = snapshot(func(c *conn) error {
-		if _, err := c.migrations(); err != nil {
-			return err
-		}
-		return c.copyTo(ctx, to)
-	})(raw)
-	if err = errors.Join(err, raw.Close()); err != nil {
-		return fmt.Errorf("backup %s: %w", from, explain(err))
+	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, to) }); err != nil {
+		return err
 	}
 	db, err := Open(ctx, to, o)
 	if err != nil {
@@ -203,7 +214,7 @@ func stage(ctx context.Context, from, to string, o Options) (err error) {
 // of one file must never be found beside another.
 func replace(path, with string) (err error) {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		if err := removeLogs(path); err != nil {
+		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
 		return rename(with, path)
@@ -217,7 +228,7 @@ func replace(path, with string) (err error) {
 	if err := (&conn{old}).lockAlone(); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
-	if err := removeLogs(path); err != nil {
+	if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 		return err
 	}
 	return rename(with, path)
@@ -243,8 +254,10 @@ func (c *conn) lockAlone() error {
 	return err
 }
 
-func removeLogs(path string) error {
-	for _, end := range []string{"-wal", "-shm", "-journal"} {
+// removeAll removes the files whose names are path with one of the ends, if they
+// exist.
+func removeAll(path string, ends ...string) error {
+	for _, end := range ends {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

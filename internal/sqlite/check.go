@@ -14,24 +14,30 @@ const maxProblems = 100
 // problems; none is good. It reads the whole file, of which it checks the
 // structure, the references, and the ledger: for each animal the movements must
 // explain its stock and its open orders. Other calls go on beside it.
-func (db *DB) Check(ctx context.Context) ([]string, error) {
-	problems := []string{}
-	err := db.readLong(ctx, snapshot(func(c *conn) error {
-		for _, check := range []func(*conn, func(string, ...any)) error{
-			checkStructure, checkReferences, checkStock, checkOrders, checkDeleted, checkCounters,
-		} {
-			err := check(c, func(format string, args ...any) {
-				if len(problems) < maxProblems {
-					problems = append(problems, fmt.Sprintf(format, args...))
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+func (db *DB) Check(ctx context.Context) (problems []string, err error) {
+	err = db.readLong(ctx, snapshot(func(c *conn) (err error) {
+		problems, err = c.problems()
+		return err
 	}))
 	return problems, err
+}
+
+// problems is Check on a connection that is in a transaction.
+func (c *conn) problems() ([]string, error) {
+	found := []string{}
+	report := func(format string, args ...any) {
+		if len(found) < maxProblems {
+			found = append(found, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, check := range []func(*conn, func(string, ...any)) error{
+		checkStructure, checkReferences, checkStock, checkOrders, checkDeleted, checkCounters,
+	} {
+		if err := check(c, report); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 func checkStructure(c *conn, report func(string, ...any)) error {

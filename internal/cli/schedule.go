@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/sqlite"
+)
+
+// The names of scheduled backups: the instant in UTC, so that they sort by it.
+const (
+	backupPrefix = "petstore-"
+	backupLayout = "20060102T150405Z"
+	backupSuffix = ".db"
+)
+
+// A scheduler makes backups beside the requests and removes the oldest.
+type scheduler struct {
+	every  time.Duration
+	dir    string
+	keep   int
+	now    func() time.Time
+	log    *slog.Logger
+	backup func(ctx context.Context, path string) error
+}
+
+// backups returns the scheduler of the settings.
+func (n *node) backups() *scheduler {
+	b := n.config.Backup
+	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: func(ctx context.Context, path string) error {
+		return sqlite.Backup(ctx, n.config.DB, path)
+	}}
+}
+
+// run makes a backup whenever the newest one is as old as every, until ctx
+// ends. A failure is logged, and tried again a tenth of that time later.
+func (s *scheduler) run(ctx context.Context) {
+	for {
+		wait := s.due()
+		if wait <= 0 {
+			wait = s.every
+			if err := s.once(ctx); err != nil {
+				if ctx.Err() != nil {
+					return
+				}
+				wait = s.every / 10
+				s.log.Error("the scheduled backup failed", "dir", s.dir, "again", wait.String(), "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// due returns how long it is until the next backup.
+func (s *scheduler) due() time.Duration {
+	all, err := s.list()
+	if err != nil || len(all) == 0 {
+		return 0
+	}
+	newest, _ := madeAt(all[len(all)-1]) // list knows it
+	return newest.Add(s.every).Sub(s.now())
+}
+
+// once makes a backup and removes those beyond keep.
+func (s *scheduler) once(ctx context.Context) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	began := s.now()
+	path := filepath.Join(s.dir, backupPrefix+began.UTC().Format(backupLayout)+backupSuffix)
+	if err := s.backup(ctx, path); err != nil {
+		return err
+	}
+	s.log.Info("backup", "file", path, "ms", s.now().Sub(began).Milliseconds())
+	return s.prune()
+}
+
+func (s *scheduler) prune() error {
+	all, err := s.list()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range all[:max(len(all)-s.keep, 0)] {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
+			errs = append(errs, fmt.Errorf("an old backup could not be removed: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// list returns the names of the scheduled backups, the oldest first. It leaves
+// out every other file.
+func (s *scheduler) list() ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if _, ok := madeAt(e.Name()); ok && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// madeAt returns the instant that the name of a scheduled backup says.
+func madeAt(name string) (time.Time, bool) {
+	text, ok := strings.CutPrefix(name, backupPrefix)
+	text, ends := strings.CutSuffix(text, backupSuffix)
+	at, err := time.Parse(backupLayout, text)
+	return at, ok && ends && err == nil
+}
