@@ -23,7 +23,7 @@ import (
 // How often the parts that work beside the requests do so.
 const (
 	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
-	saveLimits     = time.Second            // what a crash may forget
+	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	forgetReceipts = time.Hour
 )
 
@@ -46,15 +46,16 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := ratelimit.SystemClock()
 	n := &node{
-		config: a.config, now: a.now, log: log, store: store,
+		config: a.config, now: now, log: log, store: store,
 		shop:    petstore.NewService(store),
-		limiter: ratelimit.NewMemory(limiterConfig(a.config), a.now),
+		limiter: ratelimit.NewMemory(limiterConfig(a.config), now),
 	}
 	n.metrics = ops.NewMetrics(ops.Sources{Version: version().Version, Limits: n.limits, Storage: n.storage})
 	n.bans = newBanKeeper(store, log, n.metrics)
 	tie := newTie(n.limiter)
-	n.keys = access.NewDirectory(store, a.now, tie.attach, tie.detach)
+	n.keys = access.NewDirectory(store, now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
