@@ -214,9 +214,11 @@ func prepare(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// begun reports whether anything was ever migrated.
+// begun reports whether anything was ever migrated. It asks the catalogue
+// itself: to_regclass may still say what was true before a lock was waited for.
 func begun(ctx context.Context, c querier) (there bool, err error) {
-	err = c.QueryRow(ctx, "SELECT to_regclass('petstore.migrations') IS NOT NULL").Scan(&there)
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'migrations')`, schema).Scan(&there)
 	return there, err
 }
 
