@@ -84,16 +84,15 @@ func (x *exchange) fail(err error) {
 		x.log(err)
 	}
 	status := statuses[e.Code]
-	h := x.Header()
 	switch {
 	case e.RetryAfter > 0:
-		h.Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
+		x.set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
 	case status == http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
+		x.set("Retry-After", "1")
 	case status == http.StatusUnauthorized:
-		h["WWW-Authenticate"] = []string{challenge(e.Code)}
+		x.set("WWW-Authenticate", challenge(e.Code))
 	}
-	h.Set("Cache-Control", "no-store")
+	x.set("Cache-Control", "no-store")
 	x.code = e.Code
 	x.send(status, "application/json", appendError(make([]byte, 0, 256), e, status, x.id))
 }

@@ -40,6 +40,9 @@ func parseQuery(raw string, known []string) (*query, error) {
 
 // refuseQuery returns the error of a query where none is known.
 func refuseQuery(raw string) error {
+	if raw == "" {
+		return nil
+	}
 	q, err := parseQuery(raw, nil)
 	if err != nil {
 		return err

@@ -71,11 +71,13 @@ func (x *exchange) deprecate() {
 	x.set("Deprecation", deprecatedAt)
 	x.set("Sunset", x.api.sunset)
 	base := x.api.BaseURL
-	successor := base + "/pets"
+	link := make([]byte, 0, 192)
+	link = append(append(append(link, '<'), base...), "/pets"...)
 	if id, err := pathID(x.path.param, x.r.PathValue(x.path.param)); err == nil {
-		successor += "?id=" + strconv.FormatInt(id, 10)
+		link = strconv.AppendInt(append(link, "?id="...), id, 10)
 	}
-	x.set("Link", "<"+successor+`>; rel="successor-version", <`+base+`/docs/guides/sunset>; rel="deprecation"; type="text/html"`)
+	link = append(append(link, `>; rel="successor-version", <`...), base...)
+	x.set("Link", string(append(link, `/docs/guides/sunset>; rel="deprecation"; type="text/html"`...)))
 }
 
 // deprecatedAt is the instant since which getPet is deprecated: 2026-01-01
