@@ -1,0 +1,60 @@
+package postgres
+
+import "example.com/petstore/internal/petstore"
+
+// A Query is the text of a list with its arguments.
+type Query struct {
+	Name string
+	SQL  string
+	Args []any
+}
+
+// Lists returns one query for every combination of filters that has a plan of
+// its own, for the page after an id.
+func Lists(workspace, after int64) []Query {
+	page := petstore.Page{After: after, Limit: 20}
+	yes := true
+	most := int64(5)
+	all := petstore.Statuses()
+	var queries []Query
+	add := func(name, sql string, args []any) { queries = append(queries, Query{name, sql, args}) }
+	for name, q := range map[string]petstore.PetQuery{
+		"pets":                            {},
+		"pets by status":                  {Statuses: all[:1]},
+		"pets by statuses":                {Statuses: all[:2]},
+		"pets by category":                {CategoryID: 2},
+		"pets by category and status":     {CategoryID: 2, Statuses: all[:1]},
+		"pets by name":                    {Name: "e"},
+		"pets by id":                      {IDs: []int64{after + 5, after + 3, 1}},
+		"pets by id, status and category": {IDs: []int64{after + 5, 3}, Statuses: all[:2], CategoryID: 2},
+	} {
+		q.Page = page
+		sql, args := petList(workspace, q).sql()
+		add(name, sql, args)
+	}
+	for name, q := range map[string]petstore.OrderQuery{
+		"orders":                     {},
+		"orders by completeness":     {Complete: &yes},
+		"orders by pet":              {PetID: 2},
+		"orders by pet and complete": {PetID: 2, Complete: &yes},
+	} {
+		q.Page = page
+		sql, args := orderList(workspace, q).sql()
+		add(name, sql, args)
+	}
+	for name, q := range map[string]petstore.InventoryQuery{
+		"inventory":                 {},
+		"inventory by statuses":     {Statuses: all},
+		"inventory by max quantity": {MaxQuantity: &most},
+	} {
+		q.Page = page
+		sql, args := inventoryList(workspace, q).sql()
+		add(name, sql, args)
+	}
+	sql, args := categoryList(workspace, petstore.CategoryQuery{Page: page, Name: "e"}).sql()
+	add("categories by name", sql, args)
+	return queries
+}
+
+// ReadingParameters are the settings of sessions for reading.
+func ReadingParameters() map[string]string { return parameters(reading) }

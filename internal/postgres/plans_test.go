@@ -1,0 +1,136 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/postgres"
+	"github.com/jackc/pgx/v5"
+)
+
+// A plan is a node of what EXPLAIN says.
+type plan struct {
+	Hit   int64  `json:"Shared Hit Blocks"`
+	Read  int64  `json:"Shared Read Blocks"`
+	Type  string `json:"Node Type"`
+	Plans []plan
+}
+
+func (p plan) uses(kind string) bool {
+	for _, below := range p.Plans {
+		if below.uses(kind) {
+			return true
+		}
+	}
+	return p.Type == kind
+}
+
+// TestListsCostNoMoreDeeper: a page touches few blocks, wherever it begins, with
+// and without statistics of the tables, planned for all arguments or for these.
+func TestListsCostNoMoreDeeper(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	db := node(t, url, postgres.Options{})
+	workspace, _ := newShop(t, db, 1)
+	fill := `INSERT INTO petstore.categories (workspace, id, name, folded) SELECT w, n, 'Tiere', 'tiere' FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 3000) n;`
+	execute(t, url, fill, workspace)
+	execute(t, url, `INSERT INTO petstore.categories (workspace, id, name, folded) VALUES ($1 + 1, 1, 'e', 'e')`, workspace)
+	execute(t, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+		SELECT w, n, 'Rex', n % 3 + 1, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1], n % 7, 0, 1, 'rex'
+		FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
+	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete)
+		SELECT w, n, n % 3 + 1, 1, n % 2 = 0 FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
+	for _, statistics := range []string{"without", "with"} {
+		if statistics == "with" {
+			execute(t, url, "ANALYZE")
+		}
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			c := direct(t, withParameters(url, mode))
+			for _, after := range []int64{0, 2000, 15000} {
+				for _, q := range postgres.Lists(workspace, after) {
+					p := explain(t, c, q)
+					if p.uses("Seq Scan") || p.Hit+p.Read > 160 {
+						t.Errorf("%s after %d, %s statistics, %s: %d blocks: %+v", q.Name, after, statistics, mode, p.Hit+p.Read, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// withParameters returns the URL for sessions as the store's own.
+func withParameters(url, mode string) string {
+	url += "&plan_cache_mode=" + mode
+	for name, value := range postgres.ReadingParameters() {
+		url += "&" + name + "=" + value
+	}
+	return url
+}
+
+func explain(t *testing.T, c *pgx.Conn, q postgres.Query) plan {
+	t.Helper()
+	if _, err := c.Prepare(t.Context(), q.Name, q.SQL); err != nil {
+		t.Fatalf("%s: %v", q.SQL, err)
+	}
+	var (
+		text  []byte
+		plans []struct{ Plan plan }
+	)
+	var places []string
+	for i := range q.Args {
+		places = append(places, fmt.Sprintf("$%d", i+1))
+	}
+	execute := fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE %q (%s)", q.Name, strings.Join(places, ", "))
+	err := c.QueryRow(t.Context(), execute, append([]any{pgx.QueryExecModeSimpleProtocol}, q.Args...)...).Scan(&text)
+	if err == nil {
+		err = json.Unmarshal(text, &plans)
+	}
+	if err != nil || len(plans) != 1 {
+		t.Fatalf("EXPLAIN %s: %v", q.SQL, err)
+	}
+	return plans[0].Plan
+}
+
+// TestResetUnderLoad: a reset leaves no row that hangs in the air, and nobody
+// waits for it.
+func TestResetUnderLoad(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
+	workspace, pet := newShop(t, a, petstore.MaxQuantity)
+	done := make(chan struct{})
+	for i := range 8 {
+		s := petstore.NewService([]*postgres.DB{a, b}[i%2])
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 40 {
+				_, err1 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+				made, err2 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+				if err2 == nil {
+					_, err2 = s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Tom", CategoryID: made.ID}, nil)
+				}
+				for _, err := range []error{err1, err2} {
+					switch petstore.CodeOf(err) {
+					case petstore.CodeServiceUnavailable, petstore.CodeValidationFailed:
+					default:
+						if err != nil {
+							t.Errorf("a write beside a reset = %v", err)
+						}
+					}
+				}
+			}
+		}()
+	}
+	for range 5 {
+		if err := b.ResetWorkspace(t.Context(), "shop", "cli"); err != nil {
+			t.Errorf("ResetWorkspace = %v", err)
+		}
+	}
+	for range 8 {
+		<-done
+	}
+	wantSound(t, a)
+}
