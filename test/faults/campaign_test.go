@@ -1,0 +1,272 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// The flags of a long campaign.
+var (
+	soak = flag.Duration("soak", 0, "let TestSoak run campaigns for so long")
+	seed = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
+)
+
+// petstore is the binary under test; TestMain sets it once.
+var petstore servertest.Binary
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
+
+// A disk is where a campaign keeps its database.
+type disk interface {
+	dir() string
+	cut() error // the power: what was not synchronized is gone
+	close() error
+}
+
+// folder is a disk whose power is never cut.
+type folder string
+
+func (f folder) dir() string  { return string(f) }
+func (f folder) cut() error   { return errors.New("the power of a folder cannot be cut") }
+func (f folder) close() error { return nil }
+
+// A campaign lets buyers order through faults.
+type campaign struct {
+	binary servertest.Binary
+	disk   disk
+	seed   uint64
+	buyers int           // 0 for 16
+	cycles int           // how many faults; 0 for as many as fit into length
+	length time.Duration // how long; 0 for as long as the cycles take
+	flags  []string      // of serve
+
+	// fault breaks a server under load. It returns when the server is gone, or
+	// when it is well again.
+	fault func(*run) error
+}
+
+// A run is a campaign under way.
+type run struct {
+	campaign
+	rand   *rand.Rand
+	server *servertest.Server
+	buyers *buyers
+	done   int // faults so far
+}
+
+// A report says what a campaign did.
+type report struct {
+	faults, acknowledged, cancelled, refused, replayed int
+	retries                                            int64
+	took                                               time.Duration
+}
+
+func (r report) String() string {
+	return fmt.Sprintf("%d faults in %v: %d answers acknowledged (%d cancellations), %d orders refused, %d retries, %d answered by replay",
+		r.faults, r.took.Round(100*time.Millisecond), r.acknowledged, r.cancelled, r.refused, r.retries, r.replayed)
+}
+
+// errLedger is what a campaign returns, with the differences, when the ledger
+// and the database differ.
+var errLedger = errors.New("the ledger and the database differ")
+
+// do runs the campaign. The error wraps errLedger if something was lost, doubled
+// or oversold.
+func (c campaign) do(ctx context.Context) (rep report, err error) {
+	r := &run{campaign: c, rand: rand.New(rand.NewPCG(c.seed, 0))}
+	began := time.Now()
+	stock, key, err := r.prepare()
+	if r.server != nil {
+		defer func() { r.server.Kill() }()
+	}
+	if err != nil {
+		return rep, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.length+4*time.Minute)
+	defer cancel()
+	l := newLedger(stock)
+	r.buyers = startBuyers(ctx, max(c.buyers, 16), c.seed, key, r.server.URL, l)
+	err = errors.Join(r.suffer(began), r.buyers.finish())
+	rep = report{
+		faults: r.done, acknowledged: l.acknowledged(), cancelled: len(l.cancelled), refused: l.refused, replayed: l.replayed,
+		retries: r.buyers.tries.Load(), took: time.Since(began),
+	}
+	if err != nil {
+		return rep, err
+	}
+	return rep, r.settle(l)
+}
+
+// suffer breaks the server time and again.
+func (r *run) suffer(began time.Time) error {
+	for r.cycles > 0 && r.done < r.cycles || r.length > 0 && time.Since(began) < r.length {
+		r.load(20 + r.rand.IntN(150))
+		if err := r.fault(r); err != nil {
+			return fmt.Errorf("fault %d: %w", r.done+1, err)
+		}
+		r.done++
+		if r.buyers.ledger.differs() {
+			break
+		}
+	}
+	return nil
+}
+
+// load lets the buyers work until so many more answers are acknowledged.
+func (r *run) load(answers int) {
+	enough := r.buyers.ledger.acknowledged() + answers
+	for deadline := time.Now().Add(10 * time.Second); r.buyers.ledger.acknowledged() < enough && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // between two polls
+	}
+}
+
+// settle ends the server and holds its database against the ledger.
+func (r *run) settle(l *ledger) error {
+	if err := r.server.Stop(); err != nil {
+		return fmt.Errorf("the server ended with %w\n%s", err, r.server.LogText())
+	}
+	if err := l.audit(r.disk.dir()); err != nil {
+		return fmt.Errorf("%w: %w", errLedger, err)
+	}
+	if _, err := petstore.Run(r.disk.dir(), "doctor"); err != nil {
+		return fmt.Errorf("%w: %w", errLedger, err)
+	}
+	return nil
+}
+
+// prepare starts a server with a shop, and returns the stock of its pets: half
+// of them are soon sold, the others never.
+func (r *run) prepare() (stock map[int64]int64, key string, err error) {
+	if err := r.binary.NewWorkspace(r.disk.dir(), "shop"); err != nil {
+		return nil, "", err
+	}
+	k, err := r.binary.NewKey(r.disk.dir(), "shop")
+	if err != nil {
+		return nil, "", err
+	}
+	if err := r.start(); err != nil {
+		return nil, "", err
+	}
+	if err := r.post(k.Key, "POST", "/categories", `{"name":"Kind"}`); err != nil {
+		return nil, "", err
+	}
+	stock = map[int64]int64{}
+	for id := int64(1); id <= 8; id++ {
+		stock[id] = 60 + id%2*1_000_000
+		if err := r.post(k.Key, "POST", "/pets", `{"name":"Pet","categoryId":1}`); err != nil {
+			return nil, "", err
+		}
+		if err := r.post(k.Key, "PATCH", fmt.Sprintf("/inventory/%d", id), fmt.Sprintf(`{"quantity":%d}`, stock[id])); err != nil {
+			return nil, "", err
+		}
+	}
+	return stock, k.Key, nil
+}
+
+// start starts the server, and tells the buyers where it is.
+func (r *run) start() (err error) {
+	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), Flags: append([]string{"--log-level=warn"}, r.flags...)})
+	if err != nil {
+		return err
+	}
+	r.server = server
+	if r.buyers != nil {
+		r.buyers.url.Store(&server.URL)
+	}
+	return nil
+}
+
+func (r *run) post(key, method, path, body string) error {
+	req, err := http.NewRequest(method, r.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s = %d %s", method, path, resp.StatusCode, text)
+	}
+	return err
+}
+
+// kill ends the process at once, as the kernel does when memory runs out.
+func kill(r *run) error {
+	r.server.Kill()
+	return r.start()
+}
+
+// cutPower makes the disk forget what was not synchronized, ends the process,
+// and starts both again.
+func cutPower(r *run) error {
+	if err := r.disk.cut(); err != nil {
+		return err
+	}
+	r.server.Kill()
+	if err := r.disk.(*loop).remount(); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+// hold fails the test unless the campaign ends well.
+func hold(t *testing.T, c campaign) {
+	t.Helper()
+	rep, err := c.do(t.Context())
+	t.Log(rep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.acknowledged < 10*rep.faults || rep.faults == 0 {
+		t.Errorf("%v: too little to prove anything", rep)
+	}
+}
+
+func TestKill(t *testing.T) {
+	hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: 15, fault: kill})
+}
+
+func TestPowerCut(t *testing.T) {
+	for _, kind := range []string{"ext4", "xfs"} {
+		t.Run(kind, func(t *testing.T) {
+			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 15, fault: cutPower})
+		})
+	}
+}
+
+// TestSoak runs the campaigns in turn, with a new seed each time, for as long as
+// the flag says.
+func TestSoak(t *testing.T) {
+	if *soak == 0 {
+		t.Skip("a long campaign runs with -args -soak=DURATION, as make soak does")
+	}
+	kinds := []string{"kill", "ext4", "xfs"}
+	share := *soak / time.Duration(len(kinds))
+	for i, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			c := campaign{binary: petstore, seed: *seed + uint64(i), length: share, fault: cutPower}
+			if kind == "kill" {
+				c.disk, c.fault = folder(t.TempDir()), kill
+			} else {
+				c.disk = newLoop(t, kind)
+			}
+			hold(t, c)
+		})
+	}
+}
