@@ -1,0 +1,179 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// needStrace skips the test where system calls cannot be made to fail.
+func needStrace(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skipf("SKIPPED: faults of system calls need strace: %v", err)
+	}
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sleep.Process.Kill()
+		_ = sleep.Wait()
+	}()
+	end, err := inject(sleep.Process.Pid, "fsync", "error=EIO")
+	if err != nil {
+		t.Skipf("SKIPPED: faults of system calls need ptrace: %v", err)
+	}
+	end()
+}
+
+// inject makes the system calls of a process, a list with commas, meet a fault
+// until the function that it returns is called.
+func inject(pid int, calls, fault string) (end func(), err error) {
+	cmd := exec.Command("strace", "-f", "-o", "/dev/null", "-e", "trace="+calls, "-e", "inject="+calls+":"+fault, "-p", fmt.Sprint(pid))
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(said)
+	last := ""
+	for lines.Scan() {
+		if last = lines.Text(); strings.Contains(last, "attached") {
+			go func() {
+				for lines.Scan() { // so that strace is not held up
+				}
+			}()
+			return func() {
+				_ = cmd.Process.Signal(syscall.SIGINT) // its tracee may be gone, and it too
+				_ = cmd.Wait()
+			}, nil
+		}
+	}
+	return nil, fmt.Errorf("strace: %s: %w", last, cmd.Wait())
+}
+
+// failSync makes synchronizing fail: the server must end by itself.
+func failSync(r *run) error {
+	end, err := inject(r.server.Cmd.Process.Pid, "fsync,fdatasync", "error=EIO")
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := endedByItself(r.server); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+// failWrite makes writing fail for good: the server must end by itself.
+func failWrite(r *run) error {
+	end, err := inject(r.server.Cmd.Process.Pid, "pwrite64", "error=EIO")
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := endedByItself(r.server); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+func endedByItself(s *servertest.Server) error {
+	select {
+	case <-s.Ended:
+	case <-time.After(servertest.Patience):
+		return fmt.Errorf("the server went on after its disk had failed:\n%s", s.LogText())
+	}
+	if code := s.Cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(s.LogText(), "the database failed") {
+		return fmt.Errorf("the server ended with %d and said\n%s", code, s.LogText())
+	}
+	return nil
+}
+
+// passing returns a fault that goes by: the server must get well without a
+// restart.
+func passing(calls, how string) func(*run) error {
+	return func(r *run) error {
+		end, err := inject(r.server.Cmd.Process.Pid, calls, how)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-r.server.Ended:
+			end()
+			return fmt.Errorf("%s of %s ended the server:\n%s", how, calls, r.server.LogText())
+		case <-time.After(time.Duration(200+r.rand.IntN(300)) * time.Millisecond): // how long the fault lasts
+		}
+		end()
+		before := r.buyers.ledger.acknowledged()
+		r.load(20)
+		if r.buyers.ledger.acknowledged() < before+20 {
+			return fmt.Errorf("the server did not get well after %s of %s:\n%s", how, calls, r.server.LogText())
+		}
+		return nil
+	}
+}
+
+func TestDisk(t *testing.T) {
+	needStrace(t)
+	for _, test := range []struct {
+		name   string
+		cycles int
+		fault  func(*run) error
+	}{
+		{"fsync fails", 3, failSync},
+		{"write fails", 3, failWrite},
+		{"no space", 2, passing("pwrite64", "error=ENOSPC")},
+		{"fsync stalls", 2, passing("fsync,fdatasync", "delay_enter=150000")},
+		{"no descriptors", 2, passing("accept4", "error=EMFILE")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: test.cycles, fault: test.fault})
+		})
+	}
+}
+
+// A ram is a small filesystem in memory.
+type ram string
+
+func (r ram) dir() string  { return string(r) }
+func (r ram) cut() error   { return fmt.Errorf("what is in memory does not outlive its power") }
+func (r ram) close() error { return command("umount", string(r)) }
+
+// TestFullDisk fills the disk under load, and then makes room.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir); err != nil {
+		t.Skipf("SKIPPED: a full disk needs a tmpfs: %v", err)
+	}
+	d := ram(dir)
+	t.Cleanup(func() { _ = d.close() })
+	fill := func(r *run) error {
+		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
+		defer cancel()
+		for before := r.buyers.tries.Load(); r.buyers.tries.Load() < before+50; time.Sleep(time.Millisecond) { // poll until writes fail
+			if ctx.Err() != nil {
+				return fmt.Errorf("the disk did not fill up: %w", ctx.Err())
+			}
+		}
+		if err := command("mount", "-o", "remount,size=256m", dir); err != nil {
+			return err
+		}
+		before := r.buyers.ledger.acknowledged()
+		if r.load(100); r.buyers.ledger.acknowledged() < before+100 {
+			return fmt.Errorf("the server did not get well when there was room:\n%s", r.server.LogText())
+		}
+		return nil
+	}
+	hold(t, campaign{binary: petstore, disk: d, seed: *seed, cycles: 1, fault: fill})
+}
