@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,24 +140,34 @@ func TestQuantile(t *testing.T) {
 
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	times := func(m float64) *spread { return &spread{Median: m} }
+	share := func(median, most float64) spread { return spread{Median: median, Most: most} }
+	times := func(median, most float64) *spread { s := share(median, most); return &s }
 	before := &results{Rows: []figure{
-		{Name: "get", OfFloor: spread{Median: .50}},
-		{Name: "list", OfFloor: spread{Median: .50}},
-		{Name: "order", OfFloor: spread{Median: .20}, OfAppends: times(4)},
+		{Name: "same", OfFloor: share(.50, .52), CPURatio: .5},
+		{Name: "fell", OfFloor: share(.50, .52), CPURatio: .5},
+		{Name: "noisy", OfFloor: share(.50, .52), CPURatio: .5},
+		{Name: "costly", OfFloor: share(.50, .52), CPURatio: .5},
+		{Name: "order", OfFloor: share(.20, .22), CPURatio: .1, OfAppends: times(4, 4.2)},
 	}}
 	now := &results{Rows: []figure{
-		{Name: "get", OfFloor: spread{Median: .46}},
-		{Name: "list", OfFloor: spread{Median: .44}},
-		{Name: "order", OfFloor: spread{Median: .10}, OfAppends: times(3.7)},
-		{Name: "new", OfFloor: spread{Median: .01}},
+		{Name: "same", OfFloor: share(.46, .47), CPURatio: .46},
+		{Name: "fell", OfFloor: share(.44, .46), CPURatio: .5},
+		{Name: "noisy", OfFloor: share(.40, .55), CPURatio: .5},
+		{Name: "costly", OfFloor: share(.50, .55), CPURatio: .4},
+		{Name: "order", OfFloor: share(.10, .11), CPURatio: .1, OfAppends: times(3, 3.5)},
+		{Name: "new", OfFloor: share(.01, .01), CPURatio: .01},
 	}}
-	got := losses(before, now)
-	if len(got) != 1 || got[0].row != "list" {
-		t.Fatalf("losses() = %v, want that of list", got)
+	want := []string{
+		"fell: its share of the floor's rate fell from 0.50 to 0.44 (-12 %)",
+		"costly: the floor's processor time as a share of its own fell from 0.50 to 0.40 (-20 %)",
+		"order: its rate as a multiple of durable appends fell from 4.00 to 3.00 (-25 %)",
 	}
-	if want := "list: its share of the floor's rate fell from 0.50 to 0.44 (-12 %)"; got[0].String() != want {
-		t.Errorf("String() = %q, want %q", got[0], want)
+	var got []string
+	for _, l := range losses(before, now) {
+		got = append(got, l.String())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("losses() = %q, want %q", got, want)
 	}
 }
 

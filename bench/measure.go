@@ -24,13 +24,14 @@ type bench struct {
 // measure makes the databases and measures everything that the settings ask
 // for.
 func measure(ctx context.Context, s *settings) (r *results, err error) {
+	busy := loadAverage()
 	b, err := start(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.end()) }()
 	r = &results{Machine: describeMachine(b.dir), Settings: used{
-		Date: time.Now().UTC().Format(time.DateOnly), Rounds: s.rounds, RoundMillis: s.round.Milliseconds(), Pets: s.pets,
+		Date: time.Now().UTC().Format(time.DateOnly), Rounds: s.rounds, RoundMillis: s.round.Milliseconds(), Pets: s.pets, Busy: busy,
 	}}
 	if r.Binary, err = fileMiB(b.binary); err != nil {
 		return nil, err

@@ -9,8 +9,7 @@ import (
 )
 
 // profile writes profiles of the server under one row: of its processor time
-// and of its allocations. The names of functions need a binary with symbols,
-// which Go binaries keep when stripped too.
+// and of its allocations.
 func profile(ctx context.Context, s *settings) (err error) {
 	b, err := start(ctx, s)
 	if err != nil {

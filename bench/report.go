@@ -107,6 +107,7 @@ func (r *results) page(to io.Writer) {
 	fmt.Fprintf(to, `# What was measured
 
 Written by `+"`make bench`"+`; do not edit. %s: %d cores of %s, %s, %s, databases on %s.
+The load average before the run was %s: well above 0 means that others were at work, and that only ratios say something.
 
 Every row ran %d rounds of %d ms, in turns with the floor: bare net/http answering the same status and a constant body of
 the same size. The measured process has core 0 and GOMAXPROCS=1, the load core 1. The server has everything on: API keys,
@@ -116,7 +117,7 @@ time of a request over all rounds, which other work on the machine disturbs less
 
 ## Requests
 
-`, r.Settings.Date, r.Machine.Cores, r.Machine.Processor, r.Machine.Kernel, r.Machine.Go, r.Machine.FileSystem,
+`, r.Settings.Date, r.Machine.Cores, r.Machine.Processor, r.Machine.Kernel, r.Machine.Go, r.Machine.FileSystem, r.Settings.Busy,
 		r.Settings.Rounds, r.Settings.RoundMillis, r.Settings.Pets)
 	r.rows().markdown(to)
 	for _, note := range r.notes() {

@@ -34,6 +34,7 @@ type used struct {
 	Rounds      int    `json:"rounds"`
 	RoundMillis int64  `json:"roundMillis"`
 	Pets        int    `json:"pets"`
+	Busy        string `json:"loadAverage"` // of the machine before the run, over one minute
 }
 
 // A spread is the median of the rounds, and the least and the most.

@@ -92,6 +92,16 @@ func processor() string {
 // cores returns how many cores the machine has, whatever this process may use.
 func cores() int { return len(cpuInfo("processor")) }
 
+// loadAverage returns that of the last minute.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
+
 // cpuInfo returns the values of an entry of /proc/cpuinfo.
 func cpuInfo(entry string) []string {
 	text, err := os.ReadFile("/proc/cpuinfo")
