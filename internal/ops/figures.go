@@ -52,7 +52,35 @@ func newStorageCollector(read func() Storage) prometheus.Collector {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	f.add("petstore_store_groups_total", "Durable commits.", counter, func(s Storage) float64 { return float64(s.Groups) })
 	f.add("petstore_store_writes_total", "Changes in the durable commits.", counter, func(s Storage) float64 { return float64(s.Writes) })
+	f.add("petstore_store_lost_groups_total", "Commits that failed; their changes were answered with 503.", counter, func(s Storage) float64 { return float64(s.Lost) })
 	f.add("petstore_store_largest_group", "Changes in the largest durable commit.", gauge, func(s Storage) float64 { return float64(s.Largest) })
 	f.add("petstore_store_waiting", "Changes that wait for a commit.", gauge, func(s Storage) float64 { return float64(s.Waiting) })
+	f.add("petstore_store_readers", "Connections for reading.", gauge, func(s Storage) float64 { return float64(s.Readers) })
+	f.add("petstore_store_readers_idle", "Connections for reading that nobody uses.", gauge, func(s Storage) float64 { return float64(s.IdleReaders) })
 	return f
+}
+
+func newBackupCollector(read func() Backup) prometheus.Collector {
+	f := &figures[Backup]{read: read}
+	f.add("petstore_backup_newest_timestamp_seconds", "When the newest scheduled backup was made; 0 if there is none.", prometheus.GaugeValue, func(b Backup) float64 {
+		if b.Newest.IsZero() {
+			return 0
+		}
+		return float64(b.Newest.UnixMilli()) / 1000
+	})
+	f.add("petstore_backup_interval_seconds", "How often there is to be a backup.", prometheus.GaugeValue, func(b Backup) float64 { return b.Every.Seconds() })
+	return f
+}
+
+// newReadyGauge tells what /readyz does, for alerts.
+func newReadyGauge(checks []Check) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_ready",
+		Help: "1 if the service is ready for requests, else 0.",
+	}, func() float64 {
+		if len(readiness(checks).Reasons) > 0 {
+			return 0
+		}
+		return 1
+	})
 }

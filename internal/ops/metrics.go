@@ -33,8 +33,17 @@ type Limits struct {
 type Storage struct {
 	Groups  int64 // durable commits
 	Writes  int64 // changes in them
+	Lost    int64 // commits that failed
 	Largest int64 // changes in the largest
 	Waiting int64 // changes that wait now
+
+	Readers, IdleReaders int // connections for reading
+}
+
+// A Backup says how the scheduled backups stand.
+type Backup struct {
+	Newest time.Time     // when the newest was made; zero if there is none
+	Every  time.Duration // how often there is to be one
 }
 
 // Sources are asked for figures each time that the metrics are read.
@@ -42,6 +51,7 @@ type Sources struct {
 	Version string
 	Limits  func() Limits
 	Storage func() Storage
+	Backup  func() Backup // nil if there are none by schedule
 }
 
 // Metrics are the service's own metrics, and those of the Go runtime and the
@@ -104,6 +114,9 @@ func NewMetrics(s Sources) *Metrics {
 	}
 	if s.Storage != nil {
 		m.MustRegister(newStorageCollector(s.Storage))
+	}
+	if s.Backup != nil {
+		m.MustRegister(newBackupCollector(s.Backup))
 	}
 	return m
 }

@@ -35,7 +35,11 @@ type Options struct {
 //	GET /readyz        200 if every check passes, else 503 with the reasons
 //	GET /metrics       the metrics, in the formats of Prometheus
 //	GET /debug/pprof/  the profiles of net/http/pprof
+//
+// The metrics are those of o.Metrics and petstore_ready.
 func Handler(o Options) http.Handler {
+	ready := prometheus.NewRegistry()
+	ready.MustRegister(newReadyGauge(o.Checks))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, health{Status: "alive"})
@@ -43,7 +47,7 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, readiness(o.Checks))
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{ready, o.Metrics}, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(o.Log.Handler(), slog.LevelError),
 		ErrorHandling: promhttp.ContinueOnError,
 	}))

@@ -61,7 +61,8 @@ func TestMetrics(t *testing.T) {
 	m := ops.NewMetrics(ops.Sources{
 		Version: "v1.2.3",
 		Limits:  func() ops.Limits { return ops.Limits{Bans: 2, Addresses: 3, AddressCapacity: 4} },
-		Storage: func() ops.Storage { return ops.Storage{Groups: 5, Writes: 6, Waiting: 7} },
+		Storage: func() ops.Storage { return ops.Storage{Groups: 5, Writes: 6, Waiting: 7, Lost: 8, Readers: 9, IdleReaders: 3} },
+		Backup:  func() ops.Backup { return ops.Backup{Newest: time.UnixMilli(1500), Every: time.Hour} },
 	})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
@@ -69,7 +70,8 @@ func TestMetrics(t *testing.T) {
 	m.Observe(ops.Response{Operation: "getAccount", Method: "GET", Status: 200, Plan: "free", Outcome: "free"})
 	m.BanStarted()
 	m.BanLost()
-	_, _, body := get(t, ops.Handler(ops.Options{Metrics: m, Log: slog.New(slog.DiscardHandler)}), "/metrics")
+	h := ops.Handler(ops.Options{Metrics: m, Log: slog.New(slog.DiscardHandler)})
+	_, _, body := get(t, h, "/metrics")
 	for _, want := range []string{
 		`petstore_http_requests_total{method="GET",operation="listPets",status="200"} 1`,
 		`petstore_http_requests_total{method="GET",operation="none",status="404"} 1`,
@@ -85,6 +87,12 @@ func TestMetrics(t *testing.T) {
 		"petstore_store_groups_total 5",
 		"petstore_store_writes_total 6",
 		"petstore_store_waiting 7",
+		"petstore_store_lost_groups_total 8",
+		"petstore_store_readers 9",
+		"petstore_store_readers_idle 3",
+		"petstore_backup_newest_timestamp_seconds 1.5",
+		"petstore_backup_interval_seconds 3600",
+		"petstore_ready 1",
 		`petstore_build_info{version="v1.2.3"} 1`,
 		"go_goroutines ",
 	} {
@@ -94,6 +102,22 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(body, `plan="free"`) {
 		t.Error("a request that spends no quota was counted as a decision")
+	}
+}
+
+func TestNotReadyIsAMetric(t *testing.T) {
+	t.Parallel()
+	var phase ops.Phase
+	h := ops.Handler(ops.Options{
+		Checks:  []ops.Check{{Name: "phase", Err: phase.Err}},
+		Metrics: ops.NewMetrics(ops.Sources{Backup: func() ops.Backup { return ops.Backup{Every: time.Hour} }}),
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	_, _, body := get(t, h, "/metrics")
+	for _, want := range []string{"petstore_ready 0", "petstore_backup_newest_timestamp_seconds 0"} {
+		if !strings.Contains(body, "\n"+want+"\n") {
+			t.Errorf("the metrics of a service that starts lack %q", want)
+		}
 	}
 }
 
