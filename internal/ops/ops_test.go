@@ -61,8 +61,10 @@ func TestMetrics(t *testing.T) {
 	m := ops.NewMetrics(ops.Sources{
 		Version: "v1.2.3",
 		Limits:  func() ops.Limits { return ops.Limits{Bans: 2, Addresses: 3, AddressCapacity: 4} },
-		Storage: func() ops.Storage { return ops.Storage{Groups: 5, Writes: 6, Waiting: 7, Lost: 8, Readers: 9, IdleReaders: 3} },
-		Backup:  func() ops.Backup { return ops.Backup{Newest: time.UnixMilli(1500), Every: time.Hour} },
+		Storage: func() ops.Storage {
+			return ops.Storage{Groups: 5, Writes: 6, Waiting: 7, Lost: 8, Readers: 9, IdleReaders: 3}
+		},
+		Backup: func() ops.Backup { return ops.Backup{Newest: time.UnixMilli(1500), Every: time.Hour} },
 	})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
