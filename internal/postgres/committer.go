@@ -137,6 +137,7 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 	defer c.Release()
 	defer func() {
 		if err != nil {
+			db.issuer.drop(g.demands)
 			rollback(ctx, c.Conn())
 		}
 	}()
@@ -144,7 +145,7 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 		return false, err
 	}
 	g.decide()
-	if err := db.issue(ctx, g); err != nil {
+	if g.issued, err = db.issuer.issue(ctx, g.demands); err != nil {
 		return false, err
 	}
 	if err := g.settle(); err != nil {

@@ -119,9 +119,7 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		crowd.more(200)
-		if err := a.Err(); err != nil {
-			t.Errorf("Err = %v after recovery", err)
-		}
+		eventually(t, "Err without an error", func() bool { return a.Err() == nil })
 		if _, err := a.Pet(t.Context(), workspace, pet); err != nil {
 			t.Errorf("Pet after recovery = %v", err)
 		}

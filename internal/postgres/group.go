@@ -37,7 +37,8 @@ type group struct {
 	busy       map[int64]bool // workspaces that are being emptied
 
 	firsts  map[receiptID]*member // who has done what a key stands for
-	demands map[int64]*demand     // the ids that new rows need, by workspace
+	demands map[int64]*demand     // how many ids new rows need, by workspace
+	issued  map[int64]*demand     // the last ids that were given to rows
 }
 
 // A member is a change with its outcome.
@@ -51,9 +52,6 @@ type member struct {
 	made     struct{ pet, category, order bool } // which of the saved rows are new
 	panicked any
 }
-
-// A demand counts new rows, and then holds the last id issued.
-type demand struct{ pets, categories, orders int64 }
 
 func newGroup(writes []*write, now petstore.Time) *group {
 	g := &group{
@@ -232,7 +230,7 @@ func (g *group) settle() error {
 
 // number gives the new rows of a member their ids.
 func (g *group) number(m *member) error {
-	d, e := g.demands[m.change.Workspace], &m.effects
+	d, e := g.issued[m.change.Workspace], &m.effects
 	for _, n := range []struct {
 		made *bool
 		id   *int64 // of the row that is saved, nil for none

@@ -2,51 +2,10 @@ package postgres
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
-
-// issueIDs advances the counters, each workspace's row in turn.
-const issueIDs = `UPDATE counters c SET pets = c.pets + d.pets, categories = c.categories + d.categories, orders = c.orders + d.orders
-	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS d (workspace, pets, categories, orders)
-	WHERE c.workspace = d.workspace RETURNING c.workspace, c.pets, c.categories, c.orders`
-
-// issue takes as many ids as the group needs, in a transaction of its own:
-// inside of the group's, the counter would be locked until that is on the disk,
-// and the groups of a workspace would wait for each other, on all nodes. What a
-// group that fails took is not issued again. Ids are thus in the order in which
-// groups were decided, whatever the node, give or take those under way.
-func (db *DB) issue(ctx context.Context, g *group) error {
-	if len(g.demands) == 0 {
-		return nil
-	}
-	workspaces := slices.Sorted(maps.Keys(g.demands))
-	var pets, categories, orders []int64
-	for _, w := range workspaces {
-		d := g.demands[w]
-		pets, categories, orders = append(pets, d.pets), append(categories, d.categories), append(orders, d.orders)
-	}
-	rows, err := db.issuer.Query(ctx, issueIDs, workspaces, pets, categories, orders)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	issued := make(map[int64]*demand, len(workspaces))
-	err = each(func(row pgx.Rows) error {
-		var workspace int64
-		last := new(demand)
-		err := row.Scan(&workspace, &last.pets, &last.categories, &last.orders)
-		if d := g.demands[workspace]; d != nil {
-			issued[workspace] = &demand{last.pets - d.pets, last.categories - d.categories, last.orders - d.orders}
-		}
-		return err
-	})(rows)
-	g.demands = issued
-	return err
-}
 
 // keep writes what the group decided and commits, in one round trip.
 func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {

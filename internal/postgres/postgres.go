@@ -43,7 +43,7 @@ type DB struct {
 	log  *slog.Logger
 
 	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
-	issuer  *pgxpool.Pool // issues ids beside the committers' transactions
+	issuer  issuer        // issues ids beside the committers' transactions
 	readers *pgxpool.Pool
 	replica *replica // nil if there is none
 
@@ -105,7 +105,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{now: o.Now, log: o.Log}
+	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
 	db.queue.init()
 	defer func() {
 		if err != nil {
@@ -119,7 +119,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		size int
 	}{
 		{&db.writer, url, writing, committers + 2},
-		{&db.issuer, url, issuing, committers},
+		{&db.issuer.pool, url, issuing, committers},
 		{&db.readers, url, reading, o.Readers},
 	} {
 		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
@@ -137,7 +137,7 @@ func (db *DB) disconnect() {
 	if db.replica != nil {
 		db.replica.pool.Close()
 	}
-	for _, p := range []*pgxpool.Pool{db.writer, db.issuer, db.readers} {
+	for _, p := range []*pgxpool.Pool{db.writer, db.issuer.pool, db.readers} {
 		if p != nil {
 			p.Close()
 		}
