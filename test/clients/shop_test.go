@@ -1,0 +1,124 @@
+package clients
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+
+// A built is a folder of programs, made once for all tests.
+type built struct {
+	once sync.Once
+	dir  string
+}
+
+var scripts, programs built
+
+// build has make fill the folder, in the first test that needs it.
+func (b *built) build(t *testing.T, make func(dir string)) string {
+	t.Helper()
+	b.once.Do(func() {
+		dir, err := os.MkdirTemp(filepath.Dir(binary), "built-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		make(dir)
+		b.dir = dir
+	})
+	if b.dir == "" {
+		t.Fatal("the clients did not compile: see the test that failed first")
+	}
+	return b.dir
+}
+
+// typeScript generates the clients in TypeScript, compiles them strictly and returns the folder of the programs.
+func typeScript(t *testing.T) string {
+	t.Helper()
+	packages := modules(t)
+	dir := scripts.build(t, func(dir string) {
+		run(t, ".", "cp", "-R", "src", "tsconfig.json", "package.json", "openapi-ts.config.mjs", dir)
+		if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, tool(t, "openapi-typescript"), description(t), "--output", "src/schema.ts")
+		run(t, dir, tool(t, "openapi-ts"), "--input", description(t))
+		run(t, dir, tool(t, "tsc"), "--project", ".", "--strict")
+	})
+	return filepath.Join(dir, "dist")
+}
+
+// goPrograms generates the client in Go, vets it and returns the folder of the programs.
+func goPrograms(t *testing.T) string {
+	t.Helper()
+	dir := programs.build(t, func(dir string) {
+		run(t, ".", "cp", "-R", "goclient/.", dir)
+		if err := os.MkdirAll(filepath.Join(dir, "petstore"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		run(t, ".", "go", "run", oapiCodegen, "-generate", "types,client", "-package", "petstore", "-o", filepath.Join(dir, "petstore", "petstore.gen.go"), description(t))
+		run(t, dir, "go", "vet", "./...")
+		run(t, dir, "go", "build", "-o", "bin/", "./...")
+	})
+	return filepath.Join(dir, "bin")
+}
+
+// prism starts the validating proxy in front of a server: it answers with an error of its own to a request or an answer
+// that the description does not allow.
+func prism(t *testing.T, upstream string) string {
+	t.Helper()
+	cmd := exec.Command(tool(t, "prism"), "proxy", description(t), upstream, "--errors", "--host", "127.0.0.1", "--port", "0")
+	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	return started(t, cmd, regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`))
+}
+
+func TestShopOfOthers(t *testing.T) {
+	t.Parallel()
+	direct := serve(t, "business", "shop")
+	behind := prism(t, direct.url)
+	for _, tc := range []struct {
+		name    string
+		command func(t *testing.T) []string
+	}{
+		{"openapi-fetch", func(t *testing.T) []string { return []string{"node", filepath.Join(typeScript(t), "openapi-fetch.js")} }},
+		{"hey-api", func(t *testing.T) []string { return []string{"node", filepath.Join(typeScript(t), "hey-api.js")} }},
+		{"oapi-codegen", func(t *testing.T) []string { return []string{filepath.Join(goPrograms(t), "shop")} }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			command := tc.command(t)
+			for where, url := range map[string]string{"the server": direct.url, "the validating proxy": behind} {
+				args := append(command[1:], url, direct.keys["shop"])
+				if out := run(t, ".", command[0], args...); !strings.Contains(out, "a shop's life is over") {
+					t.Errorf("against %s it printed %q, want the end of the shop's life", where, out)
+				}
+			}
+		})
+	}
+}
+
+// TestProxySees has the proxy see what it is there to see.
+func TestProxySees(t *testing.T) {
+	t.Parallel()
+	url := prism(t, serve(t, "business", "shop").url)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/categories", strings.NewReader(`{"name":""}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer pst_any")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("the proxy answered an empty name with %d %s, want a violation", resp.StatusCode, got)
+	}
+}
