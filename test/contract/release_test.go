@@ -1,0 +1,185 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/petstore/api"
+)
+
+// oasdiff installs the program below the user's cache directory, and returns its path.
+var oasdiff = sync.OnceValues(func() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "petstore-test-clients", "oasdiff-1.33.0")
+	cmd := exec.Command("go", "install", "github.com/oasdiff/oasdiff@v1.33.0")
+	cmd.Env = append(os.Environ(), "GOBIN="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go install oasdiff: %w\n%s", err, out)
+	}
+	return filepath.Join(dir, "oasdiff"), nil
+})
+
+// A document is a description, without its comments and its layout.
+type document = map[string]any
+
+func parse(t *testing.T, text []byte) document {
+	t.Helper()
+	var d document
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// version returns the version of a description, or "".
+func version(d document) string {
+	info, _ := d["info"].(document) // nil if there is none
+	v, _ := info["version"].(string)
+	return v
+}
+
+// number returns a version as numbers, to be compared; nil if it is none.
+func number(version string) []int {
+	var n []int
+	for part := range strings.SplitSeq(version, ".") {
+		i, err := strconv.Atoi(part)
+		if err != nil {
+			return nil
+		}
+		n = append(n, i)
+	}
+	return n
+}
+
+// baseline returns the path of the last released description.
+func baseline(t *testing.T) string {
+	t.Helper()
+	released, err := filepath.Glob("../../api/released/*.yaml")
+	if err != nil || len(released) == 0 {
+		t.Fatalf("api/released has no description (%v)", err)
+	}
+	return slices.MaxFunc(released, func(a, b string) int { return slices.Compare(number(versionIn(a)), number(versionIn(b))) })
+}
+
+// versionIn returns the version in the name of a released description.
+func versionIn(path string) string { return strings.TrimSuffix(filepath.Base(path), ".yaml") }
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestReleasedDescriptionsHaveTheirVersion(t *testing.T) {
+	t.Parallel()
+	path := baseline(t)
+	if got, want := version(parse(t, read(t, path))), versionIn(path); got != want {
+		t.Errorf("%s describes version %s, want %s", path, got, want)
+	}
+}
+
+// unannounced returns what is wrong with a change from one description to another, or "".
+func unannounced(released, now document, changelog string) string {
+	if reflect.DeepEqual(released, now) {
+		return ""
+	}
+	was, is := version(released), version(now)
+	if slices.Compare(number(is), number(was)) <= 0 {
+		return fmt.Sprintf("it differs from the released %s, but its version is %q", was, is)
+	}
+	if !regexp.MustCompile(`(?m)^- .*\binterface ` + regexp.QuoteMeta(is) + `\b`).MatchString(changelog) {
+		return fmt.Sprintf("CHANGELOG.md has no line that says what interface %s brings", is)
+	}
+	return ""
+}
+
+func TestChangesAreAnnounced(t *testing.T) {
+	t.Parallel()
+	released := parse(t, read(t, baseline(t)))
+	if wrong := unannounced(released, parse(t, api.YAML()), string(read(t, "../../CHANGELOG.md"))); wrong != "" {
+		t.Errorf("api/openapi.yaml: %s; docs/lifecycle.md says what to do", wrong)
+	}
+}
+
+func TestUnannounced(t *testing.T) {
+	t.Parallel()
+	with := func(version, title string) document {
+		return document{"info": map[string]any{"version": version, "title": title}}
+	}
+	const log = "### Added\n\n- The petstore interface 1.1.0: colours.\n"
+	for _, tc := range []struct {
+		name string
+		now  document
+		ok   bool
+	}{
+		{"the same", with("1.0.0", "Petstore"), true},
+		{"a change without a version", with("1.0.0", "Pets"), false},
+		{"an older version", with("0.9.0", "Pets"), false},
+		{"no version", document{}, false},
+		{"a change with version and line", with("1.1.0", "Pets"), true},
+		{"a change without a line", with("1.10.0", "Pets"), false},
+	} {
+		if wrong := unannounced(with("1.0.0", "Petstore"), tc.now, log); (wrong == "") != tc.ok {
+			t.Errorf("%s: %q, want it allowed: %v", tc.name, wrong, tc.ok)
+		}
+	}
+}
+
+// breaking returns what oasdiff says of the step from a released description to another: an error if it breaks clients.
+// A stable operation must have been deprecated for 180 days before it goes, a beta one for 30; an experimental one may go.
+func breaking(t *testing.T, from, to string) (string, error) {
+	t.Helper()
+	tool, err := oasdiff()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program(t, tool, "breaking", from, to, "--fail-on", "ERR", "--deprecation-days-stable", "180", "--deprecation-days-beta", "30")
+}
+
+func TestNothingBreaks(t *testing.T) {
+	t.Parallel()
+	if out, err := breaking(t, baseline(t), "../../api/openapi.yaml"); err != nil {
+		t.Errorf("oasdiff breaking: %v\n%s", err, out)
+	}
+}
+
+// TestBreaksAreSeen makes changes that break clients, and some that do not.
+func TestBreaksAreSeen(t *testing.T) {
+	t.Parallel()
+	released := baseline(t)
+	for _, tc := range []struct {
+		name, old, new string
+		breaks         bool
+	}{
+		{"an operation is gone", "\n  /account:", "\n  /accounts:", true},
+		{"a status is gone", "enum: [available, pending, sold]", "enum: [available, sold]", true},
+		{"a member becomes required", "required: [name, categoryId]", "required: [name, categoryId, status]", true},
+		{"a limit sinks", "maxLength: 1000\n", "maxLength: 500\n", true},
+		{"a deprecation without time", "      operationId: listOrders\n", "      operationId: listOrders\n      deprecated: true\n      x-sunset: '2026-12-01'\n", true},
+		{"a filter more", "        - {$ref: '#/components/parameters/MaxQuantity'}\n", "        - {$ref: '#/components/parameters/MaxQuantity'}\n        - {$ref: '#/components/parameters/CategoryIdFilter'}\n", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if out, err := breaking(t, released, changed(t, tc.old, tc.new)); (err != nil) != tc.breaks {
+				t.Errorf("oasdiff breaking = %v, want it to break: %v\n%s", err, tc.breaks, out)
+			}
+		})
+	}
+}
