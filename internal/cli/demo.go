@@ -17,27 +17,31 @@ const (
 	demoKeyLife   = 7 * 24 * time.Hour
 )
 
+// A demo is what is said of the demo shop: a new key, and where one can sign in
+// with it to the console.
+type demo struct{ keyID, key, signIn string }
+
 // prepareDemo fills an empty database with the demo shop and returns a new key
 // to it. It returns an error for a database that has other workspaces only.
-func (n *node) prepareDemo(ctx context.Context) (string, error) {
+func (n *node) prepareDemo(ctx context.Context) (*demo, error) {
 	w, err := n.demoWorkspace(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := n.stockDemo(ctx, w.ID); err != nil {
-		return "", fmt.Errorf("the demo shop could not be filled: %w", err)
+		return nil, fmt.Errorf("the demo shop could not be filled: %w", err)
 	}
 	secret, prefix := access.Mint()
-	now := n.now()
+	id, now := access.MintID(), n.now()
 	err = n.store.CreateKey(ctx, access.Key{
-		ID: access.MintID(), WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
+		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
 		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write,
 		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
 	}, actor)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return secret, n.keys.Refresh(ctx)
+	return &demo{keyID: id, key: secret}, n.keys.Refresh(ctx)
 }
 
 // demoWorkspace returns the workspace, a new one if the database has none.

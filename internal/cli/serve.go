@@ -51,12 +51,12 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, n.store.Close()) }()
 	s.operations.show(n.operations(&s.phase))
-	key, err := a.openDoors(ctx, n, s, sockets, demo)
+	shop, err := a.openDoors(ctx, n, s, sockets, demo)
 	if err != nil {
 		return errors.Join(err, s.stop(0))
 	}
 	stopWork := n.work(ctx)
-	if err := a.announce(sockets, key); err != nil {
+	if err := a.announce(sockets, shop); err != nil {
 		log.Warn("the address could not be printed", "err", err)
 	}
 	notifySystemd(log, systemdReady)
@@ -67,21 +67,23 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 	return errors.Join(err, stopWork())
 }
 
-// openDoors starts the public server, and returns the key of the demo if there
-// is one.
-func (a *app) openDoors(ctx context.Context, n *node, s *servers, on *sockets, demo bool) (key string, err error) {
-	if demo {
-		if key, err = n.prepareDemo(ctx); err != nil {
-			return "", err
+// openDoors starts the public server, and returns the demo if there is one.
+func (a *app) openDoors(ctx context.Context, n *node, s *servers, on *sockets, wanted bool) (shop *demo, err error) {
+	if wanted {
+		if shop, err = n.prepareDemo(ctx); err != nil {
+			return nil, err
 		}
 	}
 	front, err := n.frontend(ctx, on.public.Addr())
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	if shop != nil {
+		shop.signIn = n.publicURL(on.public.Addr()) + front.console.SignInPath(shop.keyID)
 	}
 	s.startPublic(front, on.public)
 	s.phase.Serve()
-	return key, nil
+	return shop, nil
 }
 
 func (a *app) logger() *slog.Logger {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/portal/console"
 )
 
 // servers are the servers of both listeners, and the phase that they are in.
@@ -44,8 +45,9 @@ func (s *servers) startOps(on net.Listener) {
 
 // A frontend is what answers on the public listener.
 type frontend struct {
-	server *http.Server
-	wrap   func(net.Listener) net.Listener
+	server  *http.Server
+	wrap    func(net.Listener) net.Listener
+	console *console.Console
 }
 
 func (s *servers) startPublic(front frontend, on net.Listener) {

@@ -1,0 +1,131 @@
+// Package asset serves the files that pages are made of: styles, scripts and pictures. Their addresses change with their
+// content, so that browsers may keep them for ever.
+package asset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// A File is something to serve as it is, in both of its encodings.
+type File struct {
+	mediaType   string
+	etag        string
+	text, small []byte // small is text in gzip
+}
+
+// NewFile returns the file of that content.
+func NewFile(mediaType string, text []byte) (*File, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(text); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: b.Bytes()}, nil
+}
+
+// Serve answers GET and HEAD, also of a client that has the file already.
+func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	body, tag := f.text, `"`+f.etag+`"`
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body, tag = f.small, `"`+f.etag+`-gzip"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", tag)
+	h.Set("X-Content-Type-Options", "nosniff")
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		h.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Content-Length", fmt.Sprint(len(body)))
+	if r.Method == http.MethodHead {
+		return
+	}
+	// The client that went away is the only failure here, and nobody is left to hear of it.
+	_, _ = w.Write(body)
+}
+
+//go:embed shared
+var sharedFiles embed.FS
+
+// Shared returns the files that all pages have: the style that they build on, and the icon.
+func Shared() fs.FS {
+	shared, err := fs.Sub(sharedFiles, "shared")
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return shared
+}
+
+// A Set is the files below one address. After it is made and filled it may be used concurrently.
+type Set struct {
+	prefix string
+	byPath map[string]*File
+	paths  map[string]string // by name
+}
+
+// New returns the files of the folders, below the prefix, which begins and ends with a slash.
+func New(prefix string, folders ...fs.FS) (*Set, error) {
+	s := &Set{prefix: prefix, byPath: map[string]*File{}, paths: map[string]string{}}
+	for _, folder := range folders {
+		entries, err := fs.ReadDir(folder, ".")
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			text, err := fs.ReadFile(folder, e.Name())
+			if err != nil {
+				return nil, err
+			}
+			if err := s.Add(e.Name(), text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// Add adds a file. Its name says what it is: .css, .js, .svg or .json.
+func (s *Set) Add(name string, text []byte) error {
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
+	}
+	ext := path.Ext(name)
+	if types[ext] == "" {
+		return fmt.Errorf("the asset %q is of no kind that pages have", name)
+	}
+	f, err := NewFile(types[ext], text)
+	if err != nil {
+		return err
+	}
+	at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
+	s.byPath[at], s.paths[name] = f, at
+	return nil
+}
+
+// Find returns the file at an address, or nil.
+func (s *Set) Find(at string) *File { return s.byPath[at] }
+
+// Path returns the address of the file, or an error for one that does not exist.
+func (s *Set) Path(name string) (string, error) {
+	if at, ok := s.paths[name]; ok {
+		return at, nil
+	}
+	return "", fmt.Errorf("there is no asset %q", name)
+}

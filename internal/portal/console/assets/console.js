@@ -1,0 +1,183 @@
+// The script of the console: theme, times in the viewer's zone, live figures, the live log, copying. Pages are whole without it.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const all = (selector, of = document) => [...of.querySelectorAll(selector)];
+  const make = (name, props = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), props);
+    element.append(...children);
+    return element;
+  };
+  const remembered = (value) => {
+    try {
+      if (value) localStorage.setItem("theme", value);
+      return localStorage.getItem("theme");
+    } catch { return null; /* a reader may refuse to be remembered */ }
+  };
+
+  // Before the page is painted, so that it does not flash.
+  root.classList.add("js");
+  if (remembered()) root.dataset.theme = remembered();
+
+  function theme() {
+    const button = document.querySelector(".theme");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+      remembered(root.dataset.theme);
+    });
+  }
+
+  const forms = {
+    clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+    hour: { hour: "2-digit", minute: "2-digit" },
+    day: { hour: "2-digit", minute: "2-digit" },
+    week: { day: "numeric", month: "short" },
+    quarter: { day: "numeric", month: "short" },
+    full: { dateStyle: "medium", timeStyle: "short" },
+  };
+  const utc = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
+
+  // Times stand in the page in UTC.
+  function localise(time) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) return;
+    time.textContent = new Intl.DateTimeFormat(undefined, forms[time.dataset.form] ?? forms.full).format(at);
+    time.title = `${utc.format(at)} UTC`;
+  }
+
+  // A reset that is near is counted down, to the server's clock as far as the page knows it.
+  function countdown(span) {
+    const time = span.querySelector("time");
+    const show = () => {
+      const left = Math.max(0, Math.ceil((new Date(time.dateTime) - Date.now()) / 1000));
+      const two = (n) => String(n).padStart(2, "0");
+      if (left < 3600) time.textContent = `in ${Math.floor(left / 60)}:${two(left % 60)}`;
+      else time.textContent = `in ${Math.floor(left / 3600)} h ${two(Math.floor((left % 3600) / 60))} min`;
+    };
+    show();
+    setInterval(show, 1000);
+  }
+
+  const set = (of, name, value) => all(`[data-${name}]`, of).forEach((e) => { if (e.textContent !== value) e.textContent = value; });
+
+  function figures(box) {
+    const source = new EventSource(box.dataset.figures);
+    const paths = all(".chart path:not(.grid)", box);
+    const titles = all(".columns title", box);
+    const bars = all(".buckets rect", box);
+    source.addEventListener("figures", (event) => {
+      const f = JSON.parse(event.data);
+      all(".live", box).forEach((e) => { e.hidden = false; });
+      paths.forEach((path, i) => path.setAttribute("d", f.chart.paths[i]));
+      titles.forEach((title, i) => { title.textContent = f.chart.titles[i]; });
+      set(box, "top", f.chart.top);
+      set(box, "half", f.chart.half);
+      f.totals.forEach((t, i) => {
+        box.querySelector(`[data-total="${i}"]`).textContent = t.count;
+        box.querySelector(`[data-share="${i}"]`).textContent = t.share;
+      });
+      for (const name of ["p50", "p95", "p99"]) set(box, name, f.latency[name]);
+      bars.forEach((bar, i) => {
+        bar.setAttribute("y", f.buckets[i].Y);
+        bar.setAttribute("height", f.buckets[i].H);
+        bar.firstElementChild.textContent = f.buckets[i].Title;
+      });
+      f.meters.forEach((m, i) => {
+        const card = box.querySelector(`[data-meter="${i}"]`);
+        card.className = `card meter ${m.level}`;
+        for (const name of ["used", "limit", "left"]) set(card, name, m[name]);
+        card.querySelector(".fill").setAttribute("width", m.percent);
+        card.querySelector("time").dateTime = m.reset;
+      });
+      const banned = document.querySelector(".banned");
+      const until = banned.querySelector("time");
+      banned.hidden = f.banned.startsWith("0001");
+      if (!banned.hidden && until.dateTime !== f.banned) {
+        until.dateTime = f.banned;
+        localise(until);
+      }
+    });
+    ending(source);
+  }
+
+  // A session that ended leads to the page that says so.
+  function ending(source) {
+    source.addEventListener("ended", () => {
+      source.close();
+      location.reload();
+    });
+    source.addEventListener("error", () => all(".live").forEach((e) => { e.hidden = true; }));
+    source.addEventListener("open", () => all(".live").forEach((e) => { e.hidden = false; }));
+  }
+
+  function line(r) {
+    const time = make("time", { dateTime: r.at });
+    time.dataset.form = "clock";
+    localise(time);
+    const status = make("td", {}, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
+    if (r.code) status.append(" ", make("code", { className: "soft", textContent: r.code }));
+    return make("tr", { className: "new" },
+      make("td", {}, time),
+      make("td", {}, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", make("code", { textContent: r.path })),
+      status,
+      make("td", { className: "n", textContent: r.took }),
+      make("td", {}, make("bdi", { className: "name", textContent: r.key })),
+      make("td", {}, make("code", { className: "soft", textContent: r.request })));
+  }
+
+  function requests(body) {
+    const source = new EventSource(body.dataset.requests);
+    const button = document.querySelector("[data-pause]");
+    const waiting = [];
+    let paused = false;
+    const add = (r) => {
+      body.prepend(line(r));
+      while (body.rows.length > Number(body.dataset.most)) body.lastElementChild.remove();
+      document.querySelector(".empty").hidden = true;
+    };
+    source.addEventListener("request", (event) => {
+      const r = JSON.parse(event.data);
+      if (!paused) return add(r);
+      waiting.push(r);
+      waiting.splice(0, waiting.length - Number(body.dataset.most));
+      button.textContent = `Resume (${waiting.length})`;
+    });
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      paused = !paused;
+      waiting.splice(0).forEach(add);
+      button.textContent = paused ? "Resume" : "Pause";
+    });
+    ending(source);
+  }
+
+  function copying(button) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copy);
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(text);
+        button.textContent = "Selected";
+      }
+    });
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    theme();
+    all("time").forEach(localise);
+    all(".reset").forEach(countdown);
+    all("[data-figures]").forEach(figures);
+    all("[data-requests]").forEach(requests);
+    all("[data-copy]").forEach(copying);
+    const wrong = document.querySelector("[aria-invalid]");
+    if (wrong) wrong.focus();
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && location.hash === "#nav") location.hash = "main";
+    });
+  });
+})();

@@ -1,0 +1,144 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func (v *visit) categories() source[petstore.Category] {
+	q := petstore.CategoryQuery{Name: petstore.Fold(v.r.URL.Query().Get("name"))}
+	return source[petstore.Category]{
+		path: "/console/categories", id: func(c petstore.Category) int64 { return c.ID },
+		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Category, error) {
+			q.Page = page
+			return v.Shop.Categories(ctx, v.who.Workspace.ID, q)
+		},
+	}
+}
+
+func showCategories(v *visit) error {
+	l := list{
+		Title: "Categories", Lead: "The kinds of animals that you offer.", Columns: []string{"Id", "Name", "Description", ""},
+		Filters: []field{{Name: "name", Label: "Name", Kind: "text", Value: v.r.URL.Query().Get("name"), Hint: "Part of a name"}},
+		New:     &link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
+	}
+	rows, err := v.categories().page(v, &l)
+	if err != nil {
+		return err
+	}
+	for _, c := range rows {
+		l.Rows = append(l.Rows, []cell{
+			{Text: text(c.ID)}, {Text: c.Name, Name: true, URL: "/console/categories/" + text(c.ID)}, {Text: described(c), Name: true},
+			{Links: []link{{Title: "Pets", URL: "/console/pets?category=" + text(c.ID)}}},
+		})
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
+}
+
+func described(c petstore.Category) string {
+	if c.Description == nil {
+		return ""
+	}
+	return *c.Description
+}
+
+func categoriesCSV(v *visit) error {
+	return v.categories().csv(v, []string{"id", "name", "description"}, func(c petstore.Category) []string {
+		return []string{text(c.ID), plain(c.Name), plain(described(c))}
+	})
+}
+
+func categoryForm(c petstore.Category) form {
+	return form{Back: link{Title: "Categories", URL: "/console/categories"}, Fields: []field{
+		{Name: "name", Label: "Name", Kind: "text", Value: c.Name, Required: true, Max: petstore.MaxName},
+		{Name: "description", Label: "Description", Kind: "textarea", Value: described(c), Max: petstore.MaxDescription},
+	}}
+}
+
+func newCategoryForm() form {
+	f := categoryForm(petstore.Category{})
+	f.Title, f.Submit = "Add a category", "Add the category"
+	return f
+}
+
+func newCategory(v *visit) error { return v.show(newCategoryForm()) }
+
+// categoryOf reads a category; an empty description is none.
+func categoryOf(in *input) petstore.NewCategory {
+	n := petstore.NewCategory{Name: in.text("name")}
+	if description := in.text("description"); description != "" {
+		n.Description = &description
+	}
+	return n
+}
+
+func createCategory(v *visit) error {
+	return v.confirmed(newCategoryForm(), "/console/categories", "The category was added.", func(in *input) error {
+		_, err := v.Shop.CreateCategory(v.r.Context(), v.who.Workspace.ID, categoryOf(in), nil)
+		return err
+	})
+}
+
+// category returns the category in the path.
+func (v *visit) category() (petstore.Category, error) {
+	id, err := v.number()
+	if err != nil {
+		return petstore.Category{}, err
+	}
+	return v.Shop.Category(v.r.Context(), v.who.Workspace.ID, id)
+}
+
+func editCategory(c petstore.Category) form {
+	f := categoryForm(c)
+	at := "/console/categories/" + text(c.ID)
+	f.Title, f.Submit, f.Fields = "Category "+text(c.ID), "Save", append(f.Fields, versionOf(c))
+	f.Links = []link{{Title: "Its pets", URL: "/console/pets?category=" + text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
+	return f
+}
+
+func showCategory(v *visit) error {
+	c, err := v.category()
+	if err != nil {
+		return err
+	}
+	return v.show(editCategory(c))
+}
+
+func saveCategory(v *visit) error {
+	c, err := v.category()
+	if err != nil {
+		return err
+	}
+	return v.confirmed(editCategory(c), "/console/categories/"+text(c.ID), "The category was saved.", func(in *input) error {
+		_, err := v.Shop.ReplaceCategory(v.r.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.condition())
+		return err
+	})
+}
+
+func deleteCategoryForm(c petstore.Category) form {
+	return form{
+		Title: "Delete category " + text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
+		Submit: "Delete the category", Danger: true, Back: link{Title: "Category " + text(c.ID), URL: "/console/categories/" + text(c.ID)}, Fields: []field{versionOf(c)},
+	}
+}
+
+func askDeleteCategory(v *visit) error {
+	c, err := v.category()
+	if err != nil {
+		return err
+	}
+	return v.show(deleteCategoryForm(c))
+}
+
+func deleteCategory(v *visit) error {
+	c, err := v.category()
+	if err != nil {
+		return err
+	}
+	return v.confirmed(deleteCategoryForm(c), "/console/categories", "The category was deleted.", func(in *input) error {
+		return v.Shop.DeleteCategory(v.r.Context(), v.who.Workspace.ID, c.ID, in.condition())
+	})
+}

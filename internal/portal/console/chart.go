@@ -1,0 +1,192 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/usage"
+)
+
+// A span is a range of time that a chart can show, in bars of the same width.
+type span struct {
+	Name, Title string
+	step        usage.Step
+	width       time.Duration // of a bar
+	bars        int
+	labels      string // the form of the times under it
+}
+
+func spans() []span {
+	return []span{
+		{"hour", "Last hour", usage.Minute, time.Minute, 60, "15:04"},
+		{"day", "24 hours", usage.Minute, 15 * time.Minute, 96, "15:04"},
+		{"week", "7 days", usage.Hour, 3 * time.Hour, 56, "2 Jan"},
+		{"quarter", "90 days", usage.Hour, 24 * time.Hour, 90, "2 Jan"},
+	}
+}
+
+// spanOf returns the span of that name, or the first.
+func spanOf(name string) span {
+	for _, s := range spans() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return spans()[0]
+}
+
+// first returns when the first bar begins.
+func (s span) first(now time.Time) time.Time {
+	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
+}
+
+// A chart is requests over time, stacked by class: what the template draws, and the script keeps up to date.
+type chart struct {
+	Paths  [usage.Classes]string `json:"paths"`
+	Titles []string              `json:"titles"` // of each bar
+	Top    string                `json:"top"`    // the number at the top of the scale
+	Half   string                `json:"half"`
+	Labels []label               `json:"-"`
+	Bars   []int                 `json:"-"` // the left edge of each bar's column
+	Column int                   `json:"-"` // its width
+}
+
+type label struct {
+	At   time.Time
+	Text string
+}
+
+// The size of a chart in its own units.
+const (
+	chartWidth  = 960
+	chartHeight = 200
+)
+
+// draw puts rows into the bars of a span and draws them.
+func (s span) draw(rows []usage.Row, now time.Time) chart {
+	bars, first := make([]usage.Counts, s.bars), s.first(now)
+	most := int64(1)
+	for i := range rows {
+		at := int(time.Unix(rows[i].Start, 0).Sub(first) / s.width)
+		if at >= 0 && at < len(bars) {
+			bars[at].Add(&rows[i].Counts)
+			most = max(most, bars[at].Total())
+		}
+	}
+	top := roundUp(most)
+	c := chart{Top: number(top), Half: half(top), Column: chartWidth / s.bars}
+	var paths [usage.Classes]strings.Builder
+	for i := range bars {
+		left := i * chartWidth / s.bars
+		stack(&paths, &bars[i], left, max(2, c.Column*3/4), float64(chartHeight)/float64(top))
+		c.Bars = append(c.Bars, left)
+		c.Titles = append(c.Titles, title(first.Add(time.Duration(i)*s.width), &bars[i]))
+	}
+	for i := range paths {
+		c.Paths[i] = paths[i].String()
+	}
+	for i := range 5 {
+		at := first.Add(time.Duration(i*(s.bars-1)/4) * s.width)
+		c.Labels = append(c.Labels, label{at, at.Format(s.labels)})
+	}
+	return c
+}
+
+// stack draws one bar: a rectangle for each class, from the bottom up.
+func stack(paths *[usage.Classes]strings.Builder, c *usage.Counts, left, width int, scale float64) {
+	y := float64(chartHeight)
+	for class, n := range c.Requests {
+		if n == 0 {
+			continue
+		}
+		height := max(float64(n)*scale, 1)
+		fmt.Fprintf(&paths[class], "M%d %.1fh%dv%.1fh-%dz", left, y, width, -height, width)
+		y -= height
+	}
+}
+
+func title(at time.Time, c *usage.Counts) string {
+	text := at.Format("2 Jan 15:04") + " UTC: " + number(c.Total())
+	for class, n := range c.Requests {
+		if n > 0 {
+			text += fmt.Sprintf(", %s %s", usage.Class(class), number(n))
+		}
+	}
+	return text
+}
+
+// roundUp returns the least of 1, 2, 5, 10, 20, 50, … that is not less than n.
+func roundUp(n int64) int64 {
+	for unit := int64(1); ; unit *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if m*unit >= n {
+				return m * unit
+			}
+		}
+	}
+}
+
+func half(top int64) string {
+	if top == 1 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(top)/2, 'f', -1, 64)
+}
+
+// A latency is how fast the requests were answered.
+type latency struct {
+	P50 string `json:"p50"`
+	P95 string `json:"p95"`
+	P99 string `json:"p99"`
+}
+
+func latencyOf(c *usage.Counts) latency {
+	if c.Total() == 0 {
+		return latency{"–", "–", "–"}
+	}
+	return latency{milliseconds(c.Quantile(.5)), milliseconds(c.Quantile(.95)), milliseconds(c.Quantile(.99))}
+}
+
+// milliseconds returns d with two digits that count.
+func milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 1:
+		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 1000:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	}
+	return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+}
+
+// A bucket is a bar of the histogram of latencies.
+type bucket struct {
+	Title   string
+	X, Y, H int // in a picture of bucketHeight
+}
+
+const bucketHeight = 60
+
+func buckets(c *usage.Counts) []bucket {
+	most := int64(1)
+	for _, n := range c.Latency {
+		most = max(most, n)
+	}
+	bounds, list := usage.Bounds(), make([]bucket, usage.Buckets)
+	for i, n := range c.Latency {
+		name := "more than " + milliseconds(bounds[len(bounds)-1])
+		if i < len(bounds) {
+			name = "up to " + milliseconds(bounds[i])
+		}
+		height := int(n * bucketHeight / most)
+		if n > 0 {
+			height = max(height, 2)
+		}
+		list[i] = bucket{Title: name + ": " + number(n), X: i * 24, Y: bucketHeight - height, H: height}
+	}
+	return list
+}

@@ -1,0 +1,216 @@
+// Package console is the workspace's console: the pages on which the owner of a store looks at its requests and limits,
+// changes its catalogue and orders, and manages its keys. Who has a key of the workspace can sign in, and may do there
+// what the key may do.
+//
+// The pages work without JavaScript; a small script brings live figures. The package holds no rules of the shop.
+package console
+
+import (
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/asset"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+// Options are what a Console is made of. All but BaseURL and Done are needed.
+type Options struct {
+	Shop    *petstore.Service
+	Access  access.Store
+	Keys    *access.Directory[*ratelimit.Caller]
+	Limiter ratelimit.Limiter
+	Usage   *usage.Recorder
+	Secret  []byte // of the store: sessions hold on every node that has it
+	BaseURL string // where the service is reached, if it is known
+	Now     func() time.Time
+	Log     *slog.Logger
+	Done    <-chan struct{} // closed when the service drains: live streams then end
+}
+
+// A Console serves /console and everything below it. It may be used concurrently.
+type Console struct {
+	Options
+	mux      *http.ServeMux
+	pages    map[string]*template.Template
+	assets   *asset.Set
+	sessions sealer // on every node
+	links    sealer // of this process
+	used     usedLinks
+	streams  atomic.Int64
+	secure   bool
+	origin   *http.CrossOriginProtection
+}
+
+// New returns the console of o.
+func New(o Options) (*Console, error) {
+	if o.Shop == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
+		return nil, errors.New("console: an option is missing")
+	}
+	c := &Console{Options: o, origin: http.NewCrossOriginProtection()}
+	if u, err := url.Parse(o.BaseURL); err != nil {
+		return nil, errors.New("console: the base URL is not a URL")
+	} else if u.Host != "" {
+		c.secure = u.Scheme == "https"
+		if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if c.assets, err = newAssets(); err != nil {
+		return nil, err
+	}
+	if c.sessions, err = newSealer(o.Secret); err != nil {
+		return nil, err
+	}
+	if c.links, err = newSealer(randomBytes(32)); err != nil {
+		return nil, err
+	}
+	if c.pages, err = parsePages(c.functions()); err != nil {
+		return nil, err
+	}
+	c.mux = c.routes()
+	return c, nil
+}
+
+// policy is what pages may load and do: only what comes from here, and no code or style inside the page.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// Serve answers one request. wait is how long an attempt to sign in must wait, or 0 if it may be made.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	if f := c.assets.Find(r.URL.Path); f != nil {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		f.Serve(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	v := &visit{Console: c, w: w, r: r, wait: wait}
+	if err := c.origin.Check(r); err != nil {
+		v.refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	handler, pattern := c.mux.Handler(r)
+	if pattern == "" {
+		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
+		return
+	}
+	handler.(page).serve(v, c.mux)
+}
+
+// maxForm is the greatest length of a form that is sent, in bytes.
+const maxForm = 64 << 10
+
+// A page is what a route leads to.
+type page struct {
+	needs  access.Scopes // of the key that is signed in; 0 for everybody
+	handle func(*visit) error
+}
+
+// ServeHTTP makes a page something that a ServeMux can find; Serve calls serve.
+func (p page) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+func (p page) serve(v *visit, mux *http.ServeMux) {
+	// The mux is asked for the names in the path alone.
+	v.id = lastID(v.r.URL.Path)
+	if err := p.answer(v); err != nil {
+		v.fail(err)
+	}
+}
+
+func (p page) answer(v *visit) error {
+	if err := v.signedIn(); p.needs == 0 {
+		return p.handle(v)
+	} else if err != nil {
+		return v.askToSignIn(err)
+	}
+	if p.needs.Has(access.Write) {
+		if !v.who.Key.Scopes.Has(access.Write) {
+			v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
+			return nil
+		}
+		if !v.bannedUntil().IsZero() {
+			v.refuse(http.StatusForbidden, "This key is banned", "It can change nothing until the ban is over.")
+			return nil
+		}
+	}
+	return p.handle(v)
+}
+
+// routes is the whole console.
+func (c *Console) routes() *http.ServeMux {
+	const read, write = access.Read, access.Write
+	mux := http.NewServeMux()
+	look := func(path string, h func(*visit) error) { mux.Handle("GET "+path, page{read, h}) }
+	change := func(path string, show, take func(*visit) error) {
+		look(path, show)
+		mux.Handle("POST "+path, page{write, take})
+	}
+	open := func(pattern string, h func(*visit) error) { mux.Handle(pattern, page{0, h}) }
+
+	open("GET /console/signin", showSignIn)
+	open("POST /console/signin", signIn)
+	open("POST /console/signout", signOut)
+	open("GET /console/link", showLink)
+	open("POST /console/link", useLink)
+
+	look("/console", showOverview)
+	look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
+	look("/console/live", liveOverview)
+	look("/console/requests", showRequests)
+	look("/console/requests/live", liveRequests)
+	look("/console/requests.csv", requestsCSV)
+
+	look("/console/pets", showPets)
+	look("/console/pets.csv", petsCSV)
+	change("/console/pets/new", newPet, createPet)
+	change("/console/pets/{id}", showPet, savePet)
+	change("/console/pets/{id}/delete", askDeletePet, deletePet)
+
+	look("/console/categories", showCategories)
+	look("/console/categories.csv", categoriesCSV)
+	change("/console/categories/new", newCategory, createCategory)
+	change("/console/categories/{id}", showCategory, saveCategory)
+	change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
+
+	look("/console/stock", showStock)
+	look("/console/stock.csv", stockCSV)
+	change("/console/stock/{id}", showItem, saveItem)
+
+	look("/console/orders", showOrders)
+	look("/console/orders.csv", ordersCSV)
+	change("/console/orders/new", newOrder, createOrder)
+	change("/console/orders/{id}", showOrder, saveOrder)
+	change("/console/orders/{id}/complete", askComplete, completeOrder)
+	change("/console/orders/{id}/cancel", askCancel, cancelOrder)
+
+	look("/console/keys", showKeys)
+	look("/console/keys.csv", keysCSV)
+	look("/console/keys/made", showMade)
+	change("/console/keys/new", newKey, createKey)
+	change("/console/keys/{id}/rotate", askRotate, rotateKey)
+	change("/console/keys/{id}/revoke", askRevoke, revokeKey)
+	return mux
+}
+
+// lastID returns the segment of the path that stands for an id: the third.
+func lastID(path string) string {
+	parts := strings.Split(path, "/")
+	if len(parts) < 4 {
+		return ""
+	}
+	return parts[3]
+}

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// A form is a page that asks for something.
+type form struct {
+	Title, Lead string
+	Fields      []field
+	Submit      string // what the button says
+	Danger      bool   // it destroys something
+	Error       string // what was wrong with no field in particular
+	Back        link
+	Links       []link // what else can be done
+	Facts       []fact
+	Locked      bool // nothing can be sent
+}
+
+type link struct {
+	Title, URL string
+	Danger     bool
+}
+
+// A fact is something to know beside a form.
+type fact struct {
+	Title string
+	cell
+}
+
+// A field is one input of a form or a filter.
+type field struct {
+	Name, Label, Hint string
+	Kind              string // "text", "number", "select", "textarea", "checks", "time", "hidden"
+	Value             string
+	Options           []option
+	Required          bool
+	Max               int // characters
+	Error             string
+}
+
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// choose marks the options that were chosen.
+func choose(options []option, values ...string) []option {
+	for i := range options {
+		for _, v := range values {
+			options[i].Chosen = options[i].Chosen || options[i].Value == v
+		}
+	}
+	return options
+}
+
+// An input is a form as it was sent, and what is wrong with it.
+type input struct {
+	r      *http.Request
+	faults map[string]string
+}
+
+func (v *visit) input() *input {
+	_ = v.r.ParseForm() // what cannot be read is missing, and told so
+	return &input{r: v.r, faults: map[string]string{}}
+}
+
+// text returns a value without the line breaks that a browser may put into it.
+func (in *input) text(name string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(in.r.PostForm.Get(name))
+}
+
+// number returns a whole number.
+func (in *input) number(name, label string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(in.r.PostForm.Get(name)), 10, 64)
+	if err != nil {
+		in.faults[name] = label + " must be a whole number."
+	}
+	return n
+}
+
+// instant returns a time as an input of the kind "time" sends it, in UTC.
+func (in *input) instant(name, label string) petstore.Time {
+	text := strings.TrimSpace(in.r.PostForm.Get(name))
+	if text == "" {
+		return petstore.Time{}
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return petstore.At(t)
+		}
+	}
+	in.faults[name] = label + " must be a time such as 2026-03-01T12:00."
+	return petstore.Time{}
+}
+
+// condition holds as long as what was edited is still what the form showed.
+func (in *input) condition() petstore.Condition {
+	if version := in.r.PostForm.Get("version"); version != "" {
+		return petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.Tag(version)}}}
+	}
+	return petstore.Condition{}
+}
+
+// take notes the faults that an error names, and returns the error if it is none that a form can show.
+func (in *input) take(f *form, err error) error {
+	e, ok := errors.AsType[*petstore.Error](err)
+	if !ok || e.Code == petstore.CodeServiceUnavailable || strings.HasSuffix(string(e.Code), "_not_found") {
+		return err
+	}
+	for _, fault := range e.Fields {
+		in.faults[strings.TrimPrefix(fault.Pointer, "/")] = fault.Message
+	}
+	switch {
+	case e.Code == petstore.CodePreconditionFailed:
+		f.Error = "Somebody changed this meanwhile. What you entered is still here: look at it, and save again."
+	case len(e.Fields) == 0:
+		f.Error = e.Message
+	}
+	return nil
+}
+
+// again shows a form once more, with what was entered and what was wrong with it.
+func (v *visit) again(f form, in *input) error {
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		field.Error = in.faults[field.Name]
+		switch field.Kind {
+		case "hidden": // what stands now
+		case "select", "checks":
+			for j := range field.Options {
+				field.Options[j].Chosen = false
+			}
+			choose(field.Options, in.r.PostForm[field.Name]...)
+		default:
+			field.Value = in.r.PostForm.Get(field.Name)
+		}
+		if field.Error != "" && field.Kind == "hidden" {
+			f.Error = field.Error
+		}
+	}
+	return v.render(http.StatusUnprocessableEntity, "form", f.Title, f)
+}
+
+// show shows a form for the first time.
+func (v *visit) show(f form) error {
+	f.Locked = !v.mayWrite()
+	return v.render(http.StatusOK, "form", f.Title, f)
+}
+
+func (v *visit) mayWrite() bool { return v.who != nil && v.who.Key.Scopes.Has(access.Write) }
+
+// number returns the id in the path.
+func (v *visit) number() (int64, error) {
+	n, err := strconv.ParseInt(v.id, 10, 64)
+	if err != nil || n < 1 {
+		return 0, errNoPage
+	}
+	return n, nil
+}
+
+// versionOf is the field that says what was edited.
+func versionOf(row interface{ AppendJSON([]byte) []byte }) field {
+	return field{Name: "version", Kind: "hidden", Value: string(petstore.TagOf(row.AppendJSON(nil)))}
+}

@@ -1,0 +1,292 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// A keyRow is a key with what it did.
+type keyRow struct {
+	access.Key
+	state             string
+	lastUsed          time.Time
+	admitted, refused int64
+}
+
+// keyRows returns the keys of the workspace, the latest first.
+func (v *visit) keyRows() ([]keyRow, error) {
+	keys, err := v.Access.Keys(v.r.Context(), v.who.Workspace.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]keyRow, 0, len(keys))
+	for i := len(keys) - 1; i >= 0; i-- {
+		row := keyRow{Key: keys[i], state: keys[i].State(v.Now())}
+		if e := v.Keys.Entry(row.ID); e != nil {
+			u := v.Limiter.Usage(e.Slot)
+			row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func showKeys(v *visit) error {
+	rows, err := v.keyRows()
+	if err != nil {
+		return err
+	}
+	revoked := v.r.URL.Query().Get("state") == "all"
+	l := list{
+		Title: "API keys", Lead: "They share the plan of the workspace. A key is shown once, when it is made.",
+		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
+		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, v.r.URL.Query().Get("state"))}},
+		New:     &link{Title: "Make a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
+	}
+	for i := range rows {
+		if k := &rows[i]; revoked || k.RevokedAt.IsZero() {
+			l.Rows = append(l.Rows, v.keyCells(k))
+		}
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
+}
+
+func (v *visit) keyCells(k *keyRow) []cell {
+	name := cell{Text: k.Name, Name: true}
+	if k.ID == v.who.Key.ID {
+		name.Note = "you"
+	}
+	row := []cell{
+		name, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes.List(), ", ")}, {Text: k.state, Badge: k.state},
+		{Text: "never"}, {Text: number(k.admitted)}, {Text: "never"}, {},
+	}
+	if !k.lastUsed.IsZero() {
+		row[4] = cell{At: k.lastUsed}
+	}
+	if k.refused > 0 {
+		row[5].Note = number(k.refused) + " refused"
+	}
+	if !k.ExpiresAt.IsZero() {
+		row[6] = cell{At: k.ExpiresAt}
+	}
+	if k.state == "banned" {
+		row[3].Note = "until"
+		row[3].At = k.Ban.Until
+	}
+	if k.RevokedAt.IsZero() {
+		at := "/console/keys/" + k.ID
+		row[7].Links = []link{{Title: "Rotate", URL: at + "/rotate"}, {Title: "Revoke", URL: at + "/revoke", Danger: true}}
+	}
+	return row
+}
+
+func keysCSV(v *visit) error {
+	rows, err := v.keyRows()
+	if err != nil {
+		return err
+	}
+	w, err := v.csv("/console/keys", []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"})
+	if err != nil {
+		return err
+	}
+	instant := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	return v.lines(w, len(rows), func(i int) []string {
+		k := &rows[i]
+		return []string{
+			k.ID, plain(k.Name), k.Prefix, k.Scopes.String(), k.state, instant(k.CreatedAt), instant(k.ExpiresAt), instant(k.RevokedAt),
+			instant(k.lastUsed), text(k.admitted), text(k.refused),
+		}
+	})
+}
+
+func (v *visit) newKeyForm() form {
+	scopes := field{Name: "scope", Label: "Scopes", Kind: "checks"}
+	for _, s := range v.who.Key.Scopes.List() {
+		label := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something"}[s]
+		scopes.Options = append(scopes.Options, option{Value: s, Label: label, Chosen: true})
+	}
+	return form{
+		Title: "Make a key", Submit: "Make the key", Back: link{Title: "API keys", URL: "/console/keys"},
+		Lead: "It may do at most what the key may that you signed in with.",
+		Fields: []field{
+			{Name: "name", Label: "Name", Kind: "text", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
+			scopes,
+			{Name: "expires", Label: "Expires", Kind: "select", Options: []option{
+				{Value: "0", Label: "never"}, {Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"},
+				{Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"},
+			}},
+		},
+	}
+}
+
+func newKey(v *visit) error { return v.show(v.newKeyForm()) }
+
+func createKey(v *visit) error {
+	f, in := v.newKeyForm(), v.input()
+	name := strings.TrimSpace(in.text("name"))
+	if err := access.CheckName(name); err != nil {
+		in.faults["name"] = sentence(err)
+	}
+	scopes, err := access.ParseScopes(strings.Join(v.r.PostForm["scope"], ","))
+	if err != nil || !v.who.Key.Scopes.Has(scopes) {
+		in.faults["scope"] = "Choose at least one."
+	}
+	hours, ok := offered(f.Fields[2], in)
+	if !ok {
+		in.faults["expires"] = "Choose one of these."
+	}
+	if len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	k, secret := v.mint()
+	k.Name, k.Scopes = name, scopes
+	if hours > 0 {
+		k.ExpiresAt = k.CreatedAt.Add(time.Duration(hours) * time.Hour)
+	}
+	if err := v.Access.CreateKey(v.r.Context(), k, v.actor()); err != nil {
+		return err
+	}
+	return v.made(secret)
+}
+
+// offered returns the number that was chosen of those that the field offers.
+func offered(f field, in *input) (int64, bool) {
+	value := in.text(f.Name)
+	for _, o := range f.Options {
+		if o.Value == value {
+			n, err := strconv.ParseInt(value, 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func (v *visit) mint() (access.Key, string) {
+	secret, prefix := access.Mint()
+	return access.Key{ID: access.MintID(), WorkspaceID: v.who.Workspace.ID, Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: v.Now()}, secret
+}
+
+func (v *visit) actor() access.Actor { return access.Actor("console:" + v.who.Key.ID) }
+
+// made leads to the page that shows a new key once. Between the two the key is sealed in a cookie, so that any node can
+// show it and none has to keep it.
+func (v *visit) made(secret string) error {
+	if err := v.Keys.Refresh(v.r.Context()); err != nil {
+		v.Log.Warn("keys could not be refreshed", "err", err) // it will be, in a moment
+	}
+	v.setCookie(madeCookie, v.sessions.seal(madeCookie, v.Now().Add(noteLife), secret), noteLife)
+	return v.redirect("/console/keys/made")
+}
+
+func showMade(v *visit) error {
+	secret := v.once(madeCookie)
+	if secret == "" {
+		return v.done("/console/keys", "The key was shown before, and is shown once only.")
+	}
+	return v.render(http.StatusOK, "made", "Your new key", secret)
+}
+
+// key returns the key in the path, if it is of the workspace and not revoked.
+func (v *visit) key() (access.Key, error) {
+	k, err := v.Access.Key(v.r.Context(), v.id)
+	if err != nil {
+		return k, err
+	}
+	if k.WorkspaceID != v.who.Workspace.ID || !k.RevokedAt.IsZero() {
+		return k, petstore.Errorf(access.CodeKeyNotFound, "There is no live key with the id %s.", v.id)
+	}
+	return k, nil
+}
+
+func keyFacts(k access.Key) []fact {
+	return []fact{{"Name", cell{Text: k.Name, Name: true}}, {"Key", cell{Text: k.Prefix + "…", Code: true}}, {"Scopes", cell{Text: strings.Join(k.Scopes.List(), ", ")}}}
+}
+
+func rotateForm(k access.Key) form {
+	return form{
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both are valid for the time that you choose; then the old one ends.",
+		Submit: "Make the new key", Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
+		Fields: []field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []option{
+			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
+		}}},
+	}
+}
+
+func askRotate(v *visit) error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	return v.show(rotateForm(k))
+}
+
+func rotateKey(v *visit) error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	f, in := rotateForm(k), v.input()
+	hours, ok := offered(f.Fields[0], in)
+	switch {
+	case !ok:
+		in.faults["overlap"] = "Choose one of these."
+	case !v.who.Key.Scopes.Has(k.Scopes):
+		f.Error = "This key may do more than the key that you signed in with."
+	}
+	if len(in.faults) > 0 || f.Error != "" {
+		return v.again(f, in)
+	}
+	next, secret := v.mint()
+	if _, err := v.Access.RotateKey(v.r.Context(), k.ID, next, v.Now().Add(time.Duration(hours)*time.Hour), v.actor()); err != nil {
+		return err
+	}
+	return v.made(secret)
+}
+
+func (v *visit) revokeForm(k access.Key) form {
+	f := form{
+		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
+	}
+	if k.ID == v.who.Key.ID {
+		f.Lead += " It is the key that you signed in with: you will be signed out."
+	}
+	return f
+}
+
+func askRevoke(v *visit) error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	return v.show(v.revokeForm(k))
+}
+
+func revokeKey(v *visit) error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	if err := v.Access.RevokeKey(v.r.Context(), k.ID, v.Now(), v.actor()); err != nil {
+		return err
+	}
+	if err := v.Keys.Refresh(v.r.Context()); err != nil {
+		v.Log.Warn("keys could not be refreshed", "err", err) // it will be, in a moment
+	}
+	return v.done("/console/keys", "The key was revoked.")
+}

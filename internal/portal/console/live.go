@@ -1,0 +1,106 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/usage"
+)
+
+// Bounds on the live streams.
+const (
+	maxStreams   = 256 // at once, of all workspaces
+	streamLife   = 15 * time.Minute
+	streamBeat   = 2 * time.Second
+	streamWait   = 10 * time.Second // for a client that does not read
+	streamPause  = 3000             // milliseconds after which a browser asks again
+	eventsInLine = 100              // requests that the log's page shows
+)
+
+// A stream sends events to a page while it is open (WHATWG HTML §9.2).
+type stream struct{ v *visit }
+
+// live begins a stream, or refuses it if there are too many. beat is called at once and every two seconds; event, unless
+// it is nil, for each request of the workspace. The stream ends when the session does.
+func (v *visit) live(beat func(context.Context, stream) error, event func(stream, usage.Event) error) error {
+	defer v.streams.Add(-1)
+	if v.streams.Add(1) > maxStreams {
+		v.refuse(http.StatusServiceUnavailable, "Too many live pages", "Load the page again to see what changed.")
+		return nil
+	}
+	var events <-chan usage.Event
+	if event != nil {
+		watched, stop, ok := v.Usage.Watch(v.who.Workspace.ID)
+		if !ok {
+			v.refuse(http.StatusServiceUnavailable, "Too many live pages", "Load the page again to see what changed.")
+			return nil
+		}
+		defer stop()
+		events = watched
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	s := stream{v}
+	if err := s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err != nil {
+		return nil //nolint:nilerr // the client is gone
+	}
+	s.run(beat, events, event)
+	return nil
+}
+
+// run sends until the client, the session, the service or the stream's time is at its end.
+func (s stream) run(beat func(context.Context, stream) error, events <-chan usage.Event, event func(stream, usage.Event) error) {
+	ctx, cancel := context.WithTimeout(s.v.r.Context(), streamLife)
+	defer cancel()
+	tick := time.NewTicker(streamBeat)
+	defer tick.Stop()
+	err := beat(ctx, s)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.v.Done:
+			return
+		case e := <-events:
+			err = event(s, e)
+		case <-tick.C:
+			if s.v.signedIn() != nil {
+				_ = s.send("ended", true)
+				return
+			}
+			err = beat(ctx, s)
+		}
+	}
+}
+
+// send sends an event with a value in JSON.
+func (s stream) send(name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.write("event: " + name + "\ndata: " + string(text) + "\n\n")
+}
+
+func (s stream) write(text string) error {
+	s.v.extend(streamWait)
+	if _, err := s.v.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return http.NewResponseController(s.v.w).Flush()
+}
+
+func liveOverview(v *visit) error {
+	chosen := spanOf(v.r.URL.Query().Get("range"))
+	return v.live(func(ctx context.Context, s stream) error {
+		f, err := v.figures(ctx, chosen)
+		if err != nil {
+			return err
+		}
+		return s.send("figures", f)
+	}, nil)
+}

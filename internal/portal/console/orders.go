@@ -1,0 +1,242 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+func (v *visit) orders() source[petstore.Order] {
+	query := v.r.URL.Query()
+	q := petstore.OrderQuery{}
+	q.PetID, _ = strconv.ParseInt(query.Get("petId"), 10, 64)
+	switch query.Get("state") {
+	case "open":
+		q.Complete = new(bool)
+	case "complete":
+		complete := true
+		q.Complete = &complete
+	}
+	if t, err := time.Parse(time.DateOnly, query.Get("from")); err == nil {
+		q.ShipDateFrom = petstore.At(t)
+	}
+	if t, err := time.Parse(time.DateOnly, query.Get("to")); err == nil {
+		q.ShipDateTo = petstore.At(t.Add(24*time.Hour - time.Millisecond))
+	}
+	return source[petstore.Order]{
+		path: "/console/orders", id: func(o petstore.Order) int64 { return o.ID },
+		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Order, error) {
+			q.Page = page
+			return v.Shop.Orders(ctx, v.who.Workspace.ID, q)
+		},
+	}
+}
+
+func stateCell(o petstore.Order) cell {
+	if o.Complete {
+		return cell{Text: "complete", Badge: "complete"}
+	}
+	return cell{Text: "open", Badge: "open"}
+}
+
+func showOrders(v *visit) error {
+	query := v.r.URL.Query()
+	l := list{
+		Title: "Orders", Lead: "Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
+		Numbers: map[int]bool{2: true},
+		Filters: []field{
+			{Name: "state", Label: "State", Kind: "select", Options: choose([]option{{Label: "Any state"}, {Value: "open", Label: "open"}, {Value: "complete", Label: "complete"}}, query.Get("state"))},
+			{Name: "petId", Label: "Pet", Kind: "number", Value: query.Get("petId"), Hint: "Id"},
+			{Name: "from", Label: "Ships from", Kind: "date", Value: query.Get("from")},
+			{Name: "to", Label: "Ships to", Kind: "date", Value: query.Get("to")},
+		},
+		New: &link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
+	}
+	orders, err := v.orders().page(v, &l)
+	if err != nil {
+		return err
+	}
+	names, err := v.orderNames(orders)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		at := "/console/orders/" + text(o.ID)
+		row := []cell{{Text: "#" + text(o.ID), URL: at}, {Text: names[o.PetID], Name: true}, {Text: number(o.Quantity)}, timeCell(o.ShipDate), stateCell(o), {}}
+		if !o.Complete {
+			row[5].Links = []link{{Title: "Complete", URL: at + "/complete"}, {Title: "Cancel", URL: at + "/cancel", Danger: true}}
+		}
+		l.Rows = append(l.Rows, row)
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
+}
+
+func ordersCSV(v *visit) error {
+	return v.orders().csv(v, []string{"id", "petId", "quantity", "shipDate", "complete"}, func(o petstore.Order) []string {
+		return []string{text(o.ID), text(o.PetID), text(o.Quantity), o.ShipDate.String(), strconv.FormatBool(o.Complete)}
+	})
+}
+
+func shipField(t petstore.Time) field {
+	f := field{Name: "shipDate", Label: "Ship date (UTC)", Kind: "time", Hint: "When it is to ship, if that is known."}
+	if t.Valid {
+		f.Value = time.UnixMilli(t.Millis).UTC().Format("2006-01-02T15:04")
+	}
+	return f
+}
+
+func newOrderForm(petID string) form {
+	return form{
+		Title: "Place an order", Submit: "Place the order", Back: link{Title: "Orders", URL: "/console/orders"},
+		Fields: []field{
+			{Name: "petId", Label: "Pet", Kind: "number", Value: petID, Required: true, Hint: "The id of the animal."},
+			{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
+			shipField(petstore.Time{}),
+			{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},
+		},
+	}
+}
+
+func newOrder(v *visit) error {
+	f := newOrderForm(v.r.URL.Query().Get("petId"))
+	if id, err := strconv.ParseInt(f.Fields[0].Value, 10, 64); err == nil {
+		p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+		if err != nil && !isMissing(err, petstore.CodePetNotFound) {
+			return err
+		}
+		if err == nil {
+			f.Facts = []fact{{"Pet", cell{Text: p.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(p.Status)}}
+		}
+	}
+	return v.show(f)
+}
+
+func createOrder(v *visit) error {
+	f, in := newOrderForm(""), v.input()
+	n := petstore.NewOrder{
+		PetID: in.number("petId", "The pet"), Quantity: in.number("quantity", "The quantity"), ShipDate: in.instant("shipDate", "The ship date"),
+		Complete: in.text("complete") == "true",
+	}
+	if len(in.faults) == 0 {
+		made, err := v.Shop.CreateOrder(v.r.Context(), v.who.Workspace.ID, n, nil)
+		if err == nil {
+			return v.done("/console/orders/"+text(made.ID), "The order was placed.")
+		}
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+	}
+	return v.again(f, in)
+}
+
+// order returns the order in the path and its facts.
+func (v *visit) order() (petstore.Order, []fact, error) {
+	id, err := v.number()
+	if err != nil {
+		return petstore.Order{}, nil, err
+	}
+	o, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return o, nil, err
+	}
+	names, err := v.namesOf([]int64{o.PetID})
+	return o, []fact{
+		{"Pet", cell{Text: names[o.PetID], Name: true, URL: "/console/pets/" + text(o.PetID)}}, {"Quantity", cell{Text: number(o.Quantity)}},
+		{"State", stateCell(o)}, {"Ships", timeCell(o.ShipDate)},
+	}, err
+}
+
+func orderForm(o petstore.Order, facts []fact) form {
+	at := "/console/orders/" + text(o.ID)
+	f := form{Title: "Order " + text(o.ID), Facts: facts, Back: link{Title: "Orders", URL: "/console/orders"}}
+	if o.Complete {
+		f.Lead = "It is complete, and cannot change any more."
+		return f
+	}
+	f.Submit, f.Fields = "Save", []field{shipField(o.ShipDate), versionOf(o)}
+	f.Links = []link{{Title: "Complete", URL: at + "/complete"}, {Title: "Cancel", URL: at + "/cancel", Danger: true}}
+	return f
+}
+
+func showOrder(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	return v.show(orderForm(o, facts))
+}
+
+func saveOrder(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	f, in := orderForm(o, facts), v.input()
+	patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
+	if t := in.instant("shipDate", "The ship date"); t.Valid {
+		patch.ShipDate = petstore.Some(t)
+	}
+	if len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	return v.confirmed(f, "/console/orders/"+text(o.ID), "The order was saved.", func(in *input) error {
+		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, patch, in.condition())
+		return err
+	})
+}
+
+func orderQuestion(o petstore.Order, facts []fact, title, lead, submit string, danger bool) form {
+	return form{
+		Title: fmt.Sprintf("%s order %d?", title, o.ID), Lead: lead, Submit: submit, Danger: danger, Facts: facts,
+		Back: link{Title: "Order " + text(o.ID), URL: "/console/orders/" + text(o.ID)}, Fields: []field{versionOf(o)},
+	}
+}
+
+func completeForm(o petstore.Order, facts []fact) form {
+	return orderQuestion(o, facts, "Complete", "The order counts as fulfilled. This is final.", "Complete the order", false)
+}
+
+func cancelForm(o petstore.Order, facts []fact) form {
+	return orderQuestion(o, facts, "Cancel", "Its units go back into the stock, and the order is gone.", "Cancel the order", true)
+}
+
+func askComplete(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	return v.show(completeForm(o, facts))
+}
+
+func completeOrder(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	return v.confirmed(completeForm(o, facts), "/console/orders/"+text(o.ID), "The order is complete.", func(in *input) error {
+		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.condition())
+		return err
+	})
+}
+
+func askCancel(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	return v.show(cancelForm(o, facts))
+}
+
+func cancelOrder(v *visit) error {
+	o, facts, err := v.order()
+	if err != nil {
+		return err
+	}
+	return v.confirmed(cancelForm(o, facts), "/console/orders", "The order was cancelled, and its units are back in stock.", func(in *input) error {
+		return v.Shop.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
+	})
+}

@@ -1,0 +1,181 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+// An overview is the first page.
+type overview struct {
+	Span    span
+	Spans   []navLink
+	Chart   chart
+	Totals  []total
+	Total   int64
+	Latency latency
+	Buckets []bucket
+	Meters  []meter
+	Low     [][]cell
+	Open    [][]cell
+	Live    string // the address of what changes
+}
+
+// A total is the number of requests of one class.
+type total struct {
+	Class string `json:"class"`
+	Count string `json:"count"`
+	Share string `json:"share"`
+}
+
+// A meter is one window of the limits.
+type meter struct {
+	Name    string    `json:"name"`
+	Used    string    `json:"used"`
+	Limit   string    `json:"limit"`
+	Left    string    `json:"left"`
+	Percent int64     `json:"percent"`
+	Reset   time.Time `json:"reset"`
+	Level   string    `json:"level"` // "ok", "high" or "full"
+}
+
+func meterOf(name string, w ratelimit.Window) meter {
+	m := meter{
+		Name: name, Used: number(w.Used), Limit: number(w.Limit), Left: number(w.Remaining()),
+		Percent: min(100, w.Used*100/max(w.Limit, 1)), Reset: time.Unix(w.Reset, 0).UTC(), Level: "ok",
+	}
+	switch {
+	case w.Remaining() == 0:
+		m.Level = "full"
+	case m.Percent >= 80:
+		m.Level = "high"
+	}
+	return m
+}
+
+// figures are what changes on the page while it is looked at.
+type figures struct {
+	Chart   chart     `json:"chart"`
+	Totals  []total   `json:"totals"`
+	Total   string    `json:"total"`
+	Latency latency   `json:"latency"`
+	Buckets []bucket  `json:"buckets"`
+	Meters  []meter   `json:"meters"`
+	Banned  time.Time `json:"banned"`
+}
+
+// figures reads what changes.
+func (v *visit) figures(ctx context.Context, s span) (f figures, err error) {
+	now := v.Now()
+	rows, err := v.Usage.Series(ctx, v.who.Workspace.ID, s.step, s.first(now), now)
+	if err != nil {
+		return f, err
+	}
+	var sum usage.Counts
+	for i := range rows {
+		sum.Add(&rows[i].Counts)
+	}
+	f.Chart, f.Latency, f.Buckets, f.Total = s.draw(rows, now), latencyOf(&sum), buckets(&sum), number(sum.Total())
+	for class, n := range sum.Requests {
+		f.Totals = append(f.Totals, total{usage.Class(class).String(), number(n), share(n, sum.Total())})
+	}
+	d := v.Limiter.Peek(ctx, v.who.Slot)
+	f.Meters = []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}
+	if d.Outcome == ratelimit.Banned {
+		f.Banned = time.Unix(d.BannedUntil, 0).UTC()
+	}
+	return f, nil
+}
+
+func share(n, of int64) string {
+	switch {
+	case n == 0:
+		return "0 %"
+	case n*100 < of:
+		return "< 1 %"
+	}
+	return number(n*100/of) + " %"
+}
+
+func showOverview(v *visit) error {
+	s := spanOf(v.r.URL.Query().Get("range"))
+	f, err := v.figures(v.r.Context(), s)
+	if err != nil {
+		return err
+	}
+	o := overview{Span: s, Chart: f.Chart, Totals: f.Totals, Latency: f.Latency, Buckets: f.Buckets, Meters: f.Meters, Live: "/console/live?range=" + s.Name}
+	for _, other := range spans() {
+		o.Spans = append(o.Spans, navLink{other.Title, "/console?range=" + other.Name, other.Name == s.Name})
+	}
+	if o.Low, err = v.low(); err != nil {
+		return err
+	}
+	if o.Open, err = v.open(); err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "overview", "Overview", o)
+}
+
+// How many rows the overview shows of a list, and from which stock on an animal is no longer low.
+const (
+	few      = 6
+	lowStock = 3
+)
+
+// low returns animals that are out of stock while orders wait, and then those with little stock that had more: an animal
+// with a name of its own is always the last of its kind, and is left out.
+func (v *visit) low() ([][]cell, error) {
+	least := int64(lowStock)
+	var rows [][]cell
+	for _, status := range []petstore.Status{petstore.Pending, petstore.Available} {
+		items, err := v.Shop.Inventory(v.r.Context(), v.who.Workspace.ID, petstore.InventoryQuery{
+			Page: petstore.Page{Limit: few - len(rows)}, Statuses: []petstore.Status{status}, MaxQuantity: &least,
+		})
+		if err != nil {
+			return nil, err
+		}
+		names, err := v.petNames(items)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range items {
+			rows = append(rows, []cell{
+				{Text: names[i.PetID], Name: true, URL: "/console/stock/" + text(i.PetID)}, {Text: number(i.Quantity)}, statusCell(i.Status),
+			})
+		}
+	}
+	return rows, nil
+}
+
+// open returns the orders that have waited longest.
+func (v *visit) open() ([][]cell, error) {
+	complete := false
+	orders, err := v.Shop.Orders(v.r.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
+	if err != nil {
+		return nil, err
+	}
+	names, err := v.orderNames(orders)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]cell
+	for _, o := range orders {
+		rows = append(rows, []cell{
+			{Text: "#" + text(o.ID), URL: "/console/orders/" + text(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: number(o.Quantity)}, timeCell(o.ShipDate),
+		})
+	}
+	return rows, nil
+}
+
+func statusCell(s petstore.Status) cell { return cell{Text: string(s), Badge: string(s)} }
+
+func timeCell(t petstore.Time) cell {
+	if !t.Valid {
+		return cell{Text: "–"}
+	}
+	return cell{At: time.UnixMilli(t.Millis)}
+}

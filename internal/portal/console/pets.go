@@ -1,0 +1,290 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxChoices is the most categories that a form offers to choose from; with more of them it asks for the id.
+const maxChoices = 100
+
+// categoryField returns the field of a category. It takes any category if blank is "".
+func (v *visit) categoryField(name, blank, chosen string) (field, error) {
+	f := field{Name: name, Label: "Category", Kind: "select", Value: chosen}
+	list, err := v.Shop.Categories(v.r.Context(), v.who.Workspace.ID, petstore.CategoryQuery{Page: petstore.Page{Limit: maxChoices + 1}})
+	if err != nil {
+		return f, err
+	}
+	if len(list) > maxChoices {
+		f.Kind, f.Hint, f.Required = "number", "The id of the category", blank == ""
+		return f, nil
+	}
+	if blank != "" {
+		f.Options = []option{{Label: blank}}
+	}
+	for _, c := range list {
+		f.Options = append(f.Options, option{Value: text(c.ID), Label: c.Name})
+	}
+	choose(f.Options, chosen)
+	f.Value = ""
+	return f, nil
+}
+
+func statusOptions(blank string, chosen ...string) []option {
+	options := []option{{Label: blank}}
+	for _, s := range petstore.Statuses() {
+		options = append(options, option{Value: string(s), Label: string(s)})
+	}
+	return choose(options, chosen...)
+}
+
+func (v *visit) pets() source[petstore.Pet] {
+	query := v.r.URL.Query()
+	q := petstore.PetQuery{Name: petstore.Fold(query.Get("name"))}
+	if s := petstore.Status(query.Get("status")); s.Valid() {
+		q.Statuses = []petstore.Status{s}
+	}
+	q.CategoryID, _ = strconv.ParseInt(query.Get("category"), 10, 64)
+	return source[petstore.Pet]{
+		path: "/console/pets", id: func(p petstore.Pet) int64 { return p.ID },
+		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Pet, error) {
+			q.Page = page
+			return v.Shop.Pets(ctx, v.who.Workspace.ID, q)
+		},
+	}
+}
+
+func showPets(v *visit) error {
+	query := v.r.URL.Query()
+	category, err := v.categoryField("category", "Any category", query.Get("category"))
+	if err != nil {
+		return err
+	}
+	l := list{
+		Title: "Pets", Lead: "The animals of your catalogue.", Columns: []string{"Id", "Name", "Category", "Status", ""},
+		Filters: []field{
+			{Name: "name", Label: "Name", Kind: "text", Value: query.Get("name"), Hint: "Part of a name"},
+			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
+			category,
+		},
+		New: &link{Title: "Add a pet", URL: "/console/pets/new"}, Empty: "There are no pets here yet.",
+	}
+	pets, err := v.pets().page(v, &l)
+	if err != nil {
+		return err
+	}
+	names := map[int64]string{}
+	for _, p := range pets {
+		if names[p.CategoryID] == "" {
+			c, err := v.Shop.Category(v.r.Context(), v.who.Workspace.ID, p.CategoryID)
+			if err != nil && petstore.CodeOf(err) != petstore.CodeCategoryNotFound {
+				return err
+			}
+			names[p.CategoryID] = c.Name
+		}
+		at := "/console/pets/" + text(p.ID)
+		l.Rows = append(l.Rows, []cell{
+			{Text: text(p.ID)}, {Text: p.Name, Name: true, URL: at}, {Text: names[p.CategoryID], Name: true}, statusCell(p.Status),
+			{Links: []link{{Title: "Stock", URL: "/console/stock/" + text(p.ID)}, {Title: "Order", URL: "/console/orders/new?petId=" + text(p.ID)}}},
+		})
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
+}
+
+func petsCSV(v *visit) error {
+	return v.pets().csv(v, []string{"id", "name", "categoryId", "status"}, func(p petstore.Pet) []string {
+		return []string{text(p.ID), plain(p.Name), text(p.CategoryID), string(p.Status)}
+	})
+}
+
+func (v *visit) petForm(p petstore.Pet) (form, error) {
+	category, err := v.categoryField("categoryId", "", text(p.CategoryID))
+	f := form{Back: link{Title: "Pets", URL: "/console/pets"}, Fields: []field{
+		{Name: "name", Label: "Name", Kind: "text", Value: p.Name, Required: true, Max: petstore.MaxName},
+		category,
+	}}
+	return f, err
+}
+
+func (v *visit) newPetForm() (form, error) {
+	f, err := v.petForm(petstore.Pet{})
+	f.Title, f.Submit = "Add a pet", "Add the pet"
+	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("available, with one unit of stock")[:1],
+		Hint: "Say it if the animal cannot be ordered yet."})
+	f.Fields[2].Options = append(f.Fields[2].Options, option{Value: "pending", Label: "pending, without stock"}, option{Value: "sold", Label: "sold, without stock"})
+	if len(f.Fields[1].Options) == 0 && f.Fields[1].Kind == "select" {
+		f.Lead = "A pet belongs to a category; there is none yet."
+		f.Links = []link{{Title: "Add a category", URL: "/console/categories/new"}}
+	}
+	return f, err
+}
+
+func newPet(v *visit) error {
+	f, err := v.newPetForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func createPet(v *visit) error {
+	f, err := v.newPetForm()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	n := petstore.NewPet{Name: in.text("name"), CategoryID: in.number("categoryId", "The category"), Status: petstore.Status(in.text("status"))}
+	if len(in.faults) == 0 {
+		made, err := v.Shop.CreatePet(v.r.Context(), v.who.Workspace.ID, n, nil)
+		if err == nil {
+			return v.done("/console/pets/"+text(made.ID), "The pet was added.")
+		}
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+	}
+	return v.again(f, in)
+}
+
+// editPet returns the form of the pet in the path.
+func (v *visit) editPet() (form, int64, error) {
+	id, err := v.number()
+	if err != nil {
+		return form{}, 0, err
+	}
+	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return form{}, 0, err
+	}
+	item, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return form{}, 0, err
+	}
+	f, err := v.petForm(p)
+	f.Title, f.Submit = "Pet "+text(id), "Save"
+	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("as the stock says", string(p.Status)),
+		Hint: "Pending is a hold. Available needs stock; sold needs no open orders and clears the stock."}, versionOf(p))
+	f.Facts = []fact{
+		{"Status", statusCell(p.Status)}, {"Stock", cell{Text: number(item.Quantity), URL: "/console/stock/" + text(id)}},
+		{"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
+	}
+	f.Links = []link{{Title: "Order", URL: "/console/orders/new?petId=" + text(id)}, {Title: "Delete", URL: "/console/pets/" + text(id) + "/delete", Danger: true}}
+	return f, id, err
+}
+
+func showPet(v *visit) error {
+	f, _, err := v.editPet()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func savePet(v *visit) error {
+	f, id, err := v.editPet()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	p := petstore.PetPatch{Name: petstore.Some(in.text("name")), CategoryID: petstore.Some(in.number("categoryId", "The category")), Status: petstore.Null[petstore.Status]()}
+	if s := in.text("status"); s != "" {
+		p.Status = petstore.Some(petstore.Status(s))
+	}
+	if len(in.faults) == 0 {
+		_, err := v.Shop.UpdatePet(v.r.Context(), v.who.Workspace.ID, id, p, in.condition())
+		if err == nil {
+			return v.done("/console/pets/"+text(id), "The pet was saved.")
+		}
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+	}
+	return v.again(f, in)
+}
+
+func (v *visit) deletePetForm() (form, int64, error) {
+	id, err := v.number()
+	if err != nil {
+		return form{}, 0, err
+	}
+	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	return form{
+		Title: "Delete pet " + text(id) + "?", Lead: fmt.Sprintf("%s leaves the catalogue with its stock. This cannot be undone; its id is not used again.", p.Name),
+		Submit: "Delete the pet", Danger: true, Back: link{Title: "Pet " + text(id), URL: "/console/pets/" + text(id)}, Fields: []field{versionOf(p)},
+	}, id, err
+}
+
+func askDeletePet(v *visit) error {
+	f, _, err := v.deletePetForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func deletePet(v *visit) error {
+	f, id, err := v.deletePetForm()
+	if err != nil {
+		return err
+	}
+	return v.confirmed(f, "/console/pets", "The pet was deleted.", func(in *input) error {
+		return v.Shop.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())
+	})
+}
+
+// confirmed does what a form asked to confirm. What stands in the way is shown on the form.
+func (v *visit) confirmed(f form, to, said string, do func(*input) error) error {
+	in := v.input()
+	err := do(in)
+	if err == nil {
+		return v.done(to, said)
+	}
+	if err := in.take(&f, err); err != nil {
+		return err
+	}
+	return v.again(f, in)
+}
+
+// petNames returns the names of the pets of items.
+func (v *visit) petNames(items []petstore.InventoryItem) (map[int64]string, error) {
+	ids := make([]int64, len(items))
+	for i := range items {
+		ids[i] = items[i].PetID
+	}
+	return v.namesOf(ids)
+}
+
+// orderNames returns the names of the pets of orders; a pet that was deleted since has its id for a name.
+func (v *visit) orderNames(orders []petstore.Order) (map[int64]string, error) {
+	ids := make([]int64, len(orders))
+	for i := range orders {
+		ids[i] = orders[i].PetID
+	}
+	return v.namesOf(ids)
+}
+
+func (v *visit) namesOf(ids []int64) (map[int64]string, error) {
+	names := make(map[int64]string, len(ids))
+	for _, id := range ids {
+		names[id] = "pet " + text(id) + ", deleted"
+	}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	pets, err := v.Shop.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	for _, p := range pets {
+		names[p.ID] = p.Name
+	}
+	return names, err
+}
+
+// isMissing reports whether err says that something does not exist.
+func isMissing(err error, code petstore.Code) bool {
+	e, ok := errors.AsType[*petstore.Error](err)
+	return ok && e.Code == code
+}

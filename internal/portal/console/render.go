@@ -1,0 +1,179 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/asset"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+func newAssets() (*asset.Set, error) {
+	own, err := fs.Sub(assetFiles, "assets")
+	if err != nil {
+		return nil, err
+	}
+	return asset.New("/console/assets/", asset.Shared(), own)
+}
+
+// parsePages returns the templates by the name of their page, each with the layout and the parts.
+func parsePages(functions template.FuncMap) (map[string]*template.Template, error) {
+	layout, err := template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]*template.Template{}
+	for _, name := range []string{"signin", "link", "refused", "overview", "requests", "list", "form", "made"} {
+		t, err := layout.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if pages[name], err = t.ParseFS(templateFiles, "templates/"+name+".html"); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// A view is what a template sees.
+type view struct {
+	Title, Path string
+	Note        string
+	Banned      time.Time // until when; zero if the key is not
+	Workspace   string    // "" unless signed in
+	Plan, Key   string
+	Write       bool
+	Nav         []navGroup
+	Body        any
+}
+
+type navGroup struct {
+	Title string
+	Links []navLink
+}
+
+type navLink struct {
+	Title, URL string
+	Current    bool
+}
+
+func navigation(path string) []navGroup {
+	link := func(title, url string) navLink {
+		return navLink{title, url, path == url || url != "/console" && strings.HasPrefix(path, url+"/")}
+	}
+	return []navGroup{
+		{"", []navLink{link("Overview", "/console"), link("Requests", "/console/requests"), link("API keys", "/console/keys")}},
+		{"Pets", []navLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
+		{"Store", []navLink{link("Orders", "/console/orders"), link("Stock", "/console/stock")}},
+	}
+}
+
+// render answers with a page.
+func (v *visit) render(status int, name, title string, body any) error {
+	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Body: body}
+	if v.who != nil {
+		data.Workspace, data.Plan, data.Key = v.who.Workspace.Name, string(v.who.Workspace.Plan), v.who.Key.Name
+		data.Banned, data.Nav = v.bannedUntil(), navigation(v.r.URL.Path)
+		data.Write = v.mayWrite() && data.Banned.IsZero()
+	}
+	var b bytes.Buffer
+	if err := v.pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		_, _ = b.WriteTo(v.w) // a client that is gone cannot be told
+	}
+	return nil
+}
+
+// redirect leads on to another page, with GET.
+func (v *visit) redirect(to string) error {
+	v.w.Header().Set("Location", to)
+	v.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// done says what was done, on the page that it leads on to.
+func (v *visit) done(to, text string) error {
+	v.note(text)
+	return v.redirect(to)
+}
+
+// A refusal is a page that says why there is no other.
+type refusal struct{ Title, Text string }
+
+func (v *visit) refuse(status int, title, text string) {
+	if v.who == nil {
+		_ = v.signedIn() // for the navigation, if there is a session
+	}
+	if err := v.render(status, "refused", title, refusal{title, text}); err != nil {
+		v.Log.Error("a page could not be rendered", "path", v.r.URL.Path, "err", err)
+	}
+}
+
+var errNoPage = errors.New("no such page")
+
+// fail answers with a page that says what went wrong.
+func (v *visit) fail(err error) {
+	e, ok := errors.AsType[*petstore.Error](err)
+	switch {
+	case errors.Is(err, errNoPage), ok && strings.HasSuffix(string(e.Code), "_not_found"):
+		text := "It may have been removed."
+		if ok {
+			text = e.Message
+		}
+		v.refuse(http.StatusNotFound, "Not found", text)
+	case ok && e.Code == petstore.CodeServiceUnavailable:
+		v.Log.Error("a page failed", "path", v.r.URL.Path, "err", err)
+		v.w.Header().Set("Retry-After", "1")
+		v.refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
+	case ok:
+		v.refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
+	default:
+		v.Log.Error("a page failed", "path", v.r.URL.Path, "err", err)
+		v.refuse(http.StatusInternalServerError, "Something went wrong", "The log of the service says what. Try again.")
+	}
+}
+
+// functions returns what templates can call.
+func (c *Console) functions() template.FuncMap {
+	return template.FuncMap{
+		"asset":   c.assets.Path,
+		"num":     number,
+		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"utc":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" },
+		"short":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") },
+		"class":   func(status int) string { return "s" + strconv.Itoa(status/100) },
+		"lower":   strings.ToLower,
+	}
+}
+
+// number returns n with commas between thousands.
+func number(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// seconds returns d in whole seconds, rounded up.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}

@@ -1,0 +1,84 @@
+package console
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+)
+
+// A sealer makes texts that only it can read and make, each for one purpose and until an instant.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer(secret []byte) (sealer, error) {
+	if len(secret) < 16 {
+		return sealer{}, errors.New("console: the secret is shorter than 16 bytes")
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "petstore console 1", 32)
+	if err != nil {
+		return sealer{}, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return sealer{aead}, err
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
+}
+
+// seal returns the content as text that can stand in a cookie or a URL.
+func (s sealer) seal(purpose string, until time.Time, content string) string {
+	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, append(plain, content...), []byte(purpose)))
+}
+
+// open returns the content of a text that seal made for the purpose, and until when it holds.
+func (s sealer) open(purpose, text string, now time.Time) (content string, until time.Time, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return "", time.Time{}, false
+	}
+	plain, err := s.aead.Open(nil, nil, raw, []byte(purpose))
+	if err != nil || len(plain) < 8 {
+		return "", time.Time{}, false
+	}
+	until = time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)
+	return string(plain[8:]), until, now.Before(until)
+}
+
+// usedLinks remembers the links that were used, until they would have ended.
+type usedLinks struct {
+	mu   sync.Mutex
+	till map[string]time.Time
+}
+
+// use reports whether it is the first use of the link.
+func (u *usedLinks) use(link string, until, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for other, end := range u.till {
+		if !now.Before(end) {
+			delete(u.till, other)
+		}
+	}
+	if _, again := u.till[link]; again {
+		return false
+	}
+	if u.till == nil {
+		u.till = map[string]time.Time{}
+	}
+	u.till[link] = until
+	return true
+}

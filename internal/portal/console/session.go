@@ -1,0 +1,221 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// How long things hold.
+const (
+	sessionLife = 12 * time.Hour
+	linkLife    = 10 * time.Minute
+	noteLife    = time.Minute
+)
+
+// The cookies, and with them what is sealed in each.
+const (
+	sessionCookie = "petstore_session" // the id of a key
+	noteCookie    = "petstore_note"    // what to say on the next page
+	madeCookie    = "petstore_made"    // a key, to show it once
+	linkPurpose   = "link"             // the id of a key
+)
+
+// A visit is one request for a page.
+type visit struct {
+	*Console
+	w    http.ResponseWriter
+	r    *http.Request
+	id   string // in the path
+	wait time.Duration
+	who  *access.Entry[*ratelimit.Caller] // nil unless signed in
+}
+
+// A notice is an error in words for the one who reads the page.
+type notice string
+
+// Error implements error.
+func (n notice) Error() string { return string(n) }
+
+// Why nobody is signed in.
+const (
+	errNoSession notice = ""
+	errSession   notice = "Your session is over. Sign in again."
+	errRevoked   notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
+	errExpired   notice = "The key that you signed in with has expired."
+	errNoRead    notice = "This key cannot read. The console needs a key with the scope read."
+)
+
+// signedIn finds the key of the session. It returns why there is none, in words for the sign-in page.
+func (v *visit) signedIn() error {
+	cookie, err := v.r.Cookie(sessionCookie)
+	if err != nil {
+		return errNoSession
+	}
+	id, _, ok := v.sessions.open(sessionCookie, cookie.Value, v.Now())
+	if !ok {
+		return errSession
+	}
+	v.who, err = v.find(id)
+	return err
+}
+
+// find returns the entry of a key that may use the console.
+func (v *visit) find(id string) (*access.Entry[*ratelimit.Caller], error) {
+	switch e := v.Keys.Entry(id); {
+	case e == nil:
+		return nil, errRevoked
+	case e.Key.Expired(v.Now()) && !e.Key.ExpiresAt.IsZero():
+		return nil, errExpired
+	case !e.Key.Scopes.Has(access.Read):
+		return nil, errNoRead
+	default:
+		return e, nil
+	}
+}
+
+// bannedUntil returns the end of the key's ban, or the zero time if none runs.
+func (v *visit) bannedUntil() time.Time {
+	d := v.Limiter.Peek(v.r.Context(), v.who.Slot)
+	if d.Outcome != ratelimit.Banned {
+		return time.Time{}
+	}
+	return time.Unix(d.BannedUntil, 0)
+}
+
+// A signInForm is the page on which a key is entered.
+type signInForm struct{ Error, Next string }
+
+// askToSignIn leads from a page to the sign-in form and back.
+func (v *visit) askToSignIn(why error) error {
+	v.clearCookie(sessionCookie)
+	if text := why.Error(); text != "" {
+		v.note(text)
+	}
+	next := ""
+	if v.r.Method == http.MethodGet && !strings.Contains(v.r.URL.Path, "/live") {
+		next = "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	}
+	return v.redirect("/console/signin" + next)
+}
+
+func showSignIn(v *visit) error {
+	return v.render(http.StatusOK, "signin", "Sign in", signInForm{Next: v.r.URL.Query().Get("next")})
+}
+
+func signIn(v *visit) error {
+	form := signInForm{Next: v.r.PostFormValue("next")}
+	if v.wait > 0 {
+		v.w.Header().Set("Retry-After", seconds(v.wait))
+		form.Error = "Too many attempts came from your address. Wait " + seconds(v.wait) + " seconds."
+		return v.render(http.StatusTooManyRequests, "signin", "Sign in", form)
+	}
+	entry, err := v.Keys.Verify(strings.TrimSpace(v.r.PostFormValue("key")))
+	if err == nil {
+		entry, err = v.find(entry.Key.ID)
+	}
+	if err != nil {
+		form.Error = err.Error()
+		if e, ok := errors.AsType[*petstore.Error](err); ok {
+			form.Error = e.Message
+		}
+		return v.render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
+	}
+	v.begin(entry)
+	return v.redirect(inside(form.Next))
+}
+
+// inside returns the address if it is of the console, else the console's first page.
+func inside(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/console" && !strings.HasPrefix(u.Path, "/console/") {
+		return "/console"
+	}
+	return u.String()
+}
+
+// begin begins a session of the key.
+func (v *visit) begin(e *access.Entry[*ratelimit.Caller]) {
+	v.setCookie(sessionCookie, v.sessions.seal(sessionCookie, v.Now().Add(sessionLife), e.Key.ID), sessionLife)
+	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", e.Workspace.ID, "key", e.Key.ID)
+}
+
+func signOut(v *visit) error {
+	v.clearCookie(sessionCookie)
+	v.note("You are signed out.")
+	return v.redirect("/console/signin")
+}
+
+// SignInPath returns the path of a page on which one can sign in with the key of that id: once, within ten minutes, and
+// only while this process runs.
+func (c *Console) SignInPath(keyID string) string {
+	return "/console/link?token=" + c.links.seal(linkPurpose, c.Now().Add(linkLife), keyID)
+}
+
+// showLink asks before the link is used up: programs look at links too.
+func showLink(v *visit) error {
+	token := v.r.URL.Query().Get("token")
+	if _, _, ok := v.links.open(linkPurpose, token, v.Now()); !ok {
+		return v.linkEnded()
+	}
+	return v.render(http.StatusOK, "link", "Sign in", token)
+}
+
+func useLink(v *visit) error {
+	token := v.r.PostFormValue("token")
+	id, until, ok := v.links.open(linkPurpose, token, v.Now())
+	if !ok || !v.used.use(token, until, v.Now()) {
+		return v.linkEnded()
+	}
+	entry, err := v.find(id)
+	if err != nil {
+		return v.linkEnded()
+	}
+	v.begin(entry)
+	return v.redirect("/console")
+}
+
+func (v *visit) linkEnded() error {
+	return v.render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its ten minutes are over. Sign in with a key."})
+}
+
+func (v *visit) setCookie(name, value string, life time.Duration) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: name, Value: value, Path: "/console", MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: v.secure || v.r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+func (v *visit) clearCookie(name string) {
+	if _, err := v.r.Cookie(name); err == nil {
+		v.setCookie(name, "", -time.Second)
+	}
+}
+
+// note says something on the page that is shown next.
+func (v *visit) note(text string) {
+	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
+}
+
+// noted returns what note said, once.
+func (v *visit) noted() string { return v.once(noteCookie) }
+
+// once returns the content of a cookie and removes it.
+func (v *visit) once(name string) string {
+	cookie, err := v.r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	v.clearCookie(name)
+	text, _, ok := v.sessions.open(name, cookie.Value, v.Now())
+	if !ok {
+		return ""
+	}
+	return text
+}
