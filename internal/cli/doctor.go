@@ -2,54 +2,275 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/sqlite"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
 	o := tables()
-	return a.command(spec{
+	cmd := a.command(spec{
 		use:   "doctor",
-		short: "Check the database: its integrity, and the stock against its ledger",
-		long: `Check the database: its integrity, its references, and the stock of every pet
-against the ledger of movements that explains it. It changes nothing and may run
-beside a server. It fails if it finds a problem.`,
-		settings: []string{"db"}, output: o,
+		short: "Check the database and what it needs, and say what to do",
+		long: `Check the configuration, the files and their modes, the migrations, the
+database's integrity, the stock of every pet against the ledger that explains it,
+the clock, the room on the disk and the backups. It takes the flags of serve,
+changes nothing and may run beside a server. Each finding says what to do. It
+fails if it finds a problem; a warning is none.`,
+		output: o,
 		run: func(ctx context.Context, _ []string) error {
-			return a.using(ctx, sqlite.Options{Now: a.now, Readers: 1, ReadOnly: true}, func(db *sqlite.DB) error {
-				problems, err := db.Check(ctx)
-				if err != nil {
-					return err
-				}
-				return a.printDiagnosis(o, problems)
-			})
+			return a.printDiagnosis(o, a.examine(ctx))
 		},
 	})
+	a.config.Register(cmd.Flags())
+	return cmd
+}
+
+// A verdict is how a finding is to be taken.
+type verdict string
+
+const (
+	fine    verdict = "ok"
+	warning verdict = "warning"
+	problem verdict = "problem"
+)
+
+// A finding is what a check found.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Advice  string  `json:"advice,omitempty"`
 }
 
 // diagnosis is what doctor found.
 type diagnosis struct {
-	Healthy  bool     `json:"healthy"`
-	Problems []string `json:"problems"`
+	Healthy  bool      `json:"healthy"`
+	Findings []finding `json:"findings"`
 }
 
-func (a *app) printDiagnosis(o *output, problems []string) error {
-	d := diagnosis{Healthy: len(problems) == 0, Problems: append([]string{}, problems...)}
-	err := a.print(o, d, func() rows {
-		if d.Healthy {
-			return rows{{"No problem was found."}}
+// An examination gathers findings.
+type examination struct {
+	*app
+	check    string
+	findings []finding
+}
+
+func (e *examination) add(v verdict, advice, format string, args ...any) {
+	e.findings = append(e.findings, finding{e.check, v, fmt.Sprintf(format, args...), advice})
+}
+
+// examine runs every check. Without a database the later ones have nothing to
+// look at.
+func (a *app) examine(ctx context.Context) []finding {
+	e := &examination{app: a}
+	present := true
+	for _, c := range []struct {
+		name   string
+		needed bool // needs the database
+		run    func(context.Context)
+	}{
+		{"configuration", false, e.configuration},
+		{"files", false, func(context.Context) { present = e.files() }},
+		{"migrations", true, e.migrations},
+		{"integrity and ledger", true, e.integrity},
+		{"clock", true, e.clock},
+		{"disk", false, e.disk},
+		{"backups", false, e.backups},
+	} {
+		if e.check = c.name; present || !c.needed {
+			before := len(e.findings)
+			c.run(ctx)
+			if len(e.findings) == before {
+				e.add(fine, "", "nothing to complain of")
+			}
 		}
-		var r rows
-		for _, p := range problems {
-			r.add(p)
+	}
+	return e.findings
+}
+
+// configuration looks for what is allowed and seldom meant. What is wrong has
+// been refused before.
+func (e *examination) configuration(context.Context) {
+	c := e.config
+	if c.BaseURL == "" && !loopback(c.Addr) {
+		e.add(warning, "set --base-url to the URL that clients use", "links are made from each request's Host header, and --addr %s can be reached from outside", c.Addr)
+	}
+	if c.OpsAddr != config.Off && !loopback(c.OpsAddr) {
+		e.add(warning, "bind --ops-addr to a loopback or private address", "the operations listener on %s has no password", c.OpsAddr)
+	}
+	for _, p := range c.TrustedProxies {
+		if p.Bits() == 0 {
+			e.add(problem, "give --trusted-proxies the addresses of your proxies alone", "every caller is believed to be a proxy (%v), so that anybody can choose the address that is counted", p)
+		}
+	}
+	if c.Sunset.Before(e.now()) {
+		e.add(warning, "set --sunset later if GET /pets/{petId} is still needed", "GET /pets/{petId} is gone since %s", c.Sunset.Format(time.RFC3339))
+	}
+}
+
+// loopback reports whether an address can be reached from this machine alone.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip, parseErr := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || parseErr == nil && ip.IsLoopback())
+}
+
+// files reports whether there is a database.
+func (e *examination) files() bool {
+	info, err := os.Stat(e.config.DB)
+	if err != nil {
+		advice := "let this user read the file and its folder"
+		if errors.Is(err, fs.ErrNotExist) {
+			advice = "give --db the right path, or make the database with petstore migrate up"
+		}
+		e.add(problem, advice, "%v", err)
+		return false
+	}
+	owner := ownerOf(info)
+	for _, end := range []string{"", "-wal", "-shm"} {
+		e.fileMode(e.config.DB+end, owner)
+	}
+	dir := filepath.Dir(e.config.DB)
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		e.add(problem, "chmod o-w "+dir, "everybody may replace files in %s", dir)
+	}
+	return true
+}
+
+func (e *examination) fileMode(path string, owner int) {
+	info, err := os.Stat(path)
+	if err != nil { // no log, no server
+		return
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		e.add(problem, "chmod 600 "+path, "others than the owner may open %s (mode %04o)", path, mode)
+	}
+	if ownerOf(info) != owner {
+		e.add(problem, fmt.Sprintf("chown %d %s, and run petstore as the server's user", owner, path), "%s belongs to the user %d, and the database to %d", path, ownerOf(info), owner)
+	}
+}
+
+func (e *examination) migrations(ctx context.Context) {
+	all, err := sqlite.MigrateStatus(ctx, e.config.DB)
+	if err != nil {
+		e.add(problem, "give --db a database of this program, or run the version that made it", "%v", err)
+		return
+	}
+	for _, m := range all {
+		if !m.Applied {
+			e.add(problem, "petstore backup FILE, then petstore migrate up", "the migration %d %s is not applied", m.Version, m.Name)
+		}
+	}
+}
+
+func (e *examination) integrity(ctx context.Context) {
+	problems, err := sqlite.Verify(ctx, e.config.DB)
+	if err != nil {
+		e.add(problem, "restore a backup with petstore restore FILE --force", "%v", err)
+	}
+	for _, p := range problems {
+		e.add(problem, "keep a copy of the file, restore the latest good backup, and report this", "%s", p)
+	}
+}
+
+// clockSlack is how far clocks may be apart without harm.
+const clockSlack = 2 * time.Second
+
+func (e *examination) clock(ctx context.Context) {
+	newest, err := sqlite.Newest(ctx, e.config.DB)
+	if err != nil {
+		e.add(problem, "restore a backup with petstore restore FILE --force", "%v", err)
+		return
+	}
+	if ahead := newest.Sub(e.now()); ahead > clockSlack {
+		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, and the database has something of %s: it was set back by %v, or was wrong then",
+			moment(e.now(), ""), moment(newest, ""), ahead.Round(time.Second))
+	}
+}
+
+// The room below which doctor complains, besides that for one copy of the
+// database.
+const (
+	leastRoom = 64 << 20
+	scantRoom = 512 << 20
+)
+
+func (e *examination) disk(context.Context) {
+	dir := filepath.Dir(e.config.DB)
+	free, err := freeBytes(dir)
+	if err != nil {
+		e.add(warning, "look at the disk by hand", "the room on the disk of %s could not be read: %v", dir, err)
+		return
+	}
+	var size int64
+	if info, err := os.Stat(e.config.DB); err == nil {
+		size = info.Size()
+	}
+	const advice = "make room on the disk, or move the database"
+	switch found := fmt.Sprintf("%d MiB are free in %s, and the database has %d MiB", free>>20, dir, size>>20); {
+	case free < leastRoom:
+		e.add(problem, advice, "%s", found)
+	case free < size+scantRoom:
+		e.add(warning, advice, "%s", found)
+	}
+}
+
+func (e *examination) backups(context.Context) {
+	b := e.config.Backup
+	if b.Every == 0 {
+		e.add(warning, "set --backup-every and --backup-dir, or call petstore backup by a timer", "the server makes no backups by itself")
+		return
+	}
+	s := &scheduler{dir: b.Dir, now: e.now}
+	all, err := s.list()
+	if err == nil && len(all) > 0 {
+		newest, _ := madeAt(all[len(all)-1]) // list knows it
+		if age := e.now().Sub(newest); age > 2*b.Every {
+			e.add(problem, "look for \"the scheduled backup failed\" in the server's log", "the latest backup in %s is %v old", b.Dir, age.Round(time.Minute))
+		}
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	e.add(warning, "see whether the server runs with these settings", "there is no backup in %s yet%s", b.Dir, suffix(err))
+}
+
+// suffix returns ": err", or "" for nil.
+func suffix(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+func (a *app) printDiagnosis(o *output, findings []finding) error {
+	problems := 0
+	for _, f := range findings {
+		if f.Verdict == problem {
+			problems++
+		}
+	}
+	err := a.print(o, diagnosis{problems == 0, findings}, func() rows {
+		r := rows{{"CHECK", "VERDICT", "FOUND", "WHAT TO DO"}}
+		for _, f := range findings {
+			r.add(f.Check, string(f.Verdict), f.Found, f.Advice)
 		}
 		return r
 	})
-	if err == nil && !d.Healthy {
-		err = fmt.Errorf("%d problems were found in %s", len(problems), a.config.DB)
+	if err == nil && problems > 0 {
+		err = fmt.Errorf("%s: problems found: %d", a.config.DB, problems)
 	}
 	return err
 }

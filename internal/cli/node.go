@@ -16,14 +16,17 @@ import (
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal"
+	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/usage"
 )
 
 // How often the parts that work beside the requests do so.
 const (
 	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
 	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
+	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
 	forgetReceipts = time.Hour
 )
 
@@ -38,6 +41,7 @@ type node struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	bans    *banKeeper
 	metrics *ops.Metrics
+	usage   *usage.Recorder
 }
 
 // openNode opens the store and restores what a restart must not forget.
@@ -51,6 +55,7 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 		config: a.config, now: now, log: log, store: store,
 		shop:    petstore.NewService(store),
 		limiter: ratelimit.NewMemory(limiterConfig(a.config), now),
+		usage:   usage.NewRecorder(store, now),
 	}
 	n.metrics = ops.NewMetrics(n.sources())
 	n.bans = newBanKeeper(store, log, n.metrics)
@@ -104,15 +109,22 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
-	api, err := httpapi.New(httpapi.Options{
-		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
-		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
-		Docs: docs, Log: n.log, Now: n.now, Observe: n.observe,
+	pages, err := console.New(console.Options{
+		Shop: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
+		Secret: secret, BaseURL: n.config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
 	})
 	if err != nil {
 		return frontend{}, err
 	}
-	return frontend{api.Server(), api.Listener}, nil
+	api, err := httpapi.New(httpapi.Options{
+		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
+		Docs: docs, Console: pages.Serve, Log: n.log, Now: n.now, Observe: n.observe,
+	})
+	if err != nil {
+		return frontend{}, err
+	}
+	return frontend{api.Server(), api.Listener, pages}, nil
 }
 
 // publicURL returns where clients reach the API, as far as it is known.
@@ -140,16 +152,23 @@ func (n *node) operations(phase *ops.Phase) http.Handler {
 func (n *node) work(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	var saved error
+	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
+	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { n.forget(ctx) })
 	running.Go(func() { n.bans.run(ctx) })
+	if n.config.Backup.Every > 0 {
+		running.Go(func() { n.backups().run(ctx) })
+	}
 	return func() error {
 		cancel()
 		running.Wait()
 		if saved != nil {
 			return fmt.Errorf("the last counts of the limiter could not be saved: %w", saved)
+		}
+		if counted != nil {
+			return fmt.Errorf("the last usage could not be saved: %w", counted)
 		}
 		return nil
 	}
@@ -178,6 +197,12 @@ func (n *node) observe(o httpapi.Observation) {
 	n.metrics.Observe(ops.Response{
 		Operation: o.Operation, Method: o.Method, Status: o.Status, Duration: o.Duration, Plan: o.Plan, Outcome: o.Outcome,
 	})
+	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
+		n.usage.Record(o.Workspace, usage.Event{
+			At: o.At, Method: o.Method, Path: o.Path, Operation: o.Operation, Status: o.Status, Code: o.Code,
+			Duration: o.Duration, KeyID: o.KeyID, RequestID: o.RequestID,
+		})
+	}
 }
 
 func (n *node) limits() ops.Limits {

@@ -72,9 +72,13 @@ func (s *scheduler) due() time.Duration {
 	return newest.Add(s.every).Sub(s.now())
 }
 
-// once makes a backup and removes those beyond keep.
+// once makes a backup and removes those beyond keep, and what a server that was
+// killed left unfinished.
 func (s *scheduler) once(ctx context.Context) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	if err := s.tidy(); err != nil {
 		return err
 	}
 	began := s.now()
@@ -84,6 +88,14 @@ func (s *scheduler) once(ctx context.Context) error {
 	}
 	s.log.Info("backup", "file", path, "ms", s.now().Sub(began).Milliseconds())
 	return s.prune()
+}
+
+func (s *scheduler) tidy() error {
+	partial, err := filepath.Glob(filepath.Join(s.dir, backupPrefix+"*"+backupSuffix+sqlite.Partial))
+	for _, path := range partial {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 func (s *scheduler) prune() error {

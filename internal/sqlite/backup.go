@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 )
 
 // pagesAtOnce is how much is copied between two looks at the context: 4 MiB.
 const pagesAtOnce = 1024
+
+// Partial is the end of the name of a backup that is not whole yet.
+const Partial = ".partial"
 
 // CopyTo writes the database, as it is at one instant, to a new file at path,
 // readable by its owner alone. Writers go on meanwhile, in this process and in
@@ -131,7 +135,7 @@ func Backup(ctx context.Context, from, to string) error {
 	if same(from, to) {
 		return fmt.Errorf("backup to %s: that is the database itself", to)
 	}
-	partial := to + ".partial"
+	partial := to + Partial
 	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
 		return err
 	}
@@ -177,7 +181,10 @@ func Restore(ctx context.Context, from, path string, o Options) (err error) {
 	if same(from, path) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
 	}
-	partial := path + ".partial"
+	if err := withLock(path, func() error { return nil }); err != nil { // before the long work
+		return err
+	}
+	partial := path + Partial
 	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
 		return err
 	}
@@ -209,29 +216,34 @@ func stage(ctx context.Context, from, to string, o Options) (err error) {
 	return syncPath(to)
 }
 
-// replace puts the file at with in the place of the database at path. It holds
-// the database's lock meanwhile, and empties its write-ahead log first: the log
-// of one file must never be found beside another.
-func replace(path, with string) (err error) {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+// replace puts the file at with in the place of the database at path. The
+// write-ahead log of one file must never be found beside another: it is emptied
+// and removed first.
+func replace(path, with string) error {
+	return withLock(path, func() error {
 		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
 			return err
 		}
 		return rename(with, path)
+	})
+}
+
+// withLock runs f while nobody else has the database at path open, if there is
+// one.
+func withLock(path string, f func() error) (err error) {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return f()
 	}
 	old, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
-		return err
+		return fmt.Errorf("database %s: %w", path, explain(err))
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	old.SetBusyTimeout(0)
 	if err := (&conn{old}).lockAlone(); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
-	if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
-		return err
-	}
-	return rename(with, path)
+	return f()
 }
 
 // lockAlone leaves the write-ahead log and locks the file. A file that is
@@ -263,4 +275,16 @@ func removeAll(path string, ends ...string) error {
 		}
 	}
 	return nil
+}
+
+// Newest returns the latest instant that the database at path, whichever schema
+// it has, says something happened at; the zero time if nothing did.
+func Newest(ctx context.Context, path string) (latest time.Time, err error) {
+	err = inspect(ctx, path, func(c *conn) error {
+		return c.each(`SELECT max(at) FROM (
+			SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit UNION ALL
+			SELECT max(created_at) FROM receipts UNION ALL SELECT max(minute_start) FROM limit_windows)`,
+			func(row *sqlite.Stmt) { latest = instant(row, 0) })
+	})
+	return latest, err
 }
