@@ -18,6 +18,9 @@ type disk struct {
 	Alone   float64 // the same of one caller
 }
 
+// whole reports whether every figure was measured.
+func (d *disk) whole() bool { return d.Appends > 0 && d.Grouped > 0 && d.Alone > 0 }
+
 // measureDisk is the child that measures the disk below a folder, each figure
 // for a third of the time, and prints it as JSON.
 func measureDisk(ctx context.Context, args []string) error {

@@ -111,7 +111,9 @@ func (b *bench) measureRows(ctx context.Context, r *results) error {
 			return err
 		}
 		r.Rows = append(r.Rows, p.figure(&row))
-		disks = append(disks, p.disks...)
+		if row.write {
+			disks = append(disks, p.disks...)
+		}
 	}
 	r.Disk = spreads{
 		Appends: spreadOf(each(disks, func(d disk) float64 { return d.Appends })),
@@ -145,24 +147,37 @@ func (b *bench) measureRow(ctx context.Context, r *row) (*pairing, error) {
 	return p, errors.Join(err, b.server.log.Truncate(0))
 }
 
+// attempts is how often a round is begun in which somebody got no turn at all.
+const attempts = 5
+
+// measureRound adds one round to p.
 func (b *bench) measureRound(ctx context.Context, r *row, p *pairing) error {
-	if r.write {
-		var d disk
-		if err := askChild(ctx, &d, "disk", b.dir, b.round.String()); err != nil {
+	for range attempts {
+		d, theirs, ours, err := b.takeTurns(ctx, r)
+		if err != nil {
 			return err
 		}
-		p.disks = append(p.disks, d)
+		if theirs.requests == 0 || ours.requests == 0 || r.write && !d.whole() {
+			continue
+		}
+		p.disks, p.floors, p.ours = append(p.disks, d), append(p.floors, theirs), append(p.ours, ours)
+		return nil
 	}
-	theirs, err := load(ctx, b.floor, b.world, r, b.round)
-	if err != nil {
-		return fmt.Errorf("the floor: %w", err)
+	return fmt.Errorf("%s: the machine is too busy to measure anything", r.name)
+}
+
+// takeTurns measures the disk, if the row is a write, the floor and the server.
+func (b *bench) takeTurns(ctx context.Context, r *row) (d disk, theirs, ours *sample, err error) {
+	if r.write {
+		if err = askChild(ctx, &d, "disk", b.dir, b.round.String()); err != nil {
+			return d, nil, nil, err
+		}
 	}
-	ours, err := load(ctx, b.server, b.world, r, b.round)
-	if err != nil {
-		return err
+	if theirs, err = load(ctx, b.floor, b.world, r, b.round); err != nil {
+		return d, nil, nil, fmt.Errorf("the floor: %w", err)
 	}
-	p.floors, p.ours = append(p.floors, theirs), append(p.ours, ours)
-	return nil
+	ours, err = load(ctx, b.server, b.world, r, b.round)
+	return d, theirs, ours, err
 }
 
 // mirror has the floor answer what the server answers to the row.
