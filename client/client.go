@@ -40,6 +40,7 @@ type Client struct {
 	mu      sync.Mutex
 	limit   RateLimit // as last answered; its zero value until then
 	refused time.Time // until when the server refuses
+	refusal *Error    // why
 }
 
 // An Option changes how a Client works.

@@ -111,34 +111,16 @@ func (c *Client) send(ctx context.Context, r request, call *call) (body []byte, 
 		if !again || ctx.Err() != nil {
 			return nil, resp, err
 		}
-		if resp.Status == http.StatusTooManyRequests {
-			c.hold(wait)
+		if refusal, ok := errors.AsType[*Error](err); ok && refusal.Status == http.StatusTooManyRequests {
+			c.hold(wait, refusal)
 		}
 		if c.onRetry != nil {
 			c.onRetry(Attempt{Operation: r.operation, Number: attempt, Err: err, Wait: wait})
 		}
 		if !pause(ctx, wait) {
-			return nil, resp, err
+			return nil, resp, abandoned(ctx, err)
 		}
 	}
-}
-
-// waitForOthers waits until the server no longer refuses, as another goroutine learned.
-func (c *Client) waitForOthers(ctx context.Context) error {
-	for wait := c.held(); wait > 0; wait = c.held() {
-		if !pause(ctx, wait) {
-			return fmt.Errorf("petstore: the server refuses for another %v: %w", wait.Round(time.Second), cause(ctx))
-		}
-	}
-	return nil
-}
-
-// cause returns why ctx ended, or would end during a pause.
-func cause(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return context.DeadlineExceeded
 }
 
 // attempt makes the request once. The response is zero if there was none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -110,20 +111,42 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // hold notes that the server refuses for a while, so that no other goroutine asks in vain.
-func (c *Client) hold(wait time.Duration) {
+func (c *Client) hold(wait time.Duration, refusal *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if until := time.Now().Add(wait); until.After(c.refused) {
-		c.refused = until
+		c.refused, c.refusal = until, refusal
 	}
 }
 
-// held returns for how long the server still refuses.
-func (c *Client) held() time.Duration {
+// held returns for how long the server still refuses, and the refusal as if it were answered now; nil if it does not.
+func (c *Client) held() (time.Duration, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.refused.IsZero() {
-		return 0
+	wait := time.Until(c.refused)
+	if c.refusal == nil || wait <= 0 {
+		return 0, nil
 	}
-	return max(time.Until(c.refused), 0)
+	refusal := *c.refusal
+	refusal.RetryAfter = wait
+	return wait, &refusal
+}
+
+// waitForOthers waits until the server no longer refuses, as another goroutine learned. If ctx would end before, it
+// returns the refusal.
+func (c *Client) waitForOthers(ctx context.Context) error {
+	for wait, refusal := c.held(); refusal != nil; wait, refusal = c.held() {
+		if !pause(ctx, wait) {
+			return abandoned(ctx, refusal)
+		}
+	}
+	return nil
+}
+
+// abandoned returns err, for which there is no time to wait, together with the end of ctx if that has come.
+func abandoned(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("petstore: %w, while waiting after: %w", context.Cause(ctx), err)
 }

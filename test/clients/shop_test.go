@@ -21,15 +21,15 @@ type built struct {
 
 var scripts, programs built
 
-// build has make fill the folder, in the first test that needs it.
-func (b *built) build(t *testing.T, make func(dir string)) string {
+// build has fill make the programs, in the first test that needs it.
+func (b *built) build(t *testing.T, fill func(dir string)) string {
 	t.Helper()
 	b.once.Do(func() {
 		dir, err := os.MkdirTemp(filepath.Dir(binary), "built-")
 		if err != nil {
 			t.Fatal(err)
 		}
-		make(dir)
+		fill(dir)
 		b.dir = dir
 	})
 	if b.dir == "" {
