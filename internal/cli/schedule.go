@@ -34,9 +34,7 @@ type scheduler struct {
 // backups returns the scheduler of the settings.
 func (n *node) backups() *scheduler {
 	b := n.config.Backup
-	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: func(ctx context.Context, path string) error {
-		return sqlite.Backup(ctx, n.config.DB, path)
-	}}
+	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: n.store.Backup}
 }
 
 // run makes a backup whenever the newest one is as old as every, until ctx

@@ -91,11 +91,12 @@ func syncPath(path string) error {
 // inspect runs f on the file at path, in one snapshot of it, whichever schema it
 // has. It refuses a file that is not ours or is newer.
 func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
-	abs, err := prepareFile(path, Options{ReadOnly: true})
-	if err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
+	// Not opened but by SQLite: closing the file elsewhere in a process that has
+	// the database open would drop SQLite's locks (POSIX, fcntl).
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("database %s: %w", path, fileError(path, err))
 	}
-	c, err := openConn(abs, true)
+	c, err := openConn(path, true)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, explain(err))
 	}
@@ -132,6 +133,17 @@ func Verify(ctx context.Context, path string) (problems []string, err error) {
 // own when it is durable; it replaces what is there. The database need not be
 // up to date.
 func Backup(ctx context.Context, from, to string) error {
+	return backup(ctx, from, to, func(partial string) error {
+		return inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, partial) })
+	})
+}
+
+// Backup is [Backup] of an open database.
+func (db *DB) Backup(ctx context.Context, to string) error {
+	return backup(ctx, db.path, to, func(partial string) error { return db.CopyTo(ctx, partial) })
+}
+
+func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
 	if same(from, to) {
 		return fmt.Errorf("backup to %s: that is the database itself", to)
 	}
@@ -139,7 +151,7 @@ func Backup(ctx context.Context, from, to string) error {
 	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
 		return err
 	}
-	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, partial) }); err != nil {
+	if err := copyTo(partial); err != nil {
 		return err
 	}
 	problems, err := Verify(ctx, partial)
