@@ -23,12 +23,15 @@ type servers struct {
 	phase       ops.Phase
 	operations  relay
 	public, ops *http.Server
+	gate        net.Listener  // the public server's
+	closed      chan struct{} // closed when nothing more comes through the gate
+	arrivals    arrivals
 	failed      chan error // receives an error if a server ends by itself
 	running     sync.WaitGroup
 }
 
 func newServers(log *slog.Logger) *servers {
-	return &servers{log: log, failed: make(chan error, 2)}
+	return &servers{log: log, failed: make(chan error, 2), closed: make(chan struct{})}
 }
 
 // startOps starts the operations server. It answers that the service is
@@ -40,7 +43,7 @@ func (s *servers) startOps(on net.Listener) {
 		Log:     s.log,
 	}))
 	s.ops = ops.Server(&s.operations, s.log)
-	s.start(s.ops, on)
+	s.running.Go(func() { s.serve(s.ops, on) })
 }
 
 // A frontend is what answers on the public listener.
@@ -51,16 +54,19 @@ type frontend struct {
 }
 
 func (s *servers) startPublic(front frontend, on net.Listener) {
-	s.public = front.server
-	s.start(s.public, front.wrap(on))
+	s.public, s.gate = front.server, front.wrap(on)
+	s.public.ConnState = s.arrivals.note
+	s.running.Go(func() {
+		defer close(s.closed)
+		s.serve(s.public, s.gate)
+	})
 }
 
-func (s *servers) start(server *http.Server, on net.Listener) {
-	s.running.Go(func() {
-		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- fmt.Errorf("the listener %s failed: %w", on.Addr(), err)
-		}
-	})
+// serve returns when the server or its listener is closed.
+func (s *servers) serve(server *http.Server, on net.Listener) {
+	if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		s.failed <- fmt.Errorf("the listener %s failed: %w", on.Addr(), err)
+	}
 }
 
 // stop waits for the requests in flight, at most for the time given, and ends
@@ -81,6 +87,10 @@ func (s *servers) stopPublic(within time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
+	s.gate.Close() // what waits in an inherited socket is the next process's
+	<-s.closed
+	s.public.SetKeepAlivesEnabled(false)
+	s.arrivals.served(ctx)
 	if err := s.public.Shutdown(ctx); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))
 	}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// silence is how long a connection may send nothing before its end harms
+// nobody.
+const silence = 5 * time.Second
+
+// arrivals are the connections whose first request is not answered yet. A
+// server that is shut down drops a request that it reads from then on, without
+// an answer (net/http, conn.serve), so these must be waited for before.
+type arrivals struct {
+	mu  sync.Mutex
+	all map[net.Conn]arrival
+}
+
+type arrival struct {
+	at   time.Time
+	sent bool // something came
+}
+
+// note is a server's ConnState.
+func (a *arrivals) note(c net.Conn, state http.ConnState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if a.all == nil {
+			a.all = make(map[net.Conn]arrival)
+		}
+		a.all[c] = arrival{at: time.Now()}
+	case http.StateActive:
+		if first, ok := a.all[c]; ok {
+			first.sent = true
+			a.all[c] = first
+		}
+	default:
+		delete(a.all, c)
+	}
+}
+
+// served waits until all first requests are answered, or ctx ends. A server
+// must accept nothing more by then.
+func (a *arrivals) served(ctx context.Context) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for a.waiting(time.Now()) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *arrivals) waiting(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.all {
+		if c.sent || now.Sub(c.at) < silence {
+			return true
+		}
+	}
+	return false
+}
