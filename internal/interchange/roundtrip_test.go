@@ -1,0 +1,279 @@
+package interchange_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sqlite"
+)
+
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func openStore(t testing.TB) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Readers: 1, Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+type failer interface{ Fatal(...any) }
+
+func newWorkspace(t failer, db *sqlite.DB, name string) int64 {
+	w, err := db.CreateWorkspace(context.Background(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.ID
+}
+
+func export(t failer, db *sqlite.DB, workspace int64, f interchange.Format) string {
+	var out bytes.Buffer
+	w := interchange.NewWriter(&out, f, interchange.Head{Workspace: "shop", ExportedAt: petstore.At(noon)})
+	if err := db.Dump(context.Background(), workspace, w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+type input struct {
+	text     string
+	format   interchange.Format
+	skip     bool
+	fromLine int
+}
+
+// load imports a text and returns the report, the faults and the error.
+func load(t failer, db *sqlite.DB, workspace int64, in input) (interchange.Report, []string, error) {
+	ctx := context.Background()
+	known, err := db.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: petstore.MaxPage}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults []string
+	from, err := interchange.NewReader(strings.NewReader(in.text), in.format, interchange.Options{FromLine: in.fromLine, Categories: known})
+	if err != nil {
+		return interchange.Report{}, nil, err
+	}
+	report, err := (&interchange.Import{
+		From: from, To: db, Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip,
+		OnFault: func(f *interchange.Fault) { faults = append(faults, f.Error()) },
+	}).Run(ctx)
+	return report, faults, err
+}
+
+// live does a random day's work in the shop; refusals are part of it.
+func live(t *rapid.T, shop *petstore.Service, workspace int64) {
+	ctx := context.Background()
+	names := rapid.StringMatching(`[a-zA-Z"\\ äß猫,;\x{2028}]{0,12}x`)
+	id := func(label string) int64 { return int64(rapid.IntRange(1, 8).Draw(t, label)) }
+	for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		switch rapid.IntRange(0, 9).Draw(t, "step") {
+		case 0:
+			description := names.Draw(t, "description")
+			shop.CreateCategory(ctx, workspace, petstore.NewCategory{Name: names.Draw(t, "category"), Description: &description}, nil)
+		case 1, 2:
+			shop.CreatePet(ctx, workspace, petstore.NewPet{Name: names.Draw(t, "pet"), CategoryID: id("category"),
+				Status: rapid.SampledFrom([]petstore.Status{"", petstore.Available, petstore.Pending, petstore.Sold}).Draw(t, "status")}, nil)
+		case 3:
+			shop.UpdateInventory(ctx, workspace, id("pet"), int64(rapid.IntRange(0, 9).Draw(t, "stock")), petstore.Condition{})
+		case 4, 5:
+			shop.CreateOrder(ctx, workspace, petstore.NewOrder{PetID: id("pet"), Quantity: id("units"), Complete: rapid.Bool().Draw(t, "complete"),
+				ShipDate: petstore.Time{Millis: int64(rapid.IntRange(0, 1<<40).Draw(t, "ships")), Valid: rapid.Bool().Draw(t, "dated")}}, nil)
+		case 6:
+			shop.CancelOrder(ctx, workspace, id("order"), petstore.Condition{})
+		case 7:
+			shop.UpdateOrder(ctx, workspace, id("order"), petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+		case 8:
+			shop.DeletePet(ctx, workspace, id("pet"), petstore.Condition{})
+		case 9:
+			shop.UpdatePet(ctx, workspace, id("pet"), petstore.PetPatch{Status: petstore.Some(rapid.SampledFrom(petstore.Statuses()).Draw(t, "mark"))}, petstore.Condition{})
+		}
+	}
+}
+
+// What was exported and imported is exported again as the same bytes, and the
+// ledger explains all of it.
+func TestRoundTripLosesNothing(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	shop, run := petstore.NewService(db), 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		first := newWorkspace(t, db, fmt.Sprintf("first %d", run))
+		if _, err := shop.CreateCategory(context.Background(), first, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		live(t, shop, first)
+		want := export(t, db, first, interchange.NDJSON)
+		second := newWorkspace(t, db, fmt.Sprintf("second %d", run))
+		if _, _, err := load(t, db, second, input{text: want, format: interchange.NDJSON}); err != nil {
+			t.Fatalf("import of\n%s= %v", want, err)
+		}
+		if got := export(t, db, second, interchange.NDJSON); got != want {
+			t.Fatalf("exported\n%s, want\n%s", got, want)
+		}
+		if problems, err := db.Check(context.Background()); err != nil || len(problems) > 0 {
+			t.Fatalf("Check() = %v, %v, want none", problems, err)
+		}
+	})
+}
+
+func TestFaultsNameTheirLine(t *testing.T) {
+	t.Parallel()
+	const head = `{"type":"petstore","version":1}` + "\n"
+	const dogs = `{"type":"category","id":1,"name":"Dogs"}` + "\n"
+	const rex = `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n"
+	for _, c := range []struct {
+		name   string
+		format interchange.Format
+		text   string
+		want   string
+	}{
+		{"empty", interchange.NDJSON, "", "1: the file is empty"},
+		{"no head", interchange.NDJSON, dogs, "1: the file does not begin with a line of the type petstore"},
+		{"newer", interchange.NDJSON, `{"type":"petstore","version":2}`, "1: the file has the version 2; this program reads version 1"},
+		{"not JSON", interchange.NDJSON, head + "{", "2: the line is not JSON: it ends too early"},
+		{"not UTF-8", interchange.NDJSON, head + "{\"type\":\"pet\xff\"}", "2: the text is not UTF-8"},
+		{"twice", interchange.NDJSON, head + `{"type":"category","id":1,"id":2,"name":"a"}`, "2: a member stands twice"},
+		{"unknown member", interchange.NDJSON, head + `{"type":"category","id":1,"name":"a","colour":1}`, `no member "colour"`},
+		{"fraction", interchange.NDJSON, head + `{"type":"category","id":1.0,"name":"a"}`, "2: id must be a whole number"},
+		{"unknown type", interchange.NDJSON, head + `{"type":"cat"}`, `2: there is no type "cat"`},
+		{"blank name", interchange.NDJSON, head + `{"type":"category","id":1,"name":" "}`, "2: name must not be blank."},
+		{"no category", interchange.NDJSON, head + rex, "2: There is no category with the id 1."},
+		{"clash", interchange.NDJSON, head + dogs + "\n" + dogs, "4: There is a category with the id 1 already."},
+		{"order apart", interchange.NDJSON, head + dogs + rex + `{"type":"order","id":1,"petId":2,"quantity":1,"complete":false}`, "4: The order 1 is open, and its pet 2 does not stand before it."},
+		{"ledger", interchange.NDJSON, head + dogs + rex + `{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}`, "3: quantity is 2, and the ledger says 1."},
+		{"cut off", interchange.NDJSON, `{"type":"petstore","version":1,"exportedAt":"2026-01-01T00:00:00Z"}` + "\n" + dogs, "the file is cut off"},
+		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file has lost lines"},
+		{"UTF-16", interchange.CSV, "\xff\xfen\x00", "1: the file is UTF-16"},
+		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; did you mean category?`},
+		{"misspelt column", interchange.CSV, "nmae,category\n", `1: there is no column "nmae"; did you mean name?`},
+		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name stands twice, as number 1 and 3"},
+		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
+		{"latin-1", interchange.CSV, "name,category\nR\xe9x,Dogs\n", "2: the text is not UTF-8"},
+		{"cells", interchange.CSV, "name,category\r\nRex\r\n", "2: the record has 1 cells, and there are 2 columns"},
+		{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
+		{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
+		{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
+		{"stock", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", "2: quantity must be between 0 and 1000000000."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			db := openStore(t)
+			workspace := newWorkspace(t, db, "shop")
+			before := export(t, db, workspace, interchange.NDJSON)
+			_, _, err := load(t, db, workspace, input{text: c.text, format: c.format})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("import of %q = %v, want %q", c.text, err, c.want)
+			}
+			if after := export(t, db, workspace, interchange.NDJSON); after != before {
+				t.Errorf("a failed import kept\n%s", after)
+			}
+		})
+	}
+}
+
+func TestSkipKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	workspace := newWorkspace(t, db, "shop")
+	text := "\ufeffStock;Name;Category\r\n3;Rex;Dogs\r\nx;Bad;Dogs\r\n;\"To\"\"m\";dogs\r\n0;Gone;Cats\r\n"
+	report, faults, err := load(t, db, workspace, input{text: text, format: interchange.CSV, skip: true})
+	if err != nil || report.Pets != 3 || report.Categories != 2 || report.Skipped != 1 || len(faults) != 1 {
+		t.Fatalf("import = %+v, %v, %v, want 3 pets, 2 categories, 1 skipped", report, faults, err)
+	}
+	const want = "name,category,status,stock\nRex,Dogs,available,3\n\"To\"\"m\",Dogs,available,1\nGone,Cats,sold,0\n"
+	if got := export(t, db, workspace, interchange.CSV); got != want {
+		t.Errorf("exported %q, want %q", got, want)
+	}
+}
+
+// An import that stopped goes on from the line that it names, and ends as if it
+// had not.
+func TestGoingOn(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	workspace := newWorkspace(t, db, "shop")
+	var text strings.Builder
+	text.WriteString("name,category,stock\n")
+	for n := range 3000 {
+		stock := "1"
+		if n == 2500 {
+			stock = "x"
+		}
+		fmt.Fprintf(&text, "Pet %d,Kind %d,%s\n", n, n%7, stock)
+	}
+	_, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV})
+	stop, ok := err.(*interchange.Stop)
+	if !ok || stop.Next < 2 || stop.Next > 2502 || !strings.HasPrefix(stop.Error(), "2502: ") {
+		t.Fatalf("import = %v, want a stop at line 2502", err)
+	}
+	repaired := strings.Replace(text.String(), ",x\n", ",1\n", 1)
+	if _, _, err := load(t, db, workspace, input{text: repaired, format: interchange.CSV, fromLine: stop.Next}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(export(t, db, workspace, interchange.CSV), "\n"); got != 3001 {
+		t.Errorf("%d lines were exported, want 3001", got)
+	}
+	categories, err := db.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 100}})
+	if err != nil || len(categories) != 7 {
+		t.Errorf("Categories() = %d, %v, want 7", len(categories), err)
+	}
+}
+
+func fuzz(f *testing.F, format interchange.Format) {
+	f.Fuzz(func(t *testing.T, text string) {
+		from, err := interchange.NewReader(strings.NewReader(text), format, interchange.Options{})
+		lines := strings.Count(text, "\n") + 2
+		for n := 0; err == nil || !isFinal(err); n++ {
+			if n > 2*lines {
+				t.Fatalf("more than %d units in %d lines", n, lines)
+			}
+			var e interchange.Entry
+			e, err = from.Next()
+			if err == nil && (e.Line < 1 || e.Line > lines) {
+				t.Fatalf("the unit has the line %d of %d", e.Line, lines)
+			}
+			if err == nil {
+				e.Check(petstore.At(noon)) // must not panic
+			}
+		}
+	})
+}
+
+func isFinal(err error) bool {
+	f, ok := err.(*interchange.Fault)
+	return !ok || f.Final
+}
+
+func FuzzNDJSON(f *testing.F) {
+	f.Add(`{"type":"petstore","version":1,"lastPetId":3}` + "\n" + `{"type":"pet","id":1,"name":"Rex","categoryId":1,"status":"available","quantity":2}` + "\n" +
+		`{"type":"order","id":1,"petId":1,"quantity":1,"shipDate":"2026-01-01T00:00:00Z","complete":false}` + "\n" +
+		`{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}` + "\n" + "{\"type\":\"pet\"")
+	fuzz(f, interchange.NDJSON)
+}
+
+func FuzzCSV(f *testing.F) {
+	f.Add("name;category;stock\r\n\"a\n\"\"b\";c;1\r\nx,y\n")
+	fuzz(f, interchange.CSV)
+}
