@@ -1,0 +1,261 @@
+package monitoring
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// petstore is the binary under test; TestMain sets it once.
+var petstore servertest.Binary
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
+
+// need returns the path of a program of Debian's package prometheus.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not installed", program)
+	}
+	t.Skipf("%s is not installed; it comes with Debian's package prometheus", program)
+	return ""
+}
+
+func promtool(t *testing.T, stdin io.Reader, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), need(t, "promtool"), args...)
+	cmd.Stdin = stdin
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	promtool(t, nil, "check", "config", configFile)
+	promtool(t, nil, "check", "rules", rulesFile)
+	promtool(t, nil, "test", "rules", rulesTestFile)
+}
+
+// serve runs a server with a backup and a shop that is asked for its pets.
+func serve(t *testing.T) *servertest.Server {
+	t.Helper()
+	dir := t.TempDir()
+	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := petstore.NewKey(dir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--backup-every=1h", "--backup-dir=" + filepath.Join(dir, "backups")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("the server ended with %v\n%s", err, s.LogText())
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			visit(ctx, s.URL, key.Key)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return s
+}
+
+// visit makes a write and a read, one after the other.
+func visit(ctx context.Context, base, key string) {
+	body := strings.NewReader(`{"name":"dogs"}`)
+	for _, r := range []struct {
+		method, path string
+		body         io.Reader
+	}{{http.MethodPost, "/categories", body}, {http.MethodGet, "/pets", http.NoBody}} {
+		req, err := http.NewRequestWithContext(ctx, r.method, base+r.path, r.body)
+		if err != nil {
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Content-Type", "application/json")
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+}
+
+// fetch returns the body that a URL answers.
+func fetch(t *testing.T, from string) (string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answered %d: %s", from, resp.StatusCode, body)
+	}
+	return string(body), err
+}
+
+// eventually repeats try until it returns nil.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(servertest.Patience)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestMetricsOfARunningServer(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	var metrics string
+	eventually(t, "requests are counted", func() (err error) {
+		if metrics, err = fetch(t, s.Ops+"/metrics"); err == nil && !strings.Contains(metrics, `operation="createCategory"`) {
+			err = fmt.Errorf("no createCategory in the metrics")
+		}
+		return err
+	})
+	promtool(t, strings.NewReader(metrics), "check", "metrics")
+	for _, file := range []string{rulesFile, dashboardFile, rulesTestFile} {
+		for _, name := range metricNames(read(t, file)) {
+			if !strings.Contains(metrics, "\n# TYPE "+name+" ") && !strings.HasPrefix(metrics, "# TYPE "+name+" ") {
+				t.Errorf("%s names %s, which the server does not have", file, name)
+			}
+		}
+	}
+}
+
+// TestPrometheusReadsAll has a real Prometheus read a server, and evaluates the
+// rules and every expression of the dashboard in it.
+func TestPrometheusReadsAll(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	base := startPrometheus(t, strings.TrimPrefix(s.Ops, "http://"))
+	expectRules(t, base)
+	fill := strings.NewReplacer("$__rate_interval", "20s", "$job", "petstore", "$instance", ".*")
+	for _, p := range readDashboard(t) {
+		for _, target := range p.Targets {
+			expr := fill.Replace(target.Expr)
+			eventually(t, fmt.Sprintf("panel %q, %s", p.Title, expr), func() error { return query(t, base, expr) })
+		}
+	}
+}
+
+// startPrometheus starts a Prometheus that reads a target each second, with the
+// rules, and returns its URL.
+func startPrometheus(t *testing.T, target string) string {
+	t.Helper()
+	program, dir := need(t, "prometheus"), t.TempDir()
+	rules, err := filepath.Abs(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: petstore\n  static_configs: [{targets: [%q]}]\n", rules, target)
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddress(t)
+	var log strings.Builder
+	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
+	cmd.Dir, cmd.Stderr = dir, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // then the log is whole
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	eventually(t, "prometheus is ready", func() error { _, err := fetch(t, "http://"+addr+"/-/ready"); return err })
+	return "http://" + addr
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// expectRules waits until every rule was evaluated, and expects that none failed
+// and that no alert fires.
+func expectRules(t *testing.T, base string) {
+	t.Helper()
+	eventually(t, "rules", func() error {
+		body, err := fetch(t, base+"/api/v1/rules")
+		switch {
+		case err != nil:
+			return err
+		case strings.Contains(body, `"health":"unknown"`) || !strings.Contains(body, `"health":"ok"`):
+			return fmt.Errorf("not all were evaluated: %s", body)
+		case strings.Contains(body, `"health":"err"`) || strings.Contains(body, `"state":"firing"`):
+			t.Fatalf("a rule failed, or an alert fires: %s", body)
+		}
+		return nil
+	})
+}
+
+// query returns an error unless an expression has a value that is a number.
+func query(t *testing.T, base, expr string) error {
+	t.Helper()
+	body, err := fetch(t, base+"/api/v1/query?query="+url.QueryEscape(expr))
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		return err
+	}
+	number := regexp.MustCompile(`^[0-9.e+-]+$`)
+	for _, r := range answer.Data.Result {
+		if text, ok := r.Value[1].(string); ok && number.MatchString(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no value in %s", body)
+}
