@@ -32,7 +32,8 @@ func pinSelf(core int) error {
 	return syscall.Exec(self, os.Args, os.Environ())
 }
 
-// startOn starts cmd on the given cores.
+// startOn starts cmd on the given cores. It ends with this program, however that
+// ends.
 func startOn(cmd *exec.Cmd, cores ...int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -46,6 +47,7 @@ func startOn(cmd *exec.Cmd, cores ...int) error {
 	if err := unix.SchedSetaffinity(0, &want); err != nil {
 		return err
 	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	err := cmd.Start()
 	if back := unix.SchedSetaffinity(0, &before); err == nil {
 		err = back
