@@ -1,0 +1,172 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sqlite"
+)
+
+// A shop with one pet that can be ordered for ever.
+func openShop(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := petstore.NewService(db)
+	if _, err := shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Guppy", CategoryID: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shop.UpdateInventory(t.Context(), w.ID, 1, petstore.MaxQuantity, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	return db, shop, w.ID
+}
+
+// Every order that was acknowledged before a backup began is in it.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, shop, workspace := openShop(t, filepath.Join(dir, "shop.db"))
+	ctx, stop := context.WithCancel(t.Context())
+	var buyers sync.WaitGroup
+	var acknowledged atomic.Int64
+	for range 4 {
+		buyers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := shop.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+					t.Error(err)
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	for range 3 {
+		before := acknowledged.Load()
+		path := filepath.Join(dir, "copy.db")
+		if err := db.Backup(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if got := openOrders(t, path, workspace); got < before {
+			t.Errorf("the backup has %d orders, want at least %d", got, before)
+		}
+		if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) > 0 {
+			t.Errorf("there are %v beside the backup, want nothing", beside)
+		}
+	}
+	stop()
+	buyers.Wait()
+}
+
+// openOrders returns the units taken from the pet in the database at path, after
+// checking that it is sound and readable by its owner alone.
+func openOrders(t *testing.T, path string, workspace int64) int64 {
+	t.Helper()
+	if problems, err := sqlite.Verify(t.Context(), path); err != nil || len(problems) > 0 {
+		t.Fatalf("Verify(%s) = %v, %v, want none", path, problems, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Readers: 1, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	item, err := db.InventoryItem(t.Context(), workspace, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return petstore.MaxQuantity - item.Quantity
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db")
+	db, shop, workspace := openShop(t, path)
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shop.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
+		t.Errorf("Restore over an open database = %v, want ErrInUse", err)
+	}
+	if got := petstore.MaxQuantity - quantity(t, db, workspace); got != 5 {
+		t.Errorf("after a refused restore %d units are taken, want 5", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := openOrders(t, path, workspace); got != 0 {
+		t.Errorf("after the restore %d units are taken, want 0", got)
+	}
+}
+
+func quantity(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+	t.Helper()
+	item, err := db.InventoryItem(t.Context(), workspace, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item.Quantity
+}
+
+func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, content, want string }{
+		{"text", strings.Repeat("not a database ", 100), "is not an SQLite database"},
+		{"empty", "", "the file holds no petstore"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path, bad := filepath.Join(dir, "shop.db"), filepath.Join(dir, "bad.db")
+			db, _, workspace := openShop(t, path)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(bad, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := sqlite.Restore(t.Context(), bad, path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Restore() = %v, want %q", err, c.want)
+			}
+			if got := openOrders(t, path, workspace); got != 0 {
+				t.Errorf("the database changed: %d units are taken, want 0", got)
+			}
+		})
+	}
+}
+
+func TestBackupRefusesToReplaceItself(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	db, _, _ := openShop(t, path)
+	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
+		t.Errorf("Backup onto itself = %v, want a refusal", err)
+	}
+}
