@@ -18,8 +18,9 @@ import (
 
 // The flags of a long campaign.
 var (
-	soak = flag.Duration("soak", 0, "let TestSoak run campaigns for so long")
-	seed = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
+	soak       = flag.Duration("soak", 0, "let TestSoak run campaigns for so long")
+	allMutants = flag.Bool("mutants", false, "let TestMutants try every mutant")
+	seed       = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
 )
 
 // petstore is the binary under test; TestMain sets it once.

@@ -16,6 +16,7 @@ import (
 // program itself can switch a defect on.
 type mutant struct {
 	name  string
+	quick bool // tried in every run of the tests
 	edits []edit
 	try   func(*testing.T, servertest.Binary) error // returns what gave it away
 }
@@ -25,25 +26,28 @@ type edit struct{ file, old, new string }
 
 func mutants() []mutant {
 	return []mutant{
-		{"acknowledges before the commit", []edit{
+		{"acknowledges before the commit", true, []edit{
 			{"internal/sqlite/writer.go", "\tif err == nil && !db.writer.AutocommitEnabled() {\n\t\terr = ", "\tfor _, w := range group {\n\t\tclose(w.done)\n\t}\n\tif err == nil && !db.writer.AutocommitEnabled() {\n\t\terr = "},
 			{"internal/sqlite/writer.go", "\t\t}\n\t\tclose(w.done)\n", "\t\t}\n\t\tselect {\n\t\tcase <-w.done:\n\t\tdefault:\n\t\t\tclose(w.done)\n\t\t}\n"},
 		}, underPowerCuts},
-		{"synchronous=NORMAL", []edit{{"internal/sqlite/conn.go", "synchronous=FULL", "synchronous=NORMAL"}}, underPowerCuts},
-		{"synchronous=OFF", []edit{{"internal/sqlite/conn.go", "synchronous=FULL", "synchronous=OFF"}}, underPowerCuts},
-		{"keeps no receipt of an Idempotency-Key", []edit{
+		{"synchronous=NORMAL", false, []edit{{"internal/sqlite/conn.go", "synchronous=FULL", "synchronous=NORMAL"}}, underPowerCuts},
+		{"synchronous=OFF", false, []edit{{"internal/sqlite/conn.go", "synchronous=FULL", "synchronous=OFF"}}, underPowerCuts},
+		{"keeps no receipt of an Idempotency-Key", true, []edit{
 			{"internal/sqlite/change.go", "return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), now)", "return nil, nil"},
 		}, underKills},
-		{"reads the stock before the transaction", []edit{
+		{"reads the stock before the transaction", false, []edit{
 			{"internal/sqlite/change.go", "\terr := db.change(ctx, func(w *conn) (err error) {\n\t\tbefore, err = w.do(c,",
 				"\tvar stale petstore.Facts\n\tif err := db.read(ctx, func(r *conn) (err error) {\n\t\tstale, err = r.facts(c.Workspace, c.Needs, petstore.At(db.now()))\n\t\treturn err\n\t}); err != nil {\n\t\treturn nil, err\n\t}\n\terr := db.change(ctx, func(w *conn) (err error) {\n\t\tbefore, err = w.do(stale, c,"},
 			{"internal/sqlite/change.go", "func (c *conn) do(change *petstore.Change,", "func (c *conn) do(facts petstore.Facts, change *petstore.Change,"},
 			{"internal/sqlite/change.go", "\tfacts, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
 		}, underKills},
-		{"goes on after a failed fsync", []edit{{"internal/sqlite/codes.go", "\t\treturn final\n\tcase sqlite.ResultCorrupt", "\t\treturn passing\n\tcase sqlite.ResultCorrupt"}}, underFailedSyncs},
-		{"forgets bans", []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
-		{"forgets counts", []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
-		{"does not drain", []edit{{"internal/cli/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"}}, func(t *testing.T, b servertest.Binary) error {
+		{"goes on after a failed fsync", false, []edit{{"internal/sqlite/codes.go", "\t\treturn final\n\tcase sqlite.ResultCorrupt", "\t\treturn passing\n\tcase sqlite.ResultCorrupt"}}, underFailedSyncs},
+		{"forgets bans", false, []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
+		{"forgets counts", false, []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
+		{"does not drain", true, []edit{
+			{"internal/cli/servers.go", "\ts.arrivals.served(ctx)\n", ""},
+			{"internal/cli/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"},
+		}, func(t *testing.T, b servertest.Binary) error {
 			_, err := restarts(b, t.TempDir(), 10)
 			return err
 		}},
@@ -75,6 +79,9 @@ func inFolder(try func(servertest.Binary, string) error) func(*testing.T, server
 func TestMutants(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
+			if !m.quick && !*allMutants {
+				t.Skip("all mutants are tried with -args -mutants, as make soak does")
+			}
 			binary := m.build(t)
 			err := m.try(t, binary)
 			if err == nil {
