@@ -22,7 +22,7 @@ import (
 )
 
 // Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
-// Console and Observe are needed.
+// Console, Observe and AccessLog are needed.
 type Options struct {
 	Shop    *petstore.Service
 	Keys    *access.Directory[*ratelimit.Caller]
@@ -55,6 +55,11 @@ type Options struct {
 	Console func(w http.ResponseWriter, r *http.Request, wait time.Duration)
 
 	Log *slog.Logger
+
+	// AccessLog takes the line of each request, if Log's level lets it pass.
+	// Without it Log takes it.
+	AccessLog *AccessLog
+
 	Now func() time.Time
 
 	// Observe is told of every response. It must not block.

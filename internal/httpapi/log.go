@@ -34,7 +34,11 @@ func (x *exchange) report(took time.Duration) {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
 	x.api.Observe(o)
-	if x.api.Log.Enabled(x.r.Context(), slog.LevelInfo) {
+	switch {
+	case !x.api.Log.Enabled(x.r.Context(), slog.LevelInfo):
+	case x.api.AccessLog != nil:
+		x.api.AccessLog.add(x, &o)
+	default:
 		x.logLine(o)
 	}
 }
@@ -50,7 +54,7 @@ func (x *exchange) logLine(o Observation) {
 		slog.String("operation", o.Operation),
 		slog.Int("status", o.Status),
 		slog.Int64("bytes", x.sent),
-		slog.Float64("ms", float64(o.Duration.Microseconds())/1000),
+		slog.Float64("ms", milliseconds(o.Duration)),
 		slog.String("limit", o.Outcome),
 	)
 	if x.code != "" {
