@@ -36,6 +36,7 @@ type group struct {
 	receipts   map[receiptID]keptReceipt
 	busy       map[int64]bool // workspaces that are being emptied
 
+	renamed map[rowID]bool        // animals of which more has changed than stock and status
 	firsts  map[receiptID]*member // who has done what a key stands for
 	demands map[int64]*demand     // how many ids new rows need, by workspace
 	issued  map[int64]*demand     // the last ids that were given to rows
@@ -63,6 +64,7 @@ func newGroup(writes []*write, now petstore.Time) *group {
 		inUse:      make(map[rowID]bool),
 		receipts:   make(map[receiptID]keptReceipt),
 		busy:       make(map[int64]bool),
+		renamed:    make(map[rowID]bool),
 		firsts:     make(map[receiptID]*member),
 		demands:    make(map[int64]*demand),
 	}
@@ -183,6 +185,12 @@ func (g *group) publish(workspace int64, e *petstore.Effects) {
 	d := g.demands[workspace]
 	if d == nil {
 		d = new(demand)
+	}
+	if a := e.SaveAnimal; a != nil && a.ID != 0 {
+		id := rowID{workspace, a.ID}
+		if was := g.animals[id]; was == nil || was.Name != a.Name || was.CategoryID != a.CategoryID {
+			g.renamed[id] = true
+		}
 	}
 	put(g.animals, workspace, e.SaveAnimal, &d.pets, func(a *petstore.Animal) int64 { return a.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })

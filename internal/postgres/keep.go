@@ -36,6 +36,7 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 // changed, the last state.
 type kept struct {
 	pets       kind[petstore.Animal]
+	stock      map[rowID]*petstore.Animal // pets of which nothing but stock and status has changed
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
 	movements  movements
@@ -76,10 +77,18 @@ func (g *group) queueWrites(b *pgx.Batch) {
 			k.collect(m)
 		}
 	}
+	k.stock = make(map[rowID]*petstore.Animal, len(k.pets.changed))
+	for id, a := range k.pets.changed {
+		if !g.renamed[id] {
+			k.stock[id] = a
+			delete(k.pets.changed, id)
+		}
+	}
 	queueCategories(b, insertCategories, k.categories.made)
 	queueCategories(b, updateCategories, k.categories.changed)
 	queuePets(b, insertPets, k.pets.made)
 	queuePets(b, updatePets, k.pets.changed)
+	queueStock(b, k.stock)
 	queueOrders(b, insertOrders, k.orders.made)
 	queueOrders(b, updateOrders, k.orders.changed)
 	k.movements.queue(b)
