@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"runtime/debug"
@@ -8,29 +9,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// What a release was built from; its linker sets them, to the same for the same
+// sources. Empty in other builds.
+var release, commit, date string
+
 // versionView is the version as it is printed.
 type versionView struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
+	Commit   string `json:"commit,omitempty"`
+	Date     string `json:"date,omitempty"` // of the commit, in RFC 3339
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// version returns what the binary was built from.
+// version returns what the binary was built from: what the linker was told, or
+// else what the go command found out.
 func version() versionView {
-	v := versionView{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Revision = s.Value
+	v := versionView{Version: release, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Version = cmp.Or(v.Version, info.Main.Version)
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = cmp.Or(v.Commit, s.Value)
+			case "vcs.time":
+				v.Date = cmp.Or(v.Date, s.Value)
+			}
 		}
 	}
+	v.Version = cmp.Or(v.Version, "(devel)")
 	return v
 }
 
@@ -41,7 +48,9 @@ func (a *app) versionCommand() *cobra.Command {
 		output: o,
 		run: func(context.Context, []string) error {
 			v := version()
-			return a.print(o, v, func() rows { return rows{{"petstore", v.Version, v.Go, v.Platform}} })
+			return a.print(o, v, func() rows {
+				return rows{{"petstore", v.Version}, {"commit", cmp.Or(v.Commit, "unknown")}, {"date", cmp.Or(v.Date, "unknown")}, {"built with", v.Go, v.Platform}}
+			})
 		},
 	})
 }
