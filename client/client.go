@@ -61,7 +61,7 @@ func New(baseURL, key string, opts ...Option) (*Client, error) {
 		return nil, errors.New("petstore: the API key is empty, or has characters that no key has")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
-	c := &Client{base: *base, key: key, http: &http.Client{Timeout: attemptTimeout}, userAgent: "petstore-go", retry: DefaultRetry()}
+	c := &Client{base: *base, key: key, http: defaultHTTP(), userAgent: "petstore-go", retry: DefaultRetry()}
 	for _, o := range opts {
 		o(c)
 	}
@@ -73,7 +73,16 @@ func usableKey(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// WithHTTPClient makes the client send its requests with h. The default bounds each attempt to 30 s.
+// defaultHTTP follows no redirection: it could turn a POST into a GET, and a petstore answers none.
+func defaultHTTP() *http.Client {
+	return &http.Client{
+		Timeout:       attemptTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// WithHTTPClient makes the client send its requests with h. The default bounds each attempt to 30 s and follows no
+// redirection.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithUserAgent makes the client name itself so. The default is "petstore-go".

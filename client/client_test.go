@@ -3,6 +3,7 @@ package client_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"example.com/petstore/client"
@@ -52,5 +53,55 @@ func TestRequestIsBelowTheBasePath(t *testing.T) {
 	}
 	if got.Header.Get("Authorization") != "Bearer pst_key" || got.UserAgent() != "till/2" {
 		t.Errorf("ListPets sent %v, want the key and the name", got.Header)
+	}
+}
+
+func TestRedirectionIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, "pst_key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.CreateCategory(t.Context(), client.NewCategory{Name: "Dogs"})
+	if err == nil || !strings.Contains(err.Error(), `301 leads to "/elsewhere"`) || requests != 1 {
+		t.Errorf("CreateCategory = %v after %d requests, want an error that says where it leads, after one", err, requests)
+	}
+}
+
+func TestAnswerOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status   int
+		body     string
+		want     string
+		wantCode client.Code
+	}{
+		"a page of a proxy":    {http.StatusForbidden, "<html>no</html>", "403: the answer is not one of a petstore: Forbidden", ""},
+		"an empty refusal":     {http.StatusUnauthorized, "", "401: the answer is not one of a petstore: Unauthorized", ""},
+		"a page as a result":   {http.StatusOK, "<html>hello</html>", "the answer to getOrder: invalid character", ""},
+		"a code that is newer": {http.StatusTeapot, `{"code":"is_teapot","message":"Short and stout.","status":418}`, "418 is_teapot: Short and stout.", "is_teapot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tc.status)
+				_, _ = w.Write([]byte(tc.body))
+			}))
+			t.Cleanup(server.Close)
+			c, err := client.New(server.URL, "pst_key")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.GetOrder(t.Context(), 1)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || client.CodeOf(err) != tc.wantCode {
+				t.Errorf("GetOrder = %v with code %q, want %q with code %q", err, client.CodeOf(err), tc.want, tc.wantCode)
+			}
+		})
 	}
 }

@@ -114,7 +114,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	released := parse(t, read(t, baseline(t)))
 	if wrong := unannounced(released, parse(t, api.YAML()), string(read(t, "../../CHANGELOG.md"))); wrong != "" {
-		t.Errorf("api/openapi.yaml: %s; docs/lifecycle.md says what to do", wrong)
+		t.Errorf("api/openapi.yaml: %s; docs/lifecycle.md says what to do (before a version has a tag: scripts/release-description)", wrong)
 	}
 }
 
