@@ -1,0 +1,98 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// TestFailedSync follows one failure of fsync from the outside: 503, not ready,
+// the end of the process, and everything there again after a restart.
+func TestFailedSync(t *testing.T) {
+	needStrace(t)
+	c := campaign{binary: petstore, disk: folder(t.TempDir())}
+	r := &run{campaign: c}
+	_, key, err := r.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.server.Kill() })
+	b := &buyers{key: key, client: http.DefaultClient, giveUp: t.Context()}
+	b.url.Store(&r.server.URL)
+	held := hang(t, r.server.URL, key) // a request in flight keeps the process answering until it is done
+	end, err := inject(r.server.Cmd.Process.Pid, "fsync,fdatasync", "error=EIO")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	o := order{pet: 1, quantity: 2}
+	if got, err := b.send("POST", "/store/orders", "once", orderBody(o)); err != nil || got.status != 503 || got.code != "service_unavailable" {
+		t.Errorf("an order while fsync fails = %d %s, %v; want 503 service_unavailable", got.status, got.code, err)
+	}
+	if status, text := ready(t, r.server); status != 503 || !strings.Contains(text, `"store"`) {
+		t.Errorf("GET /readyz after a failed fsync = %d %s, want 503 that names the store", status, text)
+	}
+	held.Close()
+	if err := endedByItself(r.server); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.start(); err != nil {
+		t.Fatal(err)
+	}
+	b.url.Store(&r.server.URL)
+	first, err := b.send("POST", "/store/orders", "once", orderBody(o))
+	if err != nil || first.status != 201 {
+		t.Fatalf("the same order after the restart = %d %s, %v; want 201", first.status, first.code, err)
+	}
+	if again, err := b.send("POST", "/store/orders", "once", orderBody(o)); err != nil || again.order != first.order || !again.replayed {
+		t.Errorf("the same order again = %+v, %v; want the replay of %+v", again, err, first)
+	}
+}
+
+// hang begins a request whose body does not come.
+func hang(t *testing.T, url, key string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	head := "POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\nAuthorization: Bearer " + key + "\r\n\r\n"
+	if _, err := io.WriteString(c, head); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(servertest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, len("HTTP/1.1 100"))
+	if _, err := io.ReadFull(c, line); err != nil || string(line) != "HTTP/1.1 100" { // its handler reads
+		t.Fatalf("a request that waits for 100 was answered %q, %v", line, err)
+	}
+	return c
+}
+
+// ready asks until the server says that it is not ready.
+func ready(t *testing.T, s *servertest.Server) (status int, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // between two polls
+		resp, err := http.Get(s.Ops + "/readyz")
+		if err != nil {
+			return 0, fmt.Sprint(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, text = resp.StatusCode, string(body); status == http.StatusServiceUnavailable {
+			return status, text
+		}
+	}
+	return status, text
+}
