@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/postgres/postgrestest"
 )
 
 // Orders are compared on pets in plenty and on a single one.
@@ -22,10 +23,11 @@ var catalogues = []struct {
 	pets int64
 }{{"pets=1000", 1000}, {"pets=1", 1}}
 
-// stocked returns the database of a shop with that many pets, and its id.
-func stocked(b *testing.B, pets int64) (url string, db *postgres.DB, workspace int64) {
+// stocked makes a database of a shop with that many pets on a server that waits
+// for its disk, and returns the shop's id.
+func stocked(b *testing.B, server *postgrestest.Server, pets int64) (url string, db *postgres.DB, workspace int64) {
 	b.Helper()
-	url = newDatabase(b)
+	url = server.Database(b, "")
 	db = node(b, url, postgres.Options{})
 	workspace, first := newShop(b, db, petstore.MaxQuantity)
 	execute(b, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
@@ -36,10 +38,11 @@ func stocked(b *testing.B, pets int64) (url string, db *postgres.DB, workspace i
 
 // BenchmarkOrders places orders through the store.
 func BenchmarkOrders(b *testing.B) {
+	server := postgrestest.Start(b)
 	for _, c := range catalogues {
 		for _, callers := range []int{1, 8, 64, 256} {
 			b.Run(fmt.Sprintf("%s/callers=%d", c.name, callers), func(b *testing.B) {
-				_, db, workspace := stocked(b, c.pets)
+				_, db, workspace := stocked(b, server, c.pets)
 				s := petstore.NewService(db)
 				atOnce(b, callers, func() error {
 					_, err := s.CreateOrder(context.Background(), workspace, petstore.NewOrder{PetID: 1 + rand.N(c.pets), Quantity: 1}, nil)
@@ -90,21 +93,22 @@ INSERT INTO petstore.movements (workspace, pet, number, delta, quantity, at, ord
 // BenchmarkPgbench has pgbench place orders, a transaction each: what
 // BenchmarkOrders is to be compared with, in the same run.
 func BenchmarkPgbench(b *testing.B) {
+	server := postgrestest.Start(b)
 	for _, c := range catalogues {
 		b.Run(c.name+"/callers=64", func(b *testing.B) {
-			url, _, workspace := stocked(b, c.pets)
+			url, _, workspace := stocked(b, server, c.pets)
 			execute(b, url, "CREATE SEQUENCE order_ids START 1000000")
 			script := filepath.Join(b.TempDir(), "order.sql")
 			if err := os.WriteFile(script, fmt.Appendf(nil, placeOrder, c.pets, workspace), 0o644); err != nil {
 				b.Fatal(err)
 			}
-			pgbench(b, url, script)
+			pgbench(b, server, url, script)
 		})
 	}
 }
 
 // pgbench runs a script b.N times with 64 clients.
-func pgbench(b *testing.B, url, script string) {
+func pgbench(b *testing.B, server *postgrestest.Server, url, script string) {
 	b.Helper()
 	for _, dir := range []string{filepath.Dir(script), filepath.Dir(filepath.Dir(script))} {
 		if err := os.Chmod(dir, 0o755); err != nil { // the server's user reads it
@@ -113,7 +117,7 @@ func pgbench(b *testing.B, url, script string) {
 	}
 	database := regexp.MustCompile(`///(\w+)`).FindStringSubmatch(url)[1]
 	each := max(1, b.N/64)
-	cmd := shared.Program("pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "2", "-t", strconv.Itoa(each), "-f", script, database)
+	cmd := server.Program("pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "2", "-t", strconv.Itoa(each), "-f", script, database)
 	b.ResetTimer()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -133,7 +137,7 @@ func pgbench(b *testing.B, url, script string) {
 
 // BenchmarkPet reads one pet.
 func BenchmarkPet(b *testing.B) {
-	_, db, workspace := stocked(b, 1000)
+	_, db, workspace := stocked(b, postgrestest.Start(b), 1000)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := db.Pet(context.Background(), workspace, 1+rand.Int64N(1000)); err != nil {

@@ -27,7 +27,9 @@ const template = "petstore_template"
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if shared.Server, shared.err = postgrestest.Open(); shared.err == nil {
+	// What is tested here does not outlive the server: no need to wait for the
+	// disk. Tests that end a server, and benchmarks, start one that does.
+	if shared.Server, shared.err = postgrestest.Open("fsync = off", "full_page_writes = off"); shared.err == nil {
 		defer func() {
 			if err := shared.Close(); err != nil {
 				fmt.Fprintln(os.Stderr, err)
