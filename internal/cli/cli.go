@@ -23,6 +23,7 @@ type app struct {
 
 	config  *config.Config
 	origins config.Origins // of the flags of the command that runs
+	logTo   *sharedWriter  // of serve: where its logs go
 }
 
 // Main runs the command that args, without the program's name, ask for, and

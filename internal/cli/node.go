@@ -42,6 +42,7 @@ type node struct {
 	bans    *banKeeper
 	metrics *ops.Metrics
 	usage   *usage.Recorder
+	access  *httpapi.AccessLog // nil if n.log takes the requests too
 }
 
 // openNode opens the store and restores what a restart must not forget.
@@ -56,6 +57,9 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 		shop:    petstore.NewService(store),
 		limiter: ratelimit.NewMemory(limiterConfig(a.config), now),
 		usage:   usage.NewRecorder(store, now),
+	}
+	if a.config.LogFormat == "json" {
+		n.access = httpapi.NewAccessLog(a.logTo)
 	}
 	n.metrics = ops.NewMetrics(n.sources())
 	n.bans = newBanKeeper(store, log, n.metrics)
@@ -119,7 +123,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	api, err := httpapi.New(httpapi.Options{
 		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
-		Docs: docs, Console: pages.Serve, Log: n.log, Now: n.now, Observe: n.observe,
+		Docs: docs, Console: pages.Serve, Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 	})
 	if err != nil {
 		return frontend{}, err
@@ -132,7 +136,7 @@ func (n *node) publicURL(addr net.Addr) string {
 	if n.config.BaseURL != "" {
 		return n.config.BaseURL
 	}
-	return localURL(addr.String())
+	return schemed(n.config, localURL(addr.String()))
 }
 
 // operations returns the handler of the operations listener.
@@ -164,6 +168,9 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	return func() error {
 		cancel()
 		running.Wait()
+		if n.access != nil {
+			n.access.Flush()
+		}
 		if saved != nil {
 			return fmt.Errorf("the last counts of the limiter could not be saved: %w", saved)
 		}

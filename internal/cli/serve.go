@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +43,9 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 		return err
 	}
 	defer sockets.close()
+	if sockets.public, err = a.secure(sockets.public, log); err != nil {
+		return err
+	}
 	s := newServers(log)
 	if sockets.ops != nil {
 		s.startOps(sockets.ops)
@@ -87,11 +92,24 @@ func (a *app) openDoors(ctx context.Context, n *node, s *servers, on *sockets, w
 }
 
 func (a *app) logger() *slog.Logger {
+	a.logTo = &sharedWriter{w: a.err}
 	options := &slog.HandlerOptions{Level: a.config.LogLevel}
 	if a.config.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(a.err, options))
+		return slog.New(slog.NewTextHandler(a.logTo, options))
 	}
-	return slog.New(slog.NewJSONHandler(a.err, options))
+	return slog.New(slog.NewJSONHandler(a.logTo, options))
+}
+
+// A sharedWriter takes the lines of several logs, each line whole.
+type sharedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }
 
 // wait returns nil when ctx ends, and an error if the service cannot go on.

@@ -2,9 +2,37 @@ package sqlite
 
 import (
 	"context"
+	"sync"
 
 	"example.com/petstore/internal/petstore"
 )
+
+// A stack holds the connections to read with that nobody uses. The one given
+// back last is taken first: its cache is warm.
+type stack struct {
+	free chan struct{} // a token for each idle connection
+	mu   sync.Mutex
+	idle []*conn
+}
+
+func newStack(size int) *stack { return &stack{free: make(chan struct{}, size)} }
+
+func (s *stack) push(c *conn) {
+	s.mu.Lock()
+	s.idle = append(s.idle, c)
+	s.mu.Unlock()
+	s.free <- struct{}{}
+}
+
+// pop returns a connection whose token the caller has taken.
+func (s *stack) pop() *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.idle) - 1
+	c := s.idle[last]
+	s.idle = s.idle[:last]
+	return c
+}
 
 // reader takes a connection to read with; release gives it back.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
@@ -15,27 +43,21 @@ func (db *DB) reader(ctx context.Context) (*conn, error) {
 		return nil, petstore.Unavailable(err)
 	}
 	select {
-	case c := <-db.readers:
-		return opened(c)
+	case <-db.readers.free:
+		return db.readers.pop(), nil
 	default:
 	}
 	select {
-	case c := <-db.readers:
-		return opened(c)
+	case <-db.readers.free:
+		return db.readers.pop(), nil
+	case <-db.closed:
+		return nil, petstore.Unavailable(errClosed)
 	case <-ctx.Done():
 		return nil, petstore.Unavailable(ctx.Err())
 	}
 }
 
-// opened returns what came out of the channel, which Close closes.
-func opened(c *conn) (*conn, error) {
-	if c == nil {
-		return nil, petstore.Unavailable(errClosed)
-	}
-	return c, nil
-}
-
-func (db *DB) release(c *conn) { db.readers <- c }
+func (db *DB) release(c *conn) { db.readers.push(c) }
 
 // read runs f on a connection to read with.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error {

@@ -44,8 +44,9 @@ type DB struct {
 
 	limitDay int64 // the newest day of the windows saved; the writer's
 
-	readers chan *conn
-	count   int // how many readers there are
+	readers *stack
+	count   int           // how many readers there are
+	closed  chan struct{} // closed when the last reader is back for good
 
 	fault   fault
 	counted counters
@@ -98,8 +99,9 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
 		stopped: make(chan struct{}),
-		readers: make(chan *conn, o.Readers),
+		readers: newStack(o.Readers),
 		count:   o.Readers,
+		closed:  make(chan struct{}),
 		fault:   fault{failed: make(chan struct{})},
 	}
 	db.queue.wake = make(chan struct{}, 1)
@@ -126,7 +128,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		if err != nil {
 			return err
 		}
-		db.readers <- c
+		db.readers.push(c)
 		if err := c.exec("PRAGMA query_only=ON"); err != nil {
 			return err
 		}
@@ -136,9 +138,8 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
-	close(db.readers)
 	var errs []error
-	for c := range db.readers {
+	for _, c := range db.readers.idle {
 		errs = append(errs, c.Close())
 	}
 	if db.writer != nil {
@@ -155,14 +156,11 @@ func (db *DB) Close() error {
 		db.queue.close()
 		<-db.stopped
 		db.fault.close()
-		idle := make([]*conn, 0, db.count)
 		for range db.count {
-			idle = append(idle, <-db.readers)
+			<-db.readers.free
 		}
-		for _, c := range idle {
-			err = errors.Join(err, c.Close())
-		}
-		if err = errors.Join(err, db.disconnect()); err != nil {
+		close(db.closed)
+		if err = db.disconnect(); err != nil {
 			err = fmt.Errorf("database %s: %w", db.path, err)
 		}
 	})

@@ -35,6 +35,6 @@ func (db *DB) Stats() Stats {
 		LargestGroup: db.counted.largest.Load(),
 		Waiting:      db.queue.len(),
 		Readers:      db.count,
-		IdleReaders:  len(db.readers),
+		IdleReaders:  len(db.readers.free),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -116,6 +117,9 @@ func (db *DB) write() {
 	defer close(db.stopped)
 	group := make([]*write, 0, maxGroup)
 	for open := true; open; {
+		// On one processor the first of many callers wakes the writer before
+		// the others have come so far as to wait: let them.
+		runtime.Gosched()
 		group, open = db.queue.take(group[:0])
 		if len(group) > 0 {
 			db.commit(group)
