@@ -215,15 +215,25 @@ func (i *importer) failure(err error, kept interchange.Report) error {
 	if f, ok := errors.AsType[*interchange.Fault](cause); ok {
 		cause = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
 	}
-	switch {
-	case i.dryRun:
+	if i.dryRun {
 		return cause
-	case kept.Rows() == 0:
-		return &importError{cause, "nothing was imported"}
-	case stop.Next == 0:
-		return &importError{cause, fmt.Sprintf("%v were imported before it", kept)}
 	}
-	return &importError{cause, fmt.Sprintf("%v before line %d were imported; go on with --from-line %d", kept, stop.Next, stop.Next)}
+	how := howFar(kept, stop.Next)
+	if errors.Is(cause, context.Canceled) { // of which Main says no more than that
+		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, how)
+	}
+	return &importError{cause, how}
+}
+
+// howFar says what was kept, and the line to go on from.
+func howFar(kept interchange.Report, next int) string {
+	switch {
+	case kept.Rows() == 0:
+		return "nothing was imported"
+	case next == 0:
+		return fmt.Sprintf("%v were imported before it", kept)
+	}
+	return fmt.Sprintf("%v before line %d were imported; go on with --from-line %d", kept, next, next)
 }
 
 // An importError says besides the cause how far an import came.
