@@ -1,0 +1,217 @@
+package browser
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// page returns the status and the body of a page.
+func (s *site) page(client *http.Client, cookie *http.Cookie, path string) (int, []byte) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.AddCookie(cookie)
+	answer, err := client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, body
+}
+
+// TestLink: the link that serve --demo prints signs in once.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	b := newTab(t)
+	b.open(t, s.signIn)
+	b.submit(t, "^/console$")
+	b.until(t, `document.querySelector(".workspace").textContent.includes("demo")`)
+	b.do(t, chromedp.Click(".me button"))
+	b.until(t, `location.pathname === "/console/signin" && document.querySelector(".note").textContent.includes("signed out")`)
+	b.open(t, s.signIn)
+	b.do(t, chromedp.Click(`main form button`))
+	b.until(t, `document.querySelector(".error")?.textContent.includes("has been used")`)
+	b.open(t, s.url+"/console/keys")
+	b.until(t, `location.pathname === "/console/signin"`)
+	b.do(t, chromedp.SendKeys("#key", s.key+"\n"))
+	b.until(t, `location.pathname === "/console/keys"`)
+	b.quiet(t, "410")
+}
+
+// TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
+func TestKeyLife(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "--ban-strikes=3", "--ban-grace=1ms")
+	b := newTab(t)
+	b.signIn(t, s, s.newKey("small", 8, 1000))
+	b.open(t, s.url+"/console/keys/new")
+	b.do(t, chromedp.SendKeys("#f-name", "till"))
+	b.submit(t, "^/console/keys/made$")
+	key := ask(t, b, chromedp.Text("#made"))
+	b.open(t, s.url+"/console/keys/made")
+	b.until(t, `location.pathname === "/console/keys" && document.querySelector(".note").textContent.includes("once only")`)
+
+	b.open(t, s.url+"/console/requests")
+	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
+	if status := s.call(key, "GET", "/pets?limit=1", ""); status != http.StatusOK {
+		t.Fatalf("the new key answers %d", status)
+	}
+	b.until(t, `document.querySelector("tr.new")?.textContent.includes("/pets")`)
+
+	b.open(t, s.url+"/console")
+	meter := func(used int, level string) {
+		t.Helper()
+		b.until(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] [data-used]").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
+	}
+	meter(1, "ok")
+	for range 7 {
+		s.call(key, "GET", "/pets", "")
+	}
+	meter(8, "full")
+	s.until(func() bool {
+		s.call(key, "GET", "/pets", "")
+		return s.isBanned("small")
+	})
+	b.until(t, `Number(document.querySelector("[data-total='3']").textContent) > 0`)
+	b.open(t, s.url+"/console/keys")
+	b.until(t, `document.querySelector(".badge.banned") !== null`)
+
+	// The banned key itself may look, is told why, and can change nothing.
+	b.do(t, chromedp.Click(".me button"))
+	b.until(t, `location.pathname === "/console/signin" && document.readyState === "complete"`)
+	b.signIn(t, s, key)
+	b.until(t, `document.querySelector(".banned").offsetParent !== null`)
+	b.open(t, s.url+"/console/pets")
+	if n := ask(t, b, chromedp.Evaluate[int](`document.querySelectorAll("main form[method=post], main a[href$=new]").length`)); n != 0 {
+		t.Errorf("a banned key is offered %d ways to change something", n)
+	}
+	s.command("key", "unban", s.keyNamed("small", "till"))
+	b.open(t, s.url+"/console")
+	b.until(t, `document.querySelector(".banned").offsetParent === null`)
+	b.open(t, s.url+"/console/keys/"+s.keyNamed("small", "till")+"/revoke")
+	b.submit(t, "^/console/signin$")
+	if status := s.call(key, "GET", "/account", ""); status != http.StatusUnauthorized {
+		t.Errorf("the revoked key answers %d, want 401", status)
+	}
+	b.quiet(t)
+}
+
+// TestShop: what is done by the forms is done.
+func TestShop(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	b.open(t, s.url+"/console/categories/new")
+	b.do(t, chromedp.SendKeys("#f-name", "Insects"))
+	b.submit(t, "^/console/categories$")
+	b.open(t, s.url+"/console/pets/new")
+	b.do(t, chromedp.SendKeys("#f-name", "   "))
+	b.submit(t, "^/console/pets/new$")
+	b.until(t, `document.querySelector("#h-name.error")?.textContent.includes("blank") && document.querySelector("#f-name").value === "   "`)
+	b.do(t, chromedp.SendKeys("#f-name", "Mantis"))
+	b.submit(t, `^/console/pets/\\d+$`)
+	pet := ask(t, b, chromedp.Evaluate[string](`location.pathname.split("/").pop()`))
+	b.open(t, s.url+"/console/stock/"+pet)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "7"; undefined`))
+	b.submit(t, "^/console/stock/"+pet+"$")
+	b.open(t, s.url+"/console/orders/new?petId="+pet)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "9"; undefined`))
+	b.submit(t, "^/console/orders/new$")
+	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.banned)")?.textContent.includes("7 can be ordered")`)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "5"; undefined`))
+	b.submit(t, `^/console/orders/\\d+$`)
+	order := ask(t, b, chromedp.Evaluate[string](`location.pathname`))
+	b.open(t, s.url+order+"/cancel")
+	b.submit(t, "^/console/orders$")
+	b.open(t, s.url+"/console/stock/"+pet)
+	if got := ask(t, b, chromedp.Evaluate[string](`document.querySelector("#f-quantity").value`)); got != "7" {
+		t.Errorf("after the order was cancelled the stock is %s, want 7", got)
+	}
+	b.quiet(t, "422")
+}
+
+// TestHostileNames: what people enter is shown and does nothing.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	names := []string{
+		`<script>document.title="owned"</script>`, `"><img src=x onerror="document.title='owned'">`, `{{.Secret}} ${7*7}`,
+		"\u202eغير مؤذ abc", strings.Repeat("🦎", 100), strings.Repeat("W", 100),
+	}
+	for _, name := range names {
+		s.call(s.key, "POST", "/categories", fmt.Sprintf(`{"name":%q}`, name))
+		if status := s.call(s.key, "POST", "/pets", fmt.Sprintf(`{"name":%q,"categoryId":1}`, name)); status != http.StatusCreated {
+			t.Fatalf("a pet called %s: %d", name, status)
+		}
+	}
+	for _, width := range []int64{1440, 390} {
+		b.window(t, width, 900)
+		for _, path := range []string{"/console/pets?after=25", "/console/categories", "/console/stock?max=1", "/console/pets/33", "/console/pets/34/delete", "/console/orders/new?petId=35", "/console/pets?name=%3Cscript%3E%22"} {
+			b.open(t, s.url+path)
+			if got := ask(t, b, chromedp.Title()); strings.Contains(got, "owned") {
+				t.Errorf("%s ran a script from a name", path)
+			}
+			if over := ask(t, b, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`)); over > 0 {
+				t.Errorf("%s is %d pixels wider than a window of %d", path, over, width)
+			}
+		}
+	}
+	b.open(t, s.url+"/console/pets?after=30")
+	text := ask(t, b, chromedp.Text("main table"))
+	for _, name := range names {
+		if !strings.Contains(text, name) {
+			t.Errorf("the list does not show %s", name)
+		}
+	}
+	b.quiet(t)
+}
+
+// TestOtherSite: a form of another site that is sent to the console does nothing.
+func TestOtherSite(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<form method="post" action="%s/console/pets/new"><input name="name" value="stolen"><input name="categoryId" value="1"></form><script>document.forms[0].submit()</script>`, s.url)
+	}))
+	t.Cleanup(other.Close)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	// Ports do not make a site: 127.0.0.1 and localhost are two.
+	b.open(t, strings.Replace(other.URL, "127.0.0.1", "localhost", 1))
+	b.until(t, `document.body.textContent.includes("That came from another site")`)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/console/pets/new", strings.NewReader("name=stolen&categoryId=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", "https://other.example")
+	r.AddCookie(s.session(client))
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a POST of another site answers %d, want 403", answer.StatusCode)
+	}
+	b.open(t, s.url+"/console/pets?name=stolen")
+	b.until(t, `document.querySelector(".empty")?.textContent.includes("Nothing matches")`)
+}

@@ -1,0 +1,171 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// outside are the pages that nobody needs to sign in for, inside those of the demo shop's console.
+func outside() []string {
+	return []string{"/console/signin", "/docs", "/docs/animals", "/docs/guides/limits"}
+}
+
+func inside() []string {
+	return []string{
+		"/console", "/console?range=day", "/console?range=week", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets",
+		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets/1", "/console/pets/new", "/console/pets/1/delete",
+		"/console/categories", "/console/categories/2", "/console/categories/new", "/console/categories/1/delete",
+		"/console/stock", "/console/stock?max=0", "/console/stock/3",
+		"/console/orders", "/console/orders?state=open", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",
+		"/console/keys", "/console/keys?state=all", "/console/keys/new",
+	}
+}
+
+// axe returns the program of axe-core.
+func axe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		missing(t, "axe-core (npm ci in test/browser)")
+	}
+	return string(text)
+}
+
+const runAxe = `axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(
+	r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("; "))))`
+
+// accessible fails for each finding of axe-core on the page.
+func (b *tab) accessible(t *testing.T, what string) {
+	t.Helper()
+	answer := ask(t, b, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))
+	var findings []string
+	if err := json.Unmarshal([]byte(answer), &findings); err != nil {
+		t.Fatalf("axe-core on %s answered %q", what, answer)
+	}
+	for _, f := range findings {
+		t.Errorf("%s: %s", what, f)
+	}
+}
+
+// TestEveryPage opens every page on a desktop and a phone, light and dark: nothing is wider than the window, axe-core
+// finds nothing, and the browser has nothing to complain about.
+func TestEveryPage(t *testing.T) {
+	t.Parallel()
+	program := axe(t)
+	s := serve(t)
+	b := newTab(t)
+	look := func(path string) {
+		t.Helper()
+		b.open(t, s.url+path)
+		b.do(t, chromedp.Evaluate[chromedp.Void](program+";undefined"))
+		for _, width := range []int64{1440, 390} {
+			b.window(t, width, 900)
+			for _, scheme := range []string{"light", "dark"} {
+				b.scheme(t, scheme)
+				what := fmt.Sprintf("%s, %d wide, %s", path, width, scheme)
+				b.accessible(t, what)
+				if over := ask(t, b, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`)); over > 0 {
+					t.Errorf("%s is %d pixels too wide", what, over)
+				}
+			}
+		}
+	}
+	for _, path := range outside() {
+		look(path)
+	}
+	b.signIn(t, s, s.key)
+	for i := range 12 {
+		s.call(s.key, "GET", fmt.Sprint("/pets/", i*5), "")
+	}
+	for _, path := range inside() {
+		look(path)
+	}
+	b.quiet(t)
+	look("/console/nothing")
+	b.quiet(t, "404")
+}
+
+// TestLinks follows every link of the console that it finds, once.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	seen := map[string]bool{"/console": true}
+	for todo := []string{"/console"}; len(todo) > 0 && len(seen) < 400; todo = todo[1:] {
+		b.open(t, s.url+todo[0])
+		answer := ask(t, b, chromedp.Evaluate[string](`performance.getEntriesByType("navigation")[0].responseStatus + " " +
+			[...document.querySelectorAll("a[href]:not([download])")].map((a) => a.pathname + a.search).join(" ")`))
+		status, links, _ := strings.Cut(answer, " ")
+		if status != "200" {
+			t.Errorf("%s answers %s", todo[0], status)
+		}
+		for link := range strings.FieldsSeq(links) {
+			if strings.HasPrefix(link, "/console") && !seen[link] {
+				seen[link] = true
+				todo = append(todo, link)
+			}
+		}
+	}
+	if len(seen) < 60 {
+		t.Errorf("only %d pages were found", len(seen))
+	}
+	b.quiet(t)
+}
+
+// TestBigShop: with 100,000 pets every page is small and quick.
+func TestBigShop(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	var rows strings.Builder
+	rows.WriteString("name,category,stock\n")
+	for i := range 100_000 {
+		fmt.Fprintf(&rows, "Pet number %d,Kind %d,%d\n", i, i%150, 4+i%90)
+	}
+	file := filepath.Join(s.dir, "pets.csv")
+	if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.command("import", "demo", file)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	cookie := s.session(client)
+	for _, path := range append(inside(), "/console/pets?name=number+99999", "/console/pets?name=nothing+like+it", "/console/pets?after=99000") {
+		quickest, size := time.Hour, 0
+		for range 3 { // this machine has other things to do
+			began := time.Now()
+			status, body := s.page(client, cookie, path)
+			quickest, size = min(quickest, time.Since(began)), len(body)
+			if status != http.StatusOK {
+				t.Errorf("%s answers %d", path, status)
+			}
+		}
+		if quickest > 200*time.Millisecond || size > 100_000 {
+			t.Errorf("%s took %v and has %d bytes, want at most 200 ms and 100,000 bytes", path, quickest, size)
+		}
+	}
+}
+
+// session signs in without a browser and returns the cookie.
+func (s *site) session(client *http.Client) *http.Cookie {
+	s.t.Helper()
+	answer, err := client.PostForm(s.url+"/console/signin", map[string][]string{"key": {s.key}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer.Body.Close()
+	for _, c := range answer.Cookies() {
+		if c.Name == "petstore_session" {
+			return c
+		}
+	}
+	s.t.Fatalf("signing in answered %s without a session", answer.Status)
+	return nil
+}

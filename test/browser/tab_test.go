@@ -1,0 +1,145 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	browserlog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// A tab is a page of a browser of its own, and what it complained about.
+type tab struct {
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if errors.Is(err, exec.ErrNotFound) {
+		missing(t, "chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, closeBrowser := chromedp.NewExecAllocator(ctx, options...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(func() { closeTab(); closeBrowser(); stop() })
+	b := &tab{ctx: ctx}
+	b.do(t)
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatal(err)
+	}
+	b.window(t, 1440, 900)
+	return b
+}
+
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *browserlog.EventEntryAdded:
+		b.complaints = append(b.complaints, e.Entry.Text+" "+e.Entry.URL)
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, e.ExceptionDetails.Text)
+	}
+}
+
+// quiet fails if the browser complained: of the policy, of the script or of a file that is not there. expected are parts
+// of complaints that belong to the test.
+func (b *tab) quiet(t *testing.T, expected ...string) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+next:
+	for _, c := range b.complaints {
+		for _, e := range expected {
+			if strings.Contains(c, e) {
+				continue next
+			}
+		}
+		t.Errorf("the browser complained: %s", c)
+	}
+	b.complaints = nil
+}
+
+func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		t.Fatalf("browser: %v", err)
+	}
+}
+
+// ask returns what the action finds on the page.
+func ask[T any](t *testing.T, b *tab, a chromedp.Action[T]) T {
+	t.Helper()
+	answer, err := chromedp.Run(b.ctx, a)
+	if err != nil {
+		t.Fatalf("browser: %v", err)
+	}
+	return answer
+}
+
+// until waits for the expression to hold, across navigations, and at most 15 seconds.
+func (b *tab) until(t *testing.T, expression string) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); ; {
+		// While one page gives way to the next there is nothing to ask.
+		if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+			t.Fatalf("waiting for %s; the page is %s", expression, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (b *tab) open(t *testing.T, url string) {
+	t.Helper()
+	b.do(t, chromedp.Navigate(url))
+}
+
+func (b *tab) window(t *testing.T, width, height int64) {
+	t.Helper()
+	b.do(t, chromedp.EmulateViewport(width, height))
+}
+
+// scheme makes the system light or dark.
+func (b *tab) scheme(t *testing.T, name string) {
+	t.Helper()
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signIn signs in with a key and waits for the overview.
+func (b *tab) signIn(t *testing.T, s *site, key string) {
+	t.Helper()
+	b.open(t, s.url+"/console/signin")
+	b.do(t, chromedp.SendKeys("#key", key+"\n"))
+	b.until(t, `location.pathname === "/console" && document.querySelector("h1")?.textContent === "Overview"`)
+}
+
+// submit sends the form of the page and waits until it leads on to an address, or stays.
+func (b *tab) submit(t *testing.T, leadsTo string) {
+	t.Helper()
+	b.do(t, chromedp.Click(`main form[method="post"] button[type="submit"]`))
+	b.until(t, `document.readyState === "complete" && new RegExp("`+leadsTo+`").test(location.pathname)`)
+}
