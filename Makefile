@@ -2,17 +2,20 @@
 # make check  static checks, generated files, and the tests under the race detector
 # make build  the binary, as bin/petstore
 # make bench  the measurements; make fuzz: every fuzz test for FUZZTIME
+# make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
+# make deb  only the Debian package of this machine's architecture
 # make lint, drift, race, fmt, generate, bench-parts  the parts
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LINT := bin/golangci-lint-2.15.0
+NFPM := bin/nfpm-2.43.0
 FUZZTIME ?= 30s
 
 # The nested modules, each with dependencies that the service does not need.
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: build test check lint fmt generate drift race bench bench-parts fuzz clean
+.PHONY: build test check lint fmt generate drift race bench bench-parts fuzz release deb clean
 
 build:
 	go build -o bin/petstore ./cmd/petstore
@@ -61,5 +64,17 @@ bench-parts:
 fuzz:
 	scripts/fuzz $(FUZZTIME)
 
+release: $(NFPM)
+	NFPM=$(NFPM) deploy/release
+
+deb: $(NFPM)
+	NFPM=$(NFPM) deploy/release linux/$$(go env GOHOSTARCH)
+
+$(NFPM):
+	@mkdir -p bin
+	GOBIN=$(CURDIR)/bin/.nfpm go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
+	mv bin/.nfpm/nfpm $@
+	rmdir bin/.nfpm
+
 clean:
-	rm -rf bin
+	rm -rf bin dist
