@@ -11,12 +11,13 @@ import (
 	"example.com/petstore/internal/postgres"
 )
 
-// eventually polls until ok or the deadline.
+// eventually polls until ok; at the deadline it fails the test and returns.
 func eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); {
 		if time.Now().After(deadline) {
-			tb.Fatalf("%s did not happen", what)
+			tb.Errorf("%s did not happen", what)
+			return
 		}
 		time.Sleep(2 * time.Millisecond) // between looks, for nothing in particular
 	}
@@ -270,7 +271,8 @@ func TestDeadlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rival := direct(t, s.url)
+	rival, watch := direct(t, s.url), direct(t, s.url)
+	var rivalry sync.WaitGroup
 	lock := func(pet int64) {
 		if _, err := rival.Exec(ctx, "SELECT 1 FROM petstore.pets WHERE id = $1 FOR UPDATE", pet); err != nil {
 			t.Errorf("lock of pet %d: %v", pet, err)
@@ -284,8 +286,7 @@ func TestDeadlock(t *testing.T) {
 		_, err := s.CreateOrder(ctx, s.workspace, petstore.NewOrder{PetID: second.ID, Quantity: 1}, nil)
 		return err
 	}, func() error {
-		go func() {
-			watch := direct(t, s.url)
+		rivalry.Go(func() {
 			eventually(t, "waiting for a lock", func() bool {
 				var n int
 				err := watch.QueryRow(ctx, "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&n)
@@ -295,9 +296,10 @@ func TestDeadlock(t *testing.T) {
 			if _, err := rival.Exec(ctx, "COMMIT"); err != nil {
 				t.Errorf("COMMIT: %v", err)
 			}
-		}()
+		})
 		return s.order()
 	})
+	rivalry.Wait()
 	wantCodes(t, errs, "", "", "")
 	if got := s.Stats(); got.Retries == 0 || got.SplitGroups != 0 {
 		t.Errorf("Stats = %+v, want a retry and no split", got)
