@@ -9,7 +9,7 @@ import (
 func (a *app) announce(s *sockets, shop *demo) error {
 	url := a.config.BaseURL
 	if url == "" {
-		url = localURL(s.public.Addr().String())
+		url = schemed(a.config, localURL(s.public.Addr().String()))
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Petstore %s serves %s\n\n", version().Version, url)

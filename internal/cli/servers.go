@@ -88,7 +88,10 @@ func (s *servers) stopPublic(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	s.gate.Close() // what waits in an inherited socket is the next process's
-	<-s.closed
+	select {
+	case <-s.closed:
+	case <-ctx.Done():
+	}
 	s.public.SetKeepAlivesEnabled(false)
 	s.arrivals.served(ctx)
 	if err := s.public.Shutdown(ctx); err != nil {

@@ -18,6 +18,8 @@ type Config struct {
 	Addr    string // of the public listener, host:port
 	OpsAddr string // of the operations listener, host:port, or Off
 
+	TLSCert, TLSKey string // paths of PEM files; "" without TLS
+
 	BaseURL        string // what links begin with; "": derived from the request
 	Sunset         time.Time
 	TrustedProxies []netip.Prefix

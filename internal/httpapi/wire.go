@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,7 +14,8 @@ import (
 )
 
 // Listener wraps the public listener so that what net/http answers by itself to
-// requests that it cannot parse has the form of every other answer too.
+// requests that it cannot parse has the form of every other answer too. If l
+// accepts TLS, its connections must have agreed on it before they are accepted.
 func (a *API) Listener(l net.Listener) net.Listener { return &listener{l, a} }
 
 type listener struct {
@@ -26,8 +28,25 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c, l.api}, nil
+	plain := &conn{c, l.api}
+	secured, ok := c.(*tls.Conn)
+	switch {
+	case !ok:
+		return plain, nil
+	case secured.ConnectionState().NegotiatedProtocol == "h2":
+		return c, nil // net/http must see what it is, and refuses by frames
+	}
+	return &secureConn{plain, secured}, nil
 }
+
+// A secureConn lets net/http know of the TLS below.
+type secureConn struct {
+	*conn
+	secured *tls.Conn
+}
+
+// ConnectionState is what net/http asks for.
+func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.ConnectionState() }
 
 // A conn replaces the refusals of net/http that never reach a handler. It knows
 // them by a header that no answer of ours has: a content type and nothing else,

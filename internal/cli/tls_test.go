@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// writePair writes a new self-signed certificate for the loopback, and its key.
+func writePair(t *testing.T, dir, name string) (cert, key string) {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeFile(t, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	writeFile(t, key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	return cert, key
+}
+
+func writeFile(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCertificateIsReadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := writePair(t, dir, "first")
+	now := time.Now()
+	var log bytes.Buffer
+	c, err := newCertificate(cert, key, slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(what, name string) {
+		t.Helper()
+		pair, err := c.get(nil)
+		if err != nil || pair.Leaf.Subject.CommonName != name {
+			t.Errorf("the certificate %s = %v, %v; want %s", what, pair.Leaf.Subject.CommonName, err, name)
+		}
+	}
+	want("at first", "first")
+	writePair(t, dir, "second")
+	want("at once", "first")
+	now = now.Add(rereadCertificate)
+	want("a second later", "second")
+	_, wrong := writePair(t, t.TempDir(), "third")
+	text, err := os.ReadFile(wrong)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, key, append(text, '\n'))
+	now = now.Add(rereadCertificate)
+	want("with the key of another", "second")
+	if !strings.Contains(log.String(), "the one before stays") {
+		t.Errorf("the log = %q, want it to say that the new one cannot be used", log.String())
+	}
+	writePair(t, dir, "fourth")
+	now = now.Add(rereadCertificate)
+	want("when both fit again", "fourth")
+}
+
+// serveTLS runs the service with TLS, and returns its URL and a client that
+// trusts it.
+func serveTLS(t *testing.T, ctx context.Context) (url string, trust *tls.Config) { //nolint:revive // t comes first in a test
+	t.Helper()
+	dir := t.TempDir()
+	cert, key := writePair(t, dir, "petstore")
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- Main(ctx, []string{"serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--db=" + filepath.Join(dir, "petstore.db"),
+			"--tls-cert=" + cert, "--tls-key=" + key, "--log-level=error"}, nil, in, io.Discard, func(string) string { return "" })
+		in.Close()
+	}()
+	t.Cleanup(func() {
+		if code := <-ended; code != Success {
+			t.Errorf("serve = %d, want 0", code)
+		}
+	})
+	line := make([]byte, 512)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the pipe
+	_, url, _ = strings.Cut(string(line[:n]), " serves ")
+	url, _, _ = strings.Cut(url, "\n")
+	pool := x509.NewCertPool()
+	text, err := os.ReadFile(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AppendCertsFromPEM(text)
+	return url, &tls.Config{RootCAs: pool} //nolint:gosec // the versions are what is tested
+}
+
+func TestServeTLS(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url, trust := serveTLS(t, ctx)
+	if !strings.HasPrefix(url, "https://127.0.0.1:") {
+		t.Fatalf("the service announces %s, want https", url)
+	}
+	for _, test := range []struct {
+		proto  string
+		client *http.Transport
+	}{
+		{"HTTP/1.1", &http.Transport{TLSClientConfig: trust.Clone(), TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}},
+		{"HTTP/2.0", &http.Transport{TLSClientConfig: trust.Clone(), ForceAttemptHTTP2: true}},
+	} {
+		resp, err := (&http.Client{Transport: test.client}).Get(url + "/pets")
+		if err != nil {
+			t.Fatalf("%s: %v", test.proto, err)
+		}
+		resp.Body.Close()
+		test.client.CloseIdleConnections()
+		if resp.Proto != test.proto || resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("Strict-Transport-Security") == "" {
+			t.Errorf("GET /pets = %s %d, HSTS %q; want %s 401 with HSTS", resp.Proto, resp.StatusCode, resp.Header.Get("Strict-Transport-Security"), test.proto)
+		}
+	}
+	host := strings.TrimPrefix(url, "https://")
+	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		only := trust.Clone()
+		only.MinVersion, only.MaxVersion = version, version
+		c, err := tls.Dial("tcp", host, only)
+		if err == nil {
+			c.Close()
+		}
+		if (err == nil) != want {
+			t.Errorf("%s: %v, want it taken: %v", tls.VersionName(version), err, want)
+		}
+	}
+	c, err := tls.Dial("tcp", host, trust)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /pets HTTP/1.1\r\n\r\n"); err != nil { // no Host
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(c); err != nil || !strings.Contains(string(text), `"code":"invalid_parameter"`) {
+		t.Errorf("a request that is not well-formed = %q, %v; want an Error", text, err)
+	}
+}
+
+func TestTLSFaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := writePair(t, dir, "petstore")
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no key", []string{"--tls-cert=" + cert}, "petstore: --tls-cert: tls-key must be given too\n"},
+		{"no certificate", []string{"--tls-key=" + key}, "petstore: --tls-key: tls-cert must be given too\n"},
+		{"no file", []string{"--tls-cert=" + cert, "--tls-key=nowhere.pem"}, "petstore: --tls-key: nowhere.pem cannot be read: no such file or directory\n"},
+		{"the wrong way round", []string{"--tls-cert=" + key, "--tls-key=" + cert}, "petstore: --tls-cert: tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var said bytes.Buffer
+			args := append([]string{"serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--db=" + filepath.Join(t.TempDir(), "petstore.db")}, test.args...)
+			code := Main(t.Context(), args, nil, io.Discard, &said, func(string) string { return "" })
+			if code != WrongUsage || said.String() != test.want {
+				t.Errorf("serve = %d %q, want %d %q", code, said.String(), WrongUsage, test.want)
+			}
+		})
+	}
+}
