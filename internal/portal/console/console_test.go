@@ -1,0 +1,643 @@
+package console_test
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/usage"
+)
+
+// A house is a console on a real store, whose clock is set by hand.
+type house struct {
+	t       *testing.T
+	db      *sqlite.DB
+	shop    *petstore.Service
+	keys    *access.Directory[*ratelimit.Caller]
+	limiter *ratelimit.Memory
+	usage   *usage.Recorder
+	console *console.Console
+	url     string
+	done    chan struct{}
+
+	mu   sync.Mutex
+	at   time.Time
+	wait time.Duration
+}
+
+func (h *house) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at
+}
+
+func (h *house) advance(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = h.at.Add(d)
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), done: make(chan struct{})}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: h.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	secret, err := db.Secret(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.db, h.shop, h.limiter, h.usage = db, petstore.NewService(db), ratelimit.NewMemory(ratelimit.DefaultConfig(), h.now), usage.NewRecorder(db, h.now)
+	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
+		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
+	}, func(k access.Key) { h.limiter.Drop(k.ID) })
+	h.console, err = console.New(console.Options{
+		Shop: h.shop, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
+		Log: slog.New(slog.DiscardHandler), Done: h.done,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		wait := h.wait
+		h.mu.Unlock()
+		h.console.Serve(w, r, wait)
+	}))
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	return h
+}
+
+// workspace makes a workspace with a category and a pet.
+func (h *house) workspace(name string) access.Workspace {
+	h.t.Helper()
+	w, err := h.db.CreateWorkspace(h.t.Context(), access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	c, err := h.shop.CreateCategory(h.t.Context(), w.ID, petstore.NewCategory{Name: "Dogs"}, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := h.shop.CreatePet(h.t.Context(), w.ID, petstore.NewPet{Name: "=Rex", CategoryID: c.ID}, nil); err != nil {
+		h.t.Fatal(err)
+	}
+	return w
+}
+
+func (h *house) key(w access.Workspace, scopes access.Scopes, expires time.Time) (access.Key, string) {
+	h.t.Helper()
+	secret, prefix := access.Mint()
+	k := access.Key{
+		ID: access.MintID(), WorkspaceID: w.ID, Name: "till", Prefix: prefix, Hash: access.HashOf(secret), Scopes: scopes,
+		CreatedAt: h.now(), ExpiresAt: expires,
+	}
+	if err := h.db.CreateKey(h.t.Context(), k, "test"); err != nil {
+		h.t.Fatal(err)
+	}
+	h.refresh()
+	return k, secret
+}
+
+func (h *house) refresh() {
+	h.t.Helper()
+	if err := h.keys.Refresh(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A guest is a browser without a picture.
+type guest struct {
+	*house
+	client *http.Client
+}
+
+func (h *house) guest() *guest {
+	jar, _ := cookiejar.New(nil) // never fails without options
+	return &guest{h, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// signedIn returns a guest who is signed in with a key that may do everything.
+func (h *house) signedIn(w access.Workspace, scopes access.Scopes) *guest {
+	h.t.Helper()
+	_, secret := h.key(w, scopes, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).want(303, "")
+	return g
+}
+
+type answer struct {
+	t      *testing.T
+	what   string
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) want(status int, text string) answer {
+	a.t.Helper()
+	if a.status != status || !strings.Contains(a.body, text) {
+		a.t.Errorf("%s = %d, want %d with %q in:\n%s", a.what, a.status, status, text, a.body)
+	}
+	return a
+}
+
+func (a answer) leadsTo(path string) answer {
+	a.t.Helper()
+	if got := a.header.Get("Location"); a.status != 303 || got != path {
+		a.t.Errorf("%s = %d to %q, want 303 to %q:\n%s", a.what, a.status, got, path, a.body)
+	}
+	return a
+}
+
+func (g *guest) send(r *http.Request) answer {
+	g.t.Helper()
+	resp, err := g.client.Do(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return answer{g.t, r.Method + " " + r.URL.Path, resp.StatusCode, resp.Header, string(body)}
+}
+
+func (g *guest) get(path string) answer {
+	g.t.Helper()
+	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodGet, g.url+path, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return g.send(r)
+}
+
+// post sends a form of names and values, with the version that the page shows.
+func (g *guest) post(path string, pairs ...string) answer {
+	g.t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return g.send(r)
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	_, good := h.key(w, access.Read|access.Write, time.Time{})
+	_, expired := h.key(w, access.Read, h.now())
+	_, blind := h.key(w, access.Write, time.Time{})
+	g := h.guest()
+	g.get("/console/pets?status=sold").leadsTo("/console/signin?next=%2Fconsole%2Fpets%3Fstatus%3Dsold")
+	g.post("/console/signin", "key", "nonsense").want(422, "not valid")
+	g.post("/console/signin", "key", expired).want(422, "expired")
+	g.post("/console/signin", "key", blind).want(422, "scope read")
+	for next, want := range map[string]string{
+		"/console/pets?status=sold": "/console/pets?status=sold", "https://evil.example/console": "/console", "//evil.example/console/": "/console",
+		"/docs": "/console", "": "/console", "/consoles": "/console",
+	} {
+		g.post("/console/signin", "key", " "+good+" ", "next", next).leadsTo(want)
+	}
+	g.get("/console").want(200, "shop")
+	h.mu.Lock()
+	h.wait = 30 * time.Second
+	h.mu.Unlock()
+	a := h.guest().post("/console/signin", "key", good).want(429, "Wait 30 seconds")
+	if a.header.Get("Retry-After") != "30" || a.header.Get("Set-Cookie") != "" {
+		t.Errorf("an attempt that must wait: Retry-After %q, Set-Cookie %q", a.header.Get("Retry-After"), a.header.Get("Set-Cookie"))
+	}
+}
+
+func TestSessionCookie(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, secret := h.key(h.workspace("shop"), access.Read, time.Time{})
+	cookie := h.guest().post("/console/signin", "key", secret).header.Get("Set-Cookie")
+	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/console", "Max-Age=43200"} {
+		if !strings.Contains(cookie, part) {
+			t.Errorf("the session's cookie %q has no %s", cookie, part)
+		}
+	}
+	if strings.Contains(cookie, secret[4:]) || strings.Contains(cookie, "Secure") {
+		t.Errorf("the session's cookie is %q", cookie)
+	}
+	// Not even one bit may be changed.
+	name, value, _ := strings.Cut(strings.Split(cookie, ";")[0], "=")
+	for i := range value {
+		forged := []byte(value)
+		forged[i] = map[bool]byte{true: 'B', false: 'A'}[forged[i] == 'A']
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", h.url+"/console", nil)
+		r.AddCookie(&http.Cookie{Name: name, Value: string(forged)})
+		if a := h.guest().send(r); a.status != 303 && i < len(value)-1 { // the last character has bits that say nothing
+			t.Fatalf("a session with its character %d changed answers %d", i, a.status)
+		}
+	}
+}
+
+// TestSessionEnds: with the key, with its time, and with sign-out.
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	out := h.signedIn(w, access.Read)
+	out.post("/console/signout").leadsTo("/console/signin")
+	out.get("/console/signin").want(200, "You are signed out")
+	out.get("/console").leadsTo("/console/signin?next=%2Fconsole")
+
+	k, secret := h.key(w, access.Read, h.now().Add(time.Hour))
+	expiring := h.guest()
+	expiring.post("/console/signin", "key", secret).leadsTo("/console")
+	revoked := h.guest()
+	k2, secret2 := h.key(w, access.Read, time.Time{})
+	revoked.post("/console/signin", "key", secret2).leadsTo("/console")
+	long := h.signedIn(w, access.Read)
+
+	if err := h.db.RevokeKey(t.Context(), k2.ID, h.now(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh()
+	revoked.get("/console").leadsTo("/console/signin?next=%2Fconsole")
+	revoked.get("/console/signin").want(200, "no longer valid")
+	h.advance(time.Hour)
+	expiring.get("/console/keys/" + k.ID + "/revoke").leadsTo("/console/signin?next=%2Fconsole%2Fkeys%2F" + k.ID + "%2Frevoke")
+	expiring.get("/console/signin").want(200, "has expired")
+	h.advance(11*time.Hour - time.Second)
+	long.get("/console").want(200, "Overview")
+	h.advance(time.Second)
+	long.get("/console").leadsTo("/console/signin?next=%2Fconsole")
+}
+
+func TestSignInLink(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	k, _ := h.key(h.workspace("shop"), access.Read, time.Time{})
+	path := h.console.SignInPath(k.ID)
+	token := strings.TrimPrefix(path, "/console/link?token=")
+	for range 2 {
+		h.guest().get(path).want(200, "Sign in to the console") // looking does not use it up
+	}
+	h.guest().post("/console/link", "token", token+"x").want(410, "has been used")
+	g := h.guest()
+	g.post("/console/link", "token", token).leadsTo("/console")
+	g.get("/console").want(200, "Overview")
+	h.guest().post("/console/link", "token", token).want(410, "has been used")
+	late := h.console.SignInPath(k.ID)
+	h.advance(10 * time.Minute)
+	h.guest().get(late).want(410, "ten minutes")
+}
+
+// TestScopes: a key that only reads is offered nothing else, and gets nothing else.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read)
+	for _, path := range []string{"/console/pets", "/console/pets/1", "/console/keys", "/console/pets/new"} {
+		if a := g.get(path).want(200, ""); strings.Contains(a.body, `<button class="button" type="submit">Add`) || strings.Contains(a.body, ">Revoke<") {
+			t.Errorf("%s offers a reader to change something:\n%s", path, a.body)
+		}
+	}
+	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").want(403, "only look")
+	g.post("/console/pets/1/delete").want(403, "only look")
+	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 9}}); err != nil || len(pets) != 1 {
+		t.Errorf("the shop has %v, %v, want its one pet", pets, err)
+	}
+}
+
+func TestBannedKey(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	k, secret := h.key(h.workspace("shop"), access.Read|access.Write, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).leadsTo("/console")
+	h.limiter.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
+	g.get("/console").want(200, `role="alert"><strong>This key is banned`)
+	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").want(403, "banned")
+	h.advance(2 * time.Hour)
+	g.get("/console").want(200, `role="alert" hidden="hidden"><strong>This key is banned`)
+	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").leadsTo("/console/pets/2")
+}
+
+// TestOtherWorkspace: what belongs to another workspace is not there.
+func TestOtherWorkspace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	mine, other := h.workspace("mine"), h.workspace("other")
+	if _, err := h.shop.CreatePet(t.Context(), other.ID, petstore.NewPet{Name: "Secret", CategoryID: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	theirs, _ := h.key(other, access.Read, time.Time{})
+	h.usage.Record(other.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/secret", Status: 200})
+	g := h.signedIn(mine, access.Read|access.Write)
+	for _, path := range []string{"/console/pets/2", "/console/stock/2", "/console/keys/" + theirs.ID + "/revoke", "/console/keys/" + theirs.ID + "/rotate", "/console/orders/1"} {
+		g.get(path).want(404, "Not found")
+		g.post(path).want(404, "Not found")
+	}
+	for _, path := range []string{"/console", "/console/pets", "/console/keys.csv", "/console/requests", "/console/requests.csv", "/console/pets.csv"} {
+		if a := g.get(path).want(200, ""); strings.Contains(strings.ToLower(a.body), "secret") || strings.Contains(a.body, theirs.ID) {
+			t.Errorf("%s tells of another workspace:\n%s", path, a.body)
+		}
+	}
+}
+
+var versionIn = regexp.MustCompile(`name="version" value="([^"]+)"`)
+
+// TestEditedMeanwhile: the later of two edits is not lost and does not win unseen.
+func TestEditedMeanwhile(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	version := versionIn.FindStringSubmatch(g.get("/console/pets/1").body)[1]
+	g.post("/console/pets/1", "name", "First", "categoryId", "1", "status", "available", "version", version).leadsTo("/console/pets/1")
+	again := g.post("/console/pets/1", "name", "Second", "categoryId", "1", "status", "available", "version", version).want(422, "Somebody changed this meanwhile")
+	again.want(422, `value="Second"`)
+	g.get("/console/pets/1").want(200, `value="First"`)
+	version = versionIn.FindStringSubmatch(again.body)[1]
+	g.post("/console/pets/1", "name", "Second", "categoryId", "1", "status", "available", "version", version).leadsTo("/console/pets/1")
+}
+
+// TestFaults: each fault stands next to its field, and what was entered stays.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	long := strings.Repeat("x", 101)
+	for _, test := range []struct {
+		path  string
+		pairs []string
+		field string // at which the fault stands; "" for none
+		want  string
+	}{
+		{"/console/pets/new", []string{"name", long, "categoryId", "1"}, "name", "at most 100"},
+		{"/console/pets/new", []string{"name", "Rex", "categoryId", "99"}, "categoryId", "no category with the id 99"},
+		{"/console/pets/new", []string{"name", "Rex", "categoryId", "1", "status", "lost"}, "status", "one of available"},
+		{"/console/pets/1", []string{"name", "", "categoryId", "1"}, "name", "at least 1"},
+		{"/console/categories/new", []string{"name", "\u0007"}, "name", "control"},
+		{"/console/orders/new", []string{"petId", "x", "quantity", "1"}, "petId", "whole number"},
+		{"/console/orders/new", []string{"petId", "1", "quantity", "0"}, "quantity", "between 1"},
+		{"/console/orders/new", []string{"petId", "99", "quantity", "1"}, "petId", "no pet"},
+		{"/console/orders/new", []string{"petId", "1", "quantity", "1", "shipDate", "soon"}, "shipDate", "must be a time"},
+		{"/console/orders/new", []string{"petId", "1", "quantity", "2"}, "", "1 can be ordered"},
+		{"/console/stock/1", []string{"quantity", "-1"}, "quantity", "between 0"},
+		{"/console/keys/new", []string{"name", " ", "scope", "read", "expires", "0"}, "name", "blank"},
+		{"/console/keys/new", []string{"name", "x", "expires", "0"}, "scope", "at least one"},
+		{"/console/keys/new", []string{"name", "x", "scope", "read", "expires", "7"}, "expires", "one of these"},
+		{"/console/categories/1/delete", nil, "", "still has pets"},
+	} {
+		a := g.post(test.path, test.pairs...).want(422, test.want)
+		if test.field != "" && !regexp.MustCompile(`class="error" id="h-`+test.field+`">[^<]*`+test.want).MatchString(a.body) {
+			t.Errorf("POST %s with %q: %q does not stand at the field %s:\n%s", test.path, test.pairs, test.want, test.field, a.body)
+		}
+		if len(test.pairs) > 0 && test.pairs[1] == long {
+			a.want(422, `value="`+long)
+		}
+	}
+}
+
+// TestOrders: placing, completing and cancelling move the stock as the interface says.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write)
+	g.post("/console/stock/1", "quantity", "10").leadsTo("/console/stock/1")
+	g.post("/console/orders/new", "petId", "1", "quantity", "4", "shipDate", "2026-04-01T10:30").leadsTo("/console/orders/1")
+	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/2")
+	g.get("/console/orders/1").want(200, `value="2026-04-01T10:30"`)
+	g.post("/console/orders/1", "shipDate", "").leadsTo("/console/orders/1")
+	g.get("/console/orders/1").want(200, `name="shipDate" value=""`)
+	g.get("/console/orders/1/complete").want(200, "This is final")
+	g.post("/console/orders/1/complete").leadsTo("/console/orders/1")
+	g.post("/console/orders/1/cancel").want(422, "is complete and cannot change")
+	g.post("/console/orders/2/cancel").leadsTo("/console/orders")
+	g.post("/console/pets/1", "name", "=Rex", "categoryId", "1", "status", "pending").leadsTo("/console/pets/1")
+	item, err := h.shop.InventoryItem(t.Context(), w.ID, 1)
+	if want := (petstore.InventoryItem{PetID: 1, Quantity: 6, Status: petstore.Pending}); item != want || err != nil {
+		t.Errorf("the item is %+v, %v, want %+v", item, err, want)
+	}
+	g.post("/console/pets/1/delete").leadsTo("/console/pets")
+	g.get("/console/orders").want(200, "pet 1, deleted")
+}
+
+// TestKeys: a key is shown once, may not exceed its maker, and the audit log knows who made it.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write)
+	g.post("/console/keys/new", "name", "web shop", "scope", "read", "expires", "24").leadsTo("/console/keys/made")
+	secret := regexp.MustCompile(`pst_[0-9A-Za-z]{38}`).FindString(g.get("/console/keys/made").body)
+	entry, err := h.keys.Verify(secret)
+	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) || entry.Key.Name != "web shop" {
+		t.Fatalf("the key %q is %+v, %v", secret, entry, err)
+	}
+	g.get("/console/keys/made").leadsTo("/console/keys")
+	g.get("/console/keys").want(200, "shown once only")
+	if a := g.get("/console/keys"); strings.Contains(a.body, secret) {
+		t.Error("the list shows a key")
+	}
+	g.post("/console/keys/"+entry.Key.ID+"/rotate", "overlap", "1").leadsTo("/console/keys/made")
+	h.refresh()
+	if e := h.keys.Entry(entry.Key.ID); e == nil || !e.Key.ExpiresAt.Equal(h.now().Add(time.Hour)) {
+		t.Errorf("the rotated key is %+v, want one that ends in an hour", e)
+	}
+	g.post("/console/keys/" + entry.Key.ID + "/revoke").leadsTo("/console/keys")
+	if _, err := h.keys.Verify(secret); petstore.CodeOf(err) != access.CodeInvalidKey {
+		t.Errorf("the revoked key: %v, want %s", err, access.CodeInvalidKey)
+	}
+	log, err := h.db.Audit(t.Context(), 3)
+	if err != nil || len(log) != 3 || !strings.HasPrefix(string(log[0].Actor), "console:key_") {
+		t.Errorf("the audit log says %+v, %v", log, err)
+	}
+}
+
+// TestCSV: the files are whole, whatever the page shows, and no cell is a formula.
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read)
+	for i := range 40 {
+		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprintf("Pet, \"%d\"", i), CategoryID: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "=cmd()", Status: 404, Duration: time.Millisecond, KeyID: "key_x"})
+	for path, want := range map[string]int{
+		"/console/pets.csv": 42, "/console/pets.csv?name=rex": 2, "/console/categories.csv": 2, "/console/stock.csv": 42, "/console/orders.csv": 1, "/console/keys.csv": 2, "/console/requests.csv": 2,
+	} {
+		a := g.get(path).want(200, "")
+		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+		if err != nil || len(rows) != want {
+			t.Errorf("%s has %d lines, %v, want %d", path, len(rows), err, want)
+		}
+		for _, row := range rows {
+			for _, c := range row {
+				if c != "" && strings.ContainsRune("=+-@", rune(c[0])) {
+					t.Errorf("%s has the formula %q", path, c)
+				}
+			}
+		}
+		if !strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
+			t.Errorf("%s is not a download", path)
+		}
+	}
+	if a := h.guest().get("/console/pets.csv"); a.status != 303 {
+		t.Errorf("a stranger's download answers %d", a.status)
+	}
+}
+
+// TestPages: following the link to the next page shows every row once.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	for range 60 {
+		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Moss", CategoryID: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := h.signedIn(w, access.Read)
+	next, seen := "/console/pets?name=moss", 0
+	for pages := 0; next != ""; pages++ {
+		a := g.get(next).want(200, "Moss")
+		seen += strings.Count(a.body, `class="name"><bdi>Moss`)
+		m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(a.body)
+		if next = ""; m != nil {
+			next = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+		if pages > 3 {
+			t.Fatal("there are too many pages")
+		}
+	}
+	if seen != 60 {
+		t.Errorf("the pages show %d rows, want 60", seen)
+	}
+}
+
+// TestLive: streams bring figures and requests, and end with the session and with the service.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	k, secret := h.key(w, access.Read, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).leadsTo("/console")
+	figures, requests := g.stream("/console/live?range=day"), g.stream("/console/requests/live?outcome=4xx")
+	figures.until(`"limit":"60"`)
+	requests.until("still here")
+	for _, status := range []int{200, 404} {
+		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: fmt.Sprint("/", status), Status: status, KeyID: k.ID})
+	}
+	if seen := requests.until(`"path":"/404"`); strings.Contains(seen, `"path":"/200"`) || !strings.Contains(seen, `"key":"till"`) {
+		t.Errorf("the log shows %s", seen)
+	}
+	figures.until(`"total":"2"`)
+	if err := h.db.RevokeKey(t.Context(), k.ID, h.now(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh()
+	requests.until("event: ended")
+	other := h.signedIn(w, access.Read).stream("/console/live")
+	other.until("event: figures")
+	close(h.done)
+	if _, err := io.Copy(io.Discard, other.body); err != nil {
+		t.Errorf("the stream of a service that drains ended with %v", err)
+	}
+}
+
+type stream struct {
+	t    *testing.T
+	body io.Reader
+}
+
+func (g *guest) stream(path string) *stream {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second)
+	g.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+path, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	resp, err := g.client.Do(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { resp.Body.Close() })
+	if got := resp.Header.Get("Content-Type"); got != "text/event-stream" {
+		g.t.Fatalf("GET %s answers %d as %q", path, resp.StatusCode, got)
+	}
+	return &stream{g.t, resp.Body}
+}
+
+// until reads until the text has come, and returns what came.
+func (s *stream) until(text string) string {
+	s.t.Helper()
+	var seen strings.Builder
+	buf := make([]byte, 4096)
+	for !strings.Contains(seen.String(), text) {
+		n, err := s.body.Read(buf)
+		seen.Write(buf[:n])
+		if err != nil && !strings.Contains(seen.String(), text) {
+			s.t.Fatalf("waiting for %q: %v after %s", text, err, seen.String())
+		}
+	}
+	return seen.String()
+}
+
+// TestOutside: other sites, unknown pages and HEAD.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://other.example"} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/console/pets/1/delete", nil)
+		r.Header.Set(name, value)
+		g.send(r).want(403, "another site")
+	}
+	g.get("/console/nothing").want(404, "no such page")
+	g.get("/console/pets/0").want(404, "Not found")
+	g.get("/console/pets/x").want(404, "Not found")
+	g.post("/console/pets").want(404, "no such page")
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, h.url+"/console", nil)
+	if a := g.send(r).want(200, ""); a.body != "" {
+		t.Errorf("HEAD answers with a body: %s", a.body)
+	}
+	for _, path := range []string{"/console", "/console/signin", "/console/nothing"} {
+		policy := g.get(path).header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
+				t.Errorf("the policy of %s is %q", path, policy)
+			}
+		}
+	}
+}
