@@ -20,7 +20,9 @@ type txn struct {
 func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 	for n := range attempts {
 		sent := false
-		if sent, err = db.changeOnce(ctx, f); err == nil || !again(err, sent, 1) || pause(ctx, n) != nil {
+		sent, err = db.changeOnce(ctx, f)
+		db.leaveReplica(err)
+		if err == nil || !again(err, sent, 1) || pause(ctx, n) != nil {
 			break
 		}
 		db.counted.retries.Add(1)

@@ -138,6 +138,7 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 	defer func() {
 		if err != nil {
 			db.issuer.drop(g.demands)
+			db.leaveReplica(err)
 			rollback(ctx, c.Conn())
 		}
 	}()
@@ -159,6 +160,16 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 func rollback(ctx context.Context, c *pgx.Conn) {
 	if !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
 		_, _ = c.Exec(ctx, "ROLLBACK") // the pool looks at the state again
+	}
+}
+
+// leaveReplica has all connections made anew if err says that the server no
+// longer takes writes: it was demoted, and another one has taken over.
+func (db *DB) leaveReplica(err error) {
+	if state(err) == stateReadOnly {
+		db.writer.Reset()
+		db.issuer.pool.Reset()
+		db.readers.Reset()
 	}
 }
 
