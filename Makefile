@@ -10,12 +10,14 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LINT := bin/golangci-lint-2.15.0
 NFPM := bin/nfpm-2.43.0
 FUZZTIME ?= 30s
+DURATION ?= 10m
+SEED ?= 1
 
 # The nested modules, each with dependencies that the service does not need.
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: build test check lint fmt generate drift race bench bench-parts fuzz release deb clean
+.PHONY: soak build test check lint fmt generate drift race bench bench-parts fuzz release deb clean
 
 build:
 	go build -o bin/petstore ./cmd/petstore
@@ -75,6 +77,11 @@ $(NFPM):
 	GOBIN=$(CURDIR)/bin/.nfpm go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 	mv bin/.nfpm/nfpm $@
 	rmdir bin/.nfpm
+
+# Kills and power cuts for DURATION in all, besides the short campaigns, and every
+# mutant; needs root, mkfs.ext4, mkfs.xfs and strace, and says what it skips.
+soak:
+	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants
 
 clean:
 	rm -rf bin dist
