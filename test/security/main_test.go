@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/servertest"
 )
@@ -157,16 +156,5 @@ func (s *site) stock(key, name string, n int) {
 		s.do(request{method: "POST", path: "/pets", key: key, body: fmt.Sprintf(`{"name":"%s %d","categoryId":%d}`, name, i, i)}).must(201)
 		s.do(request{method: "PATCH", path: fmt.Sprintf("/inventory/%d", i), key: key, body: `{"quantity":1000}`}).must(200)
 		s.do(request{method: "POST", path: "/store/orders", key: key, body: fmt.Sprintf(`{"petId":%d}`, i)}).must(201)
-	}
-}
-
-// eventually polls until ok, and fails the test if that takes too long.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(servertest.Patience); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, servertest.Patience)
-		}
-		time.Sleep(10 * time.Millisecond) // between two polls
 	}
 }

@@ -27,7 +27,7 @@ type Binary string
 // Build builds the binary into dir; args are further arguments of go build.
 func Build(dir, name string, args ...string) (Binary, error) {
 	path := filepath.Join(dir, name)
-	build := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "example.com/petstore/cmd/petstore")...)
+	build := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "example.com/petstore/cmd/petstore")...) //nolint:gosec // a test says what to build
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -43,7 +43,7 @@ func Main(to *Binary, run func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if err = os.Chmod(dir, 0o755); err == nil { // for tests that run it as another user
+	if err = os.Chmod(dir, 0o755); err == nil { //nolint:gosec // for tests that run it as another user
 		*to, err = Build(dir, "petstore")
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func Main(to *Binary, run func() int) int {
 
 // Run runs a command in dir and returns what it printed to stdout.
 func (b Binary) Run(dir string, args ...string) (string, error) {
-	cmd := exec.Command(string(b), args...)
+	cmd := exec.Command(string(b), args...) //nolint:gosec // a test says what to run
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -120,7 +120,7 @@ func (b Binary) Serve(o Options) (*Server, error) {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec // a test says what to run
 	cmd.Dir, cmd.Env, cmd.Stderr = o.Dir, append([]string{"HOME=" + o.Dir, "PATH=" + os.Getenv("PATH")}, o.Env...), log
 	cmd.ExtraFiles, cmd.SysProcAttr = o.Files, o.Attr
 	stdout, err := cmd.StdoutPipe()
