@@ -145,7 +145,7 @@ func TestAnAdmissionOrAResetEndsTheRun(t *testing.T) {
 		if d := l.Admit(t.Context(), a); d.Outcome != RefusedMinute {
 			t.Errorf("first refusal in a new minute = %+v, want no strike", d)
 		}
-		clock.advance(2*time.Second + 1)
+		clock.advance(2*time.Second + time.Microsecond)
 		if d := l.Admit(t.Context(), a); d.Outcome != Banned {
 			t.Errorf("more than the grace later = %+v, want the one strike that bans", d)
 		}
@@ -241,7 +241,7 @@ func TestStrikesAWholeWindowApartAreNotWithinIt(t *testing.T) {
 	for _, test := range []struct {
 		gap  time.Duration
 		want Outcome
-	}{{time.Minute, RefusedDay}, {time.Minute - 1, Banned}} {
+	}{{time.Minute, RefusedDay}, {time.Minute - time.Microsecond, Banned}} {
 		onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
 			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
 			manyRequests(l, c, clock, 2, 3*time.Second)

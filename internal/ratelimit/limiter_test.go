@@ -17,6 +17,7 @@ var implementations = []struct {
 	make func(t testing.TB, cfg Config, now func() time.Time) Limiter
 }{
 	{"memory", func(_ testing.TB, cfg Config, now func() time.Time) Limiter { return NewMemory(cfg, now) }},
+	{"redis", func(t testing.TB, cfg Config, now func() time.Time) Limiter { return newVirtual(t, cfg, now) }},
 }
 
 // onEach runs a test on each limiter, with a clock of its own that stands at noon.
@@ -29,6 +30,17 @@ func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *
 			test(t, impl.make(t, cfg, clock.Now), clock)
 		})
 	}
+}
+
+// onMemory is onEach for tests of the rule alone with more requests than a server is to be asked. That its rule is the
+// same is tested apart.
+func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		clock := newClock(noon)
+		test(t, NewMemory(cfg, clock.Now), clock)
+	})
 }
 
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
@@ -329,7 +341,7 @@ func TestHeadlineIsTheFullerWindow(t *testing.T) {
 
 func TestOutcomeWords(t *testing.T) {
 	t.Parallel()
-	want := []string{"admitted", "minute", "day", "banned", "Outcome(4)"}
+	want := []string{"admitted", "minute", "day", "banned", "unavailable", "Outcome(5)"}
 	for i, w := range want {
 		if got := Outcome(i).String(); got != w {
 			t.Errorf("Outcome(%d).String() = %q, want %q", i, got, w)

@@ -55,6 +55,9 @@ type keyState struct {
 	workspace int64
 	dropped   bool // not to be saved any more
 	penalty   penalty
+
+	shared   *shared // of the Redis limiter: the workspace there; nil in a Memory
+	answered int64   // and the last question of this key whose answer was taken over
 }
 
 // NewMemory returns a limiter that has counted nothing yet. It panics if cfg is not valid. The clock may be set back or

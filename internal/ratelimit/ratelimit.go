@@ -33,9 +33,10 @@ const (
 	RefusedMinute                // the minute is full
 	RefusedDay                   // the UTC day is full
 	Banned                       // the key is banned
+	Unavailable                  // the counts cannot be reached, and Deny was chosen for that
 )
 
-// String returns "admitted", "minute", "day" or "banned": the words for logs and metric labels.
+// String returns "admitted", "minute", "day", "banned" or "unavailable": the words for logs and metric labels.
 func (o Outcome) String() string {
 	switch o {
 	case Admitted:
@@ -46,6 +47,8 @@ func (o Outcome) String() string {
 		return "day"
 	case Banned:
 		return "banned"
+	case Unavailable:
+		return "unavailable"
 	}
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }

@@ -86,7 +86,7 @@ func TestAClientThatBacksOffIsNeverBanned(t *testing.T) {
 	t.Parallel()
 	for _, s := range schedules {
 		for _, limits := range []Limits{{PerMinute: 60, PerDay: 1000}, {PerMinute: 60, PerDay: math.MaxInt64}, {PerMinute: 1, PerDay: 5}} {
-			onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+			onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
 				for seed := range uint64(3) {
 					clock.set(noon.Add(time.Duration(seed)*1234567*time.Microsecond).AddDate(0, 0, 3*int(seed)))
 					rnd := rand.New(rand.NewPCG(seed, 1))
@@ -110,7 +110,7 @@ func TestAClientThatHammersIsBanned(t *testing.T) {
 		{"each 2 s with jitter", backoff(2*time.Second, 1, 2*time.Second, forever, 0.5)},
 		{"doubling to 2 s only", backoff(100*time.Millisecond, 2, 2*time.Second, forever, 0)},
 	} {
-		onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
 			rnd := rand.New(rand.NewPCG(1, 1))
 			if bans := work(t, l, l.Caller(1, "k", free), clock, s.wait, rnd, 10*time.Minute); bans == 0 {
 				t.Errorf("%s: not banned in 10 minutes, want a ban", s.name)

@@ -1,0 +1,150 @@
+package ratelimit
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/redis/rueidis"
+)
+
+//go:embed redis.lua
+var decideSource string
+
+//go:embed redis_nodes.lua
+var nodesSource string
+
+// The modes of the script.
+const (
+	modeAdmit = iota
+	modePeek
+	modeBan
+	modeLift
+	modeSettle
+)
+
+const late = 4 // the outcome of a call that arrived after its deadline, and did nothing
+
+// The script counts time in microseconds, which a double can hold.
+const microsecond = int64(1000)
+
+// maxExact is the largest number up to which a double holds every whole number.
+const maxExact = 1<<53 - 1
+
+// A question is one call of the script.
+type question struct {
+	key      string // in Redis
+	keyID    string // "" for an address
+	mode     int
+	limits   Limits
+	known    windows // what Redis is known to have counted
+	add      windows // what this node admitted without Redis
+	ban      *Ban
+	sequence int64
+}
+
+// An answer is what the script returned. Times are in nanoseconds.
+type answer struct {
+	outcome Outcome
+	begins  bool // the ban is new
+	late    bool
+	now     int64
+	windows windows
+	penalty penalty
+}
+
+func appendNumber(b []byte, n int64) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(min(n, maxExact))))
+}
+
+func appendTime(b []byte, ns int64) []byte { return appendNumber(b, micros(ns)) }
+
+// micros rounds down, so that an instant does not come too early.
+func micros(ns int64) int64 {
+	us := ns / microsecond
+	if ns%microsecond < 0 {
+		us--
+	}
+	return us
+}
+
+// microsUp rounds a duration up.
+func microsUp(ns int64) int64 { return (ns-1)/microsecond + 1 }
+
+func appendWindows(b []byte, w windows) []byte {
+	b = appendTime(b, w.minuteStart)
+	b = appendNumber(b, w.minuteUsed)
+	b = appendNumber(b, w.day)
+	return appendNumber(b, w.dayUsed)
+}
+
+// pack returns the question's numbers. An instant of 0 is the server's own; no deadline is 0.
+func (q *question) pack(at, deadline int64) string {
+	b := make([]byte, 0, 13*8)
+	b = appendNumber(b, int64(q.mode))
+	b = appendTime(b, at)
+	b = appendTime(b, deadline)
+	b = appendNumber(b, q.limits.PerMinute)
+	b = appendNumber(b, q.limits.PerDay)
+	b = appendWindows(b, q.known)
+	b = appendWindows(b, q.add)
+	return rueidis.BinaryString(b)
+}
+
+// pack returns the rules as the script reads them.
+func (r *rules) pack() string {
+	b := appendNumber(nil, int64(r.strikes))
+	for _, d := range []int64{r.window, r.grace, r.firstBan, r.longest} {
+		b = appendNumber(b, microsUp(d))
+	}
+	return string(appendNumber(b, r.topLevel))
+}
+
+func packBan(b *Ban) string {
+	if b == nil {
+		return ""
+	}
+	p := appendTime(nil, b.From.UnixNano())
+	p = appendNumber(p, microsUp(b.Until.UnixNano()))
+	return string(appendNumber(p, int64(b.Level)))
+}
+
+var errAnswer = errors.New("the script's answer cannot be read")
+
+// reader takes numbers off an answer.
+type reader []byte
+
+func (r *reader) number() int64 {
+	n := math.Float64frombits(binary.LittleEndian.Uint64(*r))
+	*r = (*r)[8:]
+	return int64(n)
+}
+
+func (r *reader) time() int64 { return r.number() * microsecond }
+
+// parseAnswer reads what the script returned.
+func parseAnswer(b []byte) (a answer, err error) {
+	r := reader(b)
+	if len(r)%8 != 0 || len(r) < 16 {
+		return a, errAnswer
+	}
+	if first := r.number(); first == late {
+		return answer{late: true, now: r.time()}, nil
+	} else if first < 0 || first > int64(Banned) || len(r) < 6*8 {
+		return a, errAnswer
+	} else {
+		a.outcome = Outcome(first)
+	}
+	a.begins = r.number() != 0
+	a.now = r.time()
+	a.windows = windows{minuteStart: r.time(), minuteUsed: r.number(), day: r.number(), dayUsed: r.number()}
+	if len(r) < 6*8 {
+		return a, nil
+	}
+	a.penalty = penalty{runFrom: r.time(), runUntil: r.time(), banFrom: r.time(), banUntil: r.time(), level: r.number(), cleanSince: r.time()}
+	for len(r) > 0 {
+		a.penalty.strikes = append(a.penalty.strikes, r.time())
+	}
+	return a, nil
+}

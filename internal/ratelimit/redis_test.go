@@ -1,0 +1,36 @@
+package ratelimit
+
+import (
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+)
+
+// newVirtual returns a Redis limiter by the given clock, on a server of its own.
+func newVirtual(t testing.TB, cfg Config, now func() time.Time) *Redis {
+	t.Helper()
+	return newVirtualOn(t, redistest.Start(t), cfg, now)
+}
+
+// newVirtualOn returns a Redis limiter by the given clock. It waits longer than 25 ms, so that a busy machine does not
+// make it decide alone.
+func newVirtualOn(t testing.TB, server *redistest.Server, cfg Config, now func() time.Time) *Redis {
+	t.Helper()
+	r, err := newRedis(RedisOptions{URL: server.URL(), Config: cfg, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.virtual = func() int64 { return now().UnixNano() }
+	r.clock.ticks = r.virtual
+	r.clock.bounds.Store(&bounds{high: microsecond})
+	r.timeout = 10 * time.Second
+	r.stop = func() {}
+	close(r.done) // nothing runs beside the test, whose clock it would see move
+	r.probe(t.Context())
+	t.Cleanup(r.Close)
+	if r.breaker.open.Load() {
+		t.Fatal("Redis does not answer")
+	}
+	return r
+}

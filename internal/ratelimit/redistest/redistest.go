@@ -1,0 +1,197 @@
+// Package redistest runs Redis servers for tests: a server of one's own on a
+// free port of the loopback, which keeps nothing on disk. It is imported by
+// tests alone.
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrNoProgram is returned where Redis is not installed.
+var ErrNoProgram = errors.New("redis-server is not installed (Debian: redis-server)")
+
+// A Server is a Redis server. Its methods take turns.
+type Server struct {
+	program, dir string
+	args         []string
+	port         int
+	process      *exec.Cmd
+	ended        chan struct{} // closed when process has ended
+}
+
+// Start runs a server for the time of one test. Each argument is one of
+// redis-server's command line. Where Redis is not installed the test is skipped,
+// or fails if the variable CI is "true".
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	return start(tb, "redis-server", args)
+}
+
+// StartSentinel runs a sentinel with the given configuration file's text.
+func StartSentinel(tb testing.TB, configuration string) *Server {
+	tb.Helper()
+	file := tb.TempDir() + "/sentinel.conf"
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return start(tb, "redis-sentinel", []string{file})
+}
+
+func start(tb testing.TB, program string, args []string) *Server {
+	tb.Helper()
+	s, err := newServer(program, args)
+	if errors.Is(err, ErrNoProgram) && os.Getenv("CI") != "true" {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		s.Kill()
+		if err := os.RemoveAll(s.dir); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := s.Run(); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func newServer(program string, args []string) (*Server, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil, ErrNoProgram
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "redis")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{program: path, dir: dir, port: port, args: args}
+	if who := unprivileged(); who != nil {
+		err = os.Chown(dir, int(who.Uid), int(who.Gid))
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// unprivileged returns the user nobody if the test runs as root, else nil.
+func unprivileged() *syscall.Credential {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return &syscall.Credential{Uid: 65534, Gid: 65534}
+}
+
+// Addr returns the server's host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL returns the server's address as a URL.
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// Port returns the server's port.
+func (s *Server) Port() int { return s.port }
+
+// Run starts the server, again on the same port after Kill, and returns when it
+// answers.
+func (s *Server) Run() error {
+	args := append(s.args[:len(s.args):len(s.args)],
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
+	s.process = exec.Command(s.program, args...)
+	s.process.Dir = s.dir
+	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged(), Pdeathsig: syscall.SIGKILL}
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	s.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait() // a killed server always returns an error
+		close(ended)
+	}(s.process, s.ended)
+	return s.await()
+}
+
+func (s *Server) await() error {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if c, err := net.DialTimeout("tcp", s.Addr(), time.Second); err == nil {
+			return c.Close()
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("%s ended at its start", s.program)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("%s does not listen after 10 s", s.program)
+}
+
+// Kill ends the server at once. What it held is lost.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Kill() // it may have ended
+	<-s.ended
+	s.process = nil
+}
+
+// Pause stops the server without its connections noticing, until Resume.
+func (s *Server) Pause(tb testing.TB) {
+	tb.Helper()
+	s.signal(tb, syscall.SIGSTOP)
+}
+
+// Resume lets a paused server go on.
+func (s *Server) Resume(tb testing.TB) {
+	tb.Helper()
+	s.signal(tb, syscall.SIGCONT)
+}
+
+func (s *Server) signal(tb testing.TB, sig os.Signal) {
+	tb.Helper()
+	if err := s.process.Process.Signal(sig); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Do sends one command and returns its answer as text, "" for nil.
+func (s *Server) Do(tb testing.TB, words ...string) string {
+	tb.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
+	defer cancel()
+	m, err := c.Do(ctx, c.B().Arbitrary(words...).Build()).ToMessage()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		tb.Fatal(err)
+	}
+	return fmt.Sprint(m)
+}
