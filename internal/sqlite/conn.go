@@ -30,23 +30,24 @@ func prepareFile(path string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	flags := os.O_RDWR | os.O_CREATE
+	info, err := os.Stat(abs)
 	switch {
-	case o.ReadOnly:
-		flags = os.O_RDONLY
-	case o.NoMigrate:
-		flags = os.O_RDWR
+	case err == nil && info.IsDir():
+		return "", errors.New("is a directory")
+	case err == nil && !info.Mode().IsRegular():
+		return "", errors.New("is not a file")
+	case err == nil:
+		// Not opened here: closing it again would drop the locks that SQLite
+		// holds on the file elsewhere in this process (POSIX, fcntl).
+		return abs, nil
+	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
+		return "", fileError(abs, err)
 	}
-	f, err := os.OpenFile(abs, flags, 0o600)
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", fileError(abs, err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is not a file")
-	}
-	return abs, err
+	return abs, f.Close()
 }
 
 // fileError says in words why a file could not be opened.
