@@ -37,7 +37,7 @@ type node struct {
 	log     *slog.Logger
 	store   *sqlite.DB
 	shop    *petstore.Service
-	limiter *ratelimit.Memory
+	limiter limiter
 	keys    *access.Directory[*ratelimit.Caller]
 	bans    *banKeeper
 	metrics *ops.Metrics
@@ -52,21 +52,28 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 		return nil, err
 	}
 	now := ratelimit.SystemClock()
+	limits, err := a.newLimiter(now, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	n := &node{
 		config: a.config, now: now, log: log, store: store,
 		shop:    petstore.NewService(store),
-		limiter: ratelimit.NewMemory(limiterConfig(a.config), now),
+		limiter: limits,
 		usage:   usage.NewRecorder(store, now),
 	}
 	if a.config.LogFormat == "json" {
 		n.access = httpapi.NewAccessLog(a.logTo)
 	}
 	n.metrics = ops.NewMetrics(n.sources())
+	if r, yes := limits.(*ratelimit.Redis); yes {
+		n.metrics.MustRegister(newRedisCollector(r.RedisStats))
+	}
 	n.bans = newBanKeeper(store, log, n.metrics)
 	tie := newTie(n.limiter)
 	n.keys = access.NewDirectory(store, now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return n.abandon(err)
 	}
 	return n, nil
 }

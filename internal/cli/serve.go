@@ -54,7 +54,7 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 	if err != nil {
 		return errors.Join(err, s.stop(0))
 	}
-	defer func() { err = errors.Join(err, n.store.Close()) }()
+	defer func() { err = errors.Join(err, n.close()) }()
 	s.operations.show(n.operations(&s.phase))
 	shop, err := a.openDoors(ctx, n, s, sockets, demo)
 	if err != nil {

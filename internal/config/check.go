@@ -17,8 +17,8 @@ func (c *Config) check(from Origins) error {
 		return &Fault{from.Of("db"), "PostgreSQL is not supported yet; give the path of a SQLite database"}
 	case strings.Contains(c.DB, "://"):
 		return &Fault{from.Of("db"), fmt.Sprintf("%q is not the path of a database", Redact(c.DB))}
-	case c.Redis != "":
-		return &Fault{from.Of("redis"), "this build has no Redis limiter yet; leave it out to count in memory"}
+	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
+		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
 	case c.Backup.Every > 0 && c.Backup.Dir == "":
 		return &Fault{from.Of("backup-every"), "backups need a folder: give --backup-dir"}
 	case c.Backup.Every > 0 && c.Backup.Every < time.Minute:

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -60,3 +61,13 @@ func (r *Redis) RedisStats() RedisStats {
 
 // Stats returns the figures of what this node knows.
 func (r *Redis) Stats() Stats { return r.m.Stats() }
+
+// Restore takes over saved rows, as Memory's does, before the first call of Caller: Redis gets back what it has lost of
+// them.
+func (r *Redis) Restore(rows Saved) error { return r.m.Restore(rows) }
+
+// Keep saves what this node knows, as Memory's does. The windows are those of all nodes; what a key did is what it did on
+// this node.
+func (r *Redis) Keep(ctx context.Context, store Store, every time.Duration) error {
+	return r.m.Keep(ctx, store, every)
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A limiter counts in this process or in Redis.
+type limiter interface {
+	ratelimit.Limiter
+	Restore(ratelimit.Saved) error
+	Keep(ctx context.Context, store ratelimit.Store, every time.Duration) error
+	Stats() ratelimit.Stats
+}
+
+var _, _ limiter = (*ratelimit.Memory)(nil), (*ratelimit.Redis)(nil)
+
+// newLimiter returns the limiter that the operator chose.
+func (a *app) newLimiter(now func() time.Time, log *slog.Logger) (limiter, error) {
+	c := a.config
+	if c.Redis == "" {
+		return ratelimit.NewMemory(limiterConfig(c), now), nil
+	}
+	away, err := ratelimit.ParseOnFailure(c.LimiterOnFailure)
+	if err != nil {
+		return nil, a.fault("limiter-on-failure", "%v", err)
+	}
+	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{
+		URL: c.Redis, Config: limiterConfig(c), Now: now, OnFailure: away, Log: log,
+	})
+	if err != nil {
+		return nil, a.fault("redis", "%q: %v", config.Redact(c.Redis), err)
+	}
+	return r, nil
+}
+
+// closeLimiter ends the conversation with Redis, if there is one.
+func (n *node) closeLimiter() {
+	if r, yes := n.limiter.(*ratelimit.Redis); yes {
+		r.Close()
+	}
+}
+
+// close gives back what the node holds, its work being over.
+func (n *node) close() error {
+	n.closeLimiter()
+	return n.store.Close()
+}
+
+// abandon closes a node that could not be opened in full.
+func (n *node) abandon(err error) (*node, error) { return nil, errors.Join(err, n.close()) }
+
+// A redisCollector shows the figures of the Redis limiter.
+type redisCollector struct {
+	read                                   func() ratelimit.RedisStats
+	decisions, failures, away, nodes, took *prometheus.Desc
+}
+
+func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("petstore_limiter_redis_"+name, help, labels, nil)
+	}
+	return &redisCollector{
+		read:      read,
+		decisions: desc("decisions_total", "Decisions by source: redis, denied (known before, without a call), local (without Redis).", "source"),
+		failures:  desc("failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", "cause"),
+		away:      desc("away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says."),
+		nodes:     desc("nodes", "Nodes that share the counts, as last seen."),
+		took:      desc("duration_seconds", "Time of the calls that were answered."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *redisCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.away, c.nodes, c.took} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *redisCollector) Collect(to chan<- prometheus.Metric) {
+	s := c.read()
+	count := func(d *prometheus.Desc, n int64, label string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)
+	}
+	count(c.decisions, s.Decided, "redis")
+	count(c.decisions, s.Denied, "denied")
+	count(c.decisions, s.Alone, "local")
+	count(c.failures, s.Failed, "any")
+	count(c.failures, s.Late, "late")
+	away := 0.0
+	if s.Away {
+		away = 1
+	}
+	to <- prometheus.MustNewConstMetric(c.away, prometheus.GaugeValue, away)
+	to <- prometheus.MustNewConstMetric(c.nodes, prometheus.GaugeValue, float64(s.Nodes))
+	to <- prometheus.MustNewConstHistogram(c.took, s.LatencyCount, s.LatencySum, s.Latency)
+}
