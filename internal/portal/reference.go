@@ -78,9 +78,9 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if a, ok := h.site.assets.byPath[r.URL.Path]; ok {
+	if f := h.site.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		a.serve(w, r)
+		f.Serve(w, r)
 		return
 	}
 	if p, ok := h.site.pages[r.URL.Path]; ok {
@@ -103,5 +103,5 @@ func (h *reference) servePage(w http.ResponseWriter, r *http.Request, p *page) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-cache")
-	f.serve(w, r)
+	f.Serve(w, r)
 }

@@ -140,7 +140,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if path == "" {
 				path = from
 			}
-			if _, ok := h.site.assets.byPath[path]; !ok && h.site.pages[path] == nil {
+			if h.site.assets.Find(path) == nil && h.site.pages[path] == nil {
 				t.Errorf("%s links to %s, which is no page", from, href)
 			}
 			if id != "" && !slices.Contains(ids[path], id) {
@@ -255,7 +255,7 @@ func TestAssets(t *testing.T) {
 	h := newReference(t)
 	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", "search.json": "application/json"}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		path, err := h.site.assets.path(name)
+		path, err := h.site.assets.Path(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("GET %s = %d %s %s", path, w.Code, w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"))
 		}
 	}
-	if _, err := h.site.assets.path("none.css"); err == nil {
+	if _, err := h.site.assets.Path("none.css"); err == nil {
 		t.Errorf("path(none.css) = nil error")
 	}
 }

@@ -5,13 +5,27 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"strings"
 	"sync"
 	"time"
+
+	"example.com/petstore/internal/portal/asset"
 )
 
 //go:embed templates guides
 var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+func newAssets() (*asset.Set, error) {
+	own, err := fs.Sub(assetFiles, "assets")
+	if err != nil {
+		return nil, err
+	}
+	return asset.New("/docs/assets/", asset.Shared(), own)
+}
 
 // A site is every page of the reference, and what they share.
 type site struct {
@@ -21,7 +35,7 @@ type site struct {
 	Nav                     []navGroup
 	Guides                  []guide
 
-	assets *assets
+	assets *asset.Set
 	pages  map[string]*page
 }
 
@@ -52,7 +66,7 @@ type link struct{ Title, URL string }
 
 // A page is rendered once, when it is first asked for.
 type page struct {
-	render func() (*file, error)
+	render func() (*asset.File, error)
 }
 
 func newSite(d *description, opts ReferenceOptions) (*site, error) {
@@ -66,7 +80,7 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 		return nil, err
 	}
 	failures := d.failures()
-	if err := s.assets.add("search.json", s.index(failures)); err != nil {
+	if err := s.assets.Add("search.json", s.index(failures)); err != nil {
 		return nil, err
 	}
 	retry, err := retrySamples()
@@ -154,22 +168,22 @@ func newPage(layout *template.Template, v *view) (*page, error) {
 	if _, err := t.New("content").Parse(string(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &page{render: sync.OnceValues(func() (*file, error) { return renderPage(t, v) })}, nil
+	return &page{render: sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) })}, nil
 }
 
-func renderPage(t *template.Template, v *view) (*file, error) {
+func renderPage(t *template.Template, v *view) (*asset.File, error) {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Path, err)
 	}
-	return newFile("text/html; charset=utf-8", b.Bytes())
+	return asset.NewFile("text/html; charset=utf-8", b.Bytes())
 }
 
 // functions returns what templates can call.
 func (s *site) functions() template.FuncMap {
 	h := highlighter(grammars())
 	return template.FuncMap{
-		"asset": s.assets.path,
+		"asset": s.assets.Path,
 		"code": func(lang, text string) template.HTML {
 			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
 		},
