@@ -117,10 +117,10 @@ func title(at time.Time, c *usage.Counts) string {
 	return text
 }
 
-// roundUp returns the least of 1, 2, 5, 10, 20, 50, … that is not less than n.
+// roundUp returns the least of 1, 2, 4, 6, 8, 10, 20, 40, … that is not less than n.
 func roundUp(n int64) int64 {
 	for unit := int64(1); ; unit *= 10 {
-		for _, m := range []int64{1, 2, 5} {
+		for _, m := range []int64{1, 2, 4, 6, 8} {
 			if m*unit >= n {
 				return m * unit
 			}
