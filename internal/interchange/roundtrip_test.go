@@ -3,6 +3,7 @@ package interchange_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -167,7 +168,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file has lost lines"},
 		{"UTF-16", interchange.CSV, "\xff\xfen\x00", "1: the file is UTF-16"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; did you mean category?`},
-		{"misspelt column", interchange.CSV, "nmae,category\n", `1: there is no column "nmae"; did you mean name?`},
+		{"misspelt column", interchange.CSV, "naem,category\n", `1: there is no column "naem"; did you mean name?`},
 		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name stands twice, as number 1 and 3"},
 		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
 		{"latin-1", interchange.CSV, "name,category\nR\xe9x,Dogs\n", "2: the text is not UTF-8"},
@@ -224,7 +225,7 @@ func TestGoingOn(t *testing.T) {
 		fmt.Fprintf(&text, "Pet %d,Kind %d,%s\n", n, n%7, stock)
 	}
 	_, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV})
-	stop, ok := err.(*interchange.Stop)
+	stop, ok := errors.AsType[*interchange.Stop](err)
 	if !ok || stop.Next < 2 || stop.Next > 2502 || !strings.HasPrefix(stop.Error(), "2502: ") {
 		t.Fatalf("import = %v, want a stop at line 2502", err)
 	}
@@ -262,7 +263,7 @@ func fuzz(f *testing.F, format interchange.Format) {
 }
 
 func isFinal(err error) bool {
-	f, ok := err.(*interchange.Fault)
+	f, ok := errors.AsType[*interchange.Fault](err)
 	return !ok || f.Final
 }
 

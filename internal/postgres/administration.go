@@ -11,7 +11,7 @@ import (
 // A txn is a transaction of a change of access: rare, and carried out alone.
 type txn struct {
 	pgx.Tx
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it lives as long as the transaction, and every statement needs it
 	now time.Time
 }
 
@@ -19,7 +19,7 @@ type txn struct {
 // or its connection was lost before the commit was on its way.
 func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 	for n := range attempts {
-		sent := false
+		var sent bool
 		sent, err = db.changeOnce(ctx, f)
 		db.leaveReplica(err)
 		if err == nil || !again(err, sent, 1) || pause(ctx, n) != nil {

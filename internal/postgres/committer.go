@@ -89,7 +89,7 @@ func (db *DB) transact(writes []*write) (g *group, err error) {
 	defer cancel()
 	for n := range attempts {
 		g = newGroup(writes, petstore.At(db.now()))
-		sent := false
+		var sent bool
 		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, len(writes)) {
 			return g, err
 		}

@@ -106,7 +106,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db.queue.wake = make(chan struct{}, 1)
 	if err := db.connect(ctx, o); err != nil {
-		db.disconnect()
+		_ = db.disconnect() // the first failure is what counts
 		return nil, explain(err)
 	}
 	return db, nil
