@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -63,10 +65,24 @@ func start(tb testing.TB, program string, args []string) *Server {
 			tb.Error(err)
 		}
 	})
-	if err := s.Run(); err != nil {
+	if err := s.runFirst(); err != nil {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+// runFirst is Run, on another port if another process has taken this one.
+func (s *Server) runFirst() (err error) {
+	for range 10 {
+		if err = s.Run(); err == nil {
+			return nil
+		}
+		s.Kill()
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func newServer(program string, args []string) (*Server, error) {
@@ -136,10 +152,12 @@ func (s *Server) Run() error {
 	return s.await()
 }
 
+// await returns nil when the process itself answers, not another that has its port.
 func (s *Server) await() error {
+	self := fmt.Sprintf("process_id:%d\r\n", s.process.Process.Pid)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if c, err := net.DialTimeout("tcp", s.Addr(), time.Second); err == nil {
-			return c.Close()
+		if strings.Contains(s.info(), self) {
+			return nil
 		}
 		select {
 		case <-s.ended:
@@ -147,7 +165,27 @@ func (s *Server) await() error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s does not listen after 10 s", s.program)
+	return fmt.Errorf("%s does not answer after 10 s", s.program)
+}
+
+// info returns what the server says of itself, or "" if it says nothing.
+func (s *Server) info() string {
+	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return ""
+	}
+	defer c.Close() //nolint:errcheck // it was only read
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return ""
+	}
+	if _, err := c.Write([]byte("INFO server\r\nQUIT\r\n")); err != nil {
+		return ""
+	}
+	all, err := io.ReadAll(c)
+	if err != nil {
+		return ""
+	}
+	return string(all)
 }
 
 // Kill ends the server at once. What it held is lost.
@@ -189,9 +227,12 @@ func (s *Server) Do(tb testing.TB, words ...string) string {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
 	defer cancel()
-	m, err := c.Do(ctx, c.B().Arbitrary(words...).Build()).ToMessage()
-	if err != nil && !rueidis.IsRedisNil(err) {
+	answer, err := c.Do(ctx, c.B().Arbitrary(words...).Build()).ToAny()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return ""
+	case err != nil:
 		tb.Fatal(err)
 	}
-	return fmt.Sprint(m)
+	return fmt.Sprint(answer)
 }

@@ -1,0 +1,101 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+)
+
+// BenchmarkRedis decides for 64 callers at a time, each with a workspace of its own, and after that has redis-benchmark
+// call the same script over 64 connections, pipelined. It reports both rates and their ratio.
+func BenchmarkRedis(b *testing.B) {
+	server := redistest.Start(b)
+	r, err := newRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.timeout = time.Second // the benchmark measures a rate, on a machine that may be busy
+	r.start()
+	b.Cleanup(r.Close)
+	rate := decideAt64(b, r)
+	if s := r.RedisStats(); s.Alone != 0 {
+		b.Errorf("%d were decided without Redis", s.Alone)
+	}
+	b.ReportMetric(rate, "decisions/s")
+	if b.N < 10_000 {
+		return // a rehearsal
+	}
+	bound := 0.0
+	for _, pipeline := range []int{4, 16, 64} {
+		bound = max(bound, redisBenchmark(b, server, r, pipeline))
+	}
+	b.ReportMetric(bound, "redis-benchmark/s")
+	b.ReportMetric(rate/bound, "ratio")
+}
+
+func decideAt64(b *testing.B, r *Redis) (rate float64) {
+	b.Helper()
+	var keys []*Caller
+	for i := range 64 {
+		keys = append(keys, r.Caller(int64(i), fmt.Sprint("key", i), endless))
+	}
+	var next atomic.Int64
+	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+	b.ReportAllocs()
+	begun := time.Now()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		c := keys[next.Add(1)%64]
+		for pb.Next() {
+			if d := r.Admit(context.Background(), c); !d.Admitted() {
+				b.Error(d)
+			}
+		}
+	})
+	b.StopTimer()
+	return float64(b.N) / time.Since(begun).Seconds()
+}
+
+// redisBenchmark returns the rate of redis-benchmark. It cannot send the script's binary arguments: they stand in the
+// script's text, which makes its work the smaller.
+func redisBenchmark(b *testing.B, server *redistest.Server, r *Redis, pipeline int) (rate float64) {
+	b.Helper()
+	q := question{limits: endless}
+	source := decideSource
+	for i, arg := range []string{q.pack(0, 0), "key1", r.rules, ""} {
+		source = strings.ReplaceAll(source, fmt.Sprintf("ARGV[%d]", i+1), luaString(arg))
+	}
+	sha := server.Do(b, "SCRIPT", "LOAD", source)
+	out, err := exec.Command("redis-benchmark", "-p", strconv.Itoa(server.Port()), "-c", "64", "-n", "300000", "-r", "64", "--csv",
+		"-P", strconv.Itoa(pipeline), "EVALSHA", sha, "1", "petstore:b:__rand_int__").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	fields := strings.Split(lines[len(lines)-1], `","`)
+	if len(fields) < 2 {
+		b.Fatalf("redis-benchmark says %q", out)
+	}
+	if rate, err = strconv.ParseFloat(strings.Trim(fields[1], `"`), 64); err != nil {
+		b.Fatal(err)
+	}
+	return rate
+}
+
+// luaString returns a literal of Lua for any bytes.
+func luaString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, `\%03d`, c)
+	}
+	return b.String() + `"`
+}
