@@ -216,8 +216,13 @@ func kill(r *run) error {
 }
 
 // cutPower makes the disk forget what was not synchronized, ends the process,
-// and starts both again.
+// and starts both again. The process is frozen first: without power nothing is
+// acknowledged, and a filesystem tells an fsync that its shutdown overtakes now
+// and then that it succeeded.
 func cutPower(r *run) error {
+	if err := freeze(r.server.Cmd.Process.Pid); err != nil {
+		return err
+	}
 	if err := r.disk.cut(); err != nil {
 		return err
 	}

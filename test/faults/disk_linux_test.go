@@ -1,8 +1,10 @@
 package faults
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,6 +66,42 @@ func (l *loop) cut() error {
 		return fmt.Errorf("the filesystem cannot be shut down: %w", e)
 	}
 	return nil
+}
+
+// freeze stops every thread of a process but those that are inside of the
+// filesystem: these stop when they come out.
+func freeze(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) { // between two polls
+		if runs, err := running(pid); err != nil || !runs {
+			return err
+		}
+	}
+	return fmt.Errorf("the process %d could not be frozen", pid)
+}
+
+// running reports whether a thread of a process is neither stopped nor in an
+// uninterruptible call.
+func running(pid int) (bool, error) {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if len(stats) == 0 {
+		return false, fmt.Errorf("the process %d has no threads: %w", pid, errors.Join(err, fs.ErrNotExist))
+	}
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the thread has ended
+		} else if err != nil {
+			return false, err
+		}
+		_, state, _ := bytes.Cut(text, []byte(") ")) // after the name
+		if len(state) == 0 || state[0] != 'T' && state[0] != 'D' {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // remount brings the filesystem back as after a power cut.
