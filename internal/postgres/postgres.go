@@ -1,6 +1,7 @@
 // Package postgres keeps everything in a PostgreSQL database, which any number
 // of nodes share: the shops ([petstore.Store]), the workspaces and keys
-// ([access.Store]) and what the rate limiter saves ([ratelimit.Store]).
+// ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
+// workspaces did ([usage.Store]).
 //
 // Writes that wait on a node share one durable commit, see committer.go. It
 // decides nothing of the domain: rules come as [petstore.Change].

@@ -207,6 +207,7 @@ func (x *txn) removeWorkspace(id int64) error {
 		"DELETE FROM limit_keys WHERE workspace = $1",
 		"DELETE FROM api_keys WHERE workspace = $1",
 		"DELETE FROM counters WHERE workspace = $1",
+		"DELETE FROM usage WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
 		if err := x.exec(query, id); err != nil {
