@@ -49,6 +49,7 @@ const (
 	probing    = 100 * time.Millisecond // between attempts while Redis is away
 	beating    = time.Second            // between signs of life
 	gone       = 5 * time.Second        // after which a silent node is not counted
+	gathering  = 100 * time.Microsecond // after a send, for further calls to go with the next
 	patience   = 3                      // failures in a row after which Redis is away
 )
 
@@ -145,6 +146,7 @@ func clientOptions(o rueidis.ClientOption) rueidis.ClientOption {
 	o.DisableCache = true
 	o.AlwaysPipelining = true
 	o.PipelineMultiplex = -1 // one connection: the fewest system calls
+	o.MaxFlushDelay = gathering
 	o.Dialer.Timeout = connecting
 	o.ConnWriteTimeout = connecting
 	return o

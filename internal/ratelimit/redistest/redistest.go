@@ -40,16 +40,6 @@ func Start(tb testing.TB, args ...string) *Server {
 	return start(tb, "redis-server", args)
 }
 
-// StartSentinel runs a sentinel with the given configuration file's text.
-func StartSentinel(tb testing.TB, configuration string) *Server {
-	tb.Helper()
-	file := tb.TempDir() + "/sentinel.conf"
-	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return start(tb, "redis-sentinel", []string{file})
-}
-
 func start(tb testing.TB, program string, args []string) *Server {
 	tb.Helper()
 	s, err := newServer(program, args)
