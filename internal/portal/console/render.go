@@ -56,6 +56,7 @@ type view struct {
 	Workspace   string    // "" unless signed in
 	Plan, Key   string
 	Write       bool
+	Operator    bool
 	Nav         []navGroup
 	Body        any
 }
@@ -89,6 +90,9 @@ func (v *visit) render(status int, name, title string, body any) error {
 		data.Banned, data.Nav = v.bannedUntil(), navigation(v.r.URL.Path)
 		data.Write = v.mayWrite() && data.Banned.IsZero()
 	}
+	if v.operator {
+		data.Operator, data.Write, data.Workspace, data.Nav = true, true, "Operator", operatorNavigation(v.r.URL.Path)
+	}
 	var b bytes.Buffer
 	if err := v.pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		return err
@@ -119,7 +123,7 @@ func (v *visit) done(to, text string) error {
 type refusal struct{ Title, Text string }
 
 func (v *visit) refuse(status int, title, text string) {
-	if v.who == nil {
+	if v.who == nil && !v.operator {
 		_ = v.signedIn() // for the navigation, if there is a session
 	}
 	if err := v.render(status, "refused", title, refusal{title, text}); err != nil {

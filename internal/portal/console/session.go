@@ -34,7 +34,9 @@ type visit struct {
 	r    *http.Request
 	id   string // in the path
 	wait time.Duration
-	who  *access.Entry[*ratelimit.Caller] // nil unless signed in
+	who  *access.Entry[*ratelimit.Caller] // nil unless signed in with a key
+
+	operator bool // signed in as an operator
 }
 
 // A notice is an error in words for the one who reads the page.
@@ -54,6 +56,9 @@ const (
 
 // signedIn finds the key of the session. It returns why there is none, in words for the sign-in page.
 func (v *visit) signedIn() error {
+	if v.health != nil {
+		return v.operatorSignedIn()
+	}
 	cookie, err := v.r.Cookie(sessionCookie)
 	if err != nil {
 		return errNoSession
@@ -64,6 +69,14 @@ func (v *visit) signedIn() error {
 	}
 	v.who, err = v.find(id)
 	return err
+}
+
+// sessionName returns the name of the console's session: both consoles may stand on one host, whose cookies they share.
+func (v *visit) sessionName() string {
+	if v.health != nil {
+		return operatorCookie
+	}
+	return sessionCookie
 }
 
 // find returns the entry of a key that may use the console.
@@ -94,7 +107,7 @@ type signInForm struct{ Error, Next string }
 
 // askToSignIn leads from a page to the sign-in form and back.
 func (v *visit) askToSignIn(why error) error {
-	v.clearCookie(sessionCookie)
+	v.clearCookie(v.sessionName())
 	if text := why.Error(); text != "" {
 		v.note(text)
 	}
@@ -147,7 +160,7 @@ func (v *visit) begin(e *access.Entry[*ratelimit.Caller]) {
 }
 
 func signOut(v *visit) error {
-	v.clearCookie(sessionCookie)
+	v.clearCookie(v.sessionName())
 	v.note("You are signed out.")
 	return v.redirect("/console/signin")
 }
