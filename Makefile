@@ -17,17 +17,20 @@ SEED ?= 1
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: soak build test check lint fmt generate drift race bench bench-parts fuzz release deb clean
+.PHONY: soak build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
 
 build:
 	go build -o bin/petstore ./cmd/petstore
 
-test:
-	scripts/install-test-tools
+test: tools
 	@for dir in $(MODULES); do echo "go vet ./... in $$dir" && (cd $$dir && go vet ./...) || exit 1; done
 	go test ./...
 
 check: lint drift race
+
+# What the tests use besides Go.
+tools:
+	scripts/install-test-tools
 
 lint: $(LINT)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not in gofmt's form:"; echo "$$unformatted"; exit 1; fi
@@ -45,7 +48,7 @@ drift:
 	go mod tidy -diff
 	scripts/check-generated
 
-race:
+race: tools
 	go test -race -shuffle=on ./...
 
 fmt:
@@ -57,6 +60,10 @@ generate:
 # The service beside the floor and the disk; see bench/.
 bench:
 	go run ./bench
+
+# Fails if the service has become slower, by ratios, than bench/results.json says.
+bench-check:
+	go run ./bench -check
 
 # The parts alone, and the limiter beside libraries.
 bench-parts:
