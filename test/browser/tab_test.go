@@ -140,6 +140,6 @@ func (b *tab) signIn(t *testing.T, s *site, key string) {
 // submit sends the form of the page and waits until it leads on to an address, or stays.
 func (b *tab) submit(t *testing.T, leadsTo string) {
 	t.Helper()
-	b.do(t, chromedp.Click(`main form[method="post"] button[type="submit"]`))
-	b.until(t, `document.readyState === "complete" && new RegExp("`+leadsTo+`").test(location.pathname)`)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`window.before = true; undefined`), chromedp.Click(`main form[method="post"] button[type="submit"]`))
+	b.until(t, `window.before === undefined && document.readyState === "complete" && new RegExp("`+leadsTo+`").test(location.pathname)`)
 }
