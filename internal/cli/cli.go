@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/trace"
 )
 
 // An app is one run of the program.
@@ -24,6 +25,7 @@ type app struct {
 	config  *config.Config
 	origins config.Origins // of the flags of the command that runs
 	logTo   *sharedWriter  // of serve: where its logs go
+	tracer  *trace.Tracer  // of serve; nil unless traces are wanted
 }
 
 // Main runs the command that args, without the program's name, ask for, and

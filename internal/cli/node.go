@@ -58,11 +58,11 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 	}
 	n := &node{
 		config: a.config, now: now, log: log, store: store,
-		shop:    petstore.NewService(store),
+		shop:    petstore.NewService(a.traced(store)),
 		limiter: limits,
 		usage:   usage.NewRecorder(store, now),
 	}
-	if a.config.LogFormat == "json" {
+	if a.config.LogFormat == "json" && a.tracer == nil { // which knows nothing of traces
 		n.access = httpapi.NewAccessLog(a.logTo)
 	}
 	n.metrics = ops.NewMetrics(n.sources())

@@ -24,6 +24,9 @@ process ends with 0; a second signal ends it at once with 130. Under systemd it
 takes inherited sockets, the one named "ops" for operations, and says when it is
 ready.
 
+OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:4318 turns traces on; the other variables
+of OpenTelemetry hold too.
+
 With --demo, an empty database gets the workspace "demo" with a catalogue; each
 start makes a key that is valid for a week, and prints it.`,
 		example: "  petstore serve --demo\n  petstore serve --addr :8080 --base-url https://pets.example.com --db /var/lib/petstore/petstore.db",
@@ -38,6 +41,10 @@ start makes a key that is valid for a week, and prints it.`,
 // it opens the store, so that who asks early waits, and is told why.
 func (a *app) serve(ctx context.Context, demo bool) (err error) {
 	log := a.logger()
+	if a.tracer, log, err = a.startTraces(ctx, log); err != nil {
+		return err
+	}
+	defer a.stopTraces(a.tracer, log)
 	sockets, err := a.listen()
 	if err != nil {
 		return err
@@ -85,6 +92,9 @@ func (a *app) openDoors(ctx context.Context, n *node, s *servers, on *sockets, w
 	}
 	if shop != nil {
 		shop.signIn = n.publicURL(on.public.Addr()) + front.console.SignInPath(shop.keyID)
+	}
+	if a.tracer != nil {
+		front.server.Handler = a.tracer.Handler(front.server.Handler)
 	}
 	s.startPublic(front, on.public)
 	s.phase.Serve()

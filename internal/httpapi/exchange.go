@@ -147,7 +147,7 @@ func (x *exchange) panicked(cause any) {
 	if cause == http.ErrAbortHandler {
 		return
 	}
-	x.api.Log.Error("panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
+	x.api.Log.ErrorContext(x.r.Context(), "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
 	if x.status == 0 {
 		x.fail(&petstore.Error{Code: codeInternalError, Message: internalErrorMessage})
 	}

@@ -84,5 +84,5 @@ func redact(path string) string {
 
 // log writes the cause of a failure, which the client is not told.
 func (x *exchange) log(err error) {
-	x.api.Log.Error("request failed", "request_id", x.id, "err", err)
+	x.api.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "err", err)
 }

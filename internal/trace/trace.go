@@ -1,0 +1,96 @@
+// Package trace makes traces for OpenTelemetry: a span for each request, one
+// below it for each call of the store, and their ids in the log. It is set by
+// the standard variables, OTEL_EXPORTER_OTLP_ENDPOINT first; unless they ask for
+// traces, nothing of it stands in the way of a request.
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	api "go.opentelemetry.io/otel/trace"
+)
+
+// Wanted reports whether the environment asks for traces: OTEL_TRACES_EXPORTER
+// is otlp, or OTEL_EXPORTER_OTLP_ENDPOINT or its form for traces is set, and
+// neither OTEL_SDK_DISABLED nor OTEL_TRACES_EXPORTER says no. It returns an
+// error that names the variable for an exporter or a protocol that we do not
+// have: only OTLP over HTTP is built in.
+func Wanted(getenv func(string) string) (bool, error) {
+	exporter := getenv("OTEL_TRACES_EXPORTER")
+	switch {
+	case strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter == "none":
+		return false, nil
+	case exporter != "" && exporter != "otlp":
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not built in; the exporters are otlp and none", exporter)
+	case exporter == "" && getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
+		return false, nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if protocol := getenv(name); protocol != "" && protocol != "http/protobuf" {
+			return false, fmt.Errorf("%s: %q is not built in; the protocol is http/protobuf", name, protocol)
+		}
+	}
+	return true, nil
+}
+
+// Options are what a Tracer needs to know.
+type Options struct {
+	Version string       // of the service
+	Log     *slog.Logger // is told of spans that could not be sent
+
+	// Trusted are the peers whose traceparent a request's trace goes on. The
+	// trace of anybody else is only linked to.
+	Trusted []netip.Prefix
+}
+
+// A Tracer makes spans and sends them, in batches, beside the requests. It may
+// be used concurrently.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   api.Tracer
+	context  propagation.TraceContext
+	trusted  []netip.Prefix
+}
+
+// Start returns a Tracer with the settings of the standard variables: exporter,
+// sampler, batches, limits and resource.
+func Start(ctx context.Context, o Options) (*Tracer, error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	return start(ctx, o, sdk.WithBatcher(exporter))
+}
+
+func start(ctx context.Context, o Options, to sdk.TracerProviderOption) (*Tracer, error) {
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "petstore"), attribute.String("service.version", o.Version)),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("traces: OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("traces could not be sent", "err", err) }))
+	provider := sdk.NewTracerProvider(to, sdk.WithResource(about))
+	return &Tracer{provider: provider, tracer: provider.Tracer("example.com/petstore"), trusted: o.Trusted}, nil
+}
+
+// Stop sends the spans that wait, until ctx ends.
+func (t *Tracer) Stop(ctx context.Context) error {
+	if err := t.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the last traces could not be sent: %w", err)
+	}
+	return nil
+}

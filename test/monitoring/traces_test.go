@@ -1,0 +1,135 @@
+package monitoring
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"example.com/petstore/test/servertest"
+)
+
+// A span is what a collector was sent of one.
+type span struct{ name, trace, id, parent string }
+
+// A collector keeps the spans that it is sent, by their names.
+type spans struct {
+	mu     sync.Mutex
+	byName map[string]span
+}
+
+// ServeHTTP takes what an exporter of OTLP over HTTP sends.
+func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var sent collector.ExportTraceServiceRequest
+	if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &sent) != nil {
+		http.Error(w, "not traces", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range sent.GetResourceSpans() {
+		for _, scope := range of.GetScopeSpans() {
+			for _, one := range scope.GetSpans() {
+				s.byName[one.GetName()] = span{
+					one.GetName(), hex.EncodeToString(one.GetTraceId()), hex.EncodeToString(one.GetSpanId()), hex.EncodeToString(one.GetParentSpanId()),
+				}
+			}
+		}
+	}
+}
+
+func (s *spans) of(name string) (span, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.byName[name]
+	if !ok {
+		return one, fmt.Errorf("there is no span %q among %v", name, s.byName)
+	}
+	return one, nil
+}
+
+// traced starts a server with environment variables, and reads its pets once.
+func traced(t *testing.T, env ...string) *servertest.Server {
+	t.Helper()
+	dir := t.TempDir()
+	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := petstore.NewKey(dir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	visit(t.Context(), s.URL, key.Key)
+	return s
+}
+
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	kept := &spans{byName: map[string]span{}}
+	to := httptest.NewServer(kept)
+	t.Cleanup(to.Close)
+	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL)
+	if err := s.Stop(); err != nil { // sends the spans that wait
+		t.Fatal(err)
+	}
+	for above, below := range map[string]string{"GET /pets": "store Pets", "POST /categories": "store Do"} {
+		request, err := kept.of(above)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := kept.of(below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if call.trace != request.trace || call.parent != request.id {
+			t.Errorf("the span %+v is not below %+v", call, request)
+		}
+		if log := s.LogText(); !strings.Contains(log, request.trace) {
+			t.Errorf("the log does not have the trace %s:\n%s", request.trace, log)
+		}
+	}
+}
+
+func TestNoTracesUnlessWanted(t *testing.T) {
+	t.Parallel()
+	kept := &spans{byName: map[string]span{}}
+	to := httptest.NewServer(kept)
+	t.Cleanup(to.Close)
+	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL, "OTEL_SDK_DISABLED=true")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(kept.byName) != 0 || strings.Contains(s.LogText(), "trace_id") {
+		t.Errorf("traces were made though they are off: %v\n%s", kept.byName, s.LogText())
+	}
+}
+
+// TestACollectorThatIsGone: the service goes on, and says so.
+func TestACollectorThatIsGone(t *testing.T) {
+	t.Parallel()
+	to := httptest.NewServer(http.NotFoundHandler())
+	to.Close()
+	s := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+to.URL, "OTEL_EXPORTER_OTLP_TIMEOUT=500", "OTEL_BSP_SCHEDULE_DELAY=50")
+	eventually(t, "the log", func() error {
+		if !strings.Contains(s.LogText(), "traces could not be sent") {
+			return fmt.Errorf("it does not say that traces were lost:\n%s", s.LogText())
+		}
+		return nil
+	})
+	if body, err := fetch(t, s.Ops+"/readyz"); err != nil {
+		t.Errorf("GET /readyz = %s, %v, want ready", body, err)
+	}
+}
