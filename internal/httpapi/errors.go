@@ -29,7 +29,8 @@ const (
 	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
 	codeKeyBanned         petstore.Code = "api_key_banned"
 	codeInternalError     petstore.Code = "internal_error"
-	statusClientClosed                  = 499 // in the log only: the client was gone
+	statusClientClosed                  = 499 // in the log only: the client was gone, as far as can be seen
+	withdrawnMessage                    = "The connection was closed on your side while the request waited, so it was given up."
 	internalErrorMessage                = "Something went wrong on our side. The request id finds it in the log."
 )
 
@@ -70,17 +71,20 @@ var statuses = map[petstore.Code]int{
 }
 
 // fail writes err as the response. What is not an Error of ours, or has a code
-// that the table does not know, is logged once and becomes internal_error.
+// that the table does not know, is logged once and becomes internal_error. A
+// request that was given up because its client went away is no failure of ours.
 func (x *exchange) fail(err error) {
-	if errors.Is(err, context.Canceled) && x.r.Context().Err() != nil {
-		x.status = statusClientClosed
-		return
-	}
 	e, ok := errors.AsType[*petstore.Error](err)
-	if !ok || statuses[e.Code] == 0 {
+	switch {
+	case errors.Is(err, context.Canceled) && x.r.Context().Err() != nil:
+		// net/http takes a client that only closed its sending side for gone, and an
+		// answer left out for an empty 200, which that client would believe.
+		x.status = statusClientClosed
+		e = &petstore.Error{Code: petstore.CodeServiceUnavailable, Message: withdrawnMessage}
+	case !ok || statuses[e.Code] == 0:
 		x.log(err)
 		e = &petstore.Error{Code: codeInternalError, Message: internalErrorMessage}
-	} else if e.Err != nil {
+	case e.Err != nil:
 		x.log(err)
 	}
 	status := statuses[e.Code]

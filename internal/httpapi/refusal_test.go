@@ -1,0 +1,64 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
+)
+
+// A patientStore begins its writes only when the client is gone.
+type patientStore struct{ petstore.Store }
+
+func (s patientStore) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	select {
+	case <-ctx.Done():
+		return s.Store.Do(ctx, c)
+	case <-time.After(10 * time.Second):
+		return nil, errors.New("the context did not end with the connection")
+	}
+}
+
+// TestHalfClosedConnection sends a write and closes the sending side, as a
+// client may: a write that is given up must not look like a success.
+func TestHalfClosedConnection(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, func(o *httpapi.Options) { o.Shop = petstore.NewService(patientStore{o.Shop.Store}) })
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	const body = `{"name":"dogs"}`
+	fmt.Fprintf(c, "POST /categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body)
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{t: t, what: "a write that was given up", status: resp.StatusCode, header: resp.Header, body: text}
+	a.want(503, "service_unavailable")
+	if got := a.header.Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After = %q, want 1", got)
+	}
+	s.get("/categories").want(200, "").is("[]")
+	if log := s.log.String(); strings.Contains(log, "request failed") || !strings.Contains(log, `"status":499`) {
+		t.Errorf("the log is %s, want the request with status 499 and no failure of ours", log)
+	}
+}
