@@ -97,7 +97,10 @@ func (x *exchange) limitHeaders() {
 	mark(2)
 	buf = appendPolicy(appendPolicy(buf, `"minute";q=`, d.Minute.Limit, ";w=60, "), `"day";q=`, d.Day.Limit, ";w=86400")
 	mark(3)
-	buf = appendState(append(appendState(buf, `"minute";r=`, d.Minute, now), ", "...), `"day";r=`, d.Day, now)
+	buf = strconv.AppendInt(append(buf, `"minute";r=`...), d.Minute.Remaining(), 10)
+	buf = strconv.AppendInt(append(buf, ";t="...), untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60), 10)
+	buf = strconv.AppendInt(append(buf, `, "day";r=`...), d.Day.Remaining(), 10)
+	buf = strconv.AppendInt(append(buf, ";t="...), untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400), 10)
 	mark(4)
 
 	all := string(buf)
@@ -114,11 +117,13 @@ func appendPolicy(dst []byte, name string, limit int64, window string) []byte {
 	return append(dst, window...)
 }
 
-func appendState(dst []byte, name string, w ratelimit.Window, now int64) []byte {
-	dst = append(dst, name...)
-	dst = strconv.AppendInt(dst, w.Remaining(), 10)
-	dst = append(dst, ";t="...)
-	return strconv.AppendInt(dst, max(0, w.Reset-now), 10)
+// untilReset returns the seconds until w starts afresh: at most its length, and
+// what Retry-After says if it refused, so that the two name one instant.
+func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.Window, now, length int64) int64 {
+	if d.Outcome == refusedBy {
+		return d.RetryAfter
+	}
+	return min(length, max(0, w.Reset-now))
 }
 
 // refusal returns the error of a request that the limiter refused.

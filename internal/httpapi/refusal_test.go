@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 )
@@ -60,5 +61,25 @@ func TestHalfClosedConnection(t *testing.T) {
 	s.get("/categories").want(200, "").is("[]")
 	if log := s.log.String(); strings.Contains(log, "request failed") || !strings.Contains(log, `"status":499`) {
 		t.Errorf("the log is %s, want the request with status 499 and no failure of ours", log)
+	}
+}
+
+// TestRateLimitSeconds checks that the seconds of RateLimit are never more than
+// the window is long, and on a refusal those of Retry-After.
+func TestRateLimitSeconds(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1000}), access.Read, time.Time{})
+	r := request{method: "GET", path: "/pets", key: key}
+	for i, want := range []string{`"minute";r=0;t=60, `, `"minute";r=0;t=60, `, `"minute";r=0;t=59, `} {
+		a := s.do(r)
+		got := a.header.Get("RateLimit")
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("answer %d: RateLimit = %s, want %s…", i+1, got, want)
+		}
+		if after := a.header.Get("Retry-After"); after != "" && !strings.Contains(got, ";t="+after+",") {
+			t.Errorf("answer %d: RateLimit = %s with Retry-After %s, want the same instant", i+1, got, after)
+		}
+		s.clock.Advance(time.Duration(i) * time.Second)
 	}
 }
