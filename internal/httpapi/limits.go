@@ -140,12 +140,25 @@ func (x *exchange) refusal() error {
 	case ratelimit.Banned:
 		e.Code = codeKeyBanned
 		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."
+		if x.bannedByOperator() {
+			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."
+		}
 	case ratelimit.RefusedDay:
 		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are spent. Wait as Retry-After says, or move to a higher plan."
 	default:
 		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are spent. Wait as Retry-After says."
 	}
 	return e
+}
+
+// bannedByOperator reports whether the ban that runs is an operator's: the
+// limiter starts none of its own while one runs.
+func (x *exchange) bannedByOperator() bool {
+	if x.entry == nil || x.entry.Key.Ban == nil {
+		return false
+	}
+	ban := x.entry.Key.Ban
+	return ban.By == ratelimit.ByOperator && x.began.Before(ban.Until)
 }
 
 // admit checks the key and its scope, the sunset, and what the request says of

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 // A patientStore begins its writes only when the client is gone.
@@ -81,5 +82,30 @@ func TestRateLimitSeconds(t *testing.T) {
 			t.Errorf("answer %d: RateLimit = %s with Retry-After %s, want the same instant", i+1, got, after)
 		}
 		s.clock.Advance(time.Duration(i) * time.Second)
+	}
+}
+
+// TestBanSaysWhose checks that a client is blamed for what it did alone.
+func TestBanSaysWhose(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	for by, want := range map[string]string{ratelimit.ByOperator: "by the operator", ratelimit.ByLimiter: "kept sending"} {
+		key := s.addKey(s.workspace, access.Read, time.Time{})
+		e, err := s.keys.Verify(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ban := ratelimit.Ban{KeyID: e.Key.ID, From: start, Until: start.Add(time.Hour), By: by, Reason: "secret"}
+		if err := s.db.SetBan(t.Context(), access.Ban(ban), "test"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.keys.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.limiter.SetBan(e.Key.ID, &ban)
+		a := s.do(request{method: "GET", path: "/pets", key: key}).want(429, "api_key_banned")
+		if text := string(a.body); !strings.Contains(text, want) || strings.Contains(text, "secret") {
+			t.Errorf("a ban by the %s says %s, want %q, and not the reason", by, text, want)
+		}
 	}
 }
