@@ -85,7 +85,7 @@ $(NFPM):
 	mv bin/.nfpm/nfpm $@
 	rmdir bin/.nfpm
 
-# Kills and power cuts for DURATION in all, besides the short campaigns, and every
+# Kills, power cuts and failing system calls for DURATION in all, besides the short campaigns, and every
 # mutant; needs root, mkfs.ext4, mkfs.xfs and strace, and says what it skips.
 soak:
 	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants

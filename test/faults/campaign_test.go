@@ -264,14 +264,18 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("a long campaign runs with -args -soak=DURATION, as make soak does")
 	}
-	kinds := []string{"kill", "ext4", "xfs"}
+	kinds := []string{"kill", "ext4", "xfs", "disk"}
 	share := *soak / time.Duration(len(kinds))
 	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			c := campaign{binary: petstore, seed: *seed + uint64(i), length: share, fault: cutPower}
-			if kind == "kill" {
+			switch kind {
+			case "kill":
 				c.disk, c.fault = folder(t.TempDir()), kill
-			} else {
+			case "disk":
+				needStrace(t)
+				c.disk, c.fault = folder(t.TempDir()), failSomehow
+			default:
 				c.disk = newLoop(t, kind)
 			}
 			hold(t, c)

@@ -124,6 +124,14 @@ func passing(calls, how string) func(*run) error {
 	}
 }
 
+// failSomehow is one of the faults of system calls.
+func failSomehow(r *run) error {
+	faults := []func(*run) error{
+		failSync, failWrite, passing("pwrite64", "error=ENOSPC"), passing("fsync,fdatasync", "delay_enter=150000"), passing("accept4", "error=EMFILE"),
+	}
+	return faults[r.rand.IntN(len(faults))](r)
+}
+
 func TestDisk(t *testing.T) {
 	needStrace(t)
 	for _, test := range []struct {
