@@ -176,12 +176,15 @@ func buckets(c *usage.Counts) []bucket {
 	for _, n := range c.Latency {
 		most = max(most, n)
 	}
-	bounds, list := usage.Bounds(), make([]bucket, usage.Buckets)
+	var names [usage.Buckets]string
+	bounds := usage.Bounds()
+	for i, bound := range bounds {
+		names[i] = "up to " + milliseconds(bound)
+	}
+	names[len(bounds)] = "more than " + milliseconds(bounds[len(bounds)-1])
+	list := make([]bucket, usage.Buckets)
 	for i, n := range c.Latency {
-		name := "more than " + milliseconds(bounds[len(bounds)-1])
-		if i < len(bounds) {
-			name = "up to " + milliseconds(bounds[i])
-		}
+		name := names[i]
 		height := int(n * bucketHeight / most)
 		if n > 0 {
 			height = max(height, 2)

@@ -114,7 +114,10 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Durati
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 		return
 	}
-	handler.(page).serve(v, c.mux)
+	v.id = lastID(r.URL.Path)
+	if err := handler.(page).answer(v); err != nil {
+		v.fail(err)
+	}
 }
 
 // maxForm is the greatest length of a form that is sent, in bytes.
@@ -126,16 +129,8 @@ type page struct {
 	handle func(*visit) error
 }
 
-// ServeHTTP makes a page something that a ServeMux can find; Serve calls serve.
+// ServeHTTP makes a page something that a ServeMux can find; Serve has it answer.
 func (p page) ServeHTTP(http.ResponseWriter, *http.Request) {}
-
-func (p page) serve(v *visit, mux *http.ServeMux) {
-	// The mux is asked for the names in the path alone.
-	v.id = lastID(v.r.URL.Path)
-	if err := p.answer(v); err != nil {
-		v.fail(err)
-	}
-}
 
 func (p page) answer(v *visit) error {
 	if err := v.signedIn(); p.needs == 0 {
@@ -156,60 +151,71 @@ func (p page) answer(v *visit) error {
 	return p.handle(v)
 }
 
+// A table is the routes of a console.
+type table struct{ *http.ServeMux }
+
+// open adds a page for everybody.
+func (t table) open(pattern string, h func(*visit) error) { t.Handle(pattern, page{0, h}) }
+
+// look adds a page for those who may read.
+func (t table) look(path string, h func(*visit) error) { t.Handle("GET "+path, page{access.Read, h}) }
+
+// change adds a form, which readers may see, and what takes it from those who may write.
+func (t table) change(path string, show, take func(*visit) error) {
+	t.look(path, show)
+	t.Handle("POST "+path, page{access.Write, take})
+}
+
 // routes is the whole console.
 func (c *Console) routes() *http.ServeMux {
-	const read, write = access.Read, access.Write
-	mux := http.NewServeMux()
-	look := func(path string, h func(*visit) error) { mux.Handle("GET "+path, page{read, h}) }
-	change := func(path string, show, take func(*visit) error) {
-		look(path, show)
-		mux.Handle("POST "+path, page{write, take})
-	}
-	open := func(pattern string, h func(*visit) error) { mux.Handle(pattern, page{0, h}) }
+	t := table{http.NewServeMux()}
+	t.open("GET /console/signin", showSignIn)
+	t.open("POST /console/signin", signIn)
+	t.open("POST /console/signout", signOut)
+	t.open("GET /console/link", showLink)
+	t.open("POST /console/link", useLink)
 
-	open("GET /console/signin", showSignIn)
-	open("POST /console/signin", signIn)
-	open("POST /console/signout", signOut)
-	open("GET /console/link", showLink)
-	open("POST /console/link", useLink)
+	t.look("/console", showOverview)
+	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
+	t.look("/console/live", liveOverview)
+	t.look("/console/requests", showRequests)
+	t.look("/console/requests/live", liveRequests)
+	t.look("/console/requests.csv", requestsCSV)
 
-	look("/console", showOverview)
-	look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
-	look("/console/live", liveOverview)
-	look("/console/requests", showRequests)
-	look("/console/requests/live", liveRequests)
-	look("/console/requests.csv", requestsCSV)
+	t.look("/console/keys", showKeys)
+	t.look("/console/keys.csv", keysCSV)
+	t.look("/console/keys/made", showMade)
+	t.change("/console/keys/new", newKey, createKey)
+	t.change("/console/keys/{id}/rotate", askRotate, rotateKey)
+	t.change("/console/keys/{id}/revoke", askRevoke, revokeKey)
+	t.shop()
+	return t.ServeMux
+}
 
-	look("/console/pets", showPets)
-	look("/console/pets.csv", petsCSV)
-	change("/console/pets/new", newPet, createPet)
-	change("/console/pets/{id}", showPet, savePet)
-	change("/console/pets/{id}/delete", askDeletePet, deletePet)
+// shop adds the catalogue, the stock and the orders.
+func (t table) shop() {
+	t.look("/console/pets", showPets)
+	t.look("/console/pets.csv", petsCSV)
+	t.change("/console/pets/new", newPet, createPet)
+	t.change("/console/pets/{id}", showPet, savePet)
+	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
 
-	look("/console/categories", showCategories)
-	look("/console/categories.csv", categoriesCSV)
-	change("/console/categories/new", newCategory, createCategory)
-	change("/console/categories/{id}", showCategory, saveCategory)
-	change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
+	t.look("/console/categories", showCategories)
+	t.look("/console/categories.csv", categoriesCSV)
+	t.change("/console/categories/new", newCategory, createCategory)
+	t.change("/console/categories/{id}", showCategory, saveCategory)
+	t.change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
 
-	look("/console/stock", showStock)
-	look("/console/stock.csv", stockCSV)
-	change("/console/stock/{id}", showItem, saveItem)
+	t.look("/console/stock", showStock)
+	t.look("/console/stock.csv", stockCSV)
+	t.change("/console/stock/{id}", showItem, saveItem)
 
-	look("/console/orders", showOrders)
-	look("/console/orders.csv", ordersCSV)
-	change("/console/orders/new", newOrder, createOrder)
-	change("/console/orders/{id}", showOrder, saveOrder)
-	change("/console/orders/{id}/complete", askComplete, completeOrder)
-	change("/console/orders/{id}/cancel", askCancel, cancelOrder)
-
-	look("/console/keys", showKeys)
-	look("/console/keys.csv", keysCSV)
-	look("/console/keys/made", showMade)
-	change("/console/keys/new", newKey, createKey)
-	change("/console/keys/{id}/rotate", askRotate, rotateKey)
-	change("/console/keys/{id}/revoke", askRevoke, revokeKey)
-	return mux
+	t.look("/console/orders", showOrders)
+	t.look("/console/orders.csv", ordersCSV)
+	t.change("/console/orders/new", newOrder, createOrder)
+	t.change("/console/orders/{id}", showOrder, saveOrder)
+	t.change("/console/orders/{id}/complete", askComplete, completeOrder)
+	t.change("/console/orders/{id}/cancel", askCancel, cancelOrder)
 }
 
 // lastID returns the segment of the path that stands for an id: the third.

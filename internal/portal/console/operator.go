@@ -67,22 +67,19 @@ func OperatorPath(secret []byte, now time.Time) (string, error) {
 }
 
 func (c *Console) operatorRoutes() *http.ServeMux {
-	mux := http.NewServeMux()
-	route := func(needs access.Scopes, pattern string, h func(*visit) error) { mux.Handle(pattern, page{needs, h}) }
-	route(0, "GET /console/signin", askOperator)
-	route(0, "GET /console/link", showOperatorLink)
-	route(0, "POST /console/link", useOperatorLink)
-	route(0, "POST /console/signout", signOut)
-	route(access.Read, "GET /console", showWorkspaces)
-	route(access.Read, "GET /console/workspaces/{id}", showPlan)
-	route(access.Write, "POST /console/workspaces/{id}", savePlan)
-	route(access.Read, "GET /console/busy", showBusy)
-	route(access.Read, "GET /console/bans", showBans)
-	route(access.Read, "GET /console/bans/{id}", askLift)
-	route(access.Write, "POST /console/bans/{id}", liftBan)
-	route(access.Read, "GET /console/health", showHealth)
-	route(access.Read, "GET /console/audit", showAudit)
-	return mux
+	t := table{http.NewServeMux()}
+	t.open("GET /console/signin", askOperator)
+	t.open("GET /console/link", showOperatorLink)
+	t.open("POST /console/link", useOperatorLink)
+	t.open("POST /console/signout", signOut)
+	t.look("/console", showWorkspaces)
+	t.look("/console/busy", showBusy)
+	t.look("/console/bans", showBans)
+	t.look("/console/health", showHealth)
+	t.look("/console/audit", showAudit)
+	t.change("/console/workspaces/{id}", showPlan, savePlan)
+	t.change("/console/bans/{id}", askLift, liftBan)
+	return t.ServeMux
 }
 
 func operatorNavigation(path string) []navGroup {
