@@ -34,6 +34,7 @@ func (f *figures[T]) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+//nolint:dupl // two lists, alike in their form alone
 func newLimitsCollector(read func() Limits) prometheus.Collector {
 	f := &figures[Limits]{read: read}
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
@@ -47,6 +48,7 @@ func newLimitsCollector(read func() Limits) prometheus.Collector {
 	return f
 }
 
+//nolint:dupl // two lists, alike in their form alone
 func newStorageCollector(read func() Storage) prometheus.Collector {
 	f := &figures[Storage]{read: read}
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
