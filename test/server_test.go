@@ -56,6 +56,9 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(bin+"/petstore", append([]string{"serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0"}, args[1:]...)...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{"HOME=" + ts.Getenv("HOME")}
+	if db := ts.Getenv("PETSTORE_DB"); db != "" {
+		cmd.Env = append(cmd.Env, "PETSTORE_DB="+db)
+	}
 	cmd.Stderr = log
 	stdout, err := cmd.StdoutPipe()
 	ts.Check(err)

@@ -18,7 +18,7 @@ func (a *app) announce(s *sockets, shop *demo) error {
 	if s.ops != nil {
 		fmt.Fprintf(&text, "  operations  %s\n", localURL(s.ops.Addr().String()))
 	}
-	fmt.Fprintf(&text, "  database    %s\n", a.config.DB)
+	fmt.Fprintf(&text, "  database    %s\n", a.database())
 	if shop != nil {
 		fmt.Fprintf(&text, "  workspace   %s, with the key %s for a week\n\n", demoWorkspace, shop.key)
 		fmt.Fprintf(&text, "Sign in to the console, once within ten minutes:\n\n  %s\n\n", shop.signIn)

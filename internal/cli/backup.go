@@ -24,6 +24,9 @@ It can be read by its owner alone: it holds all that the database does.`,
 		example:  "  petstore backup /backups/petstore-2026-01-31.db",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
+			if err := a.onlyFile("backup", "back PostgreSQL up with pg_dump or pg_basebackup"); err != nil {
+				return err
+			}
 			if err := mayReplace(args[0], force); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -55,7 +56,7 @@ func (n *node) demoWorkspace(ctx context.Context) (access.Workspace, error) {
 		return w, err
 	}
 	if len(all) > 0 {
-		return w, usagef("--demo: %s has workspaces already, and none is called %s; give --db a new file", n.config.DB, demoWorkspace)
+		return w, usagef("--demo: %s has workspaces already, and none is called %s; give --db a new one", config.Redact(n.config.DB), demoWorkspace)
 	}
 	quota, err := access.QuotaFor(access.Business, access.Quota{})
 	if err != nil {

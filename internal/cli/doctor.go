@@ -24,7 +24,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		short: "Check the database and what it needs, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the
 database's integrity, the stock of every pet against the ledger that explains it,
-the clock, the room on the disk and the backups. It takes the flags of serve,
+the clock, the room on the disk and the backups; of PostgreSQL, the server and
+its settings instead of files, disk and backups. It takes the flags of serve,
 changes nothing and may run beside a server. Each finding says what to do. It
 fails if it finds a problem; a warning is none.`,
 		output: o,
@@ -70,33 +71,51 @@ func (e *examination) add(v verdict, advice, format string, args ...any) {
 	e.findings = append(e.findings, finding{e.check, v, fmt.Sprintf(format, args...), advice})
 }
 
-// examine runs every check. Without a database the later ones have nothing to
-// look at.
+// A step is one check, which adds what it finds.
+type step struct {
+	name string
+	when func() bool // whether there is something to look at; nil for always
+	run  func(context.Context)
+}
+
+// examine runs every check that has something to look at.
 func (a *app) examine(ctx context.Context) []finding {
 	e := &examination{app: a}
-	present := true
-	for _, c := range []struct {
-		name   string
-		needed bool // needs the database
-		run    func(context.Context)
-	}{
-		{"configuration", false, e.configuration},
-		{"files", false, func(context.Context) { present = e.files() }},
-		{"migrations", true, e.migrations},
-		{"integrity and ledger", true, e.integrity},
-		{"clock", true, e.clock},
-		{"disk", false, e.disk},
-		{"backups", false, e.backups},
-	} {
-		if e.check = c.name; present || !c.needed {
-			before := len(e.findings)
-			c.run(ctx)
-			if len(e.findings) == before {
-				e.add(fine, "", "nothing to complain of")
-			}
+	steps := e.steps()
+	if a.config.OnPostgres() {
+		steps = (&serverExamination{examination: e}).steps()
+	}
+	for _, s := range steps {
+		if s.when != nil && !s.when() {
+			continue
+		}
+		e.check = s.name
+		if s.run(ctx); e.blameless() {
+			e.add(fine, "", "nothing to complain of")
 		}
 	}
 	return e.findings
+}
+
+// blameless reports whether the present check has found nothing.
+func (e *examination) blameless() bool {
+	n := len(e.findings)
+	return n == 0 || e.findings[n-1].Check != e.check
+}
+
+// steps returns the checks of a database in a file.
+func (e *examination) steps() []step {
+	there := true
+	present := func() bool { return there }
+	return []step{
+		{"configuration", nil, e.configuration},
+		{"files", nil, func(context.Context) { there = e.files() }},
+		{"migrations", present, e.migrations},
+		{"integrity and ledger", present, e.integrity},
+		{"clock", present, e.clock},
+		{"disk", nil, e.disk},
+		{"backups", nil, e.backups},
+	}
 }
 
 // configuration looks for what is allowed and seldom meant. What is wrong has
@@ -162,14 +181,14 @@ func (e *examination) fileMode(path string, owner int) {
 }
 
 func (e *examination) migrations(ctx context.Context) {
-	all, err := sqlite.MigrateStatus(ctx, e.config.DB)
+	all, err := e.knownMigrations(ctx)
 	if err != nil {
 		e.add(problem, "give --db a database of this program, or run the version that made it", "%v", err)
 		return
 	}
 	for _, m := range all {
 		if !m.Applied {
-			e.add(problem, "petstore backup FILE, then petstore migrate up", "the migration %d %s is not applied", m.Version, m.Name)
+			e.add(problem, "make a backup, then petstore migrate up", "the migration %d %s is not applied", m.Version, m.Name)
 		}
 	}
 }
@@ -193,6 +212,11 @@ func (e *examination) clock(ctx context.Context) {
 		e.add(problem, "restore a backup with petstore restore FILE --force", "%v", err)
 		return
 	}
+	e.compareClock(newest)
+}
+
+// compareClock looks whether the database has something of the future.
+func (e *examination) compareClock(newest time.Time) {
 	if ahead := newest.Sub(e.now()); ahead > clockSlack {
 		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, and the database has something of %s: it was set back by %v, or was wrong then",
 			moment(e.now(), ""), moment(newest, ""), ahead.Round(time.Second))
@@ -270,7 +294,7 @@ func (a *app) printDiagnosis(o *output, findings []finding) error {
 		return r
 	})
 	if err == nil && problems > 0 {
-		err = fmt.Errorf("%s: problems found: %d", a.config.DB, problems)
+		err = fmt.Errorf("%s: problems found: %d", a.database(), problems)
 	}
 	return err
 }

@@ -71,6 +71,9 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
+			if err := a.onlyFile("export", "copy PostgreSQL with pg_dump --schema=petstore"); err != nil {
+				return err
+			}
 			file := standardStream
 			if len(args) > 1 {
 				file = args[1]
@@ -79,7 +82,7 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 			if err != nil {
 				return err
 			}
-			return a.using(ctx, sqlite.Options{Now: a.now, Readers: 1, ReadOnly: true}, func(db *sqlite.DB) error {
+			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error {
 				return a.export(ctx, db, args[0], file, f, force)
 			})
 		},

@@ -74,6 +74,9 @@ at fault are reported and left out, and the command fails at its end.`,
 		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --on-error skip",
 		settings: []string{"db"}, output: i.output,
 		run: func(ctx context.Context, args []string) error {
+			if err := i.onlyFile("import", "load into PostgreSQL with pg_restore, or through the API"); err != nil {
+				return err
+			}
 			if i.fromLine < 0 {
 				return usagef("--from-line: %d: must not be negative", i.fromLine)
 			}
@@ -100,7 +103,7 @@ func (i *importer) run(ctx context.Context, workspace string) error {
 	}
 	defer in.Close() // only read
 	i.progress = i.newProgress(size)
-	return i.withStore(ctx, func(db *sqlite.DB) error {
+	return i.withFile(ctx, sqlite.Options{NoMigrate: true}, func(db *sqlite.DB) error {
 		if !i.dryRun {
 			return i.into(ctx, db, workspace, format, in)
 		}

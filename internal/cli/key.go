@@ -9,7 +9,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
 )
 
 func (a *app) keyCommand() *cobra.Command {
@@ -73,7 +72,7 @@ func (a *app) keyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				w, err := db.Workspace(ctx, args[0])
 				if err != nil {
 					return err
@@ -147,7 +146,7 @@ func (a *app) keyRotate() *cobra.Command {
 				return a.fault("overlap", "must not be negative")
 			}
 			next, secret := a.mint()
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				k, err := db.RotateKey(ctx, args[0], next, a.now().Add(overlap), actor)
 				if err != nil {
 					return err
@@ -166,7 +165,7 @@ func (a *app) keyList() *cobra.Command {
 		use: "list WORKSPACE", short: "List the keys of a workspace, with what they did today",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				views, err := a.keysOf(ctx, db, args[0])
 				if err != nil {
 					return err
@@ -177,7 +176,7 @@ func (a *app) keyList() *cobra.Command {
 	})
 }
 
-func (a *app) keysOf(ctx context.Context, db *sqlite.DB, workspace string) ([]keyView, error) {
+func (a *app) keysOf(ctx context.Context, db store, workspace string) ([]keyView, error) {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return nil, err

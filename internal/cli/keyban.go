@@ -10,7 +10,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
 )
 
 func keyTable(views []keyView) rows {
@@ -36,7 +35,7 @@ func (a *app) keyRevoke() *cobra.Command {
 		long:     "Refuse a key from now on. A running server follows within one second. It cannot be undone.",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db *sqlite.DB) error { return db.RevokeKey(ctx, args[0], a.now(), actor) })
+			return a.withStore(ctx, func(db store) error { return db.RevokeKey(ctx, args[0], a.now(), actor) })
 		},
 	})
 }
@@ -57,7 +56,7 @@ func (a *app) keyBan() *cobra.Command {
 			}
 			now := a.now()
 			ban := access.Ban{KeyID: args[0], From: now, Until: now.Add(length), Reason: reason, By: ratelimit.ByOperator}
-			return a.withStore(ctx, func(db *sqlite.DB) error { return db.SetBan(ctx, ban, actor) })
+			return a.withStore(ctx, func(db store) error { return db.SetBan(ctx, ban, actor) })
 		},
 	})
 	cmd.Flags().DurationVar(&length, "for", 0, "ban for `DURATION`")
@@ -71,7 +70,7 @@ func (a *app) keyUnban() *cobra.Command {
 		short:    "Lift the ban of a key",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db *sqlite.DB) error { return db.LiftBan(ctx, args[0], actor) })
+			return a.withStore(ctx, func(db store) error { return db.LiftBan(ctx, args[0], actor) })
 		},
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -22,7 +23,7 @@ func (a *app) migrateUp() *cobra.Command {
 		long:     "Make the database, or bring it up to date, as serve does when it starts. There is no way back: make a copy first.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
-			all, err := sqlite.MigrateUp(ctx, a.config.DB, a.now)
+			all, err := a.applyMigrations(ctx)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func (a *app) migrateStatus() *cobra.Command {
 		short:    "List the migrations, and which were applied",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
-			all, err := sqlite.MigrateStatus(ctx, a.config.DB)
+			all, err := a.knownMigrations(ctx)
 			if err != nil {
 				return err
 			}
@@ -55,15 +56,40 @@ type migrationView struct {
 	AppliedAt *time.Time `json:"appliedAt,omitempty"`
 }
 
-func (a *app) printMigrations(o *output, all []sqlite.Migration) error {
+// applyMigrations brings the database up to date and returns what it lacked.
+func (a *app) applyMigrations(ctx context.Context) ([]migrationView, error) {
+	if a.config.OnPostgres() {
+		all, err := postgres.MigrateUp(ctx, a.config.DB, a.now)
+		return migrationViews(all), err
+	}
+	all, err := sqlite.MigrateUp(ctx, a.config.DB, a.now)
+	return migrationViews(all), err
+}
+
+// knownMigrations returns all migrations, and which of them were applied.
+func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
+	if a.config.OnPostgres() {
+		all, err := postgres.MigrateStatus(ctx, a.config.DB)
+		return migrationViews(all), err
+	}
+	all, err := sqlite.MigrateStatus(ctx, a.config.DB)
+	return migrationViews(all), err
+}
+
+func migrationViews[M sqlite.Migration | postgres.Migration](all []M) []migrationView {
 	views := make([]migrationView, len(all))
-	for i, m := range all {
+	for i := range all {
+		m := sqlite.Migration(all[i])
 		views[i] = migrationView{m.Version, m.Name, m.Applied, instant(m.At)}
 	}
-	return a.print(o, views, func() rows {
+	return views
+}
+
+func (a *app) printMigrations(o *output, all []migrationView) error {
+	return a.print(o, all, func() rows {
 		r := rows{{"VERSION", "NAME", "APPLIED"}}
 		for _, m := range all {
-			r.add(strconv.Itoa(m.Version), m.Name, moment(m.At, "no"))
+			r.add(strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no"))
 		}
 		return r
 	})

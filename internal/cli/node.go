@@ -18,7 +18,6 @@ import (
 	"example.com/petstore/internal/portal"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
 	"example.com/petstore/internal/usage"
 )
 
@@ -35,7 +34,7 @@ type node struct {
 	config  *config.Config
 	now     func() time.Time
 	log     *slog.Logger
-	store   *sqlite.DB
+	store   store
 	shop    *petstore.Service
 	limiter limiter
 	keys    *access.Directory[*ratelimit.Caller]
@@ -47,7 +46,7 @@ type node struct {
 
 // openNode opens the store and restores what a restart must not forget.
 func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
-	store, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Log: log})
+	store, err := a.openStore(ctx, storeUse{migrate: true, log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +67,9 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 	n.metrics = ops.NewMetrics(n.sources())
 	if r, yes := limits.(*ratelimit.Redis); yes {
 		n.metrics.MustRegister(newRedisCollector(r.RedisStats))
+	}
+	if s, yes := store.(serverStore); yes {
+		n.metrics.MustRegister(newPostgresCollector(s.Stats))
 	}
 	n.bans = newBanKeeper(store, log, n.metrics)
 	tie := newTie(n.limiter)
@@ -165,6 +167,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	var running sync.WaitGroup
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
+	running.Go(func() { n.store.follow(ctx, func() { n.hear(ctx) }) })
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { n.forget(ctx) })
@@ -187,6 +190,9 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 		return nil
 	}
 }
+
+// hear follows the store at once. What fails is tried again, and told, by Run.
+func (n *node) hear(ctx context.Context) { _ = n.keys.Refresh(ctx) }
 
 // forget removes the receipts that are too old to be replayed.
 func (n *node) forget(ctx context.Context) {
@@ -228,10 +234,4 @@ func (n *node) limits() ops.Limits {
 	}
 }
 
-func (n *node) storage() ops.Storage {
-	s := n.store.Stats()
-	return ops.Storage{
-		Groups: s.Groups, Writes: s.Writes, Lost: s.LostGroups, Largest: s.LargestGroup, Waiting: int64(s.Waiting),
-		Readers: s.Readers, IdleReaders: s.IdleReaders,
-	}
-}
+func (n *node) storage() ops.Storage { return n.store.figures() }

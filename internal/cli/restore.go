@@ -21,6 +21,9 @@ backup stays as it is.`,
 		example:  "  petstore restore /backups/petstore-2026-01-31.db --force",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
+			if err := a.onlyFile("restore", "restore PostgreSQL with pg_restore or from pg_basebackup"); err != nil {
+				return err
+			}
 			if err := mayReplace(a.config.DB, force); err != nil {
 				return err
 			}

@@ -34,7 +34,16 @@ type scheduler struct {
 // backups returns the scheduler of the settings.
 func (n *node) backups() *scheduler {
 	b := n.config.Backup
-	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: n.store.Backup}
+	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: n.backUp}
+}
+
+// backUp copies the database to a file; settings allow it for SQLite alone.
+func (n *node) backUp(ctx context.Context, path string) error {
+	file, yes := n.store.(fileStore)
+	if !yes {
+		return errors.New("only SQLite is backed up by the server")
+	}
+	return file.Backup(ctx, path)
 }
 
 // run makes a backup whenever the newest one is as old as every, until ctx

@@ -5,22 +5,130 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/usage"
 )
 
 // actor is in whose name the commands change things.
 const actor access.Actor = "cli"
 
-// withStore runs f on the database, which must exist and be up to date.
-func (a *app) withStore(ctx context.Context, f func(*sqlite.DB) error) error {
-	return a.using(ctx, sqlite.Options{Now: a.now, Readers: 1, NoMigrate: true}, f)
+// A store is what the node and the commands need of a database.
+type store interface {
+	petstore.Store
+	access.Store
+	ratelimit.Store
+	usage.Store
+
+	Check(ctx context.Context) ([]string, error)
+	Err() error              // why it cannot take writes now; nil if it can
+	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
+	Close() error
+
+	figures() ops.Storage
+	// follow calls changed soon after another process changed a key, a plan or
+	// a ban, if the database tells, and keeps Err true, until ctx ends.
+	follow(ctx context.Context, changed func())
 }
 
-// using runs f on the database that o opens.
-func (a *app) using(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
+// A fileStore is SQLite.
+type fileStore struct{ *sqlite.DB }
+
+func (s fileStore) figures() ops.Storage {
+	n := s.Stats()
+	return ops.Storage{
+		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
+		Readers: n.Readers, IdleReaders: n.IdleReaders,
+	}
+}
+
+// follow does nothing: a file tells nobody, and its writer knows how it is.
+func (fileStore) follow(context.Context, func()) {}
+
+// A serverStore is PostgreSQL.
+type serverStore struct{ *postgres.DB }
+
+// Failed returns nil: whatever happens to the server, it may come back.
+func (serverStore) Failed() <-chan struct{} { return nil }
+
+func (s serverStore) figures() ops.Storage {
+	n := s.Stats()
+	return ops.Storage{
+		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
+		Readers: n.Readers, IdleReaders: n.IdleReaders,
+	}
+}
+
+func (s serverStore) follow(ctx context.Context, changed func()) {
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	watch.Go(func() { s.Watch(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Notify():
+			changed()
+		}
+	}
+}
+
+// A storeUse is what a store is opened for.
+type storeUse struct {
+	few     bool         // one connection for reading will do
+	migrate bool         // make the database, and bring it up to date
+	log     *slog.Logger // may be nil
+}
+
+// openStore opens the database of the settings.
+func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
+	readers := 0
+	if u.few {
+		readers = 1
+	}
+	if a.config.OnPostgres() {
+		db, err := postgres.Open(ctx, a.config.DB, postgres.Options{
+			Now: a.now, ReadURL: a.config.DBRead, Readers: readers, NoMigrate: !u.migrate, Log: u.log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return serverStore{db}, nil
+	}
+	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, NoMigrate: !u.migrate, Log: u.log})
+	if err != nil {
+		return nil, err
+	}
+	return fileStore{db}, nil
+}
+
+// withStore runs f on the database, which must exist and be up to date.
+func (a *app) withStore(ctx context.Context, f func(store) error) error {
+	return a.using(ctx, storeUse{few: true}, f)
+}
+
+// using runs f on the database, opened for u.
+func (a *app) using(ctx context.Context, u storeUse, f func(store) error) (err error) {
+	db, err := a.openStore(ctx, u)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return f(db)
+}
+
+// withFile runs f on the database, which must be a SQLite file.
+func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
+	o.Now, o.Readers = a.now, 1
 	db, err := sqlite.Open(ctx, a.config.DB, o)
 	if err != nil {
 		return err
@@ -28,6 +136,18 @@ func (a *app) using(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) er
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return f(db)
 }
+
+// onlyFile returns an error that says what to do instead unless the database is
+// a SQLite file.
+func (a *app) onlyFile(what, instead string) error {
+	if !a.config.OnPostgres() {
+		return nil
+	}
+	return a.fault("db", "%s works on SQLite alone; %s", what, instead)
+}
+
+// database returns how the database is called, without its password.
+func (a *app) database() string { return config.Redact(a.config.DB) }
 
 // confirm returns nil if the operator means it: --yes was given, or answer is
 // typed on the terminal.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/sqlite"
 )
 
 func (a *app) workspaceCommand() *cobra.Command {
@@ -83,7 +82,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 			if err != nil {
 				return a.fault("plan", "%v", err)
 			}
-			return a.using(ctx, sqlite.Options{Now: a.now, Readers: 1}, func(db *sqlite.DB) error {
+			return a.using(ctx, storeUse{few: true, migrate: true}, func(db store) error {
 				w, err := db.CreateWorkspace(ctx, access.Workspace{Name: args[0], Plan: p, Quota: q, CreatedAt: a.now()}, actor)
 				if err != nil {
 					return err
@@ -103,7 +102,7 @@ func (a *app) workspaceList() *cobra.Command {
 		use: "list", short: "List the workspaces",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				all, err := db.Workspaces(ctx)
 				if err != nil {
 					return err
@@ -132,7 +131,7 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 			if err != nil {
 				return usagef("PLAN: %v", err)
 			}
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				w, err := db.SetPlan(ctx, args[0], p, q, actor)
 				if err != nil {
 					return err
@@ -149,7 +148,7 @@ func (a *app) workspaceReset() *cobra.Command {
 	return a.destructive("reset NAME", "Remove all pets, categories and orders of a workspace",
 		"Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again.",
 		"remove all pets, categories and orders of",
-		func(ctx context.Context, db *sqlite.DB, name string) error {
+		func(ctx context.Context, db store, name string) error {
 			return db.ResetWorkspace(ctx, name, actor)
 		})
 }
@@ -157,19 +156,19 @@ func (a *app) workspaceReset() *cobra.Command {
 func (a *app) workspaceDelete() *cobra.Command {
 	return a.destructive("delete NAME", "Remove a workspace with its keys and all that it has", "",
 		"remove the workspace, its keys and all that it has:",
-		func(ctx context.Context, db *sqlite.DB, name string) error {
+		func(ctx context.Context, db store, name string) error {
 			return db.DeleteWorkspace(ctx, name, actor)
 		})
 }
 
 // destructive returns a command that asks before it does.
-func (a *app) destructive(use, short, long, what string, do func(context.Context, *sqlite.DB, string) error) *cobra.Command {
+func (a *app) destructive(use, short, long, what string, do func(context.Context, store, string) error) *cobra.Command {
 	var yes bool
 	cmd := a.command(spec{
 		use: use + " [--yes]", short: short, long: long,
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db *sqlite.DB) error {
+			return a.withStore(ctx, func(db store) error {
 				w, err := db.Workspace(ctx, args[0])
 				if err != nil {
 					return err

@@ -13,10 +13,14 @@ func (c *Config) check(from Origins) error {
 	switch {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
-	case isURL(c.DB, "postgres", "postgresql"):
-		return &Fault{from.Of("db"), "PostgreSQL is not supported yet; give the path of a SQLite database"}
-	case strings.Contains(c.DB, "://"):
-		return &Fault{from.Of("db"), fmt.Sprintf("%q is not the path of a database", Redact(c.DB))}
+	case strings.Contains(c.DB, "://") && !c.OnPostgres():
+		return &Fault{from.Of("db"), fmt.Sprintf("%q is neither the path of a database nor a postgres:// URL", Redact(c.DB))}
+	case c.DBRead != "" && !onPostgres(c.DBRead):
+		return &Fault{from.Of("db-read"), "must be a postgres:// URL"}
+	case c.DBRead != "" && !c.OnPostgres():
+		return &Fault{from.Of("db-read"), "db must be a postgres:// URL too: a replica copies that one"}
+	case c.Backup.Every > 0 && c.OnPostgres():
+		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
 		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
 	case c.Backup.Every > 0 && c.Backup.Dir == "":
@@ -42,6 +46,11 @@ func (c *Config) checkBan(from Origins) error {
 	}
 	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
 }
+
+// OnPostgres reports whether DB is a PostgreSQL server's, not a file.
+func (c *Config) OnPostgres() bool { return onPostgres(c.DB) }
+
+func onPostgres(url string) bool { return isURL(url, "postgres", "postgresql") }
 
 func isURL(s string, schemes ...string) bool {
 	scheme, _, ok := strings.Cut(s, "://")

@@ -24,8 +24,9 @@ type Config struct {
 	Sunset         time.Time
 	TrustedProxies []netip.Prefix
 
-	DB    string // a path, or a postgres:// URL
-	Redis string // a redis:// URL, or ""
+	DB     string // a path, or a postgres:// URL
+	DBRead string // the postgres:// URL of a replica, or ""
+	Redis  string // a redis:// URL, or ""
 	// LimiterOnFailure is what a node does while Redis is away: "local", "share" or "deny".
 	LimiterOnFailure string
 

@@ -79,7 +79,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
-		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "limiter-on-failure": "share", "log-level": "debug", "log-format": "text",
+		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "db-read": "", "redis": "", "limiter-on-failure": "share", "log-level": "debug", "log-format": "text",
 		"drain-delay": "1s", "drain-timeout": "2s", "backup-every": "3h0m0s", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8",
 	}
@@ -158,8 +158,10 @@ func TestFaults(t *testing.T) {
 		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
 		{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
 		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-first: the longest ban"},
-		{"PostgreSQL", env("PETSTORE_DB", "postgres://u:secret@h/d"), "PETSTORE_DB: PostgreSQL is not supported yet"},
-		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is not`},
+		{"replica of a file", env("PETSTORE_DB_READ", "postgres://u:secret@h/d"), "PETSTORE_DB_READ: db must be a postgres:// URL too"},
+		{"replica", source{args: []string{"--db=postgres://h/d", "--db-read=h"}}, "--db-read: must be a postgres:// URL"},
+		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
+		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}
 	for _, test := range tests {

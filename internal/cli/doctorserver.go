@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"example.com/petstore/internal/postgres"
+)
+
+// A serverExamination is that of a database on PostgreSQL, whose files, disk
+// and backups are its administrator's.
+type serverExamination struct {
+	*examination
+	diagnosis postgres.Diagnosis
+	reached   bool
+	current   bool // its schema is the newest
+}
+
+// steps returns the checks in their order.
+func (e *serverExamination) steps() []step {
+	reached := func() bool { return e.reached }
+	return []step{
+		{"configuration", nil, e.configuration},
+		{"server", nil, e.server},
+		{"migrations", reached, e.schema},
+		{"integrity and ledger", func() bool { return e.current }, e.ledger},
+		{"clock", reached, e.clocks},
+	}
+}
+
+// server reports whether the server answers, and keeps data.
+func (e *serverExamination) server(ctx context.Context) {
+	var err error
+	if e.diagnosis, err = postgres.Diagnose(ctx, e.config.DB); err != nil {
+		e.add(problem, "look whether the server runs, and whether --db has its host, database, user and password", "%v", err)
+		return
+	}
+	e.reached = true
+	for _, p := range e.diagnosis.Problems {
+		e.add(problem, "change that in the server's configuration, or use another server", "%s", p)
+	}
+}
+
+func (e *serverExamination) schema(ctx context.Context) {
+	e.migrations(ctx)
+	e.current = e.blameless()
+}
+
+func (e *serverExamination) ledger(ctx context.Context) {
+	problems, err := e.checkStore(ctx)
+	if err != nil {
+		e.add(problem, "try again when the server has time", "%v", err)
+	}
+	for _, p := range problems {
+		e.add(problem, "keep a copy of the database, restore the latest good backup, and report this", "%s", p)
+	}
+}
+
+func (a *app) checkStore(ctx context.Context) (problems []string, err error) {
+	err = a.withStore(ctx, func(db store) (err error) {
+		problems, err = db.Check(ctx)
+		return err
+	})
+	return problems, err
+}
+
+// clocks holds the clock of this machine against the server's and the rows.
+func (e *serverExamination) clocks(context.Context) {
+	if off := e.now().Sub(e.diagnosis.Now); off.Abs() > clockSlack {
+		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's %s: they are %v apart",
+			moment(e.now(), ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
+	}
+	e.compareClock(e.diagnosis.Newest)
+}

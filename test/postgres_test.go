@@ -1,0 +1,159 @@
+package test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
+)
+
+// TestScriptsOnPostgres runs the scripts on what a shop and its keys go through
+// once more, each on a database of its own, and those about several nodes.
+func TestScriptsOnPostgres(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	p := params("")
+	for _, name := range []string{"shop", "keys", "bans", "demo", "postgres/nodes"} {
+		p.Files = append(p.Files, filepath.Join("testdata", name+".txtar"))
+	}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		name, err := server.Create(t.Context(), "")
+		if err != nil {
+			return err
+		}
+		env.Setenv("PETSTORE_DB", server.URL(name))
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// newShop makes a workspace in the database at url and returns a key to it.
+func newShop(t *testing.T, binary servertest.Binary, dir, url string) string {
+	t.Helper()
+	if err := binary.NewWorkspace(dir, "acme", "business", "--db="+url); err != nil {
+		t.Fatal(err)
+	}
+	key, err := binary.NewKey(dir, "acme", "--db="+url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.Key
+}
+
+// status returns the status of a request, and the answer's body.
+func status(t *testing.T, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable && key != "" && resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %s = 503 without Retry-After", method, url)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// await repeats a request until its status is want.
+func await(t *testing.T, want int, method, url, key, body string) string {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		got, text := status(t, method, url, key, body)
+		if got == want {
+			return text
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s %s = %d %s, want %d within %v", method, url, got, text, want, patience)
+		}
+	}
+}
+
+// TestPostgresGoesAndComesBack: a node outlives its database, says that it
+// cannot serve, and serves again when the database is back.
+func TestPostgresGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url, dir, binary := server.URL("postgres"), t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
+	key := newShop(t, binary, dir, url)
+	s, err := binary.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, `{"name":"Dogs"}`)
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	if text := await(t, http.StatusServiceUnavailable, http.MethodGet, s.Ops+"/readyz", "", ""); !strings.Contains(text, `"store"`) {
+		t.Errorf("/readyz = %s, want the store as the reason", text)
+	}
+	for _, c := range []struct{ method, body string }{{http.MethodGet, ""}, {http.MethodPost, `{"name":"Cats"}`}} {
+		if got, text := status(t, c.method, s.URL+"/categories", key, c.body); got != http.StatusServiceUnavailable {
+			t.Errorf("%s without a database = %d %s, want 503", c.method, got, text)
+		}
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, http.StatusOK, http.MethodGet, s.Ops+"/readyz", "", "")
+	await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, `{"name":"Birds"}`)
+	if err := s.Stop(); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+// TestReplica: with --db-read each caller reads what it wrote, and the replica
+// answers reads.
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	replica := server.Standby(t)
+	url, dir, binary := server.URL("postgres"), t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
+	key := newShop(t, binary, dir, url)
+	s, err := binary.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url, "--db-read=" + replica.URL("postgres")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	for i := range 20 {
+		want := fmt.Sprintf(`"name":"kind %d"`, i)
+		await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, "{"+want+"}")
+		if _, text := status(t, http.MethodGet, s.URL+"/categories", key, ""); !strings.Contains(text, want) {
+			t.Fatalf("GET /categories after the POST = %s, want %s", text, want)
+		}
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		status(t, http.MethodGet, s.URL+"/pets", key, "")
+		_, text := status(t, http.MethodGet, s.Ops+"/metrics", "", "")
+		if strings.Contains(text, "petstore_postgres_replica_reads_total ") && !strings.Contains(text, "petstore_postgres_replica_reads_total 0\n") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the replica answered nothing: %s", text)
+		}
+	}
+	if err := s.Stop(); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+}
