@@ -74,7 +74,7 @@ func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
 // and getAccount, but not for those who try keys on it.
 func (x *exchange) free() bool {
 	if x.route == nil {
-		return x.preflight() && len(x.path.routes) > 0
+		return x.preflight()
 	}
 	return x.route.public && !x.route.guess || x.route.free && x.entry != nil
 }

@@ -109,3 +109,26 @@ func TestBanSaysWhose(t *testing.T) {
 		}
 	}
 }
+
+// TestPreflightsAreFree checks that no preflight counts, whatever its path, and
+// that none is refused: a browser would hide the 429 from its script.
+func TestPreflightsAreFree(t *testing.T) {
+	t.Parallel()
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 10}
+	s := openLimitedShop(t, cfg)
+	preflight := request{method: "OPTIONS", key: "-", header: map[string]string{
+		"Origin": "https://shop.example", "Access-Control-Request-Method": "GET",
+	}}
+	for range 2 {
+		for path, status := range map[string]int{"/pets": 204, "/nothing": 404, "/pets/.": 404} {
+			preflight.path = path
+			if a := s.do(preflight); a.status != status || remaining(t, a) != 1 {
+				t.Errorf("%s = %d with %d remaining, want %d with 1", a.what, a.status, remaining(t, a), status)
+			}
+		}
+	}
+	s.do(request{method: "GET", path: "/nothing", key: "-"}).want(404, "route_not_found")
+	preflight.path = "/pets"
+	s.do(preflight).want(204, "")
+}
