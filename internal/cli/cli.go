@@ -47,6 +47,7 @@ func (a *app) root() *cobra.Command {
 		a.serveCommand(),
 		a.workspaceCommand(),
 		a.keyCommand(),
+		a.operatorCommand(),
 		a.migrateCommand(),
 		a.importCommand(),
 		a.exportCommand(),

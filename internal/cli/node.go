@@ -148,18 +148,6 @@ func (n *node) publicURL(addr net.Addr) string {
 	return schemed(n.config, localURL(addr.String()))
 }
 
-// operations returns the handler of the operations listener.
-func (n *node) operations(phase *ops.Phase) http.Handler {
-	return ops.Handler(ops.Options{
-		Checks: []ops.Check{
-			{Name: "service", Err: phase.Err},
-			{Name: "store", Err: n.store.Err},
-		},
-		Metrics: n.metrics,
-		Log:     n.log,
-	})
-}
-
 // work starts what runs beside the requests. The function that it returns ends
 // it, with the last counts saved.
 func (n *node) work(ctx context.Context) (stop func() error) {

@@ -62,7 +62,11 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 		return errors.Join(err, s.stop(0))
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
-	s.operations.show(n.operations(&s.phase))
+	operations, err := n.operations(ctx, &s.phase)
+	if err != nil {
+		return errors.Join(err, s.stop(0))
+	}
+	s.operations.show(operations)
 	shop, err := a.openDoors(ctx, n, s, sockets, demo)
 	if err != nil {
 		return errors.Join(err, s.stop(0))
