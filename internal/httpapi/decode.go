@@ -18,6 +18,9 @@ import (
 // maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 16
 
+// maxFaults is how many faults an error lists: a body has room for thousands.
+const maxFaults = 100
+
 func fingerprint(body []byte) [32]byte { return sha256.Sum256(body) }
 
 // A form collects what is wrong with the members of a body.
@@ -137,7 +140,11 @@ func pointerTo(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
+// add notes a fault, unless there are maxFaults already.
 func (f *form) add(pointer string, code petstore.FieldCode, format string, args ...any) {
+	if len(f.fields) >= maxFaults {
+		return
+	}
 	f.fields = append(f.fields, petstore.Field{Pointer: pointer, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -163,7 +170,7 @@ func (f *form) has(name string) bool {
 // form is right, what the domain says against their values.
 func (f *form) err(values []petstore.Field) error {
 	for _, v := range values {
-		if !f.faulty(v.Pointer) {
+		if len(f.fields) < maxFaults && !f.faulty(v.Pointer) {
 			f.fields = append(f.fields, v)
 		}
 	}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -147,6 +148,26 @@ func TestBadParameters(t *testing.T) {
 }
 
 // FuzzBodies sends any bytes as any body: what is not taken is a 4xx.
+// TestManyFaults checks that the answer to bad input does not grow with it.
+func TestManyFaults(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	var members, parameters []string
+	for i := range 5000 {
+		members = append(members, fmt.Sprintf(`"m%d":1`, i))
+	}
+	for i := range 1000 {
+		parameters = append(parameters, fmt.Sprintf("p%d", i))
+	}
+	body := s.post("/pets", "{"+strings.Join(members, ",")+"}").want(400, "validation_failed")
+	query := s.get("/pets?"+strings.Join(parameters, "&")).want(400, "invalid_parameter")
+	for _, a := range []answer{body, query} {
+		if got := len(a.errors()); got != 100 {
+			t.Errorf("%s: %d faults are listed, want 100", a.what, got)
+		}
+	}
+}
+
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		``, `{`, `{}`, `null`, `{"name":"Rex","categoryId":1}`, `{"quantity":1e400}`, `{"petId":9007199254740993}`, `{"name":"\ud800"}`,

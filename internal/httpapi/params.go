@@ -50,7 +50,11 @@ func refuseQuery(raw string) error {
 	return q.err()
 }
 
+// add notes a fault, unless there are maxFaults already.
 func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
+	if len(q.fields) >= maxFaults {
+		return
+	}
 	var one *petstore.Error
 	errors.As(badParameter(name, code, format, args...), &one)
 	q.fields = append(q.fields, one.Fields...)
