@@ -8,9 +8,9 @@ import (
 )
 
 // clientAddr returns the address that a request came from. Forwarded (RFC 7239)
-// or else X-Forwarded-For is believed only from trusted peers, and read from
-// its end: the first hop that is not trusted is the client. An entry that is no
-// address ends the reading at the hop that reported it.
+// and X-Forwarded-For are believed only from trusted peers. If both are there
+// and tell of different clients, one of them is the client's own invention,
+// since a proxy sets the one and lets the other through: then it is the peer.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -20,7 +20,25 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	if len(trusted) == 0 || !isTrusted(addr, trusted) {
 		return addr
 	}
-	hops := forwardedHops(r.Header)
+	forwarded, others := forwardedHops(r.Header), otherHops(r.Header)
+	switch {
+	case len(others) == 0:
+		return firstUntrusted(addr, forwarded, trusted)
+	case len(forwarded) == 0:
+		return firstUntrusted(addr, others, trusted)
+	}
+	client := firstUntrusted(addr, others, trusted)
+	if client != firstUntrusted(addr, forwarded, trusted) {
+		return addr
+	}
+	return client
+}
+
+// firstUntrusted reads hops from their end: the first that is not trusted is
+// the client. An entry that is no address ends the reading at the hop that
+// reported it, of which the nearest is peer.
+func firstUntrusted(peer netip.Addr, hops []string, trusted []netip.Prefix) netip.Addr {
+	addr := peer
 	for _, hop := range slices.Backward(hops) {
 		next, ok := hopAddr(hop)
 		if !ok {
@@ -38,15 +56,19 @@ func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// forwardedHops returns the hops, the nearest last.
+// forwardedHops returns the hops of Forwarded, the nearest last.
 func forwardedHops(h http.Header) []string {
+	var hops []string
 	if forwarded := h["Forwarded"]; len(forwarded) > 0 {
-		var hops []string
 		for element := range strings.SplitSeq(strings.Join(forwarded, ","), ",") {
 			hops = append(hops, forParameter(element))
 		}
-		return hops
 	}
+	return hops
+}
+
+// otherHops returns the hops of X-Forwarded-For, the nearest last.
+func otherHops(h http.Header) []string {
 	if xff := h["X-Forwarded-For"]; len(xff) > 0 {
 		return strings.Split(strings.Join(xff, ","), ",")
 	}

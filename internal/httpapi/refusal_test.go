@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -131,4 +132,31 @@ func TestPreflightsAreFree(t *testing.T) {
 	s.do(request{method: "GET", path: "/nothing", key: "-"}).want(404, "route_not_found")
 	preflight.path = "/pets"
 	s.do(preflight).want(204, "")
+}
+
+// TestTwoForwardingHeaders checks that a client behind a proxy that sets one of
+// the two headers does not get a new address by sending the other.
+func TestTwoForwardingHeaders(t *testing.T) {
+	t.Parallel()
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 10}
+	for _, test := range []struct{ name, by, invented, value, other string }{
+		{"proxy sets X-Forwarded-For", "X-Forwarded-For", "Forwarded", "192.0.2.1", "for=198.51.100.%d"},
+		{"proxy sets Forwarded", "Forwarded", "X-Forwarded-For", "for=192.0.2.1", "198.51.100.%d"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := openLimitedShop(t, cfg, func(o *httpapi.Options) { o.TrustedProxies = []netip.Prefix{loopback} })
+			for i, want := range []int{401, 429, 429} {
+				r := request{method: "GET", path: "/pets", key: "-", header: map[string]string{
+					test.by: test.value, test.invented: fmt.Sprintf(test.other, i),
+				}}
+				if a := s.do(r); a.status != want {
+					t.Errorf("request %d with %v = %d, want %d", i+1, r.header, a.status, want)
+				}
+			}
+			both := map[string]string{"X-Forwarded-For": "192.0.2.9", "Forwarded": `for="192.0.2.9:80"`}
+			s.do(request{method: "GET", path: "/pets", key: "-", header: both}).want(401, "missing_api_key")
+		})
+	}
 }
