@@ -71,9 +71,6 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			if err := a.onlyFile("export", "copy PostgreSQL with pg_dump --schema=petstore"); err != nil {
-				return err
-			}
 			file := standardStream
 			if len(args) > 1 {
 				file = args[1]
@@ -82,8 +79,11 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 			if err != nil {
 				return err
 			}
+			if a.config.OnPostgres() {
+				return a.withStore(ctx, func(db store) error { return a.export(ctx, db, args[0], file, f, force) })
+			}
 			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error {
-				return a.export(ctx, db, args[0], file, f, force)
+				return a.export(ctx, fileStore{db}, args[0], file, f, force)
 			})
 		},
 	})
@@ -105,7 +105,7 @@ func argumentsWithOptional(needed, optional string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) export(ctx context.Context, db *sqlite.DB, workspace, file string, f interchange.Format, force bool) error {
+func (a *app) export(ctx context.Context, db store, workspace, file string, f interchange.Format, force bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err

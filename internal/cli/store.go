@@ -30,6 +30,7 @@ type store interface {
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
+	Dump(ctx context.Context, workspace int64, to petstore.Sink) error
 	Err() error              // why it cannot take writes now; nil if it can
 	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
 	Close() error

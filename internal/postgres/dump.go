@@ -1,0 +1,189 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"example.com/petstore/internal/petstore"
+	"github.com/jackc/pgx/v5"
+)
+
+// fetchAtOnce is how many rows of a table a dump holds.
+const fetchAtOnce = 1000
+
+// Dump gives to everything that the workspace has, as it was at one instant, in
+// the order that [petstore.Bulk] says. It has a connection of its own, without
+// time-out; nobody waits for it. It stops at to's first error and returns it.
+func (db *DB) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
+	c, err := pgx.ConnectConfig(ctx, db.checkConfig())
+	if err != nil {
+		return judge(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	var refused error // by the sink, whose errors are not the database's
+	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
+		d := dump{ctx, tx, workspace, to}
+		err := d.run()
+		if own, yes := errors.AsType[*sinkError](err); yes {
+			refused = own.cause
+		}
+		return err
+	})
+	if refused != nil {
+		return refused
+	}
+	return judge(err)
+}
+
+// A sinkError is what the sink of a dump failed with.
+type sinkError struct{ cause error }
+
+func (e *sinkError) Error() string { return e.cause.Error() }
+
+// taken wraps what the sink said.
+func taken(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sinkError{err}
+}
+
+type dump struct {
+	ctx       context.Context
+	tx        pgx.Tx
+	workspace int64
+	to        petstore.Sink
+}
+
+func (d dump) run() error {
+	if err := hasWorkspace(d.ctx, d.tx, d.workspace); err != nil {
+		return err
+	}
+	var last petstore.LastIDs
+	err := d.tx.QueryRow(d.ctx, "SELECT categories, pets, orders FROM counters WHERE workspace = $1", d.workspace).
+		Scan(&last.Categories, &last.Pets, &last.Orders)
+	if err != nil {
+		return err
+	}
+	if err := taken(d.to.Begin(last)); err != nil {
+		return err
+	}
+	if err := d.merge(d.categories()); err != nil {
+		return err
+	}
+	return d.merge(d.animals(), d.orders(), d.movements())
+}
+
+func (d dump) categories() feeder {
+	return &feed[petstore.Category]{
+		name: "categories", query: "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 ORDER BY id",
+		scan: scanCategory, take: d.to.Category, id: func(c *petstore.Category) int64 { return c.ID },
+	}
+}
+
+func (d dump) animals() feeder {
+	return &feed[petstore.Animal]{
+		name: "pets", query: "SELECT " + animalColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
+		scan: scanAnimal, take: d.to.Animal, id: func(a *petstore.Animal) int64 { return a.ID },
+	}
+}
+
+func (d dump) orders() feeder {
+	return &feed[petstore.Order]{
+		name: "orders", query: "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 ORDER BY pet, complete, id",
+		scan: scanOnlyOrder, take: d.to.Order, id: func(o *petstore.Order) int64 { return o.PetID },
+	}
+}
+
+func (d dump) movements() feeder {
+	return &feed[petstore.Movement]{
+		name: "movements", query: "SELECT " + movementColumns + " FROM movements WHERE workspace = $1 ORDER BY pet, number",
+		scan: scanMovement, take: d.to.Movement, id: func(m *petstore.Movement) int64 { return m.PetID },
+	}
+}
+
+// merge gives the rows of all feeds side by side, in the order of their ids.
+func (d dump) merge(feeds ...feeder) error {
+	for _, f := range feeds {
+		if err := f.open(d); err != nil {
+			return err
+		}
+	}
+	for {
+		id := int64(math.MaxInt64)
+		for _, f := range feeds {
+			next, err := f.next(d)
+			if err != nil {
+				return err
+			}
+			id = min(id, next)
+		}
+		if id == math.MaxInt64 {
+			return nil
+		}
+		for _, f := range feeds {
+			if err := f.give(d, id); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// A feeder walks over rows in ascending order of an id.
+type feeder interface {
+	open(dump) error
+	next(dump) (int64, error) // the id of the row it is at; MaxInt64 at the end
+	give(dump, int64) error   // the rows of an id to the sink
+}
+
+// A feed reads a cursor of the server, a part at a time.
+type feed[T any] struct {
+	name, query string
+	scan        func(pgx.Row, *T) error
+	id          func(*T) int64
+	take        func(T) error
+
+	rows  []T // fetched and not yet given
+	ended bool
+}
+
+func (f *feed[T]) open(d dump) error {
+	_, err := d.tx.Exec(d.ctx, "DECLARE dump_"+f.name+" NO SCROLL CURSOR FOR "+f.query, d.workspace)
+	return err
+}
+
+func (f *feed[T]) next(d dump) (int64, error) {
+	if len(f.rows) == 0 && !f.ended {
+		rows, err := collect(d.ctx, d.tx, f.scan, fmt.Sprintf("FETCH %d FROM dump_%s", fetchAtOnce, f.name))
+		if err != nil {
+			return 0, err
+		}
+		f.rows, f.ended = rows, len(rows) < fetchAtOnce
+	}
+	if len(f.rows) == 0 {
+		return math.MaxInt64, nil
+	}
+	return f.id(&f.rows[0]), nil
+}
+
+func (f *feed[T]) give(d dump, id int64) error {
+	for {
+		at, err := f.next(d)
+		if err != nil || at != id {
+			return err
+		}
+		if err := taken(f.take(f.rows[0])); err != nil {
+			return err
+		}
+		f.rows = f.rows[1:]
+	}
+}
+
+const animalColumns = petColumns + ", quantity, open_orders, movements"
+
+func scanAnimal(row pgx.Row, a *petstore.Animal) error {
+	return row.Scan(&a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
+}
