@@ -31,11 +31,16 @@ func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 }
 
 func (db *DB) changeOnce(ctx context.Context, f func(*txn) error) (sent bool, err error) {
-	tx, err := db.writer.Begin(ctx)
+	c, err := db.writer.Acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	custom := tx.Conn().PgConn().CustomData()
+	defer c.Release() // not before the warning is read
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	custom := c.Conn().PgConn().CustomData()
 	delete(custom, warned)
 	if err := f(&txn{tx, ctx, db.now()}); err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx)) // else the connection is closed, which is as good
