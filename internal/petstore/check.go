@@ -106,7 +106,7 @@ func refuseNull[T any](fields *[]Field, pointer string, member Optional[T]) bool
 func checkName(fields []Field, name *string) []Field {
 	before := len(fields)
 	fields = checkText(fields, "/name", name, 1, MaxName)
-	if len(fields) == before && strings.TrimFunc(*name, unicode.IsSpace) == "" {
+	if len(fields) == before && strings.TrimFunc(*name, invisible) == "" {
 		fields = append(fields, Field{Pointer: "/name", Code: InvalidFormat, Message: "name must not be blank."})
 	}
 	return fields
@@ -158,3 +158,7 @@ func checkStatus(fields []Field, s Status) []Field {
 	}
 	return fields
 }
+
+// invisible reports whether r shows nothing: white space, other separators and
+// format characters such as U+200B.
+func invisible(r rune) bool { return unicode.In(r, unicode.White_Space, unicode.Z, unicode.Cf) }

@@ -53,6 +53,7 @@ func TestCheckName(t *testing.T) {
 		{what: "empty", in: "", code: TooShort},
 		{what: "space", in: " ", code: InvalidFormat},
 		{what: "Unicode spaces", in: "\u00a0\u1680\u2003\u2028\u202f\u3000", code: InvalidFormat},
+		{what: "format characters", in: "\u200b\u2060 \u00ad", code: InvalidFormat},
 		{what: "NUL", in: "a\x00", code: InvalidFormat},
 		{what: "tab", in: "a\tb", code: InvalidFormat},
 		{what: "newline", in: "a\n", code: InvalidFormat},
