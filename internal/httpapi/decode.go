@@ -105,8 +105,11 @@ func malformed(err error) error {
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		reason := syntax.Err.Error()
-		if errors.Is(err, jsontext.ErrDuplicateName) {
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
 			reason = "a member name stands twice"
+		case len(reason) > 100: // it quotes the body
+			reason = "a string is not valid"
 		}
 		e.Message = fmt.Sprintf("The body is not valid JSON at byte %d: %s.", syntax.ByteOffset, reason)
 	}

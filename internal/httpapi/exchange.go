@@ -149,6 +149,10 @@ func (x *exchange) panicked(cause any) {
 	}
 	x.api.Log.ErrorContext(x.r.Context(), "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
 	if x.status == 0 {
+		if x.decision == (ratelimit.Decision{}) { // it came before the limiter's
+			x.decision = x.api.Limiter.PeekAddress(x.r.Context(), clientAddr(x.r, x.api.TrustedProxies))
+			x.limitHeaders()
+		}
 		x.fail(&petstore.Error{Code: codeInternalError, Message: internalErrorMessage})
 	}
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -388,6 +389,21 @@ func TestPanicIsAnError(t *testing.T) {
 	if log := s.log.String(); !strings.Contains(log, "the store panics") {
 		t.Error("the panic is not in the log")
 	}
+}
+
+// A brokenLimiter panics when it is to decide.
+type brokenLimiter struct{ ratelimit.Limiter }
+
+func (brokenLimiter) Admit(context.Context, *ratelimit.Caller) ratelimit.Decision {
+	panic("the limiter panics")
+}
+
+// TestPanicBeforeTheLimits checks that even then the headers are there, which
+// do checks.
+func TestPanicBeforeTheLimits(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, func(o *httpapi.Options) { o.Limiter = brokenLimiter{o.Limiter} })
+	s.get("/pets/1").want(500, "internal_error")
 }
 
 func TestLogHasNoSecrets(t *testing.T) {
