@@ -14,7 +14,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // Bsize is an int32 on some systems
 }
 
 // ownerOf returns the id of the user that owns the file, or -1.

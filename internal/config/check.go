@@ -10,6 +10,26 @@ import (
 // check refuses values that are wrong together, and those of features that this
 // build does not have.
 func (c *Config) check(from Origins) error {
+	if err := c.checkStores(from); err != nil {
+		return err
+	}
+	switch {
+	case c.Backup.Every > 0 && c.Backup.Dir == "":
+		return &Fault{from.Of("backup-every"), "backups need a folder: give --backup-dir"}
+	case c.Backup.Every > 0 && c.Backup.Every < time.Minute:
+		return &Fault{from.Of("backup-every"), "must be at least 1m, or 0"}
+	case c.TLSCert != "" && c.TLSKey == "":
+		return &Fault{from.Of("tls-cert"), "tls-key must be given too"}
+	case c.TLSCert == "" && c.TLSKey != "":
+		return &Fault{from.Of("tls-key"), "tls-cert must be given too"}
+	case c.Ban.Max < c.Ban.First:
+		return c.checkBan(from)
+	}
+	return nil
+}
+
+// checkStores checks where the data and the counts are kept.
+func (c *Config) checkStores(from Origins) error {
 	switch {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
@@ -23,16 +43,6 @@ func (c *Config) check(from Origins) error {
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
 		return &Fault{from.Of("redis"), "must be a URL such as redis://127.0.0.1:6379"}
-	case c.Backup.Every > 0 && c.Backup.Dir == "":
-		return &Fault{from.Of("backup-every"), "backups need a folder: give --backup-dir"}
-	case c.Backup.Every > 0 && c.Backup.Every < time.Minute:
-		return &Fault{from.Of("backup-every"), "must be at least 1m, or 0"}
-	case c.TLSCert != "" && c.TLSKey == "":
-		return &Fault{from.Of("tls-cert"), "tls-key must be given too"}
-	case c.TLSCert == "" && c.TLSKey != "":
-		return &Fault{from.Of("tls-key"), "tls-cert must be given too"}
-	case c.Ban.Max < c.Ban.First:
-		return c.checkBan(from)
 	}
 	return nil
 }

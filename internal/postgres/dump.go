@@ -52,7 +52,7 @@ func taken(err error) error {
 }
 
 type dump struct {
-	ctx       context.Context
+	ctx       context.Context //nolint:containedctx // it lives as long as the dump
 	tx        pgx.Tx
 	workspace int64
 	to        petstore.Sink

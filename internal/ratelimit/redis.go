@@ -163,7 +163,7 @@ func (r *Redis) start() {
 	}()
 }
 
-// Close, which may be repeated, ends the conversation with Redis, after telling it what was admitted without it, if it answers. Decisions after
+// Close ends the conversation with Redis, after telling it what was admitted without it, if it answers. It may be repeated. Decisions after
 // that are those of a node without Redis.
 func (r *Redis) Close() {
 	r.stop()

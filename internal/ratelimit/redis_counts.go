@@ -23,25 +23,6 @@ func (w windows) means(other windows) bool {
 	return w == other
 }
 
-// raise returns the windows with at least what others have counted, which began to count the same requests.
-func (w windows) raise(known windows, now int64) windows {
-	if known.none() && known.day <= w.day {
-		return w
-	}
-	known = known.at(now)
-	if known.minuteUsed > 0 {
-		w.minuteStart = w.minuteBegin(known)
-		w.minuteUsed = max(w.minuteUsed, known.minuteUsed)
-	}
-	if known.day > w.day {
-		w.day = known.day
-	}
-	if known.day == w.day {
-		w.dayUsed = max(w.dayUsed, known.dayUsed)
-	}
-	return w
-}
-
 // plus returns the windows with other requests added.
 func (w windows) plus(add windows, now int64) windows {
 	if add.none() {

@@ -129,13 +129,14 @@ func parseAnswer(b []byte) (a answer, err error) {
 	if len(r)%8 != 0 || len(r) < 16 {
 		return a, errAnswer
 	}
-	if first := r.number(); first == late {
+	first := r.number()
+	switch {
+	case first == late:
 		return answer{late: true, now: r.time()}, nil
-	} else if first < 0 || first > int64(Banned) || len(r) < 6*8 {
+	case first < 0 || first > int64(Banned) || len(r) < 6*8:
 		return a, errAnswer
-	} else {
-		a.outcome = Outcome(first)
 	}
+	a.outcome = Outcome(first)
 	a.begins = r.number() != 0
 	a.now = r.time()
 	a.windows = windows{minuteStart: r.time(), minuteUsed: r.number(), day: r.number(), dayUsed: r.number()}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -126,9 +127,9 @@ func (s *Server) Port() int { return s.port }
 // Run starts the server, again on the same port after Kill, and returns when it
 // answers.
 func (s *Server) Run() error {
-	args := append(s.args[:len(s.args):len(s.args)],
+	args := append(slices.Clone(s.args),
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
-	s.process = exec.Command(s.program, args...)
+	s.process = exec.Command(s.program, args...) //nolint:gosec // the tests choose both
 	s.process.Dir = s.dir
 	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged(), Pdeathsig: syscall.SIGKILL}
 	if err := s.process.Start(); err != nil {
