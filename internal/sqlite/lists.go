@@ -21,6 +21,7 @@ type filter struct {
 // row in the order of ids.
 const (
 	byStatus      = " AND status=?"
+	notStatus     = " AND status<>?"
 	byCategory    = " AND category=?"
 	byName        = " AND instr(folded,?)>0"
 	byMaxQuantity = " AND quantity<=?"
@@ -249,14 +250,21 @@ func (db *DB) Inventory(ctx context.Context, workspace int64, q petstore.Invento
 func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.InventoryItem] {
 	l := &list[petstore.InventoryItem]{
 		from: "SELECT " + itemColumns + " FROM pets", workspace: workspace, page: q.Page,
-		lanes: statusLanes(q.Statuses, false),
-		scan:  scanItem, id: func(i petstore.InventoryItem) int64 { return i.PetID },
+		scan: scanItem, id: func(i petstore.InventoryItem) int64 { return i.PetID },
 	}
-	if len(l.lanes) > 0 {
-		l.index = "pets_by_status"
+	if q.MaxQuantity == nil {
+		if l.lanes = statusLanes(q.Statuses, false); len(l.lanes) > 0 {
+			l.index = "pets_by_status"
+		}
+		return l
 	}
-	if q.MaxQuantity != nil {
-		l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
+	// The quantity stands in the row alone: to read the rows in their own order
+	// costs a quarter of fetching each one that an index names.
+	l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
+	for _, s := range petstore.Statuses() {
+		if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, s) {
+			l.filters = append(l.filters, filter{notStatus, string(s)})
+		}
 	}
 	return l
 }

@@ -137,7 +137,8 @@ func TestBigShop(t *testing.T) {
 	s.command("import", "demo", file)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cookie := s.session(client)
-	for _, path := range append(inside(), "/console/pets?name=number+99999", "/console/pets?name=nothing+like+it", "/console/pets?after=99000") {
+	for _, path := range append(inside(), "/console/pets?name=number+99999", "/console/pets?name=nothing+like+it", "/console/pets?after=99000",
+		"/console/stock?status=available&max=1", "/console/stock?status=sold&max=3") {
 		quickest, size := time.Hour, 0
 		for range 3 { // this machine has other things to do
 			began := time.Now()
