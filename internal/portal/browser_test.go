@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ func newTab(t *testing.T) *tab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if errors.Is(err, exec.ErrNotFound) {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("chromium is not installed")
+		}
 		t.Skip("chromium is not installed")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
