@@ -46,6 +46,7 @@ $(LINT):
 # What is generated must be what the sources say.
 drift:
 	go mod tidy -diff
+	@for dir in $(MODULES); do echo "go mod tidy -diff in $$dir" && (cd $$dir && go mod tidy -diff) || exit 1; done
 	scripts/check-generated
 
 race: tools
