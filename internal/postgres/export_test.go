@@ -1,6 +1,11 @@
 package postgres
 
-import "example.com/petstore/internal/petstore"
+import (
+	"fmt"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
 
 // A Query is the text of a list with its arguments.
 type Query struct {
@@ -58,3 +63,19 @@ func Lists(workspace, after int64) []Query {
 
 // ReadingParameters are the settings of sessions for reading.
 func ReadingParameters() map[string]string { return parameters(reading) }
+
+// Scripts returns the first lines of the migrations that must say who may go on
+// beside them.
+func Scripts() (map[string]string, error) {
+	known, err := migrations()
+	lines := map[string]string{}
+	for _, m := range known[min(len(known), firstWithBeside-1):] {
+		name := fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name)
+		script, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		lines[name], _, _ = strings.Cut(string(script), "\n")
+	}
+	return lines, err
+}

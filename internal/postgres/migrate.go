@@ -28,6 +28,10 @@ type Migration struct {
 	At      time.Time // when it was applied; zero if it was not
 }
 
+// firstWithBeside is the first migration that says which programs may go on
+// beside it; earlier ones say it of none.
+const firstWithBeside = 3
+
 // migrations returns the steps that this program knows, the first one first.
 // Their files are named VERSION_NAME.sql, VERSION counting from 1.
 func migrations() ([]Migration, error) {
@@ -45,6 +49,22 @@ func migrations() ([]Migration, error) {
 		known[i] = Migration{Version: version, Name: title}
 	}
 	return known, nil
+}
+
+// besideOf returns what the first line of a migration says: the schema that a
+// program must know at least to go on beside a database that has this one.
+//
+//	-- beside: 2
+//
+// A migration without that line is beside nothing but itself.
+func besideOf(m Migration, script []byte) int {
+	line, _, _ := strings.Cut(string(script), "\n")
+	if number, said := strings.CutPrefix(line, "-- beside: "); said {
+		if beside, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
+			return beside
+		}
+	}
+	return m.Version
 }
 
 // MigrateStatus returns all migrations that the program knows and says which of
@@ -118,7 +138,8 @@ func pending(known []Migration) (n int) {
 }
 
 // status returns the known migrations with what the database says of them. It
-// refuses a database that is newer.
+// refuses a database that is newer, unless each migration that is not known here
+// lets programs of this schema go on beside it: so an upgrade can roll.
 func status(ctx context.Context, c *pgx.Conn) ([]Migration, error) {
 	known, err := migrations()
 	if err != nil {
@@ -127,25 +148,33 @@ func status(ctx context.Context, c *pgx.Conn) ([]Migration, error) {
 	if there, err := begun(ctx, c); err != nil || !there {
 		return known, err
 	}
-	rows, err := c.Query(ctx, "SELECT version, name, at FROM migrations ORDER BY version")
+	// The column beside came later than the table.
+	rows, err := c.Query(ctx, `SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version)
+		FROM migrations m ORDER BY version`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	latest := 0
+	latest, needed := 0, 0
 	err = each(func(row pgx.Rows) error {
 		var (
-			name string
-			at   int64
+			name   string
+			at     int64
+			beside int
 		)
-		if err := row.Scan(&latest, &name, &at); err != nil || latest > len(known) {
+		if err := row.Scan(&latest, &name, &at, &beside); err != nil {
 			return err
+		}
+		if latest > len(known) {
+			needed = max(needed, beside)
+			return nil
 		}
 		known[latest-1] = Migration{Version: latest, Name: name, Applied: true, At: time.UnixMilli(at).UTC()}
 		return nil
 	})(rows)
-	if err == nil && latest > len(known) {
-		err = fmt.Errorf("was made by a newer version of petstore (schema %d; this one knows 1 to %d)", latest, len(known))
+	if err == nil && needed > len(known) {
+		err = fmt.Errorf("was made by a newer version of petstore (schema %d; this one knows 1 to %d, and %d are needed)",
+			latest, len(known), needed)
 	}
 	return known, err
 }
@@ -195,9 +224,22 @@ func apply(ctx context.Context, c *pgx.Conn, m Migration) (did bool, err error) 
 		if _, err := tx.Conn().PgConn().Exec(ctx, string(script)).ReadAll(); err != nil {
 			return err
 		}
+		if err := noteBeside(ctx, tx, m, script); err != nil {
+			return err
+		}
 		return sign(ctx, tx, m)
 	})
 	return did && err == nil, err
+}
+
+// noteBeside writes down who may go on beside a migration, for programs that do
+// not know it.
+func noteBeside(ctx context.Context, tx pgx.Tx, m Migration, script []byte) error {
+	if m.Version < firstWithBeside {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "UPDATE migrations SET beside = $2 WHERE version = $1", m.Version, besideOf(m, script))
+	return err
 }
 
 // prepare waits for other nodes that migrate, and makes what the first

@@ -72,7 +72,8 @@ var errClosed = errors.New("the database is closed")
 // database. ctx bounds the opening, not the DB.
 //
 // Errors are one line that names the database, without its password. A
-// database that a newer version of this program has migrated is refused.
+// database that a newer version of this program has migrated is refused, unless
+// its migrations say that this version may go on beside them.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	name, err := describe(url)
 	if err != nil {
