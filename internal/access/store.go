@@ -54,7 +54,25 @@ type Store interface {
 
 	// Audit returns the latest entries, the newest first.
 	Audit(ctx context.Context, limit int) ([]AuditEntry, error)
+	// Note adds an entry for what changed nothing here, such as a link that was
+	// issued. The store says when it was.
+	Note(ctx context.Context, e AuditEntry) error
+
+	// UseLink uses a link up and adds the entry. It reports false, and adds
+	// none, if the link was used before, in any process. Links that ended are
+	// forgotten in time: who calls it refuses them first.
+	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 }
+
+// A Link signs somebody in once.
+type Link struct {
+	Hash  [32]byte // of what makes it this link
+	Until time.Time
+}
+
+// LinkGrace is how long a used link is remembered after its end, for nodes
+// whose clocks are behind.
+const LinkGrace = time.Hour
 
 // Changes are the workspaces and keys as they are now, of those that changed
 // since an earlier state. If All, they are everything there is, and what a
@@ -74,7 +92,7 @@ type Actor string
 type AuditEntry struct {
 	At      time.Time
 	Actor   Actor
-	Action  string // "key.create", "workspace.set_plan", "ban.set", …
+	Action  string // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
 	Subject string // the id or the name of what it was done to
 	Detail  string // in words, without secrets
 }

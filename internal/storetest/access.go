@@ -3,6 +3,8 @@ package storetest
 import (
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"missing":        testMissingAccess,
 	"secret":         testSecret,
 	"audit":          testAudit,
+	"links":          testLinks,
 	"same name once": testSameName,
 }
 
@@ -314,5 +317,50 @@ func testAudit(t *testing.T, open Open) {
 	}
 	if got, err := s.Audit(s.ctx, 2); len(got) != 2 || err != nil {
 		t.Errorf("Audit of 2 = %+v, %v", got, err)
+	}
+}
+
+// testLinks: a link is used once, however many try at the same time, and its use stands in the audit log.
+func testLinks(t *testing.T, open Open) {
+	s := newShop(t, open)
+	signIn := access.AuditEntry{Actor: "operator", Action: "operator.sign_in", Subject: "operator", Detail: "by a link"}
+	link := access.Link{Hash: [32]byte{1}, Until: start.Add(10 * time.Minute)}
+	var first atomic.Int64
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			ok, err := s.UseLink(s.ctx, link, signIn)
+			if err != nil {
+				t.Errorf("UseLink = %v", err)
+			}
+			if ok {
+				first.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if n := first.Load(); n != 1 {
+		t.Errorf("of 8 uses of one link %d were the first, want 1", n)
+	}
+	other := access.Link{Hash: [32]byte{2}, Until: start.Add(10 * time.Minute)}
+	if ok, err := s.UseLink(s.ctx, other, signIn); !ok || err != nil {
+		t.Errorf("UseLink of another link = %t, %v, want true", ok, err)
+	}
+	// Between its end and the end of the grace a link is refused still; then it is forgotten.
+	for _, step := range []struct {
+		after time.Duration
+		want  bool
+	}{{10*time.Minute + access.LinkGrace - time.Second, false}, {2 * time.Second, true}} {
+		s.clock.advance(step.after)
+		if ok, err := s.UseLink(s.ctx, link, signIn); ok != step.want || err != nil {
+			t.Errorf("%v later UseLink = %t, %v, want %t", step.after, ok, err, step.want)
+		}
+	}
+	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
+	wantCode(t, "Note", s.Note(s.ctx, issued), "")
+	got, err := s.Audit(s.ctx, 2)
+	issued.At, signIn.At = s.clock.Now(), s.clock.Now()
+	if want := []access.AuditEntry{issued, signIn}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("Audit = %+v, %v, want %+v", got, err, want)
 	}
 }
