@@ -143,6 +143,10 @@ type Limiter interface {
 	// Banned while a ban runs, and Admitted otherwise, even if a window is full.
 	Peek(ctx context.Context, c *Caller) Decision
 
+	// PeekWorkspace returns how the windows of a workspace stand against the limits, without counting anything. The
+	// workspace need not have a key: what keys used that are gone stays counted. The outcome is Admitted.
+	PeekWorkspace(ctx context.Context, workspace int64, limits Limits) Decision
+
 	// AdmitAddress decides on one request without a valid key, counted by IPv4 address (an IPv4-mapped IPv6 address is
 	// one) or IPv6 /64 with Config.AddressLimits. Addresses are never banned.
 	AdmitAddress(ctx context.Context, a netip.Addr) Decision
