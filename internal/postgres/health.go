@@ -21,7 +21,8 @@ var errReplica = errors.New("the server is a replica, and takes no writes")
 
 // Watch keeps Err true to what is, also while nobody writes: a node that is sent
 // no requests because Err is not nil would else never learn that the database
-// is back. It returns when ctx ends.
+// is back. It also measures how far the replica lags behind. It returns when ctx
+// ends.
 func (db *DB) Watch(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -32,6 +33,9 @@ func (db *DB) Watch(ctx context.Context) {
 		case <-tick.C:
 			if err := db.probe(ctx); ctx.Err() == nil {
 				db.note(judge(err))
+			}
+			if db.replica != nil {
+				db.replica.measure(ctx)
 			}
 		}
 	}

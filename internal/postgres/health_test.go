@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/postgres/postgrestest"
 )
@@ -32,6 +33,55 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "no error", func() bool { return db.Err() == nil })
+}
+
+// TestReplicaLag: the figure follows a replica that stands still, and one that is
+// gone has none.
+func TestReplicaLag(t *testing.T) {
+	t.Parallel()
+	primary := postgrestest.Start(t)
+	replica := primary.Standby(t)
+	db := node(t, primary.URL("postgres"), postgres.Options{ReadURL: replica.URL("postgres")})
+	if got := db.Stats().ReplicaLag; got >= 0 {
+		t.Errorf("ReplicaLag before anybody asked = %v, want none", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); db.Watch(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	newShop(t, db, 1)
+	eventually(t, "no lag", func() bool { return db.Stats().ReplicaLag == 0 })
+	if err := replica.Exec(ctx, "postgres", "SELECT pg_wal_replay_pause()"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.CreateWorkspace(ctx, access.Workspace{Name: "other", Plan: access.Free, Quota: access.FreeQuota}, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a lag", func() bool { return db.Stats().ReplicaLag > time.Second })
+	if err := replica.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no answer", func() bool { return db.Stats().ReplicaLag < 0 })
+}
+
+func TestStatsOfPools(t *testing.T) {
+	t.Parallel()
+	db := node(t, newDatabase(t), postgres.Options{Readers: 3})
+	newShop(t, db, 1)
+	s := db.Stats()
+	var names []string
+	for _, p := range s.Pools {
+		names = append(names, p.Name)
+		if p.Name == "read" && p.Most != 3 || p.Used+p.Idle > p.Most || p.Name == "write" && (p.Acquired == 0 || p.Opened == 0) {
+			t.Errorf("pool = %+v", p)
+		}
+	}
+	if got := strings.Join(names, " "); got != "write issue read" {
+		t.Errorf("pools = %q, want write issue read", got)
+	}
+	if got := s.Sizes[1]; got != uint64(s.Groups) || s.Sizes[512] != got {
+		t.Errorf("Sizes = %v, want %d of one change", s.Sizes, s.Groups)
+	}
 }
 
 func TestDiagnose(t *testing.T) {

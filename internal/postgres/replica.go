@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,6 +20,7 @@ const pinned = time.Minute
 type replica struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
+	lag  atomic.Int64 // see Stats.ReplicaLag, in nanoseconds
 
 	mu      sync.Mutex
 	commits map[int64]commit
@@ -37,6 +39,13 @@ const (
 	hasPosition    = "SELECT NOT pg_is_in_recovery() OR (pg_last_wal_replay_lsn() - '0/0')::bigint >= $1"
 )
 
+// selectLag asks a replica how many seconds what it shows lags behind. One that
+// has replayed all that it received is up to date, however long nobody has
+// written; one that receives nothing any more is found by its age.
+const selectLag = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0
+	WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver) THEN 0
+	ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), -1) END::float8`
+
 func openReplica(ctx context.Context, o Options) (*replica, error) {
 	name, err := describe(o.ReadURL)
 	if err != nil {
@@ -46,7 +55,9 @@ func openReplica(ctx context.Context, o Options) (*replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replica %s: %w", name, err)
 	}
-	return &replica{pool: pool, now: time.Now, commits: make(map[int64]commit)}, nil
+	r := &replica{pool: pool, now: time.Now, commits: make(map[int64]commit)}
+	r.lag.Store(-1)
+	return r, nil
 }
 
 // wrote notes a commit of this node.
@@ -90,4 +101,16 @@ func (r *replica) read(ctx context.Context, workspace int64, f func(*pgxpool.Con
 		return f(c)
 	})
 	return done && gravityOf(err) == ordinary, err
+}
+
+// measure finds out how far the replica lags behind.
+func (r *replica) measure(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var seconds float64
+	if err := r.pool.QueryRow(ctx, selectLag).Scan(&seconds); err != nil || seconds < 0 {
+		r.lag.Store(-1)
+		return
+	}
+	r.lag.Store(int64(seconds * float64(time.Second)))
 }
