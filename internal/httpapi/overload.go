@@ -1,0 +1,221 @@
+package httpapi
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// How a gate decides. The numbers are for requests that take microseconds to
+// milliseconds when there is room.
+const (
+	gateTarget   = 20 * time.Millisecond // how long the admitted may take on average
+	gatePatience = 50 * time.Millisecond // how long a request waits to be admitted
+	gatePeriod   = 20 * time.Millisecond // between two reviews of the limit
+	gateLeast    = 32                    // the limit is never below
+	gateCalm     = 512                   // the limit while nothing presses: the largest burst taken at once
+	gateMost     = 4096                  // the limit is never above, nor is the number of those who wait
+)
+
+// errOverloaded refuses a request that waited in vain. It has no cause to log:
+// the access log has its line.
+var errOverloaded = &petstore.Error{
+	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
+	Message: "The service has more to do than it can at the moment. Nothing was changed; try again after a second.",
+}
+
+// GateStats are numbers of a gate for metrics.
+type GateStats struct {
+	Limit   int64 // of requests that are carried out at once, as it is now
+	Inside  int64 // that are carried out now
+	Waiting int64 // that wait to be admitted now
+	Refused int64 // that waited in vain, or came when too many waited, since the start
+}
+
+// A gate keeps the requests of one kind that are carried out at once so few that
+// each takes about gateTarget, however many are sent. By Little's law that is
+// the rate at which they are done times the target, so the gate counts what is
+// done and needs to know neither the store nor its queues: a write that waits
+// for its group's commit is inside.
+//
+// Who finds the gate closed waits for gatePatience at most; the newest is
+// admitted first, since the oldest has the least patience left, and its caller
+// too. Waiting costs nothing, and callers who ask again at once are slowed
+// down by it: to refuse them costs almost what it costs to serve them.
+type gate struct {
+	limit   atomic.Int64
+	inside  atomic.Int64
+	waiting atomic.Int64
+	done    atomic.Int64 // since the start
+	refused atomic.Int64
+	pressed atomic.Bool  // somebody found the gate closed since the last review
+	due     atomic.Int64 // when the next review is, in Unix nanoseconds
+
+	mu       sync.Mutex
+	newest   waiter // the head of a ring, newest first
+	free     *waiter
+	reviewed time.Time // when the last review was
+	counted  int64     // done at that time
+	rate     float64   // done a second, smoothed
+	filled   float64   // inside, smoothed
+}
+
+// A waiter stands in the ring of a gate, or among those free for use.
+type waiter struct {
+	newer, older *waiter
+	turn         chan struct{} // holds a token when admitted
+	timer        *time.Timer
+}
+
+func newGate() *gate {
+	g := &gate{}
+	g.limit.Store(gateCalm)
+	g.newest.newer, g.newest.older = &g.newest, &g.newest
+	return g
+}
+
+// enter returns true if the request may be carried out, at once or after a
+// short wait, and false if it is to be refused. now is when the request came.
+// Whoever was let in must leave.
+func (g *gate) enter(now time.Time) bool {
+	if now.UnixNano() >= g.due.Load() {
+		g.review(now)
+	}
+	return g.tryEnter() || g.wait()
+}
+
+func (g *gate) tryEnter() bool {
+	for limit := g.limit.Load(); ; {
+		n := g.inside.Load()
+		if n >= limit {
+			return false
+		}
+		if g.inside.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// leave makes room for another.
+func (g *gate) leave() {
+	g.done.Add(1)
+	g.inside.Add(-1)
+	if g.waiting.Load() > 0 {
+		g.mu.Lock()
+		g.admit()
+		g.mu.Unlock()
+	}
+}
+
+// admit lets in as many as there is room for. The caller holds the mutex.
+func (g *gate) admit() {
+	for w := g.newest.older; w != &g.newest && g.tryEnter(); w = g.newest.older {
+		g.remove(w)
+		w.turn <- struct{}{}
+	}
+}
+
+func (g *gate) remove(w *waiter) {
+	w.newer.older, w.older.newer = w.older, w.newer
+	w.newer, w.older = nil, nil
+	g.waiting.Add(-1)
+}
+
+// wait returns whether the request was admitted before its patience ended.
+func (g *gate) wait() bool {
+	g.pressed.Store(true)
+	w := g.queue()
+	if w == nil {
+		g.refused.Add(1)
+		return false
+	}
+	admitted := true
+	select {
+	case <-w.turn:
+		w.timer.Stop()
+	case <-w.timer.C:
+		if admitted = !g.withdraw(w); admitted {
+			<-w.turn
+		} else {
+			g.refused.Add(1)
+		}
+	}
+	g.mu.Lock()
+	w.older, g.free = g.free, w
+	g.mu.Unlock()
+	return admitted
+}
+
+// queue returns a waiter at the head of the ring, or nil if too many wait.
+func (g *gate) queue() *waiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting.Load() >= gateMost {
+		return nil
+	}
+	w := g.free
+	if w != nil {
+		g.free = w.older
+		w.timer.Reset(gatePatience)
+	} else {
+		w = &waiter{turn: make(chan struct{}, 1), timer: time.NewTimer(gatePatience)}
+	}
+	w.newer, w.older = &g.newest, g.newest.older
+	w.newer.older, w.older.newer = w, w
+	g.waiting.Add(1)
+	g.admit() // the last one inside may have left without seeing anybody wait
+	return w
+}
+
+// withdraw reports false if the waiter was admitted meanwhile.
+func (g *gate) withdraw(w *waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.older == nil {
+		return false
+	}
+	g.remove(w)
+	return true
+}
+
+// review sets the limit from what was done since the last one.
+func (g *gate) review(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.UnixNano() < g.due.Load() {
+		return
+	}
+	g.due.Store(now.Add(gatePeriod).UnixNano())
+	took, done := now.Sub(g.reviewed), g.done.Load()
+	rate := float64(done-g.counted) / took.Seconds()
+	inside := float64(g.inside.Load())
+	if took > 10*gatePeriod { // what was then says nothing of now
+		g.rate, g.filled = rate, inside
+	}
+	g.rate += (rate - g.rate) / 4
+	g.filled += (inside - g.filled) / 4
+	g.reviewed, g.counted = now, done
+	g.limit.Store(nextLimit(g.limit.Load(), g.rate, g.filled, g.pressed.Swap(false)))
+	g.admit()
+}
+
+// nextLimit moves the limit: half the way to what the rate allows if that
+// presses, and else back to the calm one by and by.
+func nextLimit(limit int64, rate, inside float64, pressed bool) int64 {
+	fair := rate * gateTarget.Seconds()
+	switch {
+	case pressed || inside > max(fair, gateLeast):
+		limit += (int64(fair) - limit) / 2
+	case limit < gateCalm:
+		limit = min(gateCalm, limit+limit/8)
+	case limit > gateCalm:
+		limit = max(gateCalm, limit-limit/8)
+	}
+	return min(max(limit, gateLeast), gateMost)
+}
+
+func (g *gate) stats() GateStats {
+	return GateStats{g.limit.Load(), g.inside.Load(), g.waiting.Load(), g.refused.Load()}
+}
