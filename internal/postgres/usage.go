@@ -40,6 +40,12 @@ func addUsage() string {
 		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + strings.Join(sums, ", ")
 }
 
+// selectUsageOfAll returns the statement that adds up the rows of all workspaces.
+func selectUsageOfAll() string {
+	sums := "sum(" + strings.ReplaceAll(usageCounts, ", ", ")::bigint, sum(") + ")::bigint"
+	return "SELECT 0::bigint, step::bigint, start, " + sums + " FROM usage WHERE step = $1 AND start >= $2 AND start < $3 GROUP BY step, start ORDER BY step, start"
+}
+
 // AddUsage implements [usage.Store].
 func (db *DB) AddUsage(ctx context.Context, rows []usage.Row) error {
 	if len(rows) == 0 {
@@ -87,6 +93,15 @@ func usageArrays(rows []usage.Row) []any {
 func (db *DB) Usage(ctx context.Context, workspace int64, step usage.Step, from, to int64) (list []usage.Row, err error) {
 	err = db.readAccess(ctx, func(c querier) error {
 		list, err = collect(ctx, c, scanUsage, selectUsage, workspace, int64(step), from, to)
+		return err
+	})
+	return list, err
+}
+
+// UsageOfAll implements [usage.Store].
+func (db *DB) UsageOfAll(ctx context.Context, step usage.Step, from, to int64) (list []usage.Row, err error) {
+	err = db.readAccess(ctx, func(c querier) error {
+		list, err = collect(ctx, c, scanUsage, selectUsageOfAll(), int64(step), from, to)
 		return err
 	})
 	return list, err

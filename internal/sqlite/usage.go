@@ -20,6 +20,10 @@ const (
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace=? AND step=? AND start>=? AND start<? ORDER BY start"
 
+	selectUsageOfAll = "SELECT 0, step, start, sum(success), sum(not_modified), sum(client_errors), sum(limited), sum(server_errors)," +
+		" sum(l0), sum(l1), sum(l2), sum(l3), sum(l4), sum(l5), sum(l6), sum(l7), sum(l8), sum(l9)" +
+		" FROM usage WHERE step=? AND start>=? AND start<? GROUP BY step, start ORDER BY step, start"
+
 	forgetUsageAtOnce = 2000 // rows
 	deleteUsage       = "DELETE FROM usage WHERE (workspace, step, start) IN (SELECT workspace, step, start FROM usage WHERE step=? AND start<? LIMIT ?)"
 )
@@ -51,9 +55,18 @@ func (db *DB) AddUsage(ctx context.Context, rows []usage.Row) error {
 
 // Usage implements [usage.Store].
 func (db *DB) Usage(ctx context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
+	return db.usage(ctx, selectUsage, workspace, int64(step), from, to)
+}
+
+// UsageOfAll implements [usage.Store].
+func (db *DB) UsageOfAll(ctx context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
+	return db.usage(ctx, selectUsageOfAll, int64(step), from, to)
+}
+
+func (db *DB) usage(ctx context.Context, query string, args ...int64) ([]usage.Row, error) {
 	list := []usage.Row{}
 	err := db.read(ctx, func(c *conn) error {
-		stmt, err := c.ints(selectUsage, workspace, int64(step), from, to)
+		stmt, err := c.ints(query, args...)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 		"selects":     testUsageSelects,
 		"concurrency": testUsageConcurrently,
 		"forgets":     testUsageForgets,
+		"of all":      testUsageOfAll,
 	} {
 		t.Run("usage "+name, func(t *testing.T) {
 			t.Parallel()
@@ -93,4 +94,18 @@ func testUsageForgets(t *testing.T, s usage.Store) {
 	wantUsage(t, s, 1, usage.Minute, 0, 9999, stays)
 	wantUsage(t, s, 2, usage.Minute, 0, 9999)
 	wantUsage(t, s, 1, usage.Hour, 0, 9999, hour)
+}
+
+// testUsageOfAll: the rows of all workspaces are added up, span by span.
+func testUsageOfAll(t *testing.T, s usage.Store) {
+	addUsage(t, s, usageRow(1, usage.Minute, 600, 1), usageRow(2, usage.Minute, 600, 2), usageRow(3, usage.Minute, 660, 4),
+		usageRow(1, usage.Minute, 540, 8), usageRow(1, usage.Minute, 720, 8), usageRow(1, usage.Hour, 0, 8), usageRow(2, usage.Hour, 3600, 8))
+	want := []usage.Row{usageRow(0, usage.Minute, 600, 3), usageRow(0, usage.Minute, 660, 4)}
+	got, err := s.UsageOfAll(t.Context(), usage.Minute, 600, 720)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("UsageOfAll(minute, 600, 720) = %v, %v, want %v", got, err, want)
+	}
+	if got, err := s.UsageOfAll(t.Context(), usage.Minute, 0, 600-60); err != nil || len(got) != 0 {
+		t.Errorf("UsageOfAll of a time without requests = %v, %v, want none", got, err)
+	}
 }

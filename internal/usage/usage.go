@@ -139,6 +139,9 @@ type Store interface {
 	// their start. Spans without requests have no row.
 	Usage(ctx context.Context, workspace int64, step Step, from, to int64) ([]Row, error)
 
+	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
+	UsageOfAll(ctx context.Context, step Step, from, to int64) ([]Row, error)
+
 	// ForgetUsage removes the rows of a step that start before the instant in Unix seconds, at most a few thousand at a
 	// time, and returns how many it removed.
 	ForgetUsage(ctx context.Context, step Step, before int64) (int, error)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -52,6 +53,21 @@ func (m *memory) Usage(_ context.Context, workspace int64, step usage.Step, from
 	}
 	slices.SortFunc(rows, func(a, b usage.Row) int { return cmp.Compare(a.Start, b.Start) })
 	return rows, nil
+}
+
+func (m *memory) UsageOfAll(_ context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sums := map[int64]usage.Row{}
+	for at, c := range m.rows {
+		if at.step == step && at.start >= from && at.start < to {
+			row := sums[at.start]
+			row.Step, row.Start = step, at.start
+			row.Add(&c)
+			sums[at.start] = row
+		}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b usage.Row) int { return cmp.Compare(a.Start, b.Start) }), nil
 }
 
 func (m *memory) ForgetUsage(_ context.Context, step usage.Step, before int64) (n int, _ error) {
@@ -298,4 +314,24 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		})
 	})
+}
+
+// TestTotal: what the workspaces did is added up as soon as it is saved.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	r := usage.NewRecorder(newMemory(), func() time.Time { return noon })
+	for workspace := range int64(3) {
+		r.Record(workspace+1, usage.Event{At: noon, Status: 200})
+	}
+	r.Record(1, usage.Event{At: noon.Add(time.Minute), Status: 503})
+	if err := r.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := r.Total(t.Context(), usage.Minute, noon, noon.Add(time.Minute))
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("Total = %v, %v, want two minutes", rows, err)
+	}
+	if rows[0].Requests[usage.Success] != 3 || rows[1].Requests[usage.ServerError] != 1 {
+		t.Errorf("Total = %v, want 3 successes and then a server's error", rows)
+	}
 }
