@@ -31,11 +31,15 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // fault returns the error for the value of a flag, naming where it came from.
 func (a *app) fault(flag, format string, args ...any) error {
-	origin := a.origins.Of(flag)
-	if origin == config.Default {
-		origin = config.Origin("--" + flag)
+	return &config.Fault{Origin: a.originOf(flag), Reason: fmt.Sprintf(format, args...)}
+}
+
+// originOf returns where the value of a flag came from, or where it could.
+func (a *app) originOf(flag string) config.Origin {
+	if origin := a.origins.Of(flag); origin != config.Default {
+		return origin
 	}
-	return &config.Fault{Origin: origin, Reason: fmt.Sprintf(format, args...)}
+	return config.Origin("--" + flag)
 }
 
 // exit says what went wrong, in one line, and returns the exit code.
@@ -116,13 +120,28 @@ func flagError(cmd *cobra.Command, err error) error {
 		return unknownFlag(cmd, e)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		reason := e.Unwrap().Error()
-		if number := strings.HasPrefix(reason, "strconv."); number {
-			reason = "must be a number"
-		}
-		return usagef("--%s: %q: %s", e.GetFlag().Name, e.GetValue(), reason)
+		return usagef("%s: %q: %s", spelled(e.GetFlag()), e.GetValue(), valueReason(e.Unwrap().Error()))
 	}
 	return usagef("%v", err)
+}
+
+// spelled returns a flag in every way in which it can be typed.
+func spelled(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand + "/--" + f.Name
+	}
+	return "--" + f.Name
+}
+
+// valueReason says in our words why the standard library refused a value.
+func valueReason(reason string) string {
+	switch {
+	case strings.HasPrefix(reason, "strconv."):
+		return "must be a number"
+	case strings.HasPrefix(reason, "time: "):
+		return "must be a duration such as 30m or 720h"
+	}
+	return reason
 }
 
 func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {

@@ -151,12 +151,27 @@ func (a *app) keyRotate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printNewKey(o, k, secret, "")
+				return a.printNewKey(o, k, secret, nameOf(ctx, db, k.WorkspaceID))
 			})
 		},
 	})
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "keep the old key valid for `DURATION`")
 	return cmd
+}
+
+// nameOf returns the name of a workspace, or "" if it cannot be read: a key
+// that was made must be shown all the same.
+func nameOf(ctx context.Context, db store, workspace int64) string {
+	all, err := db.Workspaces(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, w := range all {
+		if w.ID == workspace {
+			return w.Name
+		}
+	}
+	return ""
 }
 
 func (a *app) keyList() *cobra.Command {

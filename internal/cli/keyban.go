@@ -50,9 +50,9 @@ func (a *app) keyBan() *cobra.Command {
 		run: func(ctx context.Context, args []string) error {
 			switch {
 			case length <= 0:
-				return a.fault("for", "is needed: how long the ban lasts, such as 1h")
+				return usagef("--for is needed: how long the ban lasts, such as 1h")
 			case strings.TrimSpace(reason) == "":
-				return a.fault("reason", "is needed: why the key is banned")
+				return usagef("--reason is needed: why the key is banned")
 			}
 			now := a.now()
 			ban := access.Ban{KeyID: args[0], From: now, Until: now.Add(length), Reason: reason, By: ratelimit.ByOperator}

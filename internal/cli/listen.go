@@ -53,7 +53,7 @@ func (a *app) open(flag, addr string) (net.Listener, error) {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		err = e.Err
 	}
-	return nil, fmt.Errorf("--%s (%s): cannot listen on %s: %w", flag, a.origins.Of(flag), addr, err)
+	return nil, fmt.Errorf("%s: cannot listen on %s: %w", a.originOf(flag), addr, err)
 }
 
 // inherited returns the sockets that systemd hands over: the one named "ops"

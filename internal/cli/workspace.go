@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) workspaceCommand() *cobra.Command {
@@ -54,12 +56,31 @@ func (p *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&p.quota.PerDay, "per-day", 0, "with enterprise, admit `N` requests a day")
 }
 
-// chosen returns the plan with its quota, or an error that names the value
-// called where.
-func (p *planFlags) chosen() (access.Plan, access.Quota, error) {
+// chosen returns the plan with its quota, or an error that names the flag at
+// fault, or where the plan was given.
+func (p *planFlags) chosen(a *app, where config.Origin) (access.Plan, access.Quota, error) {
 	plan := access.Plan(p.plan)
 	q, err := access.QuotaFor(plan, p.quota)
-	return plan, q, err
+	if err == nil {
+		return plan, q, nil
+	}
+	if slices.Contains(access.Plans(), plan) {
+		where = a.originOf(p.culprit(plan == access.Enterprise))
+	}
+	return plan, q, &config.Fault{Origin: where, Reason: err.Error()}
+}
+
+// culprit returns the number that is missing or out of range, or that a plan
+// which has its own was given.
+func (p *planFlags) culprit(enterprise bool) string {
+	minuteAtFault := p.quota.PerMinute != 0
+	if enterprise {
+		minuteAtFault = p.quota.PerMinute < 1 || p.quota.PerMinute > access.MaxQuota
+	}
+	if minuteAtFault {
+		return "per-minute"
+	}
+	return "per-day"
 }
 
 func (a *app) workspaceCreate() *cobra.Command {
@@ -78,9 +99,9 @@ func (a *app) workspaceCreate() *cobra.Command {
 			if plan.plan == "" {
 				return usagef("--plan is needed: free, pro, business or enterprise")
 			}
-			p, q, err := plan.chosen()
+			p, q, err := plan.chosen(a, a.originOf("plan"))
 			if err != nil {
-				return a.fault("plan", "%v", err)
+				return err
 			}
 			return a.using(ctx, storeUse{few: true, migrate: true}, func(db store) error {
 				w, err := db.CreateWorkspace(ctx, access.Workspace{Name: args[0], Plan: p, Quota: q, CreatedAt: a.now()}, actor)
@@ -127,9 +148,9 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			plan.plan = args[1]
-			p, q, err := plan.chosen()
+			p, q, err := plan.chosen(a, "PLAN")
 			if err != nil {
-				return usagef("PLAN: %v", err)
+				return err
 			}
 			return a.withStore(ctx, func(db store) error {
 				w, err := db.SetPlan(ctx, args[0], p, q, actor)

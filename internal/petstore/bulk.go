@@ -203,7 +203,7 @@ func (u *Unit) checkOutcome() error {
 		}
 	}
 	if ledgerOpen != open {
-		return Errorf(CodeValidationFailed, "The pet has %d open orders, and its ledger says %d.", open, ledgerOpen)
+		return Errorf(CodeValidationFailed, "The pet has %s, and its ledger says %d.", openOrders(open), ledgerOpen)
 	}
 	a := u.Animal
 	switch {

@@ -98,7 +98,7 @@ func (s *Service) DeletePet(ctx context.Context, workspace, id int64, c Conditio
 			return Effects{}, err
 		}
 		if n := f.Animal.OpenOrders; n > 0 {
-			return Effects{}, Errorf(CodePetHasOpenOrders, "The pet %d has %d open orders; complete or cancel them first.", id, n)
+			return Effects{}, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s first.", id, openOrders(n), them(n))
 		}
 		return Effects{DropPet: id, Movement: f.Animal.move(MovedDeleted, 0, f.Now)}, nil
 	})

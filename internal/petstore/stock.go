@@ -1,5 +1,7 @@
 package petstore
 
+import "fmt"
+
 // An Animal is a pet with its stock: the unit that a write locks.
 type Animal struct {
 	Pet
@@ -116,7 +118,7 @@ func (a *Animal) mark(s Status, at Time) (*Movement, error) {
 	case s == Available && a.Quantity == 0:
 		return nil, Errorf(CodeOutOfStock, "The pet %d has no stock; set its inventory before it becomes available.", a.ID)
 	case s == Sold && a.OpenOrders > 0:
-		return nil, Errorf(CodePetHasOpenOrders, "The pet %d has %d open orders; complete or cancel them before it is sold.", a.ID, a.OpenOrders)
+		return nil, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s before it is sold.", a.ID, openOrders(a.OpenOrders), them(a.OpenOrders))
 	}
 	a.Status = s
 	if s == Sold && a.Quantity > 0 {
@@ -129,4 +131,20 @@ func (a *Animal) mark(s Status, at Time) (*Movement, error) {
 func (a *Animal) release() {
 	a.Status = Available
 	a.settle(a.Quantity)
+}
+
+// openOrders returns a number of open orders in words.
+func openOrders(n int64) string {
+	if n == 1 {
+		return "1 open order"
+	}
+	return fmt.Sprintf("%d open orders", n)
+}
+
+// them returns the pronoun for n things.
+func them(n int64) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
