@@ -127,7 +127,7 @@ func build(ctx context.Context, s *settings, dir string) (string, error) {
 		return filepath.Abs(s.binary)
 	}
 	out := filepath.Join(dir, "petstore")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "./cmd/petstore")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := startOn(cmd, serverCore, loadCore); err != nil {
 		return "", err
