@@ -25,7 +25,8 @@ type use int
 const (
 	writing use = iota
 	issuing
-	reading
+	reading       // from the primary
+	following     // reading from a replica
 	administering // migrations and checks, which may take long
 )
 
@@ -58,7 +59,7 @@ func parameters(u use) map[string]string {
 		// the disk: waiting for it here would be waiting twice.
 		p["synchronous_commit"] = "off"
 		p["statement_timeout"] = millisText(lockTimeout)
-	case reading:
+	case reading, following:
 		p["statement_timeout"] = millisText(readTimeout)
 	}
 	return p
@@ -96,9 +97,15 @@ func configure(c *pgx.ConnConfig, u use) {
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
 	}
-	// Several hosts are the nodes of one cluster: only one of them takes writes.
-	if u != reading && len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	// Several hosts are the nodes of one cluster: only one of them takes writes,
+	// and only that one surely has what was just written.
+	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
+		switch u {
+		case reading:
+			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+		case writing, issuing, administering:
+			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		}
 	}
 	c.StatementCacheCapacity = 256
 	c.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {

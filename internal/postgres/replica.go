@@ -51,7 +51,7 @@ func openReplica(ctx context.Context, o Options) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := openPool(ctx, o.ReadURL, reading, o.Readers)
+	pool, err := openPool(ctx, o.ReadURL, following, o.Readers)
 	if err != nil {
 		return nil, fmt.Errorf("replica %s: %w", name, err)
 	}
