@@ -19,14 +19,15 @@ import (
 // Buyers order until they are told to stop, each request again until it is
 // answered.
 type buyers struct {
-	ledger *ledger
-	key    string
-	url    atomic.Pointer[string] // of the server that runs now
-	client *http.Client
-	tries  atomic.Int64 // requests without an answer, or answered 503
-	giveUp context.Context
-	stop   chan struct{}
-	all    sync.WaitGroup
+	ledger  *ledger
+	key     string
+	url     atomic.Pointer[string] // of the server that runs now
+	client  *http.Client
+	tries   atomic.Int64 // requests without an answer, or answered 503
+	answers atomic.Int64 // of any kind
+	giveUp  context.Context
+	stop    chan struct{}
+	all     sync.WaitGroup
 }
 
 func startBuyers(giveUp context.Context, n int, seed uint64, key, url string, l *ledger) *buyers {
@@ -87,7 +88,12 @@ type reply struct {
 	code     string
 	replayed bool
 	first    bool // no attempt went before it
+	unknown  bool // there was no answer, and no other attempt
 	order    struct{ ID, PetID, Quantity int64 }
+	item     struct {
+		Quantity int64
+		Status   string
+	}
 }
 
 // ask sends a request until it is answered with something else than that the
@@ -128,6 +134,7 @@ func (b *buyers) send(method, path, once, body string) (r reply, err error) {
 	if err != nil {
 		return r, err
 	}
+	b.answers.Add(1)
 	r.status, r.replayed = resp.StatusCode, resp.Header.Get("Idempotency-Replayed") == "true"
 	if resp.StatusCode >= 400 {
 		var e struct{ Code string }
@@ -136,7 +143,7 @@ func (b *buyers) send(method, path, once, body string) (r reply, err error) {
 		return r, err
 	}
 	if len(text) > 0 {
-		err = json.Unmarshal(text, &r.order)
+		err = errors.Join(json.Unmarshal(text, &r.order), json.Unmarshal(text, &r.item))
 	}
 	if len(text) == 0 && resp.StatusCode != http.StatusNoContent {
 		err = errors.New("an answer without a body")

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ import (
 
 // The flags of a long campaign.
 var (
-	soak       = flag.Duration("soak", 0, "let TestSoak run campaigns for so long")
+	soak       = flag.Duration("soak", 0, "let TestSoak run campaigns for so long in all")
+	volume     = flag.Int("faults", 0, "let a campaign of TestSoak end after so many faults, however long they take")
 	allMutants = flag.Bool("mutants", false, "let TestMutants try every mutant")
 	seed       = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
 )
@@ -50,13 +52,18 @@ type campaign struct {
 	disk   disk
 	seed   uint64
 	buyers int           // 0 for 16
-	cycles int           // how many faults; 0 for as many as fit into length
-	length time.Duration // how long; 0 for as long as the cycles take
+	cycles int           // how many faults
+	length time.Duration // the end comes after so long at the latest, unless it is 0
 	flags  []string      // of serve
+	db     string        // the URL of the database; "" for the file on the disk
+	load   int           // answers between two faults, on average; 0 for 95
 
 	// fault breaks a server under load. It returns when the server is gone, or
 	// when it is well again.
 	fault func(*run) error
+
+	// after checks a server that has answered everything; nil for nothing.
+	after func(*run) error
 }
 
 // A run is a campaign under way.
@@ -96,7 +103,7 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	if err != nil {
 		return rep, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.length+4*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute+time.Duration(c.cycles)*20*time.Second)
 	defer cancel()
 	l := newLedger(stock)
 	r.buyers = startBuyers(ctx, max(c.buyers, 16), c.seed, key, r.server.URL, l)
@@ -113,8 +120,12 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 
 // suffer breaks the server time and again.
 func (r *run) suffer(began time.Time) error {
-	for r.cycles > 0 && r.done < r.cycles || r.length > 0 && time.Since(began) < r.length {
-		r.load(20 + r.rand.IntN(150))
+	for r.done < r.cycles && (r.length == 0 || time.Since(began) < r.length) {
+		mean := r.campaign.load
+		if mean == 0 {
+			mean = 95
+		}
+		r.work(mean/5 + r.rand.IntN(2*(mean-mean/5)))
 		if err := r.fault(r); err != nil {
 			return fmt.Errorf("fault %d: %w", r.done+1, err)
 		}
@@ -126,35 +137,54 @@ func (r *run) suffer(began time.Time) error {
 	return nil
 }
 
-// load lets the buyers work until so many more answers are acknowledged.
-func (r *run) load(answers int) {
+// work lets the buyers work until so many more answers are acknowledged, and
+// reports whether they were within ten seconds.
+func (r *run) work(answers int) bool {
 	enough := r.buyers.ledger.acknowledged() + answers
 	for deadline := time.Now().Add(10 * time.Second); r.buyers.ledger.acknowledged() < enough && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // between two polls
 	}
+	return r.buyers.ledger.acknowledged() >= enough
 }
 
 // settle ends the server and holds its database against the ledger.
 func (r *run) settle(l *ledger) error {
+	if r.after != nil {
+		if err := r.after(r); err != nil {
+			return err
+		}
+	}
 	if err := r.server.Stop(); err != nil {
 		return fmt.Errorf("the server ended with %w\n%s", err, r.server.LogText())
 	}
-	if err := l.audit(r.disk.dir()); err != nil {
+	db, err := openTables(r.disk.dir(), r.db)
+	if err != nil {
+		return err
+	}
+	defer db.close()
+	if err := l.audit(db); err != nil {
 		return fmt.Errorf("%w: %w", errLedger, err)
 	}
-	if _, err := petstore.Run(r.disk.dir(), "doctor"); err != nil {
+	if _, err := petstore.Run(r.disk.dir(), append([]string{"doctor"}, r.where()...)...); err != nil {
 		return fmt.Errorf("%w: %w", errLedger, err)
 	}
 	return nil
 }
 
+// A shop has so many pets, and its making takes so many requests.
+const (
+	pets     = 8
+	prepared = 1 + 2*pets
+)
+
 // prepare starts a server with a shop, and returns the stock of its pets: half
 // of them are soon sold, the others never.
 func (r *run) prepare() (stock map[int64]int64, key string, err error) {
-	if err := r.binary.NewWorkspace(r.disk.dir(), "shop"); err != nil {
+	plan := []string{"enterprise", "--per-minute=1000000000", "--per-day=1000000000"}
+	if err := r.binary.NewWorkspace(r.disk.dir(), "shop", append(plan, r.where()...)...); err != nil {
 		return nil, "", err
 	}
-	k, err := r.binary.NewKey(r.disk.dir(), "shop")
+	k, err := r.binary.NewKey(r.disk.dir(), "shop", r.where()...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -165,7 +195,7 @@ func (r *run) prepare() (stock map[int64]int64, key string, err error) {
 		return nil, "", err
 	}
 	stock = map[int64]int64{}
-	for id := int64(1); id <= 8; id++ {
+	for id := int64(1); id <= pets; id++ {
 		stock[id] = 60 + id%2*1_000_000
 		if err := r.post(k.Key, "POST", "/pets", `{"name":"Pet","categoryId":1}`); err != nil {
 			return nil, "", err
@@ -177,9 +207,17 @@ func (r *run) prepare() (stock map[int64]int64, key string, err error) {
 	return stock, k.Key, nil
 }
 
+// where returns the flags that name the database.
+func (r *run) where() []string {
+	if r.db == "" {
+		return nil
+	}
+	return []string{"--db=" + r.db}
+}
+
 // start starts the server, and tells the buyers where it is.
 func (r *run) start() (err error) {
-	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), Flags: append([]string{"--log-level=warn"}, r.flags...)})
+	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), Flags: slices.Concat([]string{"--log-level=warn"}, r.where(), r.flags)})
 	if err != nil {
 		return err
 	}
@@ -234,7 +272,7 @@ func cutPower(r *run) error {
 }
 
 // hold fails the test unless the campaign ends well.
-func hold(t *testing.T, c campaign) {
+func hold(t *testing.T, c campaign) report {
 	t.Helper()
 	rep, err := c.do(t.Context())
 	t.Log(rep)
@@ -244,6 +282,7 @@ func hold(t *testing.T, c campaign) {
 	if rep.acknowledged < 10*rep.faults || rep.faults == 0 {
 		t.Errorf("%v: too little to prove anything", rep)
 	}
+	return rep
 }
 
 func TestKill(t *testing.T) {
@@ -254,31 +293,6 @@ func TestPowerCut(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs"} {
 		t.Run(kind, func(t *testing.T) {
 			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 15, fault: cutPower})
-		})
-	}
-}
-
-// TestSoak runs the campaigns in turn, with a new seed each time, for as long as
-// the flag says.
-func TestSoak(t *testing.T) {
-	if *soak == 0 {
-		t.Skip("a long campaign runs with -args -soak=DURATION, as make soak does")
-	}
-	kinds := []string{"kill", "ext4", "xfs", "disk"}
-	share := *soak / time.Duration(len(kinds))
-	for i, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			c := campaign{binary: petstore, seed: *seed + uint64(i), length: share, fault: cutPower}
-			switch kind {
-			case "kill":
-				c.disk, c.fault = folder(t.TempDir()), kill
-			case "disk":
-				needStrace(t)
-				c.disk, c.fault = folder(t.TempDir()), failSomehow
-			default:
-				c.disk = newLoop(t, kind)
-			}
-			hold(t, c)
 		})
 	}
 }

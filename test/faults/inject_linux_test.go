@@ -115,9 +115,7 @@ func passing(calls, how string) func(*run) error {
 		case <-time.After(time.Duration(200+r.rand.IntN(300)) * time.Millisecond): // how long the fault lasts
 		}
 		end()
-		before := r.buyers.ledger.acknowledged()
-		r.load(20)
-		if r.buyers.ledger.acknowledged() < before+20 {
+		if !r.work(20) {
 			return fmt.Errorf("the server did not get well after %s of %s:\n%s", how, calls, r.server.LogText())
 		}
 		return nil
@@ -177,8 +175,7 @@ func TestFullDisk(t *testing.T) {
 		if err := command("mount", "-o", "remount,size=256m", dir); err != nil {
 			return err
 		}
-		before := r.buyers.ledger.acknowledged()
-		if r.load(100); r.buyers.ledger.acknowledged() < before+100 {
+		if !r.work(100) {
 			return fmt.Errorf("the server did not get well when there was room:\n%s", r.server.LogText())
 		}
 		return nil

@@ -3,6 +3,9 @@ package postgrestest
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,16 +30,26 @@ func (s *Server) openStandby(settings []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	primary := "primary_conninfo = 'host=" + s.dir + " user=postgres application_name=standby'"
-	standby.settings = append(standby.settings, primary)
-	err = s.program("pg_basebackup", "-D", standby.data(), "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync")
-	if err == nil {
-		err = standby.start()
-	}
-	if err != nil {
+	if err := standby.Follow(s); err != nil {
 		return nil, errors.Join(err, standby.Close())
 	}
 	return standby, nil
+}
+
+// Follow makes a server that does not run a streaming standby of another one,
+// under its own address. What it had is replaced.
+func (s *Server) Follow(primary *Server) error {
+	if err := os.RemoveAll(s.data()); err != nil {
+		return err
+	}
+	const setting = "primary_conninfo = "
+	s.settings = slices.DeleteFunc(s.settings, func(line string) bool { return strings.HasPrefix(line, setting) })
+	s.settings = append(s.settings, setting+"'host="+primary.dir+" user=postgres application_name=standby'")
+	err := primary.program("pg_basebackup", "-D", s.data(), "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync")
+	if err != nil {
+		return err
+	}
+	return s.start()
 }
 
 // Configure changes a setting of the running server.
