@@ -42,6 +42,7 @@ type node struct {
 	metrics *ops.Metrics
 	usage   *usage.Recorder
 	access  *httpapi.AccessLog // nil if n.log takes the requests too
+	traced  bool               // every request must pass the tracer
 }
 
 // openNode opens the store and restores what a restart must not forget.
@@ -60,6 +61,7 @@ func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
 		shop:    petstore.NewService(a.traced(store)),
 		limiter: limits,
 		usage:   usage.NewRecorder(store, now),
+		traced:  a.tracer != nil,
 	}
 	if a.config.LogFormat == "json" && a.tracer == nil { // which knows nothing of traces
 		n.access = httpapi.NewAccessLog(a.logTo)
@@ -133,11 +135,12 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
 		Docs: docs, Console: pages.Serve, Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
+		Wrapped: n.traced,
 	})
 	if err != nil {
 		return frontend{}, err
 	}
-	return frontend{api.Server(), api.Listener, pages}, nil
+	return frontend{api.Server(), api.Listener, api.Drain, pages}, nil
 }
 
 // publicURL returns where clients reach the API, as far as it is known.

@@ -23,7 +23,8 @@ type servers struct {
 	phase       ops.Phase
 	operations  relay
 	public, ops *http.Server
-	gate        net.Listener  // the public server's
+	gate        net.Listener // the public server's
+	drain       func(context.Context) error
 	closed      chan struct{} // closed when nothing more comes through the gate
 	arrivals    arrivals
 	failed      chan error // receives an error if a server ends by itself
@@ -50,11 +51,12 @@ func (s *servers) startOps(on net.Listener) {
 type frontend struct {
 	server  *http.Server
 	wrap    func(net.Listener) net.Listener
+	drain   func(context.Context) error // ends the connections that the server does not have
 	console *console.Console
 }
 
 func (s *servers) startPublic(front frontend, on net.Listener) {
-	s.public, s.gate = front.server, front.wrap(on)
+	s.public, s.gate, s.drain = front.server, front.wrap(on), front.drain
 	s.public.ConnState = s.arrivals.note
 	s.running.Go(func() {
 		defer close(s.closed)
@@ -93,8 +95,10 @@ func (s *servers) stopPublic(within time.Duration) error {
 	case <-ctx.Done():
 	}
 	s.public.SetKeepAlivesEnabled(false)
+	err := s.drain(ctx)
 	s.arrivals.served(ctx)
-	if err := s.public.Shutdown(ctx); err != nil {
+	// Shutdown closes what has been silent, and may meet a first request there.
+	if err = errors.Join(err, s.public.Shutdown(ctx), s.drain(ctx)); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))
 	}
 	return nil

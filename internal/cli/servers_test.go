@@ -65,7 +65,8 @@ func slowServer(began chan<- struct{}, release <-chan struct{}) frontend {
 			}
 			w.WriteHeader(http.StatusNoContent)
 		})},
-		wrap: func(l net.Listener) net.Listener { return l },
+		wrap:  func(l net.Listener) net.Listener { return l },
+		drain: func(context.Context) error { return nil },
 	}
 }
 

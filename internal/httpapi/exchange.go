@@ -41,31 +41,54 @@ type exchange struct {
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	values [24][1]string // the header's values, allocated with the exchange
+	fields [24]field // of the header, until it is sent or somebody asks for it as a map
 	used   int
+	mapped bool // the header is w's map
 }
 
 // set sets a header under the very name given: the documented spelling, where
 // Header.Set would make it canonical.
 func (x *exchange) set(name, value string) {
-	if x.used == len(x.values) {
-		x.w.Header()[name] = []string{value}
+	for i := range x.fields[:x.used] {
+		if x.fields[i].name == name {
+			x.fields[i].value = value
+			return
+		}
+	}
+	if x.used == len(x.fields) || x.mapped {
+		x.Header()[name] = []string{value}
 		return
 	}
-	v := &x.values[x.used]
+	x.fields[x.used] = field{name, value}
 	x.used++
-	v[0] = value
-	x.w.Header()[name] = v[:]
 }
 
 // Header, Write and WriteHeader make the exchange an http.ResponseWriter.
-func (x *exchange) Header() http.Header { return x.w.Header() }
+func (x *exchange) Header() http.Header {
+	h := x.w.Header()
+	if x.mapped {
+		return h
+	}
+	x.mapped = true
+	values := make([]string, x.used)
+	for i := range values {
+		values[i] = x.fields[i].value
+		h[x.fields[i].name] = values[i : i+1 : i+1]
+	}
+	x.used = 0
+	return h
+}
 
 // WriteHeader sends the status and the header.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 && status >= 200 {
 		x.status = status
 	}
+	if plain, ok := x.w.(*reply); ok && !x.mapped {
+		plain.begin(status, x.fields[:x.used], x.began.Unix())
+		return
+	}
+	x.Header()
 	x.w.WriteHeader(status)
 }
 

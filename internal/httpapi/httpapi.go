@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/api"
@@ -62,6 +63,10 @@ type Options struct {
 
 	Now func() time.Time
 
+	// Wrapped is set if another handler stands before the API and must see every
+	// request: then Listener leaves all of them to net/http.
+	Wrapped bool
+
 	// Observe is told of every response. It must not block.
 	Observe func(Observation)
 }
@@ -89,6 +94,9 @@ type API struct {
 	cursors cursors
 	sunset  string // as an HTTP date
 	docs    [2]document
+
+	conns    conns
+	draining atomic.Bool
 }
 
 // New returns the API of o.
@@ -125,14 +133,17 @@ func New(o Options) (*API, error) {
 // ServeHTTP answers one request: route, then everything else in API.serve.
 // A panic becomes a 500 that says nothing of its cause.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{api: a, w: w, r: r, began: a.Now()}
+	a.answerExchange(&exchange{api: a, w: w, r: r, began: a.Now()})
+}
+
+func (a *API) answerExchange(x *exchange) {
 	defer x.finish()
 	x.begin()
-	if !clean(r.URL.Path) {
+	if !clean(x.r.URL.Path) {
 		a.serve(x, &path{})
 		return
 	}
-	a.mux.ServeHTTP(x, r)
+	a.mux.ServeHTTP(x, x.r)
 }
 
 // serve checks a request in the order that the interface lays down, no step

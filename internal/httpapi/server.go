@@ -3,7 +3,6 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
-	"time"
 )
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 also
@@ -16,10 +15,10 @@ func (a *API) Server() *http.Server {
 	return &http.Server{
 		Handler:                      a,
 		Protocols:                    &protocols,
-		ReadHeaderTimeout:            10 * time.Second,
-		ReadTimeout:                  30 * time.Second,
-		WriteTimeout:                 30 * time.Second,
-		IdleTimeout:                  2 * time.Minute,
+		ReadHeaderTimeout:            headTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.Log.Handler(), slog.LevelDebug),

@@ -13,9 +13,11 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Listener wraps the public listener so that what net/http answers by itself to
-// requests that it cannot parse has the form of every other answer too. If l
-// accepts TLS, its connections must have agreed on it before they are accepted.
+// Listener wraps the public listener, for the server that Server returns. Its
+// connections answer plain requests themselves, see express, and give what
+// net/http answers by itself to requests that it cannot parse the form of every
+// other answer. If l accepts TLS, its connections must have agreed on it before
+// they are accepted.
 func (a *API) Listener(l net.Listener) net.Listener { return &listener{l, a} }
 
 type listener struct {
@@ -28,15 +30,26 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain := &conn{c, l.api}
 	secured, ok := c.(*tls.Conn)
-	switch {
-	case !ok:
-		return plain, nil
-	case secured.ConnectionState().NegotiatedProtocol == "h2":
+	if !ok {
+		return l.api.newConn(c, nil), nil
+	}
+	state := secured.ConnectionState()
+	if state.NegotiatedProtocol == "h2" {
 		return c, nil // net/http must see what it is, and refuses by frames
 	}
-	return &secureConn{plain, secured}, nil
+	return &secureConn{l.api.newConn(c, &state), secured}, nil
+}
+
+func (a *API) newConn(c net.Conn, secured *tls.ConnectionState) *conn {
+	own := &conn{Conn: c, api: a, secured: secured, remote: c.RemoteAddr().String()}
+	if a.Wrapped {
+		own.x.state.Store(handed)
+		own.x.shifted.Store(true)
+	} else {
+		a.conns.add(own)
+	}
+	return own
 }
 
 // A secureConn lets net/http know of the TLS below.
@@ -48,12 +61,15 @@ type secureConn struct {
 // ConnectionState is what net/http asks for.
 func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.ConnectionState() }
 
-// A conn replaces the refusals of net/http that never reach a handler. It knows
+// A conn answers plain requests, see express, and replaces the refusals of net/http that never reach a handler. It knows
 // them by a header that no answer of ours has: a content type and nothing else,
 // in one write that begins with the status line.
 type conn struct {
 	net.Conn
-	api *API
+	api     *API
+	secured *tls.ConnectionState // nil without TLS
+	remote  string               // the peer's address
+	x       express
 }
 
 const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"

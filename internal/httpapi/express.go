@@ -1,0 +1,306 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long a peer may take.
+const (
+	headTimeout  = 10 * time.Second
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
+
+	// slack is how much longer an express connection may take: to set a
+	// deadline for each request would cost more than to read it.
+	slack = 10 * time.Second
+)
+
+// The states of a connection.
+const (
+	waiting int32 = iota // for a request
+	busy                 // with one
+	ending               // busy, and to be closed after it
+	handed               // to net/http
+	closed
+)
+
+// An express is the part of a connection that answers plain requests itself, in
+// net/http's goroutine and while net/http waits for the first bytes to come.
+// What is not plain is handed to net/http, and the connection with it for good:
+// so the two never have to agree on where a request ends.
+type express struct {
+	state  atomic.Int32
+	served atomic.Bool // at least one request
+
+	buf     []byte      // nil while nothing has come
+	have    int         // bytes in buf
+	rest    []byte      // what net/http still has to read of buf
+	renewed time.Time   // when the deadlines were set
+	shifted atomic.Bool // net/http's deadline for the request has been seen to
+}
+
+// shortest is the length of "GET / HTTP/1.1" with the ends of two lines: in
+// fewer bytes there is no request that waits for an answer.
+const shortest = 18
+
+// expressBuffer is the size of the buffers. A request that does not fit is not
+// plain.
+const expressBuffer = 4 << 10
+
+var expressBuffers = sync.Pool{New: func() any { return new([expressBuffer]byte) }}
+
+// Read is net/http waiting for a request.
+func (c *conn) Read(p []byte) (int, error) {
+	switch {
+	case len(c.x.rest) > 0:
+		n := copy(p, c.x.rest)
+		if c.x.rest = c.x.rest[n:]; len(c.x.rest) == 0 {
+			c.giveBack()
+		}
+		return n, nil
+	case c.x.state.Load() == handed:
+		return c.Conn.Read(p)
+	}
+	if err := c.answerPlain(p); err != nil {
+		return 0, err
+	}
+	return c.Read(p)
+}
+
+// answerPlain answers plain requests until there is something that is not, and
+// hands the connection over. The error is of a connection that has ended.
+func (c *conn) answerPlain(first []byte) error {
+	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
+	c.x.buf = expressBuffers.Get().(*[expressBuffer]byte)[:]
+	c.x.have = copy(c.x.buf, first[:n])
+	if n == len(first) && n < shortest && err == nil && mayBePlain(first) {
+		n, err = c.Conn.Read(c.x.buf[c.x.have:])
+		c.x.have += n
+	}
+	for err == nil {
+		var more bool
+		if more, err = c.answerAll(); err != nil {
+			break
+		}
+		if !more {
+			return c.hand()
+		}
+		n, err = c.Conn.Read(c.x.buf[c.x.have:])
+		c.x.have += n
+	}
+	if c.x.have > 0 { // net/http says what is wrong with half a request
+		return c.hand()
+	}
+	c.giveBack()
+	return err
+}
+
+// answerAll answers the requests in the buffer. It reports whether to read on:
+// what is left is the beginning of a plain request, or nothing.
+func (c *conn) answerAll() (more bool, _ error) {
+	for c.x.have > 0 {
+		size, err := c.answerOne(c.x.buf[:c.x.have])
+		if err != nil {
+			return false, err
+		}
+		if size == 0 {
+			return false, nil
+		}
+		if size > c.x.have {
+			_ = c.Conn.SetReadDeadline(time.Now().Add(readTimeout)) // the read reports what this would
+			c.x.renewed = time.Time{}
+			return size <= len(c.x.buf), nil
+		}
+		c.x.have = copy(c.x.buf, c.x.buf[size:c.x.have])
+	}
+	return true, nil
+}
+
+// answerOne answers the request that b begins with. It returns its size, which
+// is 0 if it is not plain and more than len(b) if the body has not come.
+func (c *conn) answerOne(b []byte) (int, error) {
+	t := turns.Get().(*turn)
+	size, is := t.plain.readPlain(b)
+	if is != wholePlain {
+		turns.Put(t)
+		return size, nil
+	}
+	if !c.x.state.CompareAndSwap(waiting, busy) {
+		return 0, io.EOF
+	}
+	defer c.settle(t)
+	t.reply.reset(t.plain.method, c.api.draining.Load())
+	t.body.rest = b[size-t.plain.length : size]
+	ctx := &callContext{Context: context.Background(), conn: c}
+	defer ctx.end()
+	t.x = exchange{api: c.api, w: &t.reply, r: t.plain.request(ctx, c, &t.body), began: c.api.Now()}
+	c.api.answerExchange(&t.x)
+	c.renew()
+	if _, err := c.Conn.Write(t.reply.finish()); err != nil {
+		return size, io.EOF
+	}
+	c.x.served.Store(true)
+	if t.reply.last {
+		return size, io.EOF
+	}
+	return size, nil
+}
+
+// settle ends a turn, and the connection if somebody wanted that meanwhile.
+func (c *conn) settle(t *turn) {
+	if cap(t.reply.buf) > 64<<10 {
+		t.reply.buf = nil
+	}
+	t.x = exchange{}
+	turns.Put(t)
+	if !c.x.state.CompareAndSwap(busy, waiting) {
+		c.x.state.Store(closed)
+		c.end()
+	}
+}
+
+// renew sets the deadlines for this answer and the next request.
+func (c *conn) renew() {
+	now := time.Now()
+	if now.Sub(c.x.renewed) < slack {
+		return
+	}
+	c.x.renewed = now
+	_ = c.Conn.SetReadDeadline(now.Add(idleTimeout))           // an error is the
+	_ = c.Conn.SetWriteDeadline(now.Add(writeTimeout + slack)) // write's too
+}
+
+// hand gives the connection to net/http, with what has come.
+func (c *conn) hand() error {
+	if !c.x.state.CompareAndSwap(waiting, handed) {
+		c.giveBack()
+		return io.EOF
+	}
+	c.api.conns.remove(c)
+	c.x.rest = c.x.buf[:c.x.have]
+	_ = c.Conn.SetReadDeadline(time.Now().Add(headTimeout)) // the read reports what this would
+	return nil
+}
+
+func (c *conn) giveBack() {
+	if c.x.buf != nil {
+		expressBuffers.Put((*[expressBuffer]byte)(c.x.buf))
+		c.x.buf, c.x.rest = nil, nil
+	}
+}
+
+// SetReadDeadline is net/http's. The first one after the connection was handed
+// over may be counted from long before: from when net/http began to wait.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if c.x.state.Load() == handed && c.x.shifted.CompareAndSwap(false, true) {
+		if least := time.Now().Add(readTimeout); !t.IsZero() && t.Before(least) {
+			t = least
+		}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Close closes the connection, after the answer if it is busy with one.
+func (c *conn) Close() error {
+	for {
+		switch state := c.x.state.Load(); state {
+		case busy:
+			if c.x.state.CompareAndSwap(busy, ending) {
+				return nil
+			}
+		case ending:
+			return nil
+		default:
+			if c.x.state.CompareAndSwap(state, closed) {
+				return c.end()
+			}
+		}
+	}
+}
+
+func (c *conn) end() error {
+	c.api.conns.remove(c)
+	return c.Conn.Close()
+}
+
+// A turn is what one plain request needs, used again and again.
+type turn struct {
+	plain plainRequest
+	body  wholeBody
+	reply reply
+	x     exchange
+}
+
+var turns = sync.Pool{New: func() any {
+	return &turn{
+		plain: plainRequest{header: make(http.Header, 8), values: make([]string, 0, maxFields)},
+		reply: reply{buf: make([]byte, 0, 2<<10)},
+	}
+}}
+
+// conns are the connections that net/http does not have yet.
+type conns struct {
+	mu  sync.Mutex
+	all map[*conn]struct{}
+}
+
+func (s *conns) add(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*conn]struct{})
+	}
+	s.all[c] = struct{}{}
+}
+
+func (s *conns) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, c)
+}
+
+// busy closes the connections that have been used and wait for nothing, and
+// reports whether others are at work.
+func (s *conns) busy() bool {
+	s.mu.Lock()
+	var idle []net.Conn
+	working := false
+	for c := range s.all {
+		switch state := c.x.state.Load(); {
+		case state == waiting && c.x.served.Load():
+			idle = append(idle, c)
+		case state == busy || state == ending:
+			working = true
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Close() // it is of no use any more
+	}
+	return working || len(idle) > 0
+}
+
+// Drain ends the connections that have been used, each after the answer that it
+// is busy with, and returns when that is done, or ctx's error if that ends first.
+// Those that have sent nothing yet are left to the server. From now on every
+// answer is its connection's last.
+func (a *API) Drain(ctx context.Context) error {
+	a.draining.Store(true)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for a.conns.busy() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

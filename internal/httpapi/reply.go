@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A field is a line of a header.
+type field struct{ name, value string }
+
+// A reply writes one response of HTTP/1.1 into memory, as an
+// http.ResponseWriter: the answer to a plain request.
+type reply struct {
+	buf    []byte      // the response so far
+	late   []byte      // the body, if its length was not announced
+	header http.Header // of handlers that set it themselves; nil before
+
+	status   int
+	bodiless bool // the method or the status has no body
+	measured bool // Content-Length was announced
+	bodied   bool // the header has ended
+	last     bool // the connection ends with it
+	told     bool // and the header says so
+}
+
+// reset makes the reply ready for the answer to a request.
+func (w *reply) reset(method string, last bool) {
+	*w = reply{buf: w.buf[:0], bodiless: method == http.MethodHead, last: last}
+}
+
+// Header implements http.ResponseWriter.
+func (w *reply) Header() http.Header {
+	if w.header == nil {
+		w.header = make(http.Header)
+	}
+	return w.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *reply) WriteHeader(status int) {
+	fields := make([]field, 0, len(w.header))
+	for name, values := range w.header {
+		for _, value := range values {
+			fields = append(fields, field{name, value})
+		}
+	}
+	w.begin(status, fields, time.Now().Unix())
+}
+
+// begin writes the status line and the header, but not its end. date is in
+// seconds since 1970.
+func (w *reply) begin(status int, fields []field, date int64) {
+	if w.status != 0 || status < 200 {
+		return
+	}
+	w.status = status
+	w.bodiless = w.bodiless || status == http.StatusNoContent || status == http.StatusNotModified
+	w.buf = strconv.AppendInt(append(w.buf, "HTTP/1.1 "...), int64(status), 10)
+	w.buf = append(append(append(w.buf, ' '), http.StatusText(status)...), "\r\nDate: "...)
+	w.buf = append(append(w.buf, dateOf(date)...), "\r\n"...)
+	from := len(w.buf)
+	for i := range fields {
+		f := &fields[i]
+		w.line(f.name, f.value)
+		switch f.name {
+		case "Content-Length":
+			w.measured = true
+		case "Connection":
+			w.last, w.told = w.last || f.value == "close", true
+		}
+	}
+	if bytes.Count(w.buf[from:], []byte("\n")) != len(fields) { // a value would end its line
+		w.buf = w.buf[:from]
+		for _, f := range fields {
+			w.line(f.name, oneLine.Replace(f.value))
+		}
+	}
+}
+
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+func (w *reply) line(name, value string) {
+	w.buf = append(append(w.buf, name...), ": "...)
+	w.buf = append(append(w.buf, value...), "\r\n"...)
+}
+
+// Write implements http.ResponseWriter.
+func (w *reply) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	switch {
+	case w.bodiless:
+		return len(p), nil
+	case !w.measured:
+		w.late = append(w.late, p...)
+	default:
+		w.endHeader()
+		w.buf = append(w.buf, p...)
+	}
+	return len(p), nil
+}
+
+func (w *reply) endHeader() {
+	if w.bodied {
+		return
+	}
+	w.bodied = true
+	if w.last && !w.told {
+		w.line("Connection", "close")
+	}
+	w.buf = append(w.buf, "\r\n"...)
+}
+
+// finish returns the whole response.
+func (w *reply) finish() []byte {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if !w.measured && !w.bodiless {
+		w.line("Content-Length", strconv.Itoa(len(w.late)))
+	}
+	w.endHeader()
+	return append(w.buf, w.late...)
+}
+
+// A dateLine is the value of Date in one second.
+type dateLine struct {
+	second int64
+	text   string
+}
+
+var lastDate atomic.Pointer[dateLine]
+
+func dateOf(second int64) string {
+	if last := lastDate.Load(); last != nil && last.second == second {
+		return last.text
+	}
+	line := &dateLine{second, time.Unix(second, 0).UTC().Format(http.TimeFormat)}
+	lastDate.Store(line)
+	return line.text
+}
