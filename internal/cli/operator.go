@@ -29,11 +29,7 @@ operations listener and database are given. It works once, for ten minutes.`,
 				return a.fault("ops-addr", "there is no operations listener to sign in to")
 			}
 			return a.withStore(ctx, func(db store) error {
-				secret, err := db.Secret(ctx)
-				if err != nil {
-					return err
-				}
-				path, err := console.OperatorPath(secret, a.now())
+				path, err := console.OperatorPath(ctx, db, a.now(), "cli")
 				if err != nil {
 					return err
 				}
@@ -53,8 +49,8 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 	}
 	checks := []ops.Check{{Name: "service", Err: phase.Err}, {Name: "store", Err: n.store.Err}}
 	pages, err := console.NewOperator(console.OperatorOptions{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Secret: secret, Now: n.now, Log: n.log,
-		Health: func() []console.Figure { return n.health(checks) },
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, Now: n.now, Log: n.log,
+		Health: func() []console.Figure { return n.health(checks) }, Done: ctx.Done(),
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +69,7 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 func (n *node) health(checks []ops.Check) []console.Figure {
 	list := []console.Figure{{Name: "version", Value: version().Version}}
 	for _, c := range checks {
-		f := console.Figure{Name: c.Name, Value: "ready"}
+		f := console.Figure{Name: c.Name, Value: "ready", State: true}
 		if err := c.Err(); err != nil {
 			f.Value, f.Bad = err.Error(), true
 		}
@@ -81,7 +77,7 @@ func (n *node) health(checks []ops.Check) []console.Figure {
 	}
 	l, s := n.limits(), n.store.figures()
 	return append(list,
-		console.Figure{Name: "limiter", Value: fmt.Sprintf("%d workspaces, %d keys, %d bans", l.Workspaces, l.Keys, l.Bans)},
+		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
 		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of %d places, %d requests beyond", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
 		console.Figure{Name: "saves of limits that failed", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
 		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.Largest, s.Waiting)},

@@ -27,14 +27,19 @@ func spans() []span {
 	}
 }
 
+// shortSpans are those that an operator can choose: the rows of every workspace have to be read.
+func shortSpans() []span {
+	return []span{spans()[0], {"day", "24 hours", usage.Hour, time.Hour, 24, "15:04"}}
+}
+
 // spanOf returns the span of that name, or the first.
-func spanOf(name string) span {
-	for _, s := range spans() {
+func spanOf(spans []span, name string) span {
+	for _, s := range spans {
 		if s.Name == name {
 			return s
 		}
 	}
-	return spans()[0]
+	return spans[0]
 }
 
 // first returns when the first bar begins.

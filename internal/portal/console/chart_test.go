@@ -35,7 +35,7 @@ func TestDraw(t *testing.T) {
 		r.Requests[usage.Limited] = n
 		return r
 	}
-	c := spanOf("hour").draw([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
+	c := spanOf(spans(), "hour").draw([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
 	if want := "M0 200.0h12v-100.0h-12zM944 200.0h12v-200.0h-12z"; c.Paths[usage.Limited] != want || c.Paths[usage.Success] != "" || c.Top != "8" {
 		t.Errorf("draw = %q up to %s, want %q up to 8", c.Paths, c.Top, want)
 	}

@@ -43,12 +43,11 @@ type Console struct {
 	pages    map[string]*template.Template
 	assets   *asset.Set
 	sessions sealer // on every node
-	links    sealer // of this process
-	used     usedLinks
 	streams  atomic.Int64
 	secure   bool
 	origin   *http.CrossOriginProtection
 	health   func() []Figure // set in the operator's console alone
+	totals   totals          // the same
 }
 
 // New returns the console of o.
@@ -78,9 +77,6 @@ func (c *Console) prepare() (err error) {
 		return err
 	}
 	if c.sessions, err = newSealer(c.Secret); err != nil {
-		return err
-	}
-	if c.links, err = newSealer(randomBytes(32)); err != nil {
 		return err
 	}
 	c.pages, err = parsePages(c.functions())

@@ -25,8 +25,9 @@ type form struct {
 }
 
 type link struct {
-	Title, URL string
-	Danger     bool
+	Title  string `json:"title"`
+	URL    string `json:"url"`
+	Danger bool   `json:"danger,omitempty"`
 }
 
 // A fact is something to know beside a form.

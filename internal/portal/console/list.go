@@ -25,18 +25,20 @@ type list struct {
 	CSV         string
 	New         *link
 	Empty       string
+	Live        string // the address of what changes, or ""
 }
 
-// A cell is one value of a row.
+// A cell is one value of a row. What a live page is sent of it is in the tags.
 type cell struct {
-	Text  string
-	Name  bool // what people entered: of any direction
-	Code  bool
-	URL   string
-	Badge string // the class of a badge, or ""
-	At    time.Time
-	Links []link
-	Note  string
+	Text  string    `json:"text,omitempty"`
+	Name  bool      `json:"name,omitempty"` // what people entered: of any direction
+	Code  bool      `json:"code,omitempty"`
+	URL   string    `json:"url,omitempty"`
+	Badge string    `json:"badge,omitempty"` // the class of a badge, or ""
+	At    time.Time `json:"at,omitzero"`
+	Links []link    `json:"links,omitempty"`
+	Note  string    `json:"note,omitempty"`
+	Meter *meter    `json:"meter,omitempty"` // how much of a limit is used, in place of all else
 }
 
 const pageSize = 25

@@ -95,7 +95,7 @@ func (s stream) write(text string) error {
 }
 
 func liveOverview(v *visit) error {
-	chosen := spanOf(v.r.URL.Query().Get("range"))
+	chosen := spanOf(spans(), v.r.URL.Query().Get("range"))
 	return v.live(func(ctx context.Context, s stream) error {
 		f, err := v.figures(ctx, chosen)
 		if err != nil {

@@ -11,29 +11,60 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
-// operator returns a guest of the operator's console beside the house's own, and the link to sign in with.
-func (h *house) operator() (g *guest, link string) {
+// office returns the address of an operator's console beside the house's own, as each node and each start has one.
+func (h *house) office() *house {
 	h.t.Helper()
 	secret, err := h.db.Secret(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	pages, err := console.NewOperator(console.OperatorOptions{
-		Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler),
-		Health: func() []console.Figure { return []console.Figure{{Name: "store", Value: "on fire", Bad: true}} },
+		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler), Done: h.done,
+		Health: func() []console.Figure {
+			return []console.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
+		},
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.Serve(w, r, 0) }))
 	h.t.Cleanup(server.Close)
-	other := &house{t: h.t, url: server.URL}
-	if link, err = console.OperatorPath(secret, h.now()); err != nil {
+	return &house{t: h.t, url: server.URL}
+}
+
+// operator returns a guest of the operator's console, and the link to sign in with.
+func (h *house) operator() (g *guest, link string) {
+	h.t.Helper()
+	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")
+	if err != nil {
 		h.t.Fatal(err)
 	}
-	return other.guest(), link
+	return h.office().guest(), link
+}
+
+// signedInOperator returns a guest who is signed in.
+func (h *house) signedInOperator() *guest {
+	h.t.Helper()
+	g, link := h.operator()
+	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
+	return g
+}
+
+// audited returns the actions of the latest entries, the newest first.
+func (h *house) audited(most int) string {
+	h.t.Helper()
+	entries, err := h.db.Audit(h.t.Context(), most)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, string(e.Actor)+" "+e.Action)
+	}
+	return strings.Join(all, ", ")
 }
 
 func TestOperatorSignsIn(t *testing.T) {
@@ -49,9 +80,12 @@ func TestOperatorSignsIn(t *testing.T) {
 	h.guest().post("/console/link", "token", token).want(410, "has been used")
 	g.get(link).want(200, "Sign in to the console")
 	g.post("/console/link", "token", token).leadsTo("/console")
-	g.get("/console").want(200, "shop")
+	g.get("/console/workspaces").want(200, "shop")
 	g.post("/console/link", "token", token).want(410, "ended")
 	g.get("/console/pets").want(404, "no such page")
+	if got, want := h.audited(3), "operator operator.sign_in, cli operator.link, test key.create"; got != want {
+		t.Errorf("the audit log says %s, want %s", got, want)
+	}
 	h.advance(12 * time.Hour)
 	g.get("/console/bans").leadsTo("/console/signin?next=%2Fconsole%2Fbans")
 }
@@ -70,8 +104,8 @@ func TestOperator(t *testing.T) {
 	g.post("/console/workspaces/1", "plan", "enterprise", "perMinute", "0", "perDay", "9").want(422, "needs its requests per minute")
 	g.post("/console/workspaces/1", "plan", "gold").want(422, "no plan")
 	g.post("/console/workspaces/9", "plan", "pro").want(404, "Not found")
-	g.post("/console/workspaces/1", "plan", "pro").leadsTo("/console")
-	g.get("/console").want(200, "The plan of shop is now pro")
+	g.post("/console/workspaces/1", "plan", "pro").leadsTo("/console/workspaces")
+	g.get("/console/workspaces").want(200, "The plan of shop is now pro")
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Workspace.Quota.PerMinute != 300 {
 		t.Errorf("after the change of plan the key has %+v, %v", entry, err)
@@ -89,8 +123,103 @@ func TestOperator(t *testing.T) {
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "No key is banned")
 	g.post("/console/bans/"+k.ID).want(404, "not banned")
-	g.get("/console/health").want(200, "on fire")
+	g.get("/console/health").want(200, "on fire").want(200, `<span class="badge active">ready`)
 	g.get("/console/audit").want(200, "ban.lift").want(200, "workspace.set_plan").want(200, "<code>operator</code>")
 	g.post("/console/signout").leadsTo("/console/signin")
+	if got, want := h.audited(1), "operator operator.sign_out"; got != want {
+		t.Errorf("the audit log says %s, want %s", got, want)
+	}
 	g.get("/console/audit").leadsTo("/console/signin?next=%2Fconsole%2Faudit")
+}
+
+// TestLinkIsUsedOnce: also on another node, after a restart, and as another text for the same bytes.
+func TestLinkIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	k, _ := h.key(h.workspace("shop"), access.Read, time.Time{})
+	g, link := h.operator()
+	token := strings.TrimPrefix(link, "/console/link?token=")
+	g.post("/console/link", "token", token).leadsTo("/console")
+	for what, again := range map[string]string{"itself": token, "with a line break": token[:9] + "\n" + token[9:]} {
+		h.office().guest().post("/console/link", "token", again).want(410, "ended")
+		g.post("/console/link", "token", again).want(410, "ended")
+		if got, want := h.audited(1), "operator operator.sign_in"; got != want {
+			t.Errorf("after the link %s was used again the audit log says %s, want %s", what, got, want)
+		}
+	}
+	// The link that serve --demo prints is one like it.
+	token = strings.TrimPrefix(h.console.SignInPath(k.ID), "/console/link?token=")
+	h.guest().post("/console/link", "token", token).leadsTo("/console")
+	h.guest().post("/console/link", "token", token).want(410, "has been used")
+	if got, want := h.audited(1), "console:"+k.ID+" console.sign_in"; got != want {
+		t.Errorf("the audit log says %s, want %s", got, want)
+	}
+}
+
+// TestInstallation: the operator's overview shows what all workspaces did, what they used, also without a live key, and
+// how the node stands.
+func TestInstallation(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for i, name := range []string{"shop", "zoo"} {
+		w := h.workspace(name)
+		k, secret := h.key(w, access.Read|access.Write, time.Time{})
+		entry, err := h.keys.Verify(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 11 * (i + 1) {
+			h.limiter.Admit(t.Context(), entry.Slot)
+			h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 200, KeyID: k.ID})
+		}
+		if name == "zoo" {
+			if err := h.db.RevokeKey(t.Context(), k.ID, h.now(), "test"); err != nil {
+				t.Fatal(err)
+			}
+			h.refresh()
+		}
+	}
+	if err := h.usage.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := h.signedInOperator()
+	g.get("/console").want(200, `data-value="value">33<`).want(200, `<strong data-total="0">33</strong>`).want(200, "store: on fire").want(200, "1 live key<")
+	g.get("/console?range=day").want(200, `<strong data-total="0">33</strong>`)
+	// The free plan admits 1,000 a day.
+	g.get("/console/workspaces").want(200, "<span>22 <small>of 1,000</small></span>").want(200, "<span>11 <small>of 60</small></span>")
+}
+
+// TestOperatorLive: the operator's pages are told what changed, until the session ends.
+func TestOperatorLive(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	k, secret := h.key(w, access.Read|access.Write, time.Time{})
+	g := h.signedInOperator()
+	bans, busy, health := g.stream("/console/bans/live"), g.stream("/console/busy/live"), g.stream("/console/health/live")
+	overview, workspaces := g.stream("/console/live"), g.stream("/console/workspaces/live")
+	bans.until("data: []")
+	busy.until("data: []")
+	health.until("on fire")
+	overview.until(`"title":"Workspaces","value":"1"`)
+	workspaces.until(`"used":"0","limit":"60"`)
+	entry, err := h.keys.Verify(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.limiter.Admit(t.Context(), entry.Slot)
+	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "<b>too fast</b>", By: ratelimit.ByOperator}
+	if err := h.db.SetBan(t.Context(), ban, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh()
+	bans.until("too fast")
+	busy.until(`"used":"1","limit":"1,000"`)
+	workspaces.until(`"used":"1","limit":"60"`)
+	overview.until(`"title":"Bans","value":"1"`)
+	h.advance(12 * time.Hour)
+	health.until("event: ended")
+	if a := g.get("/console/bans/live"); a.header.Get("Location") != "/console/signin" {
+		t.Errorf("without a session the stream answers %d and leads to %q", a.status, a.header.Get("Location"))
+	}
 }

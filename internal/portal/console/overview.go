@@ -77,6 +77,17 @@ func (v *visit) figures(ctx context.Context, s span) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
+	f = drawn(rows, s, now)
+	d := v.Limiter.Peek(ctx, v.who.Slot)
+	f.Meters = []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}
+	if d.Outcome == ratelimit.Banned {
+		f.Banned = time.Unix(d.BannedUntil, 0).UTC()
+	}
+	return f, nil
+}
+
+// drawn returns rows as a chart, with their totals.
+func drawn(rows []usage.Row, s span, now time.Time) (f figures) {
 	var sum usage.Counts
 	for i := range rows {
 		sum.Add(&rows[i].Counts)
@@ -85,12 +96,7 @@ func (v *visit) figures(ctx context.Context, s span) (f figures, err error) {
 	for class, n := range sum.Requests {
 		f.Totals = append(f.Totals, total{usage.Class(class).String(), number(n), share(n, sum.Total())})
 	}
-	d := v.Limiter.Peek(ctx, v.who.Slot)
-	f.Meters = []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}
-	if d.Outcome == ratelimit.Banned {
-		f.Banned = time.Unix(d.BannedUntil, 0).UTC()
-	}
-	return f, nil
+	return f
 }
 
 func share(n, of int64) string {
@@ -104,7 +110,7 @@ func share(n, of int64) string {
 }
 
 func showOverview(v *visit) error {
-	s := spanOf(v.r.URL.Query().Get("range"))
+	s := spanOf(spans(), v.r.URL.Query().Get("range"))
 	f, err := v.figures(v.r.Context(), s)
 	if err != nil {
 		return err

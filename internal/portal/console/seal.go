@@ -4,13 +4,13 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"sync"
 	"time"
+
+	"example.com/petstore/internal/access"
 )
 
 // A sealer makes texts that only it can read and make, each for one purpose and until an instant.
@@ -30,12 +30,6 @@ func newSealer(secret []byte) (sealer, error) {
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	return sealer{aead}, err
-}
-
-func randomBytes(n int) []byte {
-	b := make([]byte, n)
-	rand.Read(b) // never fails
-	return b
 }
 
 // seal returns the content as text that can stand in a cookie or a URL.
@@ -59,27 +53,10 @@ func (s sealer) open(purpose, text string, now time.Time) (content string, until
 	return string(plain[8:]), until, now.Before(until)
 }
 
-// usedLinks remembers the links that were used, until they would have ended.
-type usedLinks struct {
-	mu   sync.Mutex
-	till map[string]time.Time
-}
-
-// use reports whether it is the first use of the link.
-func (u *usedLinks) use(link string, until, now time.Time) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for other, end := range u.till {
-		if !now.Before(end) {
-			delete(u.till, other)
-		}
-	}
-	if _, again := u.till[link]; again {
-		return false
-	}
-	if u.till == nil {
-		u.till = map[string]time.Time{}
-	}
-	u.till[link] = until
-	return true
+// linkOf returns the link that a text is, if it was made for the purpose and holds still. Links are told apart by what
+// the text encodes: one link has several texts.
+func (s sealer) linkOf(purpose, text string, now time.Time) (content string, l access.Link, ok bool) {
+	content, until, ok := s.open(purpose, text, now)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	return content, access.Link{Hash: sha256.Sum256(raw), Until: until}, ok && err == nil
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -165,33 +166,47 @@ func signOut(v *visit) error {
 	return v.redirect("/console/signin")
 }
 
-// SignInPath returns the path of a page on which one can sign in with the key of that id: once, within ten minutes, and
-// only while this process runs.
+// SignInPath returns the path of a page on which one can sign in with the key of that id, on every node that has the
+// secret: once, within ten minutes.
 func (c *Console) SignInPath(keyID string) string {
-	return "/console/link?token=" + c.links.seal(linkPurpose, c.Now().Add(linkLife), keyID)
+	return "/console/link?token=" + c.sessions.seal(linkPurpose, c.Now().Add(linkLife), keyID)
 }
 
 // showLink asks before the link is used up: programs look at links too.
 func showLink(v *visit) error {
 	token := v.r.URL.Query().Get("token")
-	if _, _, ok := v.links.open(linkPurpose, token, v.Now()); !ok {
+	if _, _, ok := v.sessions.open(linkPurpose, token, v.Now()); !ok {
 		return v.linkEnded()
 	}
 	return v.render(http.StatusOK, "link", "Sign in", token)
 }
 
 func useLink(v *visit) error {
-	token := v.r.PostFormValue("token")
-	id, until, ok := v.links.open(linkPurpose, token, v.Now())
-	if !ok || !v.used.use(token, until, v.Now()) {
+	id, link, ok := v.sessions.linkOf(linkPurpose, v.r.PostFormValue("token"), v.Now())
+	if !ok {
 		return v.linkEnded()
 	}
 	entry, err := v.find(id)
 	if err != nil {
 		return v.linkEnded()
 	}
+	used := access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id, Detail: "by a link, from " + v.from()}
+	if first, err := v.Access.UseLink(v.r.Context(), link, used); err != nil {
+		return err
+	} else if !first {
+		return v.linkEnded()
+	}
 	v.begin(entry)
 	return v.redirect("/console")
+}
+
+// from returns the address that the request came from: the last one before us, which may be a proxy.
+func (v *visit) from() string {
+	host, _, err := net.SplitHostPort(v.r.RemoteAddr)
+	if err != nil {
+		return v.r.RemoteAddr
+	}
+	return host
 }
 
 func (v *visit) linkEnded() error {

@@ -62,6 +62,68 @@
 
   const set = (of, name, value) => all(`[data-${name}]`, of).forEach((e) => { if (e.textContent !== value) e.textContent = value; });
 
+  // One value of a row, as the template "cell" makes it.
+  function cell(c) {
+    const parts = [];
+    if (c.meter) parts.push(gauge(c.meter));
+    if (c.code) parts.push(make("code", { textContent: c.text }));
+    else if (c.badge) parts.push(make("span", { className: `badge ${c.badge}`, textContent: c.text }));
+    else {
+      const text = c.name ? make("bdi", { textContent: c.text ?? "" }) : c.text ?? "";
+      if (c.url) parts.push(make("a", { href: c.url, className: c.name ? "name" : "" }, text));
+      else {
+        if (c.name) text.className = "name";
+        parts.push(text);
+      }
+    }
+    if (c.note) parts.push(" ", make("small", { textContent: c.note }));
+    if (c.at) {
+      const time = make("time", { dateTime: c.at });
+      localise(time);
+      parts.push(" ", time);
+    }
+    for (const l of c.links ?? []) parts.push(make("a", { href: l.url, textContent: l.title, className: l.danger ? "danger" : "" }), " ");
+    return parts;
+  }
+
+  function gauge(m) {
+    const drawn = (name, attributes, ...children) => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+      element.append(...children);
+      return element;
+    };
+    const bar = drawn("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+      drawn("rect", { class: "rail", width: 100, height: 4 }), drawn("rect", { class: "fill", width: m.percent, height: 4 }));
+    return make("span", { className: `gauge ${m.level}` }, make("span", {}, `${m.used} `, make("small", { textContent: `of ${m.limit}` })), bar);
+  }
+
+  // Rows take the place of those that a table has, unless somebody is about to use one.
+  function fill(table, rows) {
+    if (table.contains(document.activeElement)) return;
+    const heads = all("th", table);
+    table.tBodies[0].replaceChildren(...rows.map((row) => {
+      const cells = row.map((c, i) => {
+        const box = make("td", { className: c.links ? "does" : heads[i].className }, ...cell(c));
+        box.setAttribute("role", "cell");
+        box.dataset.label = c.links ? "" : heads[i].textContent;
+        return box;
+      });
+      const line = make("tr", {}, ...cells);
+      line.setAttribute("role", "row");
+      return line;
+    }));
+    const place = table.closest(".table") ?? table;
+    place.hidden = rows.length === 0;
+    if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
+  }
+
+  function list(table) {
+    const source = new EventSource(table.dataset.rows);
+    source.addEventListener("rows", (event) => fill(table, JSON.parse(event.data)));
+    ending(source);
+  }
+
   function figures(box) {
     const source = new EventSource(box.dataset.figures);
     const paths = all(".chart path:not(.grid)", box);
@@ -69,14 +131,13 @@
     const bars = all(".buckets rect", box);
     source.addEventListener("figures", (event) => {
       const f = JSON.parse(event.data);
-      all(".live", box).forEach((e) => { e.hidden = false; });
       paths.forEach((path, i) => path.setAttribute("d", f.chart.paths[i]));
       titles.forEach((title, i) => { title.textContent = f.chart.titles[i]; });
       set(box, "top", f.chart.top);
       set(box, "half", f.chart.half);
       f.totals.forEach((t, i) => {
-        box.querySelector(`[data-total="${i}"]`).textContent = t.count;
-        box.querySelector(`[data-share="${i}"]`).textContent = t.share;
+        set(box, `total="${i}"`, t.count);
+        set(box, `share="${i}"`, t.share);
       });
       for (const name of ["p50", "p95", "p99"]) set(box, name, f.latency[name]);
       bars.forEach((bar, i) => {
@@ -84,22 +145,33 @@
         bar.setAttribute("height", f.buckets[i].H);
         bar.firstElementChild.textContent = f.buckets[i].Title;
       });
-      f.meters.forEach((m, i) => {
-        const card = box.querySelector(`[data-meter="${i}"]`);
-        card.className = `card meter ${m.level}`;
-        for (const name of ["used", "limit", "left"]) set(card, name, m[name]);
-        card.querySelector(".fill").setAttribute("width", m.percent);
-        card.querySelector("time").dateTime = m.reset;
+      (f.meters ?? []).forEach((m, i) => meter(box.querySelector(`[data-meter="${i}"]`), m));
+      (f.cards ?? []).forEach((c, i) => {
+        const card = box.querySelector(`[data-card="${i}"]`);
+        card.classList.toggle("bad", c.bad);
+        for (const name of ["value", "hint"]) set(card, name, c[name]);
       });
-      const banned = document.querySelector(".banned");
-      const until = banned.querySelector("time");
-      banned.hidden = f.banned.startsWith("0001");
-      if (!banned.hidden && until.dateTime !== f.banned) {
-        until.dateTime = f.banned;
-        localise(until);
-      }
+      for (const table of all("[data-table]", box)) fill(table, f[table.dataset.table]);
+      if (f.banned) ban(f.banned);
     });
     ending(source);
+  }
+
+  function meter(card, m) {
+    card.className = `card meter ${m.level}`;
+    for (const name of ["used", "limit", "left"]) set(card, name, m[name]);
+    card.querySelector(".fill").setAttribute("width", m.percent);
+    card.querySelector("time").dateTime = m.reset;
+  }
+
+  function ban(end) {
+    const banned = document.querySelector(".banned");
+    const until = banned.querySelector("time");
+    banned.hidden = end.startsWith("0001");
+    if (!banned.hidden && until.dateTime !== end) {
+      until.dateTime = end;
+      localise(until);
+    }
   }
 
   // A session that ended leads to the page that says so.
@@ -116,15 +188,18 @@
     const time = make("time", { dateTime: r.at });
     time.dataset.form = "clock";
     localise(time);
-    const status = make("td", {}, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
+    const status = make("td", { className: "got" }, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
     if (r.code) status.append(" ", make("code", { className: "soft", textContent: r.code }));
-    return make("tr", { className: "new" },
-      make("td", {}, time),
-      make("td", {}, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", make("code", { textContent: r.path })),
+    const row = make("tr", { className: "new" },
+      make("td", { className: "when" }, time),
+      make("td", { className: "what" }, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", make("code", { textContent: r.path })),
       status,
       make("td", { className: "n", textContent: r.took }),
-      make("td", {}, make("bdi", { className: "name", textContent: r.key })),
-      make("td", {}, make("code", { className: "soft", textContent: r.request })));
+      make("td", { className: "by" }, make("bdi", { className: "name", textContent: r.key })),
+      make("td", { className: "id" }, make("code", { className: "soft", textContent: r.request })));
+    row.setAttribute("role", "row");
+    all("td", row).forEach((box) => box.setAttribute("role", "cell"));
+    return row;
   }
 
   function requests(body) {
@@ -172,6 +247,7 @@
     all("time").forEach(localise);
     all(".reset").forEach(countdown);
     all("[data-figures]").forEach(figures);
+    all("[data-rows]").forEach(list);
     all("[data-requests]").forEach(requests);
     all("[data-copy]").forEach(copying);
     const wrong = document.querySelector("[aria-invalid]");

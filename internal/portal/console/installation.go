@@ -1,0 +1,163 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/usage"
+)
+
+// An installation is the operator's first page.
+type installation struct {
+	Span  span
+	Spans []navLink
+	whole
+	Live string
+}
+
+// whole is what changes on the page while it is looked at.
+type whole struct {
+	Chart   chart     `json:"chart"`
+	Totals  []total   `json:"totals"`
+	Latency latency   `json:"latency"`
+	Buckets []bucket  `json:"buckets"`
+	Cards   []summary `json:"cards"`
+	Nearest [][]cell  `json:"nearest"`
+	Health  [][]cell  `json:"health"`
+}
+
+// A summary is one number of the installation.
+type summary struct {
+	Title string `json:"title"`
+	Value string `json:"value"`
+	Hint  string `json:"hint"`
+	URL   string `json:"url"`
+	Bad   bool   `json:"bad"`
+}
+
+// totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them and minute.
+const totalsFor = 5 * time.Second
+
+// A totals keeps what was last read of all workspaces, by the name of the span.
+type totals struct {
+	mu   sync.Mutex
+	rows map[string][]usage.Row
+	read map[string]time.Time
+}
+
+func (c *Console) totalRows(ctx context.Context, s span) ([]usage.Row, error) {
+	t, now := &c.totals, c.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if age := now.Sub(t.read[s.Name]); t.rows[s.Name] != nil && age >= 0 && age < totalsFor {
+		return t.rows[s.Name], nil
+	}
+	rows, err := c.Usage.Total(ctx, s.step, s.first(now), now)
+	if err != nil {
+		return nil, err
+	}
+	if t.rows == nil {
+		t.rows, t.read = map[string][]usage.Row{}, map[string]time.Time{}
+	}
+	t.rows[s.Name], t.read[s.Name] = rows, now
+	return rows, nil
+}
+
+// whole reads what changes.
+func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
+	rows, err := v.totalRows(ctx, s)
+	if err != nil {
+		return w, err
+	}
+	f := drawn(rows, s, v.Now())
+	w.Chart, w.Totals, w.Latency, w.Buckets = f.Chart, f.Totals, f.Latency, f.Buckets
+	all, err := v.standings(ctx)
+	if err != nil {
+		return w, err
+	}
+	var used, full int64
+	for _, s := range all {
+		used += s.Day.Used
+		if s.Day.Remaining() == 0 {
+			full++
+		}
+	}
+	w.Cards = []summary{
+		{Title: "Workspaces", Value: number(int64(len(all))), Hint: counted(len(v.Keys.Entries()), "live key"), URL: "/console/workspaces"},
+		{Title: "Admitted today", Value: number(used), Hint: atTheirLimit(full), URL: "/console/busy", Bad: full > 0},
+		v.banSummary(), v.healthSummary(),
+	}
+	w.Nearest, w.Health = [][]cell{}, [][]cell{}
+	for _, b := range v.busyKeys(ctx, few) {
+		w.Nearest = append(w.Nearest, []cell{{Text: b.entry.Key.Name, Name: true}, workspaceCell(b.entry.Workspace), meterCell(b.day)})
+	}
+	for _, f := range v.health() {
+		if f.State || f.Bad {
+			w.Health = append(w.Health, []cell{{Text: f.Name}, figureCell(f)})
+		}
+	}
+	return w, nil
+}
+
+// counted returns a number with what it counts.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return number(int64(n)) + " " + what
+}
+
+func atTheirLimit(n int64) string {
+	switch n {
+	case 0:
+		return "no workspace is at its limit"
+	case 1:
+		return "1 workspace is at its limit"
+	}
+	return number(n) + " workspaces are at their limit"
+}
+
+func (v *visit) banSummary() summary {
+	n := int64(len(v.banned()))
+	s := summary{Title: "Bans", Value: number(n), Hint: "no key is refused", URL: "/console/bans", Bad: n > 0}
+	if n > 0 {
+		s.Hint = "until " + v.banned()[0].Key.Ban.Until.UTC().Format("15:04") + " UTC at least"
+	}
+	return s
+}
+
+func (v *visit) healthSummary() summary {
+	s := summary{Title: "This node", Value: "Ready", Hint: "everything answers", URL: "/console/health"}
+	for _, f := range v.health() {
+		if f.Bad {
+			return summary{Title: s.Title, Value: "Look", Hint: f.Name + ": " + f.Value, URL: s.URL, Bad: true}
+		}
+	}
+	return s
+}
+
+func showInstallation(v *visit) error {
+	s := spanOf(shortSpans(), v.r.URL.Query().Get("range"))
+	w, err := v.whole(v.r.Context(), s)
+	if err != nil {
+		return err
+	}
+	page := installation{Span: s, whole: w, Live: "/console/live?range=" + s.Name}
+	for _, other := range shortSpans() {
+		page.Spans = append(page.Spans, navLink{other.Title, "/console?range=" + other.Name, other.Name == s.Name})
+	}
+	return v.render(http.StatusOK, "installation", "Overview", page)
+}
+
+func liveInstallation(v *visit) error {
+	s := spanOf(shortSpans(), v.r.URL.Query().Get("range"))
+	return v.live(func(ctx context.Context, out stream) error {
+		w, err := v.whole(ctx, s)
+		if err != nil {
+			return err
+		}
+		return out.send("figures", w)
+	}, nil)
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// planForm returns the form of the workspace in the path.
+func (v *visit) planForm() (form, access.Workspace, error) {
+	id, err := v.number()
+	if err != nil {
+		return form{}, access.Workspace{}, err
+	}
+	all, err := v.Access.Workspaces(v.r.Context())
+	if err != nil {
+		return form{}, access.Workspace{}, err
+	}
+	i := slices.IndexFunc(all, func(w access.Workspace) bool { return w.ID == id })
+	if i < 0 {
+		return form{}, access.Workspace{}, errNoPage
+	}
+	w := all[i]
+	var plans []option
+	for _, p := range access.Plans() {
+		plans = append(plans, option{Value: string(p), Label: string(p)})
+	}
+	f := form{
+		Title: "Plan of " + w.Name, Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
+		Back: link{Title: "Workspaces", URL: "/console/workspaces"},
+		Fields: []field{
+			{Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, string(w.Plan))},
+			{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "For enterprise alone."},
+			{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "For enterprise alone."},
+		},
+	}
+	if w.Plan == access.Enterprise {
+		f.Fields[1].Value, f.Fields[2].Value = text(w.Quota.PerMinute), text(w.Quota.PerDay)
+	}
+	return f, w, nil
+}
+
+func showPlan(v *visit) error {
+	f, _, err := v.planForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func savePlan(v *visit) error {
+	f, w, err := v.planForm()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	plan, agreed := access.Plan(in.text("plan")), access.Quota{}
+	if plan == access.Enterprise {
+		agreed = access.Quota{PerMinute: in.number("perMinute", "This"), PerDay: in.number("perDay", "This")}
+	}
+	quota, err := access.QuotaFor(plan, agreed)
+	if err != nil && len(in.faults) == 0 {
+		f.Error = sentence(err)
+	}
+	if err != nil || len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	if _, err := v.Access.SetPlan(v.r.Context(), w.Name, plan, quota, operatorActor); err != nil {
+		return err
+	}
+	v.follow()
+	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", w.Name, plan))
+}
+
+// follow takes over at once what was changed in the store.
+func (v *visit) follow() {
+	if err := v.Keys.Refresh(v.r.Context()); err != nil {
+		v.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
+	}
+}
+
+func (v *visit) liftForm() (form, access.Key, error) {
+	k, err := v.Access.Key(v.r.Context(), v.id)
+	if err != nil {
+		return form{}, k, err
+	}
+	if k.Ban == nil {
+		return form{}, k, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
+	}
+	return form{
+		Title: "Lift the ban?", Lead: "The key may be used again within a second. If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
+		Back:  link{Title: "Bans", URL: "/console/bans"},
+		Facts: append(keyFacts(k), fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
+	}, k, nil
+}
+
+func askLift(v *visit) error {
+	f, _, err := v.liftForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func liftBan(v *visit) error {
+	_, k, err := v.liftForm()
+	if err != nil {
+		return err
+	}
+	if err := v.Access.LiftBan(v.r.Context(), k.ID, operatorActor); err != nil {
+		return err
+	}
+	v.follow()
+	return v.done("/console/bans", "The ban was lifted.")
+}

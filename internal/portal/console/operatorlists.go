@@ -1,0 +1,202 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A lister reads a list as it is now.
+type lister func(context.Context, *visit) (list, error)
+
+// follow adds the page of a list that changes by itself, and what tells it so.
+func (t table) follow(path string, read lister) {
+	t.look(path, func(v *visit) error {
+		l, err := read(v.r.Context(), v)
+		if err != nil {
+			return err
+		}
+		l.Live = path + "/live"
+		return v.render(200, "list", l.Title, l)
+	})
+	t.look(path+"/live", func(v *visit) error { return v.live(changedRows(read), nil) })
+}
+
+// changedRows returns what sends the rows of a list, if they are others than those that were sent before.
+func changedRows(read lister) func(context.Context, stream) error {
+	sent := ""
+	return func(ctx context.Context, s stream) error {
+		l, err := read(ctx, s.v)
+		if err != nil {
+			return err
+		}
+		rows := l.Rows
+		if rows == nil {
+			rows = [][]cell{}
+		}
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		if string(text) == sent {
+			return s.write(": still here\n\n")
+		}
+		sent = string(text)
+		return s.send("rows", json.RawMessage(text))
+	}
+}
+
+func listOf(title, lead, empty string, columns ...string) list {
+	return list{Title: title, Lead: lead, Empty: empty, Columns: columns, Numbers: map[int]bool{}}
+}
+
+// standing is a workspace with its windows.
+type standing struct {
+	access.Workspace
+	ratelimit.Decision
+}
+
+// standings returns how the workspaces stand, by name, also those without a key.
+func (v *visit) standings(ctx context.Context) ([]standing, error) {
+	all, err := v.Access.Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]standing, len(all))
+	for i, w := range all {
+		limits := ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay}
+		found[i] = standing{w, v.Limiter.PeekWorkspace(ctx, w.ID, limits)}
+	}
+	return found, nil
+}
+
+func planPath(w access.Workspace) string { return "/console/workspaces/" + text(w.ID) }
+
+func workspaceCell(w access.Workspace) cell { return cell{Text: w.Name, Name: true, URL: planPath(w)} }
+
+func meterCell(w ratelimit.Window) cell {
+	m := meterOf("", w)
+	return cell{Meter: &m}
+}
+
+func listWorkspaces(ctx context.Context, v *visit) (list, error) {
+	all, err := v.standings(ctx)
+	if err != nil {
+		return list{}, err
+	}
+	l := listOf("Workspaces", "Every store of this installation, with its plan and what it used.", "There are no workspaces yet. Make one with petstore workspace create.",
+		"Name", "Plan", "This minute", "Today", "Made", "")
+	for _, s := range all {
+		l.Rows = append(l.Rows, []cell{
+			workspaceCell(s.Workspace), {Text: string(s.Plan), Badge: "plan"}, meterCell(s.Minute), meterCell(s.Day),
+			{At: s.CreatedAt}, {Links: []link{{Title: "Change plan", URL: planPath(s.Workspace)}}},
+		})
+	}
+	return l, nil
+}
+
+// busiest is how many keys the page of the busiest shows.
+const busiest = 50
+
+// busyKey is a key that was used today, with the day of its workspace.
+type busyKey struct {
+	entry *access.Entry[*ratelimit.Caller]
+	day   ratelimit.Window
+	usage ratelimit.Usage
+}
+
+// busyKeys returns the keys that were used today, those whose workspaces are nearest their quota first.
+func (v *visit) busyKeys(ctx context.Context, most int) []busyKey {
+	var all []busyKey
+	days := map[int64]ratelimit.Window{}
+	for _, e := range v.Keys.Entries() {
+		u := v.Limiter.Usage(e.Slot)
+		if u.Admitted+u.Refused == 0 {
+			continue
+		}
+		day, known := days[e.Workspace.ID]
+		if !known {
+			day = v.Limiter.Peek(ctx, e.Slot).Day
+			days[e.Workspace.ID] = day
+		}
+		all = append(all, busyKey{e, day, u})
+	}
+	slices.SortFunc(all, func(a, b busyKey) int {
+		return cmp.Or(cmp.Compare(b.day.Used*a.day.Limit, a.day.Used*b.day.Limit), cmp.Compare(b.usage.Admitted, a.usage.Admitted), strings.Compare(a.entry.Key.ID, b.entry.Key.ID))
+	})
+	return all[:min(len(all), most)]
+}
+
+func listBusy(ctx context.Context, v *visit) (list, error) {
+	l := listOf("Busiest keys", "Those whose workspaces are nearest their quota of the day come first.", "No key was used today.",
+		"Key", "Workspace", "Admitted", "Refused", "Workspace's day", "Last used")
+	l.Numbers = map[int]bool{2: true, 3: true}
+	for _, b := range v.busyKeys(ctx, busiest) {
+		l.Rows = append(l.Rows, []cell{
+			{Text: b.entry.Key.Name, Name: true}, workspaceCell(b.entry.Workspace), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
+			meterCell(b.day), {At: b.usage.LastUsed},
+		})
+	}
+	return l, nil
+}
+
+// banned returns the entries of the keys whose ban runs, in the order of their ends.
+func (v *visit) banned() []*access.Entry[*ratelimit.Caller] {
+	now := v.Now()
+	entries := slices.DeleteFunc(v.Keys.Entries(), func(e *access.Entry[*ratelimit.Caller]) bool {
+		return e.Key.Ban == nil || !now.Before(e.Key.Ban.Until)
+	})
+	slices.SortFunc(entries, func(a, b *access.Entry[*ratelimit.Caller]) int {
+		return cmp.Or(a.Key.Ban.Until.Compare(b.Key.Ban.Until), strings.Compare(a.Key.ID, b.Key.ID))
+	})
+	return entries
+}
+
+func listBans(_ context.Context, v *visit) (list, error) {
+	l := listOf("Bans", "Keys that are refused for a while.", "No key is banned.", "Key", "Workspace", "Level", "Reason", "By", "Until", "")
+	l.Numbers = map[int]bool{2: true}
+	for _, e := range v.banned() {
+		b := e.Key.Ban
+		l.Rows = append(l.Rows, []cell{
+			{Text: e.Key.Name, Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, {At: b.Until},
+			{Links: []link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
+		})
+	}
+	return l, nil
+}
+
+func listHealth(_ context.Context, v *visit) (list, error) {
+	l := listOf("Health", "How this node, its store and its limiter stand.", "", "Part", "State")
+	for _, f := range v.health() {
+		l.Rows = append(l.Rows, []cell{{Text: f.Name}, figureCell(f)})
+	}
+	return l, nil
+}
+
+func figureCell(f Figure) cell {
+	c := cell{Text: f.Value}
+	switch {
+	case f.Bad:
+		c.Badge = "banned"
+	case f.State:
+		c.Badge = "active"
+	}
+	return c
+}
+
+// latestAudit is how many lines of the audit log are shown.
+const latestAudit = 200
+
+func listAudit(ctx context.Context, v *visit) (list, error) {
+	entries, err := v.Access.Audit(ctx, latestAudit)
+	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Who", "What", "Whom", "Detail")
+	for _, e := range entries {
+		l.Rows = append(l.Rows, []cell{{At: e.At}, {Text: string(e.Actor), Code: true}, {Text: e.Action, Code: true}, {Text: e.Subject, Name: true}, {Text: e.Detail, Name: true}})
+	}
+	return l, err
+}
