@@ -21,7 +21,7 @@ func TestScriptsOnPostgres(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
 	p := params("")
-	for _, name := range []string{"shop", "keys", "bans", "demo", "postgres/nodes"} {
+	for _, name := range []string{"shop", "keys", "bans", "data", "demo", "postgres/nodes"} {
 		p.Files = append(p.Files, filepath.Join("testdata", name+".txtar"))
 	}
 	setup := p.Setup

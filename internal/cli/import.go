@@ -12,7 +12,6 @@ import (
 
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sqlite"
 )
 
 // maxListed is the greatest number of faults in the JSON report; all of them
@@ -74,9 +73,6 @@ at fault are reported and left out, and the command fails at its end.`,
 		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --on-error skip",
 		settings: []string{"db"}, output: i.output,
 		run: func(ctx context.Context, args []string) error {
-			if err := i.onlyFile("import", "load into PostgreSQL with pg_restore, or through the API"); err != nil {
-				return err
-			}
 			if i.fromLine < 0 {
 				return usagef("--from-line: %d: must not be negative", i.fromLine)
 			}
@@ -86,7 +82,7 @@ at fault are reported and left out, and the command fails at its end.`,
 	})
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
-	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "import into a temporary copy of the database, and keep nothing")
+	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "import into a temporary copy, and keep nothing")
 	cmd.Flags().Var(&i.onError, "on-error", "at a row that cannot be kept, `DO`: stop or skip")
 	cmd.Flags().IntVar(&i.fromLine, "from-line", 0, "go on from line `N`, as the message of a failure says")
 	return cmd
@@ -103,11 +99,11 @@ func (i *importer) run(ctx context.Context, workspace string) error {
 	}
 	defer in.Close() // only read
 	i.progress = i.newProgress(size)
-	return i.withFile(ctx, sqlite.Options{NoMigrate: true}, func(db *sqlite.DB) error {
+	return i.withStore(ctx, func(db store) error {
 		if !i.dryRun {
 			return i.into(ctx, db, workspace, format, in)
 		}
-		return i.onCopy(ctx, db, func(scratch *sqlite.DB) error {
+		return i.onCopy(ctx, db, workspace, func(scratch store) error {
 			return i.into(ctx, scratch, workspace, format, in)
 		})
 	})
@@ -133,26 +129,7 @@ func (i *importer) openFile() (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// onCopy runs f on a temporary copy of the database.
-func (a *app) onCopy(ctx context.Context, db *sqlite.DB, f func(*sqlite.DB) error) (err error) {
-	dir, err := os.MkdirTemp("", "petstore-dry-run-*")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := dir + "/copy.db"
-	if err := db.CopyTo(ctx, path); err != nil {
-		return err
-	}
-	scratch, err := sqlite.Open(ctx, path, sqlite.Options{Now: a.now, Readers: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, scratch.Close()) }()
-	return f(scratch)
-}
-
-func (i *importer) into(ctx context.Context, db *sqlite.DB, workspace string, format interchange.Format, in io.Reader) error {
+func (i *importer) into(ctx context.Context, db store, workspace string, format interchange.Format, in io.Reader) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err

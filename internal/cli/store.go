@@ -25,12 +25,12 @@ const actor access.Actor = "cli"
 // A store is what the node and the commands need of a database.
 type store interface {
 	petstore.Store
+	petstore.Bulk
 	access.Store
 	ratelimit.Store
 	usage.Store
 
 	Check(ctx context.Context) ([]string, error)
-	Dump(ctx context.Context, workspace int64, to petstore.Sink) error
 	Err() error              // why it cannot take writes now; nil if it can
 	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
 	Close() error

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -78,4 +79,10 @@ func Scripts() (map[string]string, error) {
 		lines[name], _, _ = strings.Cut(string(script), "\n")
 	}
 	return lines, err
+}
+
+// Committed reports whether a load whose commit got no answer finds that it was
+// carried out.
+func Committed(ctx context.Context, db *DB, xid string) bool {
+	return (&load{xid: xid}).committed(ctx, db, petstore.Unavailable(nil))
 }

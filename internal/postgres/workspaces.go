@@ -38,9 +38,13 @@ func hasWorkspace(ctx context.Context, c querier, id int64) error {
 	var found bool
 	err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM workspaces WHERE id = $1)", id).Scan(&found)
 	if err == nil && !found {
-		err = petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace with the id %d.", id)
+		err = noWorkspace(id)
 	}
 	return err
+}
+
+func noWorkspace(id int64) error {
+	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace with the id %d.", id)
 }
 
 // CreateWorkspace implements [access.Store]. It chooses the id, and the

@@ -19,6 +19,7 @@ import (
 // keeps, the ledger included, in words.
 type Stores interface {
 	petstore.Store
+	petstore.Bulk
 	access.Store
 	ratelimit.Store
 	Check(ctx context.Context) ([]string, error)
@@ -39,6 +40,7 @@ func Run(t *testing.T, open Open) {
 		{"receipts", receiptTests},
 		{"lists", listTests},
 		{"concurrency", concurrencyTests},
+		{"bulk", bulkTests},
 		{"access", accessTests},
 		{"limits", limitTests},
 	} {

@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"github.com/jackc/pgx/v5"
+)
+
+var _ petstore.Bulk = (*DB)(nil)
+
+// Load implements [petstore.Bulk]. Nodes go on beside it: it locks nothing of
+// theirs but the categories that it refers to, against being deleted. A commit
+// whose answer was lost is looked up, so that an error means that nothing of the
+// batch was kept, unless it says that this is not known.
+func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	l := &load{workspace: workspace, batch: b}
+	if err := l.reserve(ctx, &db.issuer); err != nil {
+		return nil, judge(err)
+	}
+	err := db.change(ctx, func(x *txn) error {
+		l.begin()
+		return l.run(x)
+	})
+	if l.committed(ctx, db, err) {
+		err = nil
+	}
+	switch {
+	case errors.Is(err, errRefused):
+		l.forget()
+		return l.refused, nil
+	case err != nil:
+		l.forget()
+		return nil, err
+	}
+	return l.refused, db.showOnReplica(ctx, workspace)
+}
+
+// errRefused rolls a batch back of which a unit was refused.
+var errRefused error = &ownError{"a unit was refused"}
+
+// A load is one batch on its way into the store.
+type load struct {
+	workspace int64
+	batch     *petstore.Batch
+	first     demand // the ids before those that were issued for it
+
+	next    demand
+	issued  []*int64 // where an id was written that is void if the batch is
+	refused []petstore.Refusal
+	there   found
+	rows    kept
+	xid     string // of the transaction whose outcome counts
+}
+
+// begin forgets an earlier try.
+func (l *load) begin() {
+	l.forget()
+	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
+	l.there = found{categories: set{}, pets: set{}, orders: set{}, ledgers: set{}}
+}
+
+// forget takes back the ids of a batch that did not happen.
+func (l *load) forget() {
+	for _, id := range l.issued {
+		*id = 0
+	}
+	l.issued = nil
+}
+
+// reserve takes the ids that new rows need from the counters, in a transaction
+// of its own: nobody waits at a counter for the batch.
+func (l *load) reserve(ctx context.Context, from *issuer) error {
+	var need demand
+	for i := range l.batch.Units {
+		switch u := &l.batch.Units[i]; {
+		case u.Category != nil && u.Category.ID == 0:
+			need.categories++
+		case u.Category == nil && u.PetID == 0:
+			need.pets++
+		}
+	}
+	if need == (demand{}) {
+		return nil
+	}
+	top := demand{}
+	err := from.pool.QueryRow(ctx, `UPDATE counters SET categories = categories + $2, pets = pets + $3
+		WHERE workspace = $1 RETURNING categories, pets`, l.workspace, need.categories, need.pets).Scan(&top.categories, &top.pets)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return hasWorkspace(ctx, from.pool, l.workspace)
+	case err == nil && max(top.categories, top.pets) > petstore.MaxID:
+		return usedUp(l.workspace)
+	}
+	l.first = top.minus(need)
+	return err
+}
+
+func usedUp(workspace int64) error {
+	return &ownError{fmt.Sprintf("workspace %d has used up its ids", workspace)}
+}
+
+func (l *load) run(x *txn) error {
+	if err := l.look(x); err != nil {
+		return err
+	}
+	for i := range l.batch.Units {
+		u := &l.batch.Units[i]
+		place, err := l.judge(u)
+		if err == nil {
+			l.keep(u)
+			continue
+		}
+		l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
+		if !l.batch.SkipRefused {
+			return errRefused
+		}
+	}
+	return l.write(x)
+}
+
+// keep gives a unit its ids and puts its rows among those to write.
+func (l *load) keep(u *petstore.Unit) {
+	if c := u.Category; c != nil {
+		l.issue(&c.ID, &l.next.categories)
+		l.there.categories[c.ID] = true
+		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
+		return
+	}
+	if a := u.Animal; a != nil {
+		if u.In != nil {
+			a.CategoryID = u.In.ID
+		}
+		if u.PetID == 0 {
+			l.issue(&u.PetID, &l.next.pets)
+			a.ID = u.PetID
+			l.issued = append(l.issued, &a.ID)
+		}
+		l.there.pets[u.PetID] = true
+		l.rows.pets.save(rowID{l.workspace, a.ID}, a, true)
+	}
+	for i := range u.Orders {
+		o := &u.Orders[i]
+		l.there.orders[o.ID] = true
+		l.rows.orders.save(rowID{l.workspace, o.ID}, o, true)
+	}
+	for _, m := range u.Movements {
+		m.PetID = u.PetID
+		l.there.ledgers[u.PetID] = true
+		l.rows.movements.add(l.workspace, &m)
+	}
+}
+
+// issue writes the next id to *id unless there is one.
+func (l *load) issue(id, last *int64) {
+	if *id == 0 {
+		*last++
+		*id = *last
+		l.issued = append(l.issued, id)
+	}
+}
+
+// raiseCounters keeps ids that a batch brought along from being issued again.
+// Where they stand above them already, nobody's counter is locked.
+const raiseCounters = `UPDATE counters SET categories = greatest(categories, $2), pets = greatest(pets, $3), orders = greatest(orders, $4)
+	WHERE workspace = $1 AND (categories < $2 OR pets < $3 OR orders < $4)`
+
+func (l *load) write(x *txn) error {
+	last := l.batch.Last
+	for id := range l.rows.categories.made {
+		last.Categories = max(last.Categories, id.id)
+	}
+	for id := range l.there.pets {
+		last.Pets = max(last.Pets, id)
+	}
+	for id := range l.there.ledgers { // of deleted animals too
+		last.Pets = max(last.Pets, id)
+	}
+	for id := range l.rows.orders.made {
+		last.Orders = max(last.Orders, id.id)
+	}
+	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
+		return usedUp(l.workspace)
+	}
+	b := new(pgx.Batch)
+	queueCategories(b, insertCategories, l.rows.categories.made)
+	queuePets(b, insertPets, l.rows.pets.made)
+	queueOrders(b, insertOrders, l.rows.orders.made)
+	l.rows.movements.queue(b)
+	b.Queue(raiseCounters, l.workspace, last.Categories, last.Pets, last.Orders)
+	b.Queue("SELECT pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error { return row.Scan(&l.xid) })
+	return x.SendBatch(x.ctx, b).Close()
+}
+
+// settleTimeout is how long a server that was lost at a commit is waited for.
+const settleTimeout = 5 * time.Second
+
+// committed reports whether the transaction is known to have been committed,
+// though err came back: the server keeps its outcome.
+func (l *load) committed(ctx context.Context, db *DB, err error) bool {
+	unknown := petstore.CodeOf(err) == petstore.CodeServiceUnavailable && !errors.Is(err, errUnconfirmed)
+	if !unknown || l.xid == "" || ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for n := 0; ; n++ {
+		var outcome *string
+		err := db.writer.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", l.xid).Scan(&outcome)
+		if err == nil && outcome != nil && *outcome != "in progress" {
+			return *outcome == "committed"
+		}
+		if err != nil && !lost(err) || pause(ctx, min(n, 4)) != nil {
+			return false
+		}
+	}
+}
+
+// showOnReplica makes this node read the workspace from the primary until the
+// replica has what was just written.
+func (db *DB) showOnReplica(ctx context.Context, workspace int64) error {
+	if db.replica == nil {
+		return nil
+	}
+	var position int64
+	if err := db.writer.QueryRow(ctx, selectPosition).Scan(&position); err != nil {
+		return judge(err)
+	}
+	db.replica.wrote(workspace, position)
+	return nil
+}

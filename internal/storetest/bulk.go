@@ -1,0 +1,371 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+var bulkTests = map[string]func(*testing.T, Open){
+	"round trip":        testBulkRoundTrip,
+	"new ids":           testBulkNewIDs,
+	"refusals":          testBulkRefusals,
+	"skipping":          testBulkSkips,
+	"counters":          testBulkCounters,
+	"unknown workspace": testBulkNowhere,
+	"beside writers":    testBulkBesideWriters,
+}
+
+// A keeper is a sink that makes units of what it is given.
+type keeper struct {
+	last  petstore.LastIDs
+	units []petstore.Unit
+}
+
+func (k *keeper) Begin(last petstore.LastIDs) error {
+	k.last = last
+	return nil
+}
+
+func (k *keeper) Category(c petstore.Category) error {
+	k.units = append(k.units, petstore.Unit{Category: &c})
+	return nil
+}
+
+func (k *keeper) Animal(a petstore.Animal) error {
+	k.units = append(k.units, petstore.Unit{PetID: a.ID, Animal: &a})
+	return nil
+}
+
+func (k *keeper) Order(o petstore.Order) error {
+	u := k.of(o.PetID)
+	u.Orders = append(u.Orders, o)
+	return nil
+}
+
+func (k *keeper) Movement(m petstore.Movement) error {
+	u := k.of(m.PetID)
+	u.Movements = append(u.Movements, m)
+	return nil
+}
+
+// of returns the unit of a pet, a new one if that was deleted.
+func (k *keeper) of(pet int64) *petstore.Unit {
+	if n := len(k.units); n > 0 && k.units[n-1].PetID == pet {
+		return &k.units[n-1]
+	}
+	k.units = append(k.units, petstore.Unit{PetID: pet})
+	return &k.units[len(k.units)-1]
+}
+
+func (s *shop) dump() *keeper {
+	s.Helper()
+	k := new(keeper)
+	if err := s.Dump(s.ctx, s.workspace, k); err != nil {
+		s.Fatal(err)
+	}
+	return k
+}
+
+// load loads units, which must be in order.
+func (s *shop) load(b *petstore.Batch) []petstore.Refusal {
+	s.Helper()
+	for i := range b.Units {
+		if place, err := b.Units[i].Check(petstore.At(s.clock.Now())); err != nil {
+			s.Fatalf("unit %d, %+v: %v", i, place, err)
+		}
+	}
+	refused, err := s.Load(s.ctx, s.workspace, b)
+	if err != nil {
+		s.Fatalf("Load = %v", err)
+	}
+	return refused
+}
+
+// lively fills a shop with rows of every kind and state.
+func (s *shop) lively() {
+	s.Helper()
+	description := "Those that \"bark\"; ä, 猫"
+	made, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "Dogs", Description: &description}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	unused := s.category("Cats")
+	kept, gone := s.petIn(made.ID, "Rex", petstore.Available), s.petIn(made.ID, "Tom", petstore.Available)
+	s.petIn(made.ID, "Held", petstore.Pending)
+	s.stock(kept, 9)
+	first := s.order(kept, 2)
+	s.order(kept, 3)
+	if err := s.complete(first); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.cancel(s.order(kept, 1)); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.complete(s.order(gone, 1)); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.DeletePet(s.ctx, s.workspace, gone, petstore.Condition{}); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.DeleteCategory(s.ctx, s.workspace, unused, petstore.Condition{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// testBulkRoundTrip: what one workspace gives another one takes, and gives
+// again.
+func testBulkRoundTrip(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.lively()
+	want := s.dump()
+	copied := s.beside("copy")
+	if refused := copied.load(&petstore.Batch{Units: s.dump().units, Last: want.last}); len(refused) > 0 {
+		t.Fatalf("refused %+v", refused)
+	}
+	if got := copied.dump(); !reflect.DeepEqual(got, want) {
+		t.Errorf("the copy gives\n%+v, want\n%+v", got, want)
+	}
+}
+
+// newPets are units of pets without ids, in a category that has none either.
+func newPets(n int) []petstore.Unit {
+	kind := &petstore.Category{Name: "Dogs"}
+	units := []petstore.Unit{{Category: kind}}
+	for i := range n {
+		a := &petstore.Animal{Pet: petstore.Pet{Name: fmt.Sprintf("Pet %d", i), Status: petstore.Available}, Quantity: 2}
+		units = append(units, petstore.Unit{Animal: a, In: kind})
+	}
+	return units
+}
+
+// testBulkNewIDs: units without an id get ids that follow each other, in their
+// order, above those that were given.
+func testBulkNewIDs(t *testing.T, open Open) {
+	s := newShop(t, open)
+	category := s.category("Cats")
+	before := s.petIn(category, "Tom", petstore.Available)
+	units := newPets(500)
+	if refused := s.load(&petstore.Batch{Units: units}); len(refused) > 0 {
+		t.Fatalf("refused %+v", refused)
+	}
+	if got := units[0].Category.ID; got <= category {
+		t.Errorf("the category has the id %d, want one above %d", got, category)
+	}
+	first := units[1].PetID
+	if first <= before {
+		t.Errorf("the first pet has the id %d, want one above %d", first, before)
+	}
+	for i, u := range units[1:] {
+		if want := first + int64(i); u.PetID != want || u.Animal.ID != want {
+			t.Fatalf("pet %d has the ids %d and %d, want %d", i, u.PetID, u.Animal.ID, want)
+		}
+	}
+	last := units[500].PetID
+	s.wantItem(last, 2, petstore.Available)
+	got, err := s.Pet(s.ctx, s.workspace, last)
+	if want := (petstore.Pet{ID: last, Name: "Pet 499", CategoryID: units[0].Category.ID, Status: petstore.Available}); got != want || err != nil {
+		t.Errorf("Pet(%d) = %+v, %v, want %+v", last, got, err, want)
+	}
+	if next := s.petIn(category, "Next", petstore.Available); next == before || first <= next && next <= last {
+		t.Errorf("the next pet has the id %d, which was given before", next)
+	}
+	movements, err := s.Movements(s.ctx, s.workspace, last)
+	if err != nil || len(movements) != 1 || movements[0].Kind != petstore.MovedCreated || movements[0].Quantity != 2 {
+		t.Errorf("Movements(%d) = %+v, %v, want the one that explains 2", last, movements, err)
+	}
+}
+
+// clashes are units that contradict what lively leaves, or each other, with what
+// refuses them.
+func (s *shop) clashes() []struct {
+	name  string
+	units []petstore.Unit // of which the last one is refused
+	place petstore.Place
+	text  string
+} {
+	at := petstore.At(s.clock.Now())
+	dogs := int64(1)
+	pet := func(id, category, quantity int64, orders ...petstore.Order) petstore.Unit {
+		status := petstore.Available
+		if quantity == 0 {
+			status = petstore.Pending
+		}
+		return petstore.Unit{
+			PetID: id, Orders: orders,
+			Animal: &petstore.Animal{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: status}, Quantity: quantity},
+		}
+	}
+	order := func(id, pet int64) petstore.Order {
+		return petstore.Order{ID: id, PetID: pet, Quantity: 1, Complete: true}
+	}
+	ledger := []petstore.Movement{
+		{PetID: 2, Number: 1, Kind: petstore.MovedCreated, Delta: 1, Quantity: 1, At: at},
+		{PetID: 2, Number: 2, Kind: petstore.MovedDeleted, Delta: -1, At: at},
+	}
+	category := func(id int64) petstore.Unit {
+		return petstore.Unit{Category: &petstore.Category{ID: id, Name: "New"}}
+	}
+	type units = []petstore.Unit
+	return []struct {
+		name  string
+		units []petstore.Unit
+		place petstore.Place
+		text  string
+	}{
+		{"category", units{category(dogs)}, petstore.Place{}, "There is a category with the id 1 already."},
+		{"category twice", units{category(70), category(70)}, petstore.Place{}, "There is a category with the id 70 already."},
+		{"pet", units{pet(1, dogs, 1)}, petstore.Place{}, "There is a pet with the id 1 already."},
+		{"pet twice", units{pet(70, dogs, 1), pet(70, dogs, 1)}, petstore.Place{}, "There is a pet with the id 70 already."},
+		{"no category", units{pet(70, 71, 1)}, petstore.Place{}, "There is no category with the id 71."},
+		{"order", units{pet(70, dogs, 1, order(70, 70), order(1, 70))}, petstore.Place{Order: 2}, "There is an order with the id 1 already."},
+		{"order twice", units{pet(70, dogs, 1, order(70, 70), order(70, 70))}, petstore.Place{Order: 2}, "There is an order with the id 70 already."},
+		{"deleted pet", units{pet(2, dogs, 1)}, petstore.Place{Movement: 1}, "The pet 2 has a ledger already: it was deleted, and its id is not used again."},
+		{"ledger", units{{PetID: 2, Movements: ledger}}, petstore.Place{Movement: 1}, "The pet 2 has a ledger already: it was deleted, and its id is not used again."},
+		{"ledger of a pet", units{{PetID: 1, Orders: []petstore.Order{order(70, 1)}}}, petstore.Place{}, "There is a pet with the id 1 already; its orders and its ledger can only come with it."},
+	}
+}
+
+// testBulkRefusals: one unit that contradicts the store undoes its batch.
+func testBulkRefusals(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.lively()
+	want := s.dump()
+	for _, c := range s.clashes() {
+		fresh := newPets(2)
+		b := &petstore.Batch{Units: append(fresh, c.units...)}
+		refused := s.load(b)
+		if len(refused) != 1 || refused[0].Unit != len(b.Units)-1 || refused[0].Place != c.place || refused[0].Err.Error() == "" {
+			t.Errorf("%s: refused %+v, want the last unit at %+v", c.name, refused, c.place)
+			continue
+		}
+		if e := errorText(refused[0].Err); e != c.text {
+			t.Errorf("%s: refused for %q, want %q", c.name, e, c.text)
+		}
+		if fresh[0].Category.ID != 0 || fresh[1].PetID != 0 || fresh[1].Animal.ID != 0 {
+			t.Errorf("%s: a batch that did not happen has given ids: %+v", c.name, fresh[1])
+		}
+		got := s.dump()
+		got.last = want.last // ids may be left out
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: after the refusal there is\n%+v, want\n%+v", c.name, got, want)
+		}
+	}
+}
+
+// testBulkSkips: with SkipRefused the other units are kept, those that stand on
+// the refused one too if it was there before.
+func testBulkSkips(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.lively()
+	b := &petstore.Batch{SkipRefused: true}
+	var refusedAt []int
+	for _, c := range s.clashes() {
+		if c.name == "category twice" || c.name == "pet twice" { // the first of two is kept
+			continue
+		}
+		b.Units = append(b.Units, c.units...)
+		refusedAt = append(refusedAt, len(b.Units)-1)
+		b.Units = append(b.Units, newPets(1)...)
+	}
+	count := func() int { return len(s.dump().units) }
+	before := count()
+	refused := s.load(b)
+	for i, r := range refused {
+		if i >= len(refusedAt) || r.Unit != refusedAt[i] {
+			t.Fatalf("refused %+v, want the units %v", refused, refusedAt)
+		}
+	}
+	if len(refused) != len(refusedAt) || count() != before+len(b.Units)-len(refused) {
+		t.Errorf("%d refused, %d kept, want %d and %d", len(refused), count()-before, len(refusedAt), len(b.Units)-len(refusedAt))
+	}
+}
+
+// testBulkCounters: ids that a batch brings along, or names as issued, are not
+// issued again; those of a batch that was refused are.
+func testBulkCounters(t *testing.T, open Open) {
+	s := newShop(t, open)
+	dogs := s.category("Dogs")
+	pet := func(id, category int64) petstore.Unit {
+		a := petstore.Animal{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
+		return petstore.Unit{PetID: id, Animal: &a, Orders: []petstore.Order{{ID: 2 * id, PetID: id, Quantity: 1}}}
+	}
+	refused := s.load(&petstore.Batch{Units: []petstore.Unit{pet(1_000_000, dogs+9)}, Last: petstore.LastIDs{Categories: petstore.MaxID}})
+	if len(refused) != 1 {
+		t.Errorf("refused %+v, want the one without a category", refused)
+	}
+	if refused := s.load(&petstore.Batch{Units: []petstore.Unit{pet(40, dogs)}, Last: petstore.LastIDs{Categories: 60}}); len(refused) > 0 {
+		t.Fatalf("refused %+v", refused)
+	}
+	if id := s.petIn(dogs, "Next", petstore.Available); id != 41 {
+		t.Errorf("the next pet has the id %d, want 41", id)
+	}
+	if id := s.category("Next"); id != 61 {
+		t.Errorf("the next category has the id %d, want 61", id)
+	}
+	if id := s.order(40, 1); id != 81 {
+		t.Errorf("the next order has the id %d, want 81", id)
+	}
+}
+
+func testBulkNowhere(t *testing.T, open Open) {
+	s := newShop(t, open)
+	for _, units := range [][]petstore.Unit{newPets(1), {{Category: &petstore.Category{ID: 1, Name: "Dogs"}}}} {
+		_, err := s.Load(s.ctx, s.workspace+1, &petstore.Batch{Units: units})
+		wantCode(t, "Load into no workspace", err, access.CodeWorkspaceNotFound)
+	}
+}
+
+// testBulkBesideWriters: several loads and the writes of a server go on at once,
+// and no id is given twice.
+func testBulkBesideWriters(t *testing.T, open Open) {
+	s := newShop(t, open)
+	dogs := s.category("Dogs")
+	const each, rounds = 20, 10
+	errs := parallel(8, func(i int) error {
+		for range rounds {
+			if i%2 == 0 {
+				if _, err := s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(each - 1))}); err != nil {
+					return err
+				}
+				continue
+			}
+			p, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: "Rex", CategoryID: dogs}, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: p.ID, Quantity: 1}, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := codes(errs); got[""] != len(errs) {
+		t.Errorf("outcomes %v, want no error", got)
+	}
+	want := 1 + 4*rounds*each + 4*rounds
+	if got := len(s.dump().units); got != want {
+		t.Errorf("%d units, want %d", got, want)
+	}
+}
+
+// checked returns units that are fit for Load.
+func checked(units []petstore.Unit) []petstore.Unit {
+	for i := range units {
+		if _, err := units[i].Check(petstore.At(start)); err != nil {
+			panic(err)
+		}
+	}
+	return units
+}
+
+// errorText returns the message that a caller sees.
+func errorText(err error) string {
+	if e, ok := err.(*petstore.Error); ok { //nolint:errorlint // Load promises this very kind
+		return e.Message
+	}
+	return err.Error()
+}
