@@ -81,6 +81,22 @@ func CheckQuantity(quantity int64) []Field {
 // It is the canonical caseless form (Unicode Standard §3.13, D145) put into
 // normal form C, so that a letter does not contain its base letter.
 func Fold(name string) string {
+	if isASCII(name) { // which the tables below would only confirm, at ten times the cost
+		return strings.ToLower(name)
+	}
+	return foldAny(name)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func foldAny(name string) string {
 	return norm.NFC.String(strings.Map(foldCherokee, cases.Fold().String(norm.NFD.String(name))))
 }
 

@@ -245,3 +245,14 @@ func TestFoldIsStable(t *testing.T) {
 		}
 	})
 }
+
+// TestFoldOfASCII holds the short way against the tables.
+func TestFoldOfASCII(t *testing.T) {
+	t.Parallel()
+	for c := range byte(utf8.RuneSelf) {
+		name := "Rex" + string(rune(c)) + "the DOG"
+		if got, want := Fold(name), foldAny(name); got != want {
+			t.Errorf("Fold(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

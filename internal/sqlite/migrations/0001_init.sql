@@ -116,7 +116,7 @@ CREATE TABLE pets (
   id          INTEGER NOT NULL,
   name        TEXT NOT NULL,
   category    INTEGER NOT NULL,
-  status      TEXT NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
+  status      TEXT NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold'), -- IN would build a table of three rows for every write
   quantity    INTEGER NOT NULL CHECK (quantity >= 0),
   open_orders INTEGER NOT NULL CHECK (open_orders >= 0),
   movements   INTEGER NOT NULL,
