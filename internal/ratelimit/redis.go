@@ -49,7 +49,7 @@ const (
 	probing    = 100 * time.Millisecond // between attempts while Redis is away
 	beating    = time.Second            // between signs of life
 	gone       = 5 * time.Second        // after which a silent node is not counted
-	gathering  = 100 * time.Microsecond // after a send, for further calls to go with the next
+	gathering  = 20 * time.Microsecond  // after a send to a cluster, for further calls to go with the next
 	patience   = 3                      // failures in a row after which Redis is away
 )
 
@@ -79,8 +79,8 @@ type Redis struct {
 	onFailure OnFailure
 	log       *slog.Logger
 	options   rueidis.ClientOption
-	script    *rueidis.Lua
-	rules     string // packed
+	script    string // with the rules in it
+	sha1      string // its name in Redis
 	clock     serverClock
 	now       func() time.Time
 	timeout   time.Duration
@@ -88,6 +88,7 @@ type Redis struct {
 
 	client  atomic.Pointer[rueidis.Client]
 	breaker breaker
+	queue   queue
 	counts  redisCounts
 	presence
 
@@ -128,14 +129,15 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	}
 	begin := time.Now()
 	r := &Redis{
-		onFailure: o.OnFailure, log: o.Log, options: clientOptions(options), script: rueidis.NewLuaScript(decideSource),
+		onFailure: o.OnFailure, log: o.Log, options: clientOptions(options),
 		now: o.Now, timeout: timeout, presence: newPresence(),
 		clock:  serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		shares: map[int64]*shared{}, debts: map[*shared]*Caller{}, owed: map[string]windows{}, bans: map[string]*Ban{},
 		done: make(chan struct{}),
 	}
 	r.m = NewMemory(o.Config, r.time)
-	r.rules = r.m.rules.pack()
+	r.script = r.m.rules.script()
+	r.sha1 = nameOf(r.script)
 	r.breaker.open.Store(true)
 	return r, nil
 }
@@ -146,7 +148,9 @@ func clientOptions(o rueidis.ClientOption) rueidis.ClientOption {
 	o.DisableCache = true
 	o.AlwaysPipelining = true
 	o.PipelineMultiplex = -1 // one connection: the fewest system calls
-	o.MaxFlushDelay = gathering
+	if len(o.InitAddress) > 1 && o.Sentinel.MasterSet == "" {
+		o.MaxFlushDelay = gathering
+	}
 	o.Dialer.Timeout = connecting
 	o.ConnWriteTimeout = connecting
 	return o

@@ -1,9 +1,9 @@
 package ratelimit
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +22,9 @@ func (r *Redis) call(q *question) (a answer, err error) {
 	if client == nil {
 		return a, errAway
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
-	defer cancel()
+	end := time.Now().Add(r.timeout)
 	for range 2 {
-		if a, err = r.exec(ctx, *client, q); err != nil {
+		if a, err = r.exec(*client, q, end); err != nil {
 			break
 		}
 		if !a.late {
@@ -42,31 +41,43 @@ func (r *Redis) call(q *question) (a answer, err error) {
 	return a, err
 }
 
-func (r *Redis) exec(ctx context.Context, client rueidis.Client, q *question) (a answer, err error) {
-	began := r.clock.ticks()
-	at, deadline := r.times(ctx)
-	args := [4]string{q.pack(at, deadline), q.keyID, r.rules, packBan(q.ban)}
-	raw, err := r.script.Exec(ctx, client, []string{q.key}, args[:]).AsBytes()
+func (r *Redis) exec(client rueidis.Client, q *question, end time.Time) (a answer, err error) {
+	joined := r.clock.ticks()
+	w := waiter{q: q, end: end}
+	r.send(client, &w)
+	if reply, yes := rueidis.IsRedisErr(w.result.Error()); yes && reply.IsNoScript() {
+		w = waiter{q: q, end: end, text: true}
+		r.send(client, &w)
+	}
+	raw, err := w.result.AsBytes()
 	if err != nil {
 		return a, fmt.Errorf("the limiter's script: %w", err)
 	}
 	if a, err = parseAnswer(raw); err != nil {
 		return a, err
 	}
-	ended := r.clock.ticks()
-	r.clock.learn(a.now, began, ended)
-	r.counts.observe(time.Duration(ended - began))
+	r.clock.learn(a.now, w.began, w.ended)
+	r.counts.observe(time.Duration(w.ended - joined))
 	return a, nil
 }
 
-// times returns the instant for the script, 0 for the server's own, and the deadline by the server's clock. It leaves
-// two fifths of the time for the answer to come back.
-func (r *Redis) times(ctx context.Context) (at, deadline int64) {
+// send has a call answered together with others. The calls to a cluster go each for itself: one part of it may be away
+// while the others answer.
+func (r *Redis) send(client rueidis.Client, w *waiter) {
+	most := batches
+	if client.Mode() == rueidis.ClientModeCluster {
+		most = math.MaxInt
+	}
+	r.queue.join(w, most, func(batch []*waiter) { r.carry(client, batch) })
+}
+
+// times returns the instant for the script, 0 for the server's own, and the deadline by the server's clock, for calls
+// whose time ends at end. It leaves two fifths of the time for the answer to come back.
+func (r *Redis) times(end time.Time) (at, deadline int64) {
 	if r.virtual != nil {
 		at = r.virtual()
 	}
 	if earliest, _, known := r.clock.now(); known {
-		end, _ := ctx.Deadline()
 		deadline = earliest + int64(time.Until(end)) - int64(r.timeout)*2/5
 	}
 	return at, deadline

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -79,7 +81,14 @@ func appendWindows(b []byte, w windows) []byte {
 	return appendNumber(b, w.dayUsed)
 }
 
-// pack returns the question's numbers. An instant of 0 is the server's own; no deadline is 0.
+// arguments returns what the script is called with. An instant of 0 is the server's own; no deadline is 0.
+func (q *question) arguments(at, deadline int64) []string {
+	if q.ban == nil {
+		return []string{q.pack(at, deadline), q.keyID}
+	}
+	return []string{q.pack(at, deadline), q.keyID, packBan(q.ban)}
+}
+
 func (q *question) pack(at, deadline int64) string {
 	b := make([]byte, 0, 13*8)
 	b = appendNumber(b, int64(q.mode))
@@ -88,23 +97,23 @@ func (q *question) pack(at, deadline int64) string {
 	b = appendNumber(b, q.limits.PerMinute)
 	b = appendNumber(b, q.limits.PerDay)
 	b = appendWindows(b, q.known)
-	b = appendWindows(b, q.add)
+	if !q.add.none() {
+		b = appendWindows(b, q.add)
+	}
 	return rueidis.BinaryString(b)
 }
 
-// pack returns the rules as the script reads them.
-func (r *rules) pack() string {
-	b := appendNumber(nil, int64(r.strikes))
+// script returns the text of the script with the rules in it.
+func (r *rules) script() string {
+	numbers := []string{strconv.Itoa(r.strikes)}
 	for _, d := range []int64{r.window, r.grace, r.firstBan, r.longest} {
-		b = appendNumber(b, microsUp(d))
+		numbers = append(numbers, strconv.FormatInt(microsUp(d), 10))
 	}
-	return string(appendNumber(b, r.topLevel))
+	numbers = append(numbers, strconv.FormatInt(r.topLevel, 10))
+	return strings.Replace(decideSource, "= RULES", "= "+strings.Join(numbers, ", "), 1)
 }
 
 func packBan(b *Ban) string {
-	if b == nil {
-		return ""
-	}
 	p := appendTime(nil, b.From.UnixNano())
 	p = appendNumber(p, microsUp(b.Until.UnixNano()))
 	return string(appendNumber(p, int64(b.Level)))
