@@ -55,19 +55,47 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 	}
 }
 
-// Run refreshes every interval until ctx ends. A failure is logged, and what is
-// known stays.
+// remind is how often a failure that lasts is logged again.
+const remind = time.Minute
+
+// Run refreshes every interval until ctx ends. What is known stays while the
+// store is away; that it is away is logged when it begins, each minute while it
+// lasts, and when it is over.
 func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var away outage
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := d.Refresh(ctx); err != nil && ctx.Err() == nil {
-				log.Error("keys could not be refreshed", "err", err)
+			if err := d.Refresh(ctx); ctx.Err() == nil {
+				away.note(err, log)
 			}
+		}
+	}
+}
+
+// An outage is what is known of a store that may be away.
+type outage struct {
+	failed       int // refreshes in a row
+	began, noted time.Time
+}
+
+func (o *outage) note(err error, log *slog.Logger) {
+	switch {
+	case err == nil && o.failed > 0:
+		log.Info("keys are refreshed again", "failed", o.failed, "after", time.Since(o.began).Round(time.Millisecond))
+		*o = outage{}
+	case err != nil:
+		if o.failed == 0 {
+			o.began = time.Now()
+		}
+		o.failed++
+		if time.Since(o.noted) >= remind {
+			o.noted = time.Now()
+			log.Error("keys could not be refreshed", "err", err, "failed", o.failed)
 		}
 	}
 }

@@ -267,6 +267,36 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// A store that is away for long is told when that begins, once a minute, and
+// when it is over; the next time it is told anew.
+func TestRunLogsChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var logged bytes.Buffer
+		var wait sync.WaitGroup
+		wait.Go(func() { h.Run(ctx, 250*time.Millisecond, slog.New(slog.NewTextHandler(&logged, nil))) })
+		for _, test := range []struct {
+			long            time.Duration
+			failures, heals int // logged in all by its end
+		}{{10 * time.Second, 1, 1}, {150 * time.Second, 4, 2}} {
+			h.store.fail(errors.New("the store is away"))
+			time.Sleep(test.long)
+			h.store.fail(nil)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			failures, heals := strings.Count(logged.String(), "could not be refreshed"), strings.Count(logged.String(), "refreshed again")
+			if failures != test.failures || heals != test.heals {
+				t.Errorf("after %v without the store: %d failures and %d recoveries logged, want %d and %d:\n%s",
+					test.long, failures, heals, test.failures, test.heals, &logged)
+			}
+		}
+		cancel()
+		wait.Wait()
+	})
+}
+
 // Readers see every key that is not touched, at all times, and never half an
 // entry, while refreshes come from everywhere.
 func TestDirectoryConcurrently(t *testing.T) {
