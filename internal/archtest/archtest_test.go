@@ -80,6 +80,7 @@ func onlyIn() map[string]string {
 		"modernc.org/sqlite":           "internal/sqlite",
 		"github.com/jackc/pgx":         "internal/postgres internal/postgres/postgrestest",
 		"github.com/redis/rueidis":     "internal/ratelimit",
+		"go.opentelemetry.io":          "internal/trace",
 		"github.com/prometheus":        "internal/ops internal/cli",
 		"github.com/spf13":             "internal/config internal/cli",
 		"go.yaml.in/yaml/v3":           "internal/config api/internal/yamljson",
