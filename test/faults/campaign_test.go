@@ -163,7 +163,7 @@ func (r *run) settle(l *ledger) error {
 	}
 	defer db.close()
 	if err := l.audit(db); err != nil {
-		return fmt.Errorf("%w: %w", errLedger, err)
+		return fmt.Errorf("the audit: %w", err)
 	}
 	if _, err := petstore.Run(r.disk.dir(), append([]string{"doctor"}, r.where()...)...); err != nil {
 		return fmt.Errorf("%w: %w", errLedger, err)

@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -100,7 +99,7 @@ func (l *ledger) audit(db tables) error {
 		}
 	}
 	if len(l.faults) > 0 {
-		return errors.New(strings.Join(l.faults, "\n"))
+		return fmt.Errorf("%w: %s", errLedger, strings.Join(l.faults, "\n"))
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 // program itself can switch a defect on.
 type mutant struct {
 	name  string
-	quick bool // tried in every run of the tests
-	edits []edit
+	quick bool                                      // tried in every run of the tests
+	edits []edit                                    // none if the defect is in how it is run
 	try   func(*testing.T, servertest.Binary) error // returns what gave it away
 }
 
@@ -44,6 +44,24 @@ func mutants() []mutant {
 			{"internal/sqlite/change.go", "\tfacts, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
 		}, underKills},
 		{"goes on after a failed fsync", false, []edit{{"internal/sqlite/codes.go", "\t\treturn final\n\tcase sqlite.ResultCorrupt", "\t\treturn passing\n\tcase sqlite.ResultCorrupt"}}, underFailedSyncs},
+		{"has an asynchronous standby", true, nil, func(t *testing.T, b servertest.Binary) error {
+			c := promotions(t, false)
+			c.binary, c.cycles = b, 3
+			_, err := c.do(context.Background())
+			return err
+		}},
+		{"reads from any host", false, []edit{{"internal/postgres/pool.go", "ValidateConnectTargetSessionAttrsPrimary", "ValidateConnectTargetSessionAttrsPreferStandby"}}, func(t *testing.T, b servertest.Binary) error {
+			c := promotions(t, true)
+			c.binary, c.cycles = b, 5
+			_, err := c.do(context.Background())
+			return err
+		}},
+		{"forgets what it counted without Redis", false, []edit{{"internal/ratelimit/redis_alone.go", "\towes := d.Admitted()\n", "\towes := false && d.Admitted()\n"}}, func(t *testing.T, b servertest.Binary) error {
+			c := withoutRedis(t)
+			c.binary, c.cycles = b, 5
+			_, err := c.do(context.Background())
+			return err
+		}},
 		{"forgets bans", false, []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
 		{"forgets counts", false, []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
 		{"does not drain", true, []edit{
@@ -98,6 +116,9 @@ func TestMutants(t *testing.T) {
 // build compiles the mutant.
 func (m mutant) build(t *testing.T) servertest.Binary {
 	t.Helper()
+	if len(m.edits) == 0 {
+		return petstore
+	}
 	dir := t.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
@@ -31,6 +32,7 @@ func openTables(dir, url string) (tables, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // of several hosts, the primary
 	config.RuntimeParams["search_path"] = "petstore, public"
 	c, err := pgx.ConnectConfig(context.Background(), config)
 	return server{c}, err
