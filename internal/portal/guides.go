@@ -1,11 +1,12 @@
 package portal
 
-import (
-	"embed"
-	"encoding/json"
-)
+import "embed"
 
-const guidePath = "/docs/guides/"
+// Where the guides are, and the list of them.
+const (
+	guidePath = "/docs/guides/"
+	guideList = "/docs/guides"
+)
 
 // A guide is a page about one subject. Its text is guides/NAME.html.
 type guide struct {
@@ -43,52 +44,4 @@ func retrySamples() ([]sample, error) {
 		list[i].Code = string(text)
 	}
 	return list, nil
-}
-
-// An entry is one thing that the search finds.
-type entry struct {
-	Title    string `json:"t"`
-	Subtitle string `json:"s"`
-	URL      string `json:"u"`
-	Words    string `json:"w,omitempty"` // also searched, not shown
-	Method   string `json:"m,omitempty"`
-}
-
-// index returns the search index as JSON: operations, guides and error codes.
-func (s *site) index(failures []failure) []byte {
-	var list []entry
-	for _, g := range s.Nav {
-		for _, t := range g.Tags {
-			for _, o := range t.Sections {
-				list = append(list, entry{Title: o.Summary, Subtitle: o.Path, URL: o.URL, Method: o.Method, Words: o.ID + " " + t.Name + " " + names(o)})
-			}
-		}
-	}
-	for _, g := range s.Guides {
-		list = append(list, entry{Title: g.Title, Subtitle: g.Lead, URL: g.URL(), Words: "guide"})
-	}
-	for _, f := range failures {
-		for _, c := range f.Codes {
-			list = append(list, entry{Title: c.Code, Subtitle: c.Message, URL: guidePath + "errors#" + c.Code, Words: "error " + f.Text})
-		}
-	}
-	// Strings always have a form in JSON.
-	text, _ := json.Marshal(list)
-	return text
-}
-
-// names returns the names of the parameters and members of an operation.
-func names(o section) string {
-	text := ""
-	for _, g := range o.Groups {
-		for _, f := range g.Fields {
-			text += f.Name + " "
-		}
-	}
-	if o.Body != nil {
-		for _, f := range o.Body.Fields {
-			text += f.Name + " "
-		}
-	}
-	return text
 }

@@ -1,5 +1,5 @@
 // Package portal serves the pages that people look at. The reference at /docs is rendered from the description of the
-// interface; it needs no store, no key and no JavaScript but for search, copying and trying out.
+// interface; it needs no store, no key and no JavaScript but for copying and trying out.
 //
 // The package holds no rules of the petstore and answers no request of the interface.
 package portal
@@ -81,6 +81,10 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f := h.site.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		f.Serve(w, r)
+		return
+	}
+	if r.URL.Path == searchPath {
+		h.serveSearch(w, r)
 		return
 	}
 	if p, ok := h.site.pages[r.URL.Path]; ok {

@@ -35,8 +35,10 @@ type site struct {
 	Nav                     []navGroup
 	Guides                  []guide
 
-	assets *asset.Set
-	pages  map[string]*page
+	assets   *asset.Set
+	pages    map[string]*page
+	searched []entry
+	search   *template.Template // its answer
 }
 
 // A navGroup is one group of the navigation, such as Pets.
@@ -60,6 +62,8 @@ type view struct {
 	Failures    []failure
 	Retry       []sample
 	Prev, Next  *link
+	Query       string // what was searched for
+	Found       []entry
 }
 
 type link struct{ Title, URL string }
@@ -80,7 +84,8 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 		return nil, err
 	}
 	failures := d.failures()
-	if err := s.assets.Add("search.json", s.index(failures)); err != nil {
+	s.searched = s.entries(failures)
+	if err := s.assets.Add("search.json", index(s.searched)); err != nil {
 		return nil, err
 	}
 	retry, err := retrySamples()
@@ -123,7 +128,10 @@ func (s *site) addPages(failures []failure, retry []sample) error {
 	if err != nil {
 		return err
 	}
-	views := []view{{Path: "/docs", Title: "Overview"}}
+	if s.search, err = contentOf(layout, "templates/search.html"); err != nil {
+		return err
+	}
+	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One subject a page, each with requests that work as they stand."}}
 	for _, g := range s.Guides {
 		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: failures, Retry: retry})
 	}
@@ -154,9 +162,20 @@ func newPage(layout *template.Template, v *view) (*page, error) {
 	switch {
 	case v.Tag != nil:
 		name = "templates/tag.html"
+	case v.Path == guideList:
+		name = "templates/guides.html"
 	case strings.HasPrefix(v.Path, guidePath):
 		name = "guides/" + strings.TrimPrefix(v.Path, guidePath) + ".html"
 	}
+	t, err := contentOf(layout, name)
+	if err != nil {
+		return nil, err
+	}
+	return &page{render: sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) })}, nil
+}
+
+// contentOf returns the layout with the content of a file.
+func contentOf(layout *template.Template, name string) (*template.Template, error) {
 	text, err := templateFiles.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -168,7 +187,7 @@ func newPage(layout *template.Template, v *view) (*page, error) {
 	if _, err := t.New("content").Parse(string(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &page{render: sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) })}, nil
+	return t, nil
 }
 
 func renderPage(t *template.Template, v *view) (*asset.File, error) {

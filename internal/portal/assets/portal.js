@@ -131,11 +131,18 @@
     input.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") choose(chosen + 1);
       else if (event.key === "ArrowUp") choose(chosen - 1);
-      else if (event.key === "Enter") list.querySelector('[aria-selected="true"] a')?.click();
       else if (event.key === "Escape") { input.value = ""; close(); return; }
       else return;
       event.preventDefault();
     });
+    // Enter leads to what is chosen. What the list does not have, and all of it by the button, the server answers.
+    input.form.addEventListener("submit", (event) => {
+      const link = list.hidden ? null : list.querySelector('[aria-selected="true"] a');
+      if (!link) return;
+      event.preventDefault();
+      link.click();
+    });
+    input.form.querySelector("button").addEventListener("click", (event) => { if (event.detail > 0) close(); });
     list.addEventListener("click", close);
     document.addEventListener("click", (event) => { if (!event.target.closest(".search")) close(); });
     document.addEventListener("keydown", (event) => {

@@ -1,0 +1,151 @@
+package portal
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	list := newReference(t).site.searched
+	for _, c := range []struct{ question, first string }{
+		{"cancel order", "/docs/orders#cancelOrder"},
+		{"CREATE   pet", "/docs/animals#createPet"},
+		{"/pets/{petId} delete", "/docs/animals#deletePet"},
+		{"insufficient_stock", "/docs/guides/errors#insufficient_stock"},
+		{"idempotency", "/docs/guides/idempotency"},
+		{"shipDateFrom", "/docs/orders#listOrders"},
+	} {
+		if found := find(list, c.question); len(found) == 0 || !slices.ContainsFunc(found[:min(3, len(found))], func(e entry) bool { return e.URL == c.first }) {
+			t.Errorf("find(%q) = %+v, want %s among the first three", c.question, found, c.first)
+		}
+	}
+	for _, nothing := range []string{"", " \t", "giraffe", "order giraffe"} {
+		if found := find(list, nothing); len(found) != 0 {
+			t.Errorf("find(%q) = %+v, want nothing", nothing, found)
+		}
+	}
+	if n := len(find(list, "e")); n != mostFound {
+		t.Errorf("find(%q) has %d results, want the most, %d", "e", n, mostFound)
+	}
+}
+
+// TestSearchPage: the server answers a question by itself, whatever it is.
+func TestSearchPage(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	for question, want := range map[string]string{
+		"cancel order":              `href="/docs/orders#cancelOrder"`,
+		"":                          "Enter what you look for",
+		"giraffe":                   "Nothing has all of these words",
+		"<script>alert(1)</script>": html.EscapeString("<script>alert(1)</script>"),
+		"\xff\x00\u202e":            "Nothing has all of these words",
+		strings.Repeat("🦎", 9999):   strings.Repeat("🦎", longest/4) + "</bdi>",
+	} {
+		w := get(t, h, searchPath+"?q="+url.QueryEscape(question))
+		body := w.Body.String()
+		if w.Code != http.StatusOK || !strings.Contains(body, want) || strings.Contains(body, "<script>alert") || w.Header().Get("Content-Security-Policy") != policy {
+			t.Errorf("the answer to %.40q is %d without %q:\n%s", question, w.Code, want, body)
+		}
+		if len(body) > 100_000 {
+			t.Errorf("the answer to %.40q has %d bytes, want at most 100,000", question, len(body))
+		}
+	}
+	if body := get(t, h, searchPath).Body.String(); !strings.Contains(body, "Enter what you look for") {
+		t.Errorf("the page without a question is %s", body)
+	}
+}
+
+// TestGuideList: the guides have a list, and every page leads to it.
+func TestGuideList(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	w := get(t, h, "/docs/guides")
+	for _, g := range guides() {
+		if !strings.Contains(w.Body.String(), fmt.Sprintf(`<a href="%s"><strong>%s</strong>`, g.URL(), g.Title)) {
+			t.Errorf("the list of guides (%d) lacks %s", w.Code, g.Title)
+		}
+	}
+	if w := get(t, h, "/docs/guides/"); w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/docs/guides" {
+		t.Errorf("/docs/guides/ answers %d to %q, want 308 to /docs/guides", w.Code, w.Header().Get("Location"))
+	}
+	for path := range h.site.pages {
+		if !strings.Contains(get(t, h, path).Body.String(), `href="/docs/guides"`) {
+			t.Errorf("%s does not lead to the list of guides", path)
+		}
+	}
+}
+
+// TestBrowserFindsTheSame: the script finds what the server finds, in the same order.
+func TestBrowserFindsTheSame(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	address, _ := shop(t)
+	list := newReference(t).site.searched
+	b.do(t, chromedp.Navigate(address+"/docs"))
+	for _, question := range []string{"pet", "order", "limit", "delete pet", "stock", "not_found", "e"} {
+		var want []string
+		for _, e := range find(list, question)[:min(10, len(find(list, question)))] {
+			want = append(want, e.URL)
+		}
+		ask(t, b, chromedp.Evaluate[string](fmt.Sprintf(`{ const s = document.getElementById("search"); document.getElementById("results").replaceChildren(); s.value = %q; s.dispatchEvent(new Event("input")); } ""`, question)))
+		b.until(t, `document.querySelector("#results li a") !== null`)
+		got := ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll("#results a")].map((a) => a.getAttribute("href")).join(" ")`))
+		if got != strings.Join(want, " ") {
+			t.Errorf("the script finds for %q\n%s\nand the server\n%s", question, got, strings.Join(want, " "))
+		}
+	}
+	b.quiet(t)
+}
+
+// TestBrowserSearchesWithoutScript: the field is a form, which leads to what was looked for.
+func TestBrowserSearchesWithoutScript(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	address, _ := shop(t)
+	script := func(off bool) {
+		t.Helper()
+		if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script(true)
+	b.do(t, chromedp.Navigate(address+"/docs"))
+	script(false) // The page was loaded without; the questions need it.
+	b.do(t, chromedp.SendKeys("#search", "cancel order\n"))
+	b.until(t, `location.pathname === "/docs/search" && document.readyState === "complete"`)
+	b.do(t, chromedp.Click(".found a"))
+	b.until(t, `location.pathname === "/docs/orders" && document.readyState === "complete"`)
+	if where := ask(t, b, chromedp.Location()); where != address+"/docs/orders#cancelOrder" {
+		t.Errorf("the search led to %s", where)
+	}
+}
+
+// TestBrowserDeepLink: a link into a page shows its section, not an empty window.
+func TestBrowserDeepLink(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	address, _ := shop(t)
+	for _, path := range []string{"/docs/animals#createPet", "/docs/orders#cancelOrder", "/docs/guides/errors#insufficient_stock", "/docs/guides/limits#backoff"} {
+		b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(address+path))
+		b.until(t, `document.readyState === "complete" && scrollY > 0`)
+		_, id, _ := strings.Cut(path, "#")
+		place := fmt.Sprintf(`(() => { const e = document.getElementById(%q); return Math.round((e.querySelector("h2") ?? e).getBoundingClientRect().top); })()`, id)
+		bar := ask(t, b, chromedp.Evaluate[int](`Math.round(document.querySelector(".top").getBoundingClientRect().bottom)`))
+		if top := ask(t, b, chromedp.Evaluate[int](place)); top < bar || top > bar+200 {
+			t.Errorf("%s shows its heading at %d, want it close below the bar, which ends at %d", path, top, bar)
+		}
+		if picture := ask(t, b, chromedp.CaptureScreenshot()); len(picture) < 20_000 {
+			t.Errorf("the picture of %s has %d bytes: it is empty", path, len(picture))
+		}
+	}
+	b.quiet(t)
+}
