@@ -50,6 +50,7 @@ func (a *app) root() *cobra.Command {
 		a.operatorCommand(),
 		a.migrateCommand(),
 		a.importCommand(),
+		a.migrateStoreCommand(),
 		a.exportCommand(),
 		a.backupCommand(),
 		a.restoreCommand(),

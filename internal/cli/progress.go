@@ -63,3 +63,37 @@ func (p *progress) end() {
 		p.bar.Finish() // as with clear
 	}
 }
+
+// steps are the bars of work in several steps, of which each counts the same
+// rows; elsewhere than on a terminal they show nothing.
+type steps struct {
+	*progress
+	step string
+}
+
+func (a *app) newSteps() *steps { return &steps{progress: &progress{now: a.now}} }
+
+// update shows a step and how many of all rows it has done.
+func (s *steps) update(to io.Writer) func(step string, done, all int64) {
+	if !terminal(to) {
+		return func(string, int64, int64) {}
+	}
+	return func(step string, done, all int64) {
+		if step != s.step {
+			s.end()
+			s.step, s.began = step, s.now()
+			s.bar = progressbar.NewOptions64(all,
+				progressbar.OptionSetWriter(to),
+				progressbar.OptionShowCount(),
+				progressbar.OptionShowIts(),
+				progressbar.OptionSetItsString("rows"),
+				progressbar.OptionSetPredictTime(true),
+				progressbar.OptionFullWidth(),
+				progressbar.OptionThrottle(100*time.Millisecond),
+				progressbar.OptionClearOnFinish(),
+				progressbar.OptionSetDescription(step),
+			)
+		}
+		_ = s.bar.Set64(done) // a terminal that cannot be written shows nothing anyway
+	}
+}

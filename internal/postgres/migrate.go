@@ -115,8 +115,10 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	if !o.NoMigrate {
-		_, err := migrate(ctx, c, o.Now)
-		return err
+		if _, err := migrate(ctx, c, o.Now); err != nil {
+			return err
+		}
+		return refuseHalf(ctx, c)
 	}
 	known, err := status(ctx, c)
 	if err != nil {
@@ -125,7 +127,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	if n := pending(known); n > 0 {
 		return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", n, len(known))
 	}
-	return nil
+	return refuseHalf(ctx, c)
 }
 
 func pending(known []Migration) (n int) {

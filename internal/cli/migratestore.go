@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/move"
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/sqlite"
+)
+
+// A mover is one run of migrate-store.
+type mover struct {
+	*app
+	from, to  string
+	startOver bool
+	output    *output
+}
+
+func (a *app) migrateStoreCommand() *cobra.Command {
+	m := &mover{app: a, output: tables()}
+	cmd := a.command(spec{
+		use:   "migrate-store",
+		short: "Move everything from a SQLite file to PostgreSQL",
+		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys,
+bans, shops with their ledgers, receipts of idempotency keys, counters, usage and
+the audit log. Clients notice nothing but the pause: keys, ids, ETags, cursors and
+repetitions are the same afterwards.
+
+Stop the server first. The file is locked meanwhile and is not changed; the target
+must hold no other shop, and no node opens it before the move has ended. If the
+move is ended in the middle, run it again: it goes on behind what was kept. At the
+end both sides are read and compared, table by table, by counts and checksums.
+
+Give a password by PGPASSWORD or PGPASSFILE, where ps does not show it.`,
+		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",
+		output:  m.output,
+		run: func(ctx context.Context, _ []string) error {
+			switch {
+			case m.to == "":
+				return usagef("--to is needed: a postgres:// URL")
+			case !(&config.Config{DB: m.to}).OnPostgres():
+				return usagef("--to: %q is not a postgres:// URL", config.Redact(m.to))
+			case (&config.Config{DB: m.from}).OnPostgres():
+				return usagef("--from: must be the path of a SQLite file")
+			}
+			return m.run(ctx)
+		},
+	})
+	cmd.Flags().StringVar(&m.from, "from", "petstore.db", "move from the SQLite `FILE`")
+	cmd.Flags().StringVar(&m.to, "to", "", "move to the PostgreSQL database at `URL`")
+	cmd.Flags().BoolVar(&m.startOver, "start-over", false, "empty a target that holds a part of a move, and begin again")
+	return cmd
+}
+
+func (m *mover) run(ctx context.Context) (err error) {
+	source, err := sqlite.OpenSource(ctx, m.from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := postgres.OpenTarget(ctx, m.to, m.now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close(ctx)) }()
+	began, bar := m.now(), m.newSteps()
+	result, err := (&move.Move{From: source, To: target, StartOver: m.startOver, OnProgress: bar.update(m.err)}).Run(ctx)
+	bar.end()
+	if err != nil {
+		if errors.Is(err, context.Canceled) { // of which Main says no more than that
+			fmt.Fprintln(m.err, "petstore: the move has not ended; run the command again and it goes on")
+		}
+		return err
+	}
+	return m.printMove(result, m.now().Sub(began))
+}
+
+// movedView is a table that was moved, as it is printed.
+type movedView struct {
+	Table    string `json:"table"`
+	Rows     int64  `json:"rows"`
+	Checksum string `json:"checksum"`
+}
+
+// moveView is a move as it is printed.
+type moveView struct {
+	Tables  []movedView `json:"tables"`
+	Rows    int64       `json:"rows"`
+	Resumed bool        `json:"resumed"`
+	Seconds float64     `json:"seconds"`
+}
+
+func (m *mover) printMove(result move.Result, took time.Duration) error {
+	v := moveView{[]movedView{}, result.Rows, result.Resumed, float64(took.Milliseconds()) / 1000}
+	for _, t := range result.Tables {
+		v.Tables = append(v.Tables, movedView(t))
+	}
+	err := m.print(m.output, v, func() rows {
+		r := rows{{"TABLE", "ROWS", "CHECKSUM"}}
+		for _, t := range v.Tables {
+			r.add(t.Table, strconv.FormatInt(t.Rows, 10), t.Checksum)
+		}
+		return r
+	})
+	if err == nil {
+		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v; both sides are the same. Start the nodes with --db, and put %s away.\n",
+			result.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)
+	}
+	return err
+}

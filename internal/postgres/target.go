@@ -1,0 +1,309 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// moveLock is the key of the advisory lock of who fills a database.
+const moveLock int64 = 0x5045_5453_0000_0003
+
+// moveNote is the name under which the state of a move that has not ended is
+// kept, in the table meta. No node opens a database that has one.
+const moveNote = "move"
+
+// leaveTimeout is how long sessions of a process that was killed may linger.
+const leaveTimeout = 5 * time.Second
+
+// A Target is a database that another store's rows are moved into. One goroutine
+// at a time uses it.
+type Target struct {
+	conn *pgx.Conn
+	name string
+}
+
+// A Column is one of a table that is filled.
+type Column struct {
+	Name    string
+	Boolean bool // of the values that other stores keep as 0 and 1
+}
+
+// A Table is one that is filled. Its key is columns that no two rows share.
+type Table struct {
+	Name    string
+	Columns []Column
+	Key     []string
+	Counted bool // the column id has a counter of the database's own
+}
+
+// OpenTarget makes and migrates the database at url, as Open does, and keeps
+// others from filling it until Close. It is refused while a node is connected.
+func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target, error) {
+	name, err := describe(url)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := MigrateUp(ctx, url, now); err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, url)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", name, err)
+	}
+	t := &Target{conn: c, name: name}
+	if err := t.alone(ctx); err != nil {
+		return nil, errors.Join(t.named(err), c.Close(context.WithoutCancel(ctx)))
+	}
+	return t, nil
+}
+
+// Close disconnects.
+func (t *Target) Close(ctx context.Context) error {
+	return t.named(t.conn.Close(context.WithoutCancel(ctx)))
+}
+
+func (t *Target) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("database %s: %w", t.name, err)
+}
+
+// alone makes sure that no node and no other move is at the database. It waits
+// a moment: the sessions of a process that was killed may not have ended yet.
+func (t *Target) alone(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	for n := 0; ; n++ {
+		var locked bool
+		var others int
+		err := t.conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1), (SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'petstore')`, moveLock).Scan(&locked, &others)
+		if err != nil {
+			return err
+		}
+		if locked && others == 0 {
+			return nil
+		}
+		if pause(ctx, min(n, 4)) == nil {
+			continue
+		}
+		if !locked {
+			return errors.New("another migrate-store is filling it")
+		}
+		return fmt.Errorf("is in use: stop the nodes that are connected to it first (%d sessions)", others)
+	}
+}
+
+// Tables returns the tables to fill, those that others refer to first. The
+// migrations are left out, and what Begin writes: meta and access_state.
+func (t *Target) Tables(ctx context.Context) ([]Table, error) {
+	rows, err := t.conn.Query(ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype,
+			a.attidentity <> '', coalesce(a.attnum = ANY (i.indkey), false)
+		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+		LEFT JOIN pg_index i ON i.indrelid = r.oid AND i.indisprimary
+		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind = 'r' AND r.relname NOT IN ('migrations', 'meta', 'access_state')
+		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname,
+			array_position(i.indkey::int2[], a.attnum), a.attnum`, schema)
+	if err != nil {
+		return nil, t.named(err)
+	}
+	defer rows.Close()
+	var tables []Table
+	err = each(func(row pgx.Rows) error {
+		var (
+			table, column       string
+			truth, counted, key bool
+		)
+		err := row.Scan(&table, &column, &truth, &counted, &key)
+		if len(tables) == 0 || tables[len(tables)-1].Name != table {
+			tables = append(tables, Table{Name: table})
+		}
+		last := &tables[len(tables)-1]
+		last.Columns = append(last.Columns, Column{column, truth})
+		if last.Counted = last.Counted || counted; key {
+			last.Key = append(last.Key, column)
+		}
+		return err
+	})(rows)
+	return tables, t.named(err)
+}
+
+// State returns the state of a move that has not ended, nil if there is none.
+func (t *Target) State(ctx context.Context) (state []byte, err error) {
+	err = t.conn.QueryRow(ctx, "SELECT value FROM meta WHERE name = $1", moveNote).Scan(&state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return state, t.named(err)
+}
+
+// Occupied returns the name of a table that has rows, "" if there is none.
+func (t *Target) Occupied(ctx context.Context, tables []Table) (string, error) {
+	for _, table := range tables {
+		var some bool
+		if err := t.conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+ident(table.Name)+")").Scan(&some); err != nil || some {
+			return table.Name, t.named(err)
+		}
+	}
+	return "", nil
+}
+
+// A Start is what a move begins with.
+type Start struct {
+	State        []byte
+	Meta         map[string][]byte // the rows of meta
+	Access, From int64             // the state of access, and its floor
+}
+
+// Begin empties the tables and writes down that a move has begun: from now on
+// no node opens the database before Finish.
+func (t *Target) Begin(ctx context.Context, tables []Table, s Start) error {
+	return t.in(ctx, func(tx pgx.Tx) error {
+		names := make([]string, len(tables))
+		for i := range tables {
+			names[i] = tables[i].Name
+		}
+		slices.Sort(names)
+		b := new(pgx.Batch)
+		for _, name := range names {
+			b.Queue("TRUNCATE " + ident(name) + " CASCADE")
+		}
+		b.Queue("DELETE FROM meta")
+		for name, value := range s.Meta {
+			b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
+		}
+		b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", moveNote, s.State)
+		b.Queue("UPDATE access_state SET state = $1, floor = $2", s.Access, s.From)
+		return tx.SendBatch(ctx, b).Close()
+	})
+}
+
+// Keep writes rows, whose values are int64, string, []byte or nil, and the state
+// that they lead to, in one transaction. It may be lost by a crash of the
+// server, and then as a whole; Finish makes everything durable.
+func (t *Target) Keep(ctx context.Context, table Table, rows [][]any, state []byte) error {
+	names := make([]string, len(table.Columns))
+	for i, c := range table.Columns {
+		names[i] = c.Name
+	}
+	return t.in(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+			return err
+		}
+		n, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table.Name}, names, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
+			for c := range rows[i] {
+				if v, number := rows[i][c].(int64); number && table.Columns[c].Boolean {
+					rows[i][c] = v != 0
+				}
+			}
+			return rows[i], nil
+		}))
+		if err == nil && n != int64(len(rows)) {
+			err = fmt.Errorf("%d of %d rows were taken", n, len(rows))
+		}
+		if err != nil {
+			return fmt.Errorf("table %s: %w", table.Name, err)
+		}
+		_, err = tx.Exec(ctx, "UPDATE meta SET value = $2 WHERE name = $1", moveNote, state)
+		return err
+	})
+}
+
+// Rows gives the values of a table's rows, as Keep took them, to row, in any
+// order. They are good until it returns.
+func (t *Target) Rows(ctx context.Context, table Table, row func([]any)) error {
+	query := "SELECT "
+	for i, c := range table.Columns {
+		if i > 0 {
+			query += ", "
+		}
+		query += pgx.Identifier{c.Name}.Sanitize()
+	}
+	rows, err := t.conn.Query(ctx, query+" FROM "+ident(table.Name))
+	if err != nil {
+		return t.named(err)
+	}
+	defer rows.Close()
+	values := make([]any, len(table.Columns))
+	for rows.Next() {
+		for i, raw := range rows.RawValues() {
+			if values[i], err = plain(rows.FieldDescriptions()[i].DataTypeOID, raw); err != nil {
+				return t.named(fmt.Errorf("table %s: %w", table.Name, err))
+			}
+		}
+		row(values)
+	}
+	return t.named(rows.Err())
+}
+
+// plain reads a value of the binary format.
+func plain(kind uint32, raw []byte) (any, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	switch kind {
+	case pgtype.Int8OID:
+		return int64(binary.BigEndian.Uint64(raw)), nil //nolint:gosec // the same bits
+	case pgtype.Int4OID:
+		return int64(int32(binary.BigEndian.Uint32(raw))), nil //nolint:gosec // the same bits
+	case pgtype.Int2OID:
+		return int64(int16(binary.BigEndian.Uint16(raw))), nil //nolint:gosec // the same bits
+	case pgtype.BoolOID:
+		return int64(raw[0]), nil
+	case pgtype.TextOID, pgtype.VarcharOID:
+		return string(raw), nil
+	case pgtype.ByteaOID:
+		return raw, nil
+	}
+	return nil, fmt.Errorf("a column has a type (%d) that no other store has", kind)
+}
+
+// Finish sets the counters of the tables behind the last ids, and writes down
+// that the move has ended: the database is as any other.
+func (t *Target) Finish(ctx context.Context, tables []Table, lastIDs map[string]int64) error {
+	err := t.in(ctx, func(tx pgx.Tx) error {
+		for table, last := range lastIDs {
+			if _, err := tx.Exec(ctx, "SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)",
+				schema+"."+table, last); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, "DELETE FROM meta WHERE name = $1", moveNote)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(tables))
+	for i := range tables {
+		names[i] = ident(tables[i].Name)
+	}
+	_, err = t.conn.Exec(ctx, "ANALYZE "+strings.Join(names, ", "))
+	return t.named(err)
+}
+
+// in calls f in a transaction.
+func (t *Target) in(ctx context.Context, f func(pgx.Tx) error) error {
+	return t.named(pgx.BeginFunc(ctx, t.conn, f))
+}
+
+func ident(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
+
+// refuseHalf returns an error if the database holds a part of a shop.
+func refuseHalf(ctx context.Context, c querier) error {
+	var half bool
+	err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM meta WHERE name = $1)", moveNote).Scan(&half)
+	if err == nil && half {
+		err = errors.New("holds a part of what petstore migrate-store moves into it; run that again to its end")
+	}
+	return err
+}

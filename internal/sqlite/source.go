@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// A Source gives away all that a file holds, row by row, for another kind of
+// store. One goroutine at a time uses it.
+type Source struct {
+	conn *conn
+	path string
+}
+
+// OpenSource opens the file at path for nobody else: until Close no process can
+// open it. It returns ErrInUse, with the path, if one has it open, and refuses a
+// file that is not ours or not up to date. It changes nothing.
+func OpenSource(ctx context.Context, path string) (*Source, error) {
+	s, err := openSource(path)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	s.conn.SetInterrupt(ctx.Done())
+	return s, nil
+}
+
+func openSource(path string) (*Source, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fileError(path, err)
+	}
+	abs, err := prepareFile(path, Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	c, err := openConn(abs, false)
+	if err != nil {
+		return nil, explain(err)
+	}
+	if err := c.becomeSource(); err != nil {
+		return nil, errors.Join(explain(err), c.Close())
+	}
+	return &Source{conn: c, path: path}, nil
+}
+
+func (c *conn) becomeSource() error {
+	if ours, err := c.isOurs(); err != nil || !ours {
+		return errors.Join(err, errEmpty)
+	}
+	if err := c.becomeCurrent(context.Background(), Options{NoMigrate: true}); err != nil {
+		return err
+	}
+	c.SetBusyTimeout(0)
+	return c.lockAlone()
+}
+
+// Close lets others have the file.
+func (s *Source) Close() error {
+	s.conn.SetInterrupt(nil) // else the transaction could not end
+	return errors.Join(s.conn.exec("ROLLBACK"), s.conn.Close())
+}
+
+// Tables returns the names of the tables, and of each its columns. The
+// migrations, which are the file's own, are left out.
+func (s *Source) Tables() (map[string][]string, error) {
+	tables := map[string][]string{}
+	err := s.conn.each(`SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+		WHERE t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'migrations' ORDER BY t.name, c.cid`,
+		func(row *sqlite.Stmt) {
+			name := row.ColumnText(0)
+			tables[name] = append(tables[name], row.ColumnText(1))
+		})
+	return tables, s.named(err)
+}
+
+// Count returns how many rows a table has.
+func (s *Source) Count(table string) (n int64, err error) {
+	_, err = s.conn.one("SELECT count(*) FROM "+quote(table), func(row *sqlite.Stmt) { n = row.ColumnInt64(0) })
+	return n, s.named(err)
+}
+
+// LastID returns the last id that was issued for the rows of a table whose ids
+// are in the column id.
+func (s *Source) LastID(table string) (id int64, err error) {
+	_, err = s.conn.one("SELECT max(coalesce((SELECT max(id) FROM "+quote(table)+"), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name=?), 0))",
+		func(row *sqlite.Stmt) { id = row.ColumnInt64(0) }, table)
+	return id, s.named(err)
+}
+
+// Rows gives the values of a table's columns, as int64, string, []byte or nil,
+// to row. With a key, columns that no two rows share, the rows come in its
+// order, those behind after alone unless that is nil. It stops when row returns
+// false.
+func (s *Source) Rows(table string, columns, key []string, after []any, row func([]any) bool) error {
+	query := "SELECT " + quoteAll(columns) + " FROM " + quote(table)
+	if after != nil {
+		query += " WHERE (" + quoteAll(key) + ") > (?" + strings.Repeat(",?", len(key)-1) + ")"
+	}
+	if len(key) > 0 {
+		query += " ORDER BY " + quoteAll(key)
+	}
+	stmt, err := s.conn.Prepare(query)
+	if err != nil {
+		return s.named(err)
+	}
+	defer stmt.Reset()
+	for i, value := range after {
+		bind(stmt, i+1, value)
+	}
+	for {
+		found, err := stmt.Step()
+		if err != nil {
+			return s.named(err)
+		}
+		if !found || !row(valuesOf(stmt, len(columns))) {
+			return nil
+		}
+	}
+}
+
+func valuesOf(row *sqlite.Stmt, n int) []any {
+	values := make([]any, n)
+	for i := range values {
+		switch row.ColumnType(i) {
+		case sqlite.TypeInteger:
+			values[i] = row.ColumnInt64(i)
+		case sqlite.TypeText:
+			values[i] = row.ColumnText(i)
+		case sqlite.TypeBlob:
+			b := make([]byte, row.ColumnLen(i))
+			row.ColumnBytes(i, b)
+			values[i] = b
+		case sqlite.TypeFloat: // no table of ours has one
+			values[i] = row.ColumnFloat(i)
+		case sqlite.TypeNull:
+		}
+	}
+	return values
+}
+
+func (s *Source) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("database %s: %w", s.path, explain(err))
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quote(name)
+	}
+	return strings.Join(quoted, ",")
+}
