@@ -22,7 +22,7 @@ import (
 )
 
 // ErrNoProgram is returned where Redis is not installed.
-var ErrNoProgram = errors.New("redis-server is not installed (Debian: redis-server)")
+var ErrNoProgram = errors.New("not installed (Debian: redis-server, redis-sentinel)")
 
 // A Server is a Redis server. Its methods take turns.
 type Server struct {
@@ -79,7 +79,7 @@ func (s *Server) runFirst() (err error) {
 func newServer(program string, args []string) (*Server, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, ErrNoProgram
+		return nil, fmt.Errorf("%w: %s", ErrNoProgram, program)
 	}
 	port, err := freePort()
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Server) Run() error {
 func (s *Server) await() error {
 	self := fmt.Sprintf("process_id:%d\r\n", s.process.Process.Pid)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if strings.Contains(s.info(), self) {
+		if strings.Contains(s.ask("INFO server"), self) {
 			return nil
 		}
 		select {
@@ -159,8 +159,9 @@ func (s *Server) await() error {
 	return fmt.Errorf("%s does not answer after 10 s", s.program)
 }
 
-// info returns what the server says of itself, or "" if it says nothing.
-func (s *Server) info() string {
+// ask sends a command without arguments of any length and returns all that the
+// server answers, or "" if it says nothing.
+func (s *Server) ask(command string) string {
 	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
 		return ""
@@ -169,7 +170,10 @@ func (s *Server) info() string {
 	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return ""
 	}
-	if _, err := c.Write([]byte("INFO server\r\nQUIT\r\n")); err != nil {
+	if _, err := c.Write([]byte(command + "\r\n")); err != nil {
+		return ""
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil { // a sentinel knows no QUIT
 		return ""
 	}
 	all, err := io.ReadAll(c)

@@ -1,0 +1,157 @@
+package ratelimit
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+)
+
+// startNodesAt is startNodes for any URL.
+func startNodesAt(t *testing.T, url string, n int, wait time.Duration) []*Redis {
+	t.Helper()
+	var nodes []*Redis
+	for range n {
+		r, err := newRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.timeout = wait
+		r.start()
+		t.Cleanup(r.Close)
+		nodes = append(nodes, r)
+	}
+	eventually(t, "Redis answers", isAway(nodes, false))
+	return nodes
+}
+
+// TestSentinelFailover: the master dies, a sentinel makes its replica the master, and decisions go on: without Redis in
+// between, and then there, with every request counted once.
+func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	master := redistest.Start(t, "--repl-diskless-sync-delay", "0")
+	replica := redistest.StartReplica(t, master)
+	sentinels := redistest.StartSentinels(t, 3, "shop", master, 1)
+	nodes := startNodesAt(t, redistest.SentinelURL("shop", sentinels), 2, time.Second)
+	keys := handles(nodes, plenty)
+	admitted := int64(0)
+	admit := func() {
+		t.Helper()
+		for i, r := range nodes {
+			if d := r.Admit(t.Context(), keys[i]); !d.Admitted() {
+				t.Fatalf("node %d = %+v, want admitted", i, d)
+			}
+			admitted++
+		}
+	}
+	for range 50 {
+		admit()
+	}
+	master.Do(t, "WAIT", "1", "5000")
+	master.Kill()
+	for range 50 {
+		admit()
+	}
+	eventually(t, "the breakers are open", isAway(nodes, true))
+	replica.Await(t, "role:master\r\n")
+	eventually(t, "the new master is asked", isAway(nodes, false))
+	before := nodes[0].RedisStats().Decided
+	for range 50 {
+		admit()
+	}
+	if got := nodes[0].RedisStats().Decided; got <= before {
+		t.Errorf("%d decisions of the new master, want more than %d", got, before)
+	}
+	eventually(t, "every request is counted", func() bool {
+		return nodes[0].Peek(t.Context(), keys[0]).Day.Used >= admitted
+	})
+	for i, r := range nodes {
+		if d := r.Peek(t.Context(), keys[i]); d.Day.Used != admitted {
+			t.Errorf("node %d: %d are counted, want %d", i, d.Day.Used, admitted)
+		}
+	}
+}
+
+// TestCluster: the callers spread over the masters of a cluster, each is counted exactly, and when one master is gone,
+// those that the others count notice nothing.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	masters := redistest.StartCluster(t, 3)
+	nodes := append(startNodesAt(t, redistest.ClusterURL(masters), 3, 10*time.Second),
+		startNodesAt(t, masters[1].URL(), 1, 10*time.Second)...) // one address leads to all
+	const workspaces = 12
+	limits := Limits{PerMinute: 40, PerDay: 1000}
+	for workspace := range int64(workspaces) {
+		var keys []*Caller
+		for i, r := range nodes {
+			keys = append(keys, r.Caller(workspace, fmt.Sprint("key", i), limits))
+		}
+		got := inParallel(8, 10, func(i int) (int64, bool) {
+			d := nodes[i%4].Admit(t.Context(), keys[i%4])
+			return d.Minute.Remaining(), d.Admitted()
+		})
+		checkCountdown(t, got, 40)
+	}
+	for i, m := range masters {
+		if n := m.Do(t, "DBSIZE"); n == "0" {
+			t.Errorf("master %d holds no key of %d workspaces", i, workspaces)
+		}
+	}
+	for i, r := range nodes {
+		if s := r.RedisStats(); s.Failed != 0 || s.Alone != 0 {
+			t.Errorf("node %d: RedisStats = %+v, want no failure", i, s)
+		}
+	}
+}
+
+// TestClusterWithoutOneMaster: a part of the cluster is away. Callers whose counts are there are decided on without it, in
+// bounded time; nobody is kept waiting by it.
+func TestClusterWithoutOneMaster(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	masters := redistest.StartCluster(t, 3)
+	nodes := startNodesAt(t, redistest.ClusterURL(masters), 1, 100*time.Millisecond)
+	r := nodes[0]
+	var keys []*Caller
+	for workspace := range int64(30) {
+		keys = append(keys, r.Caller(workspace, fmt.Sprint("key", workspace), plenty))
+	}
+	masters[2].Pause(t)
+	t.Cleanup(func() { masters[2].Resume(t) })
+	var slow []time.Duration
+	for range 5 {
+		for _, c := range keys {
+			begun := time.Now()
+			if d := r.Admit(t.Context(), c); !d.Admitted() {
+				t.Fatalf("Admit with one master away = %+v, want admitted", d)
+			}
+			slow = append(slow, time.Since(begun))
+		}
+	}
+	if longest := slices.Max(slow); longest > 2*time.Second {
+		t.Errorf("the longest decision took %v, want the time-out of 100 ms at most, and what a busy machine adds", longest)
+	}
+}
+
+// TestTLS: rediss:// encrypts and checks the certificate.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	_, url, _ := redistest.StartTLS(t)
+	stranger, err := NewRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stranger.Close)
+	if !isAway([]*Redis{stranger}, true)() {
+		t.Error("a server with a certificate that nobody signed is asked, want it refused")
+	}
+	nodes := startNodesAt(t, url+"?skip_verify=true", 1, 10*time.Second)
+	c := nodes[0].Caller(1, "k", plenty)
+	if d := nodes[0].Admit(t.Context(), c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Decided != 1 {
+		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
+	}
+}
