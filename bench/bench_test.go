@@ -16,6 +16,7 @@ import (
 func TestParseAnswer(t *testing.T) {
 	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
 	for _, test := range []struct {
 		in       string
 		status   int
@@ -28,7 +29,10 @@ func TestParseAnswer(t *testing.T) {
 		{in: head + "body", status: 200, body: "body", complete: true},
 		{in: "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n", status: 304, complete: true},
 		{in: head + "bodyHTTP/1.1 200 OK", fails: true},
-		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", fails: true},
+		{in: "HTTP/1.1 200 OK\r\n\r\n", fails: true},
+		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"},
+		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"},
+		{in: chunked, status: 200, body: "2\r\nab\r\n0\r\n\r\n", complete: true},
 		{in: "SSH-2.0\r\n\r\n", fails: true},
 	} {
 		a, err := parseAnswer([]byte(test.in))

@@ -71,6 +71,10 @@ func parseAnswer(in []byte) (answer, error) {
 	}
 	body := in[len(head):]
 	switch {
+	case length < 0 && bytes.HasSuffix(body, []byte("0\r\n\r\n")):
+		return answer{head, body}, nil
+	case length < 0:
+		return answer{}, nil
 	case len(body) > length:
 		return answer{}, fmt.Errorf("an answer is longer than it says: %.80q", in)
 	case len(body) < length:
@@ -97,7 +101,7 @@ func (a answer) header(name string) string {
 	return string(value)
 }
 
-// bodyLength returns how much follows a head.
+// bodyLength returns how much follows a head, or -1 if it comes in chunks.
 func bodyLength(head []byte) (int, error) {
 	if len(head) < 12 || !bytes.HasPrefix(head, []byte("HTTP/1.1 ")) {
 		return 0, fmt.Errorf("an answer is not HTTP/1.1: %.40q", head)
@@ -107,6 +111,12 @@ func bodyLength(head []byte) (int, error) {
 	}
 	_, rest, ok := bytes.Cut(head, []byte("\r\nContent-Length: "))
 	if !ok {
+		_, rest, ok = bytes.Cut(head, []byte("\r\ncontent-length: "))
+	}
+	if !ok {
+		if bytes.Contains(head, []byte("\r\nTransfer-Encoding: chunked\r\n")) {
+			return -1, nil
+		}
 		return 0, fmt.Errorf("an answer has no Content-Length: %.200q", head)
 	}
 	digits, _, _ := bytes.Cut(rest, []byte("\r\n"))

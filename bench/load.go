@@ -16,6 +16,8 @@ type sample struct {
 	elapsed   time.Duration // the measured time
 	cpu       time.Duration // that the process used in it
 	latencies []time.Duration
+	refused   []time.Duration // the latencies of the row's other status, in no order
+	unsent    int             // requests that found nobody free to send them
 }
 
 func (s *sample) perSecond() float64 { return float64(s.requests) / s.elapsed.Seconds() }
@@ -57,7 +59,7 @@ func load(ctx context.Context, p *process, w *world, r *row, long time.Duration)
 		}
 		g.callers = append(g.callers, caller{client: c, fd: fd})
 	}
-	warm := max(long/10, 30*time.Millisecond)
+	warm := max(long/10, 30*time.Millisecond, r.warm)
 	g.count = window{from: time.Now().Add(warm), to: time.Now().Add(warm + long)}
 	if err := g.run(ctx, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
@@ -76,6 +78,9 @@ type group struct {
 	callers []caller
 	count   window
 	sample  sample
+
+	idle []int     // callers who may ask, of a row that has a rate
+	next time.Time // when the next of them is to
 }
 
 // A caller asks one thing after the other on a connection of its own.
@@ -88,8 +93,9 @@ type caller struct {
 // run goes round until the window is over, and measures the processor time at
 // its ends.
 func (g *group) run(ctx context.Context, p *process) error {
+	g.next = time.Now()
 	for i := range g.callers {
-		if err := g.ask(&g.callers[i]); err != nil {
+		if err := g.again(i); err != nil {
 			return err
 		}
 	}
@@ -100,7 +106,7 @@ func (g *group) run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	g.sample.latencies = make([]time.Duration, 0, 1<<16)
+	g.sample.latencies, g.sample.unsent = make([]time.Duration, 0, 1<<16), 0
 	g.count.from = time.Now()
 	if err := g.until(ctx, g.count.to); err != nil {
 		return err
@@ -121,9 +127,42 @@ func (g *group) until(ctx context.Context, end time.Time) error {
 			return err
 		}
 		for _, i := range ready {
-			if err := g.hear(&g.callers[i]); err != nil {
+			if err := g.hear(i); err != nil {
 				return err
 			}
+		}
+		if err := g.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again has a caller ask at once, or be free to, if the row has a rate.
+func (g *group) again(i int) error {
+	if g.row.rate == 0 {
+		return g.ask(&g.callers[i])
+	}
+	g.idle = append(g.idle, i)
+	return nil
+}
+
+// send sends what is due by the row's rate.
+func (g *group) send() error {
+	if g.row.rate == 0 {
+		return nil
+	}
+	every := time.Duration(float64(time.Second) / g.row.rate)
+	for now := time.Now(); g.next.Before(now); g.next = g.next.Add(every) {
+		if len(g.idle) == 0 {
+			g.sample.unsent++
+			continue
+		}
+		last := len(g.idle) - 1
+		i := g.idle[last]
+		g.idle = g.idle[:last]
+		if err := g.ask(&g.callers[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -137,7 +176,8 @@ func (g *group) ask(c *caller) error {
 }
 
 // hear reads what has come, and asks again when the answer is complete.
-func (g *group) hear(c *caller) error {
+func (g *group) hear(i int) error {
+	c := &g.callers[i]
 	n, err := g.poll.read(c.fd, c.room())
 	if err != nil {
 		return err
@@ -147,12 +187,22 @@ func (g *group) hear(c *caller) error {
 	if err != nil || a.body == nil {
 		return err
 	}
-	if a.status() != g.row.want {
-		return fmt.Errorf("the answer is %d, not %d: %.300q", a.status(), g.row.want, a.body)
+	status := a.status()
+	if status != g.row.want && (g.row.also == 0 || status != g.row.also) {
+		return fmt.Errorf("the answer is %d, not %d: %.300q", status, g.row.want, a.body)
 	}
 	g.sample.all++
-	if g.sample.latencies != nil {
-		g.sample.latencies = append(g.sample.latencies, time.Since(c.began))
+	g.note(status, time.Since(c.began))
+	return g.again(i)
+}
+
+// note keeps a latency, if it counts.
+func (g *group) note(status int, took time.Duration) {
+	switch {
+	case g.sample.latencies == nil: // still warming up
+	case status == g.row.want:
+		g.sample.latencies = append(g.sample.latencies, took)
+	default:
+		g.sample.refused = append(g.sample.refused, took)
 	}
-	return g.ask(c)
 }

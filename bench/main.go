@@ -8,6 +8,9 @@
 //
 //	go run ./bench [-short] [-rows REGEXP]   print the table; write bench/RESULTS.md and bench/results.json
 //	go run ./bench -check [-short]           fail if a ratio lost more than a tenth since results.json
+//	go run ./bench -peers [-short]           print only the service beside other servers of pets
+//	go run ./bench -overload                 print only what becomes of several times its capacity
+//	go run ./bench -scale [-pets N]          a shop of ten million pets beside one of ten thousand; kept in the results
 //	go run ./bench -profile ROW              write cpu.pprof and allocs.pprof of the server under a row
 //
 // The server has everything on: keys, limits, headers, metrics and its log,
@@ -37,11 +40,13 @@ func main() {
 
 // settings are what a run is asked to do.
 type settings struct {
-	dir     string // for the databases; removed afterwards
-	binary  string // the server, or "" to build it
-	rows    *regexp.Regexp
-	check   bool
-	profile string
+	dir                    string // for the databases; removed afterwards
+	binary                 string // the server, or "" to build it
+	rows                   *regexp.Regexp
+	check                  bool
+	profile                string
+	peers, overload, scale bool
+	grown                  int // pets of the large shop
 
 	rounds  int
 	round   time.Duration // how long each side is measured in a round
@@ -68,6 +73,9 @@ func run(ctx context.Context, args []string) error {
 	case s.check:
 		return check(ctx, s)
 	}
+	if part := s.part(); part != nil {
+		return part(ctx, s)
+	}
 	r, err := measure(ctx, s)
 	if err != nil {
 		return err
@@ -90,6 +98,7 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
 	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
+	s.partFlags(flags)
 	flags.StringVar(&s.profile, "profile", "", "profile the server under `ROW`")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

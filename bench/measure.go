@@ -45,7 +45,19 @@ func measure(ctx context.Context, s *settings) (r *results, err error) {
 	if r.Alone, err = b.measureAlone(ctx); err != nil {
 		return nil, err
 	}
-	return r, b.measureScales(ctx, r)
+	if err := b.measureScales(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.Peers, err = b.measurePeers(ctx); err != nil {
+		return nil, err
+	}
+	if r.Overload, err = b.measureOverload(ctx); err != nil {
+		return nil, err
+	}
+	if before, err := loadResults(s.results); err == nil {
+		r.Grown = before.Grown // measured apart
+	}
+	return r, nil
 }
 
 // start builds the server, makes the database and starts both sides.

@@ -60,6 +60,15 @@ func (p *process) stop() error {
 	return nil
 }
 
+// kill ends a process that need not end in peace.
+func (p *process) kill() error {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-p.ended
+	return nil
+}
+
 // tick is the unit of /proc/PID/stat: USER_HZ is 100 on every platform of ours.
 const tick = 10 * time.Millisecond
 

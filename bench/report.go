@@ -96,6 +96,10 @@ func (r *results) print(to io.Writer) {
 	for _, note := range r.notes() {
 		fmt.Fprintln(to, note)
 	}
+	for _, t := range r.parts() {
+		fmt.Fprintln(to)
+		t.text(to)
+	}
 	if goals := r.goals(); len(goals) > 1 {
 		fmt.Fprintln(to)
 		goals.text(to)
@@ -125,6 +129,7 @@ time of a request over all rounds, which other work on the machine disturbs less
 	}
 	fmt.Fprint(to, "\n## Start and memory\n\n")
 	r.scales().markdown(to)
+	r.extras(to)
 	fmt.Fprint(to, "## Targets\n\n")
 	r.goals().markdown(to)
 }

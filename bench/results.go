@@ -10,13 +10,16 @@ import (
 
 // results are what results.json holds.
 type results struct {
-	Machine  machine  `json:"machine"`
-	Settings used     `json:"settings"`
-	Rows     []figure `json:"rows"`
-	Disk     spreads  `json:"disk"`
-	Alone    *pair    `json:"alone,omitempty"`
-	Scales   []scale  `json:"scales,omitempty"`
-	Binary   float64  `json:"binaryMiB"`
+	Machine  machine    `json:"machine"`
+	Settings used       `json:"settings"`
+	Rows     []figure   `json:"rows"`
+	Disk     spreads    `json:"disk"`
+	Alone    *pair      `json:"alone,omitempty"`
+	Scales   []scale    `json:"scales,omitempty"`
+	Peers    []contest  `json:"peers,omitempty"`
+	Overload []pressure `json:"overload,omitempty"`
+	Grown    *grown     `json:"scale,omitempty"`
+	Binary   float64    `json:"binaryMiB"`
 }
 
 // A machine is described without its name.
@@ -73,6 +76,13 @@ type figure struct {
 	RSS       float64 `json:"rssMiB"`
 	OfAppends *spread `json:"ofAppends,omitempty"` // the rate as a multiple of the disk's durable appends
 	OfBound   *spread `json:"ofBound,omitempty"`   // as a share of the memory-plus-log bound
+}
+
+// A contest is one row measured of several servers in turns: the floor first,
+// then the service, then the peers.
+type contest struct {
+	Row   string   `json:"row"`
+	Sides []figure `json:"sides"`
 }
 
 // spreads are the disk's rates per second.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/access"
 )
@@ -18,6 +19,11 @@ type row struct {
 	callers int
 	want    int  // the status
 	write   bool // measured beside the disk too
+	also    int  // a status of refusals that are counted apart; 0 if there is none
+
+	rate float64       // how many are sent a second by whoever is free; 0: by everyone, at once after an answer
+	warm time.Duration // what does not count; 0 for a short time
+
 	request func(dst []byte, w *world, r *rand.Rand) []byte
 }
 
@@ -92,6 +98,11 @@ func getSuccessor(dst []byte, w *world, r *rand.Rand) []byte {
 
 func listFirst(dst []byte, w *world, _ *rand.Rand) []byte {
 	return head(append(dst, "GET /pets?limit=20"...), w.shop.key)
+}
+
+// requestList asks for a list as a peer wants to be asked.
+func (s *side) requestList(dst []byte, w *world, _ *rand.Rand) []byte {
+	return head(append(append(dst, "GET "...), s.list...), w.shop.key)
 }
 
 func listDeep(dst []byte, w *world, _ *rand.Rand) []byte {
