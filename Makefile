@@ -2,13 +2,15 @@
 # make check  static checks, generated files, and the tests under the race detector
 # make build  the binary, as bin/petstore
 # make bench  the measurements; make fuzz: every fuzz test for FUZZTIME
+# make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter, and the security tests
 # make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
 # make deb  only the Debian package of this machine's architecture
-# make lint, drift, race, fmt, generate, bench-parts  the parts
+# make lint, drift, secrets, race, fmt, generate, bench-parts  the parts
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LINT := bin/golangci-lint-2.15.0
 NFPM := bin/nfpm-2.43.0
+GITLEAKS := bin/gitleaks-8.30.1
 FUZZTIME ?= 30s
 DURATION ?= 10m
 SEED ?= 1
@@ -17,7 +19,7 @@ SEED ?= 1
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: soak build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
+.PHONY: soak security secrets build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
 
 # Without the tables of a debugger, which are a third of it; profiles and panics name functions all the same.
 build:
@@ -27,7 +29,7 @@ test: tools
 	@for dir in $(MODULES); do echo "go vet ./... in $$dir" && (cd $$dir && go vet ./...) || exit 1; done
 	go test ./...
 
-check: lint drift race
+check: lint drift secrets race
 
 # What the tests use besides Go.
 tools:
@@ -49,6 +51,16 @@ drift:
 	go mod tidy -diff
 	@for dir in $(MODULES); do echo "go mod tidy -diff in $$dir" && (cd $$dir && go mod tidy -diff) || exit 1; done
 	scripts/check-generated
+
+# No key, password or token in any commit; a tree without history is scanned as it is.
+secrets: $(GITLEAKS)
+	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
+
+$(GITLEAKS):
+	@mkdir -p bin
+	GOBIN=$(CURDIR)/bin/.gitleaks go install github.com/zricethezav/gitleaks/v8@v8.30.1
+	mv bin/.gitleaks/gitleaks $@
+	rmdir bin/.gitleaks
 
 race: tools
 	go test -race -shuffle=on ./...
@@ -87,10 +99,14 @@ $(NFPM):
 	mv bin/.nfpm/nfpm $@
 	rmdir bin/.nfpm
 
-# Kills, power cuts and failing system calls for DURATION in all, besides the short campaigns, and every
-# mutant; needs root, mkfs.ext4, mkfs.xfs and strace, and says what it skips.
-soak:
+# Each campaign of faults for a share of DURATION, besides the short ones, and every mutant; needs root,
+# mkfs.ext4, mkfs.xfs, strace, PostgreSQL and Redis, and says what it skips.
+soak: tools
 	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants
+
+# The attacks that are in every run of the tests, and sqlmap on every parameter; needs sqlmap (Debian: sqlmap).
+security:
+	go test -v -count=1 -timeout=0 ./test/security -args -injection
 
 clean:
 	rm -rf bin dist

@@ -23,6 +23,7 @@ type site struct {
 	*servertest.Server
 	t   *testing.T
 	dir string
+	db  []string // the flags that name the database; none for the file in dir
 }
 
 // newSite returns a site that does not serve yet.
@@ -34,7 +35,7 @@ func newSite(t *testing.T) *site {
 // workspace makes a workspace and returns a key to it with every scope.
 func (s *site) workspace(name string, plan ...string) string {
 	s.t.Helper()
-	if err := petstore.NewWorkspace(s.dir, name, plan...); err != nil {
+	if err := petstore.NewWorkspace(s.dir, name, append(plan, s.db...)...); err != nil {
 		s.t.Fatal(err)
 	}
 	return s.key(name).Key
@@ -42,7 +43,7 @@ func (s *site) workspace(name string, plan ...string) string {
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {
 	s.t.Helper()
-	k, err := petstore.NewKey(s.dir, workspace, flags...)
+	k, err := petstore.NewKey(s.dir, workspace, append(flags, s.db...)...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

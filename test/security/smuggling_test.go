@@ -1,7 +1,6 @@
 package security
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/petstore/test/servertest"
 )
 
 // A vector is bytes that two parsers might split into requests in two ways. The
@@ -96,7 +93,7 @@ func TestSmuggling(t *testing.T) {
 	s.serve()
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
-			got, closed := exchange(t, s.addr(), strings.ReplaceAll(v.raw, "KEY", key), len(v.want))
+			got, closed := exchange(t, dial(t, s.addr()), strings.ReplaceAll(v.raw, "KEY", key), len(v.want))
 			if len(got) != len(v.want) || closed != v.closes {
 				t.Fatalf("answers %v, closed %v; want %v, closed %v", got, closed, v.want, v.closes)
 			}
@@ -112,30 +109,25 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-// exchange writes raw to a new connection and returns the statuses of the
+// exchange writes raw to a connection and returns the statuses of the
 // answers, and whether the server then closed. It reads one more answer than
 // wanted, if it comes.
-func exchange(t *testing.T, addr, raw string, wanted int) (statuses []int, closed bool) {
+func exchange(t *testing.T, l line, raw string, wanted int) (statuses []int, closed bool) {
 	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(c, raw); err != nil {
-		t.Fatal(err)
-	}
-	r := bufio.NewReader(c)
+	l.write(t, raw)
+	return l.statuses(t, wanted)
+}
+
+func (l line) statuses(t *testing.T, wanted int) (statuses []int, closed bool) {
+	t.Helper()
+	defer l.Close()
 	for {
 		if len(statuses) == wanted { // what more comes, comes soon
-			if err := c.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+			if err := l.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		resp, err := http.ReadResponse(r, nil)
+		resp, err := http.ReadResponse(l.in, nil)
 		if err != nil {
 			timeout, ok := errors.AsType[net.Error](err)
 			return statuses, !ok || !timeout.Timeout()

@@ -68,10 +68,10 @@ func (b Binary) Run(dir string, args ...string) (string, error) {
 type Key struct{ ID, Key string }
 
 // NewWorkspace makes a workspace with quotas that no test reaches, unless plan
-// names another plan and its flags.
+// names another plan and its flags; other flags may follow.
 func (b Binary) NewWorkspace(dir, name string, plan ...string) error {
-	if len(plan) == 0 {
-		plan = []string{"enterprise", "--per-minute=1000000000", "--per-day=1000000000"}
+	if len(plan) == 0 || strings.HasPrefix(plan[0], "-") {
+		plan = append([]string{"enterprise", "--per-minute=1000000000", "--per-day=1000000000"}, plan...)
 	}
 	_, err := b.Run(dir, append([]string{"workspace", "create", name, "--plan"}, plan...)...)
 	return err
