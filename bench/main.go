@@ -11,7 +11,8 @@
 //	go run ./bench -peers [-short]           print only the service beside other servers of pets
 //	go run ./bench -overload                 print only what becomes of several times its capacity
 //	go run ./bench -scale [-pets N]          a shop of ten million pets beside one of ten thousand; kept in the results
-//	go run ./bench -profile ROW              write cpu.pprof and allocs.pprof of the server under a row
+//	go run ./bench -where                    profile some rows and write docs/performance.md's table and picture
+//	go run ./bench -profile ROW              write profiles of the server under a row, and count its system calls
 //
 // The server has everything on: keys, limits, headers, metrics and its log,
 // which goes to a file.
@@ -40,13 +41,13 @@ func main() {
 
 // settings are what a run is asked to do.
 type settings struct {
-	dir                    string // for the databases; removed afterwards
-	binary                 string // the server, or "" to build it
-	rows                   *regexp.Regexp
-	check                  bool
-	profile                string
-	peers, overload, scale bool
-	grown                  int // pets of the large shop
+	dir                           string // for the databases; removed afterwards
+	binary                        string // the server, or "" to build it
+	rows                          *regexp.Regexp
+	check                         bool
+	profile                       string
+	peers, overload, scale, where bool
+	grown                         int // pets of the large shop
 
 	rounds  int
 	round   time.Duration // how long each side is measured in a round

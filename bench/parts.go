@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"time"
@@ -12,6 +13,7 @@ func (s *settings) partFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&s.peers, "peers", false, "measure only the service beside other servers of pets")
 	flags.BoolVar(&s.overload, "overload", false, "measure only the service under several times its capacity")
 	flags.BoolVar(&s.scale, "scale", false, "measure only a large shop beside one of 10,000 pets, and keep that in the results")
+	flags.BoolVar(&s.where, "where", false, "profile the server and write where a request's time goes to docs/performance.md")
 	flags.IntVar(&s.grown, "pets", 10_000_000, "`N` pets in the large shop of -scale, with three orders each")
 }
 
@@ -24,6 +26,8 @@ func (s *settings) part() func(context.Context, *settings) error {
 		return onlyOverload
 	case s.scale:
 		return grow
+	case s.where:
+		return where
 	}
 	return nil
 }
@@ -51,20 +55,11 @@ func alonePart(ctx context.Context, s *settings, measure func(context.Context, *
 	}
 	r := &results{}
 	err = measure(ctx, b, r)
-	if end := b.end(); err != nil || end != nil {
-		return firstOf(err, end)
+	if err = errors.Join(err, b.end()); err != nil {
+		return err
 	}
 	for _, t := range r.parts() {
 		t.text(os.Stdout)
-	}
-	return nil
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
