@@ -90,11 +90,14 @@ type storeUse struct {
 	log     *slog.Logger // may be nil
 }
 
+// cachedAnimals is how many animals a server keeps in memory: some 6 MiB.
+const cachedAnimals = 1 << 16
+
 // openStore opens the database of the settings.
 func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
-	readers := 0
+	readers, cached := 0, cachedAnimals
 	if u.few {
-		readers = 1
+		readers, cached = 1, 0
 	}
 	if a.config.OnPostgres() {
 		db, err := postgres.Open(ctx, a.config.DB, postgres.Options{
@@ -105,7 +108,7 @@ func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
 		}
 		return serverStore{db}, nil
 	}
-	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, NoMigrate: !u.migrate, Log: u.log})
+	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, Cached: cached, NoMigrate: !u.migrate, Log: u.log})
 	if err != nil {
 		return nil, err
 	}

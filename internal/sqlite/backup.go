@@ -50,7 +50,7 @@ func (c *conn) copyTo(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	to := &conn{raw}
+	to := &conn{Conn: raw}
 	err = to.fill(ctx, c)
 	if err = errors.Join(err, to.Close()); err != nil {
 		return err
@@ -252,7 +252,7 @@ func withLock(path string, f func() error) (err error) {
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	old.SetBusyTimeout(0)
-	if err := (&conn{old}).lockAlone(); err != nil {
+	if err := (&conn{Conn: old}).lockAlone(); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 	return f()

@@ -11,7 +11,7 @@ import (
 // Do implements [petstore.Store].
 func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
 	var before *petstore.Receipt
-	err := db.change(ctx, func(w *conn) (err error) {
+	err := db.changeOf(ctx, named, func(w *conn) (err error) {
 		before, err = w.do(c, petstore.At(db.now()))
 		return err
 	})
@@ -44,6 +44,7 @@ func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt
 		return nil, err
 	}
 	if change.Idempotency != nil {
+		c.touched.wrote = true
 		return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), now)
 	}
 	return nil, nil
@@ -78,6 +79,7 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 
 // keep writes the effects. loaded is the animal as it was, if there was one.
 func (c *conn) keep(workspace int64, e *petstore.Effects, loaded petstore.Animal) error {
+	c.touched.wrote = c.touched.wrote || *e != (petstore.Effects{})
 	if e.SaveCategory != nil {
 		if err := c.saveCategory(workspace, e.SaveCategory); err != nil {
 			return err
@@ -87,6 +89,10 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded petstore.Animal
 		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded); err != nil {
 			return err
 		}
+		c.touched.animal(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
+	}
+	if e.DropPet != 0 {
+		c.touched.animal(workspace, e.DropPet, true)
 	}
 	if e.SaveOrder != nil {
 		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {

@@ -11,9 +11,19 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	for name, cached := range map[string]int{"file": 0, "cached": 1 << 10, "small cache": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance(t, cached)
+		})
+	}
+}
+
+func conformance(t *testing.T, cached int) {
+	t.Helper()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4})
+		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,10 @@ var errMissing = errors.New("the file does not exist")
 
 // A conn is a connection; one goroutine at a time uses it. Its statements are
 // prepared once and kept.
-type conn struct{ *sqlite.Conn }
+type conn struct {
+	*sqlite.Conn
+	touched touched // the writer's
+}
 
 // prepareFile returns the absolute path, and creates an empty file with the
 // right mode: SQLite gives its -wal and -shm files the same one.
@@ -82,7 +85,7 @@ func openConn(path string, readOnly bool) (*conn, error) {
 		return nil, err
 	}
 	raw.SetBusyTimeout(busyTimeout)
-	c := &conn{raw}
+	c := &conn{Conn: raw}
 	for _, pragma := range []string{
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
 		"PRAGMA foreign_keys=ON",

@@ -53,7 +53,8 @@ func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
 	}
-	return db.change(ctx, func(c *conn) error {
+	return db.changeOf(ctx, named, func(c *conn) error {
+		c.touched.wrote = true
 		for _, w := range rows.Windows {
 			if err := c.exec("INSERT OR REPLACE INTO limit_windows ("+windowColumns+") VALUES (?, ?, ?, ?, ?)",
 				w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed); err != nil {

@@ -145,7 +145,19 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 	if len(q.IDs) > 0 {
 		return db.petsByID(ctx, workspace, q)
 	}
-	return petList(workspace, q).read(ctx, db)
+	k, holds := keyOf(workspace, &q)
+	if !holds || db.cache == nil {
+		return petList(workspace, q).read(ctx, db)
+	}
+	held, ok, state, version := db.cache.page(k)
+	if ok && db.fault.err() == nil {
+		return held, nil
+	}
+	pets, err := petList(workspace, q).read(ctx, db)
+	if err == nil {
+		db.cache.keepPage(k, slices.Clip(pets), state, version)
+	}
+	return pets, err
 }
 
 func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {

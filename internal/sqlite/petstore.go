@@ -12,6 +12,7 @@ const (
 	petColumns      = "id, name, category, status"
 	animalColumns   = petColumns + ", quantity, open_orders, movements"
 	itemColumns     = "id, quantity, status"
+	rowColumns      = "name, category, status, quantity"
 	categoryColumns = "id, name, description"
 	orderColumns    = "id, pet, quantity, ship_date, complete"
 	movementColumns = "pet, number, kind, order_id, delta, quantity, at"
@@ -19,6 +20,10 @@ const (
 
 func scanPet(row *sqlite.Stmt) petstore.Pet {
 	return petstore.Pet{ID: row.ColumnInt64(0), Name: row.ColumnText(1), CategoryID: row.ColumnInt64(2), Status: scanStatus(row, 3)}
+}
+
+func scanRow(stmt *sqlite.Stmt) row {
+	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
 func scanAnimal(row *sqlite.Stmt) petstore.Animal {
@@ -102,7 +107,7 @@ func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, 
 const (
 	selectPet      = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectAnimal   = "SELECT " + animalColumns + " FROM pets WHERE workspace=?1 AND id=?2"
-	selectItem     = "SELECT " + itemColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectRow      = "SELECT " + rowColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectCategory = "SELECT " + categoryColumns + " FROM categories WHERE workspace=?1 AND id=?2"
 	selectInUse    = "SELECT 1 FROM pets WHERE workspace=?1 AND category=?2 LIMIT 1"
 	selectOrder    = "SELECT " + orderColumns + " FROM orders WHERE workspace=?1 AND id=?2"
@@ -112,7 +117,25 @@ const (
 
 // Pet implements [petstore.Store].
 func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
-	return get(ctx, db, selectPet, workspace, id, scanPet, petstore.NoPet)
+	r, err := db.row(ctx, workspace, id)
+	if err != nil {
+		return petstore.Pet{}, err
+	}
+	return r.pet(id), nil
+}
+
+// row returns what reads need of an animal.
+func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
+	k := rowKey{workspace, id}
+	held, ok, state := db.cache.row(k)
+	if ok && db.fault.err() == nil {
+		return held, nil
+	}
+	r, err := get(ctx, db, selectRow, workspace, id, scanRow, petstore.NoPet)
+	if err == nil {
+		db.cache.keep(k, r, state)
+	}
+	return r, err
 }
 
 // Category implements [petstore.Store].
@@ -127,7 +150,11 @@ func (db *DB) Order(ctx context.Context, workspace, id int64) (petstore.Order, e
 
 // InventoryItem implements [petstore.Store].
 func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
-	return get(ctx, db, selectItem, workspace, petID, scanItem, petstore.NoPet)
+	r, err := db.row(ctx, workspace, petID)
+	if err != nil {
+		return petstore.InventoryItem{}, err
+	}
+	return petstore.InventoryItem{PetID: petID, Quantity: r.quantity, Status: statusAt[r.status]}, nil
 }
 
 // Movements implements [petstore.Store]. It returns the error of NoPet for an

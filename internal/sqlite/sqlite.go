@@ -26,6 +26,7 @@ type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
 	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
+	Cached    int              // animals that are kept in memory once read; 0 for none
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 }
@@ -44,6 +45,7 @@ type DB struct {
 
 	limitDay int64 // the newest day of the windows saved; the writer's
 
+	cache   *cache // nil if there is none
 	readers *stack
 	count   int           // how many readers there are
 	closed  chan struct{} // closed when the last reader is back for good
@@ -133,6 +135,14 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
+	if o.Cached > 0 {
+		index, err := openIndex(db.path)
+		if err != nil {
+			db.log.Warn("animals are read from the file each time", "err", err)
+			return nil
+		}
+		db.cache = newCache(index, o.Cached)
+	}
 	return nil
 }
 
@@ -144,6 +154,9 @@ func (db *DB) disconnect() error {
 	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.Close())
+	}
+	if db.cache != nil {
+		closeIndex(db.path)
 	}
 	return errors.Join(errs...)
 }

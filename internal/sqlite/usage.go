@@ -33,7 +33,8 @@ func (db *DB) AddUsage(ctx context.Context, rows []usage.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return db.change(ctx, func(c *conn) error {
+	return db.changeOf(ctx, named, func(c *conn) error {
+		c.touched.wrote = true
 		for i := range rows {
 			r := &rows[i]
 			stmt, err := c.ints(addUsage, r.Workspace, int64(r.Step), r.Start)

@@ -19,6 +19,7 @@ const maxGroup = 256
 // transaction that it shares with others.
 type write struct {
 	run      func(*conn) error
+	reach    reach
 	taken    atomic.Bool // by the writer, or by a caller who withdraws it
 	done     chan struct{}
 	err      error // valid when done is closed
@@ -83,17 +84,31 @@ func (q *queue) len() int {
 	return len(q.waits)
 }
 
+// A reach says what a write may change of what the cache holds, and whether it
+// notes that it wrote a row.
+type reach uint8
+
+const (
+	anything reach = iota
+	named          // what it notes in conn.touched
+)
+
 // change has run carried out in a transaction and returns after it is durable.
 // While it waits, the end of ctx withdraws it. A panic of run becomes the
 // caller's.
 func (db *DB) change(ctx context.Context, run func(*conn) error) error {
+	return db.changeOf(ctx, anything, run)
+}
+
+// changeOf is change for a write that reaches no further than stated.
+func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
 	}
 	if err := ctx.Err(); err != nil {
 		return petstore.Unavailable(err)
 	}
-	w := &write{run: run, done: make(chan struct{})}
+	w := &write{run: run, reach: r, done: make(chan struct{})}
 	if !db.queue.add(w) {
 		return petstore.Unavailable(errClosed)
 	}
@@ -153,11 +168,13 @@ func (db *DB) commit(group []*write) {
 // transact returns an error if the whole transaction is lost.
 func (db *DB) transact(group []*write) error {
 	err := db.writer.begin()
+	before := db.cache.begin()
+	db.writer.touched.reset()
 	for i := 0; err == nil && i < len(group); i++ {
 		err = db.writer.attempt(group[i], len(group) == 1)
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
-		err = db.writer.exec("COMMIT")
+		err = db.cache.commit(before, &db.writer.touched, func() error { return db.writer.exec("COMMIT") })
 	}
 	if err == nil {
 		return nil
@@ -182,7 +199,13 @@ func (c *conn) attempt(w *write, alone bool) error {
 			return err
 		}
 	}
+	wrote := c.touched.wrote
 	w.call(c)
+	if w.err != nil {
+		c.touched.wrote = wrote
+	} else if w.reach == anything {
+		c.touched.all = true
+	}
 	switch {
 	case w.err == nil && alone:
 		return nil
