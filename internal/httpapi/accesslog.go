@@ -73,7 +73,7 @@ func appendLine(b []byte, x *exchange, o *Observation) []byte {
 	b = append(append(b, `,"operation":"`...), o.Operation...)
 	b = strconv.AppendInt(append(b, `","status":`...), int64(o.Status), 10)
 	b = strconv.AppendInt(append(b, `,"bytes":`...), x.sent, 10)
-	b = strconv.AppendFloat(append(b, `,"ms":`...), milliseconds(o.Duration), 'f', -1, 64)
+	b = appendMillis(append(b, `,"ms":`...), o.Duration)
 	b = append(append(append(b, `,"limit":"`...), o.Outcome...), '"')
 	if x.code != "" {
 		b = append(append(append(b, `,"code":"`...), x.code...), '"')
@@ -85,6 +85,21 @@ func appendLine(b []byte, x *exchange, o *Observation) []byte {
 		b = append(x.addr.AppendTo(append(b, `,"address":"`...)), '"')
 	}
 	return append(b, "}\n"...)
+}
+
+// appendMillis appends what milliseconds returns.
+func appendMillis(b []byte, d time.Duration) []byte {
+	micros := d.Microseconds()
+	b = strconv.AppendInt(b, micros/1000, 10)
+	rest := micros % 1000
+	for digit := int64(100); rest > 0; digit /= 10 {
+		if digit == 100 {
+			b = append(b, '.')
+		}
+		b = append(b, byte('0'+rest/digit)) //nolint:gosec // a digit
+		rest %= digit
+	}
+	return b
 }
 
 // milliseconds returns d with three digits.

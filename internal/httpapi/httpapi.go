@@ -95,6 +95,8 @@ type API struct {
 	sunset  string // as an HTTP date
 	docs    [2]document
 
+	reads, writes *gate
+
 	conns    conns
 	draining atomic.Bool
 }
@@ -120,6 +122,8 @@ func New(o Options) (*API, error) {
 	a := &API{
 		Options: o,
 		cursors: cursors{secret: o.Secret},
+		reads:   newGate(),
+		writes:  newGate(),
 		sunset:  o.Sunset.UTC().Format(http.TimeFormat),
 		docs: [2]document{
 			newDocument("/openapi.json", "application/json", api.JSON()),
@@ -170,5 +174,19 @@ func (a *API) answer(x *exchange) error {
 	if err := x.admit(); err != nil {
 		return err
 	}
+	if x.route.public {
+		return x.route.handle(a, x)
+	}
+	g := a.reads
+	if x.route.scope.Has(access.Write) {
+		g = a.writes
+	}
+	if !g.enter(x.began) {
+		return errOverloaded
+	}
+	defer g.leave()
 	return x.route.handle(a, x)
 }
+
+// Gates returns numbers of what bounds the requests carried out at once.
+func (a *API) Gates() (reads, writes GateStats) { return a.reads.stats(), a.writes.stats() }
