@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -218,4 +219,33 @@ func nextLimit(limit int64, rate, inside float64, pressed bool) int64 {
 
 func (g *gate) stats() GateStats {
 	return GateStats{g.limit.Load(), g.inside.Load(), g.waiting.Load(), g.refused.Load()}
+}
+
+// The gates are one for each of the two kinds of requests, since reads and writes wait for
+// different things: a store that cannot write can still be read.
+type gates struct{ reads, writes *gate }
+
+func newGates() gates { return gates{newGate(), newGate()} }
+
+// carryOut has the operation of a request answer it, unless there is too much
+// to do already. Public pages pass by: some of them last as long as somebody
+// looks at them.
+func (g *gates) carryOut(a *API, x *exchange) error {
+	if x.route.public {
+		return x.route.handle(a, x)
+	}
+	gate := g.reads
+	if x.route.scope.Has(access.Write) {
+		gate = g.writes
+	}
+	if !gate.enter(x.began) {
+		return errOverloaded
+	}
+	defer gate.leave()
+	return x.route.handle(a, x)
+}
+
+// stats returns the numbers of both gates by the names of their metrics' labels.
+func (g *gates) stats() map[string]GateStats {
+	return map[string]GateStats{"read": g.reads.stats(), "write": g.writes.stats()}
 }
