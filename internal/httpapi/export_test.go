@@ -72,3 +72,23 @@ func Surface() []string {
 	}
 	return all
 }
+
+// ExpressConns returns how many connections net/http does not have yet.
+func (a *API) ExpressConns() int {
+	a.conns.mu.Lock()
+	defer a.conns.mu.Unlock()
+	return len(a.conns.all)
+}
+
+// ExpressBuffers returns how many of them hold a buffer. They must wait.
+func (a *API) ExpressBuffers() int {
+	a.conns.mu.Lock()
+	defer a.conns.mu.Unlock()
+	n := 0
+	for c := range a.conns.all {
+		if c.x.buf != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -38,6 +39,7 @@ const (
 type express struct {
 	state  atomic.Int32
 	served atomic.Bool // at least one request
+	begun  atomic.Bool // the head of one has come, and its body is awaited
 
 	buf     []byte      // nil while nothing has come
 	have    int         // bytes in buf
@@ -103,24 +105,46 @@ func (c *conn) answerPlain(first []byte) error {
 }
 
 // answerAll answers the requests in the buffer. It reports whether to read on:
-// what is left is the beginning of a plain request, or nothing.
+// what is left is the beginning of a plain request, or nothing. After an error
+// nothing is left: what has been carried out must not be seen again.
 func (c *conn) answerAll() (more bool, _ error) {
-	for c.x.have > 0 {
+	for c.skipEmptyLine(); c.x.have > 0; c.skipEmptyLine() {
 		size, err := c.answerOne(c.x.buf[:c.x.have])
 		if err != nil {
+			c.x.have = 0
 			return false, err
 		}
 		if size == 0 {
 			return false, nil
 		}
+		if size > len(c.x.buf) {
+			return false, nil
+		}
 		if size > c.x.have {
-			_ = c.Conn.SetReadDeadline(time.Now().Add(readTimeout)) // the read reports what this would
-			c.x.renewed = time.Time{}
-			return size <= len(c.x.buf), nil
+			c.awaitBody()
+			return true, nil
 		}
 		c.x.have = copy(c.x.buf, c.x.buf[size:c.x.have])
 	}
 	return true, nil
+}
+
+// skipEmptyLine skips what some clients send after a body (RFC 9112 §2.2), as
+// net/http does if it has read the request before.
+func (c *conn) skipEmptyLine() {
+	if b := c.x.buf[:c.x.have]; c.x.served.Load() && bytes.HasPrefix(b, []byte("\r\n")) {
+		c.x.have = copy(c.x.buf, b[2:])
+	}
+}
+
+// awaitBody gives the rest of a body its time, once, however often a part of it
+// comes.
+func (c *conn) awaitBody() {
+	if c.x.begun.Swap(true) {
+		return
+	}
+	_ = c.Conn.SetReadDeadline(time.Now().Add(readTimeout)) // the read reports what this would
+	c.x.renewed = time.Time{}
 }
 
 // answerOne answers the request that b begins with. It returns its size, which
@@ -133,21 +157,24 @@ func (c *conn) answerOne(b []byte) (int, error) {
 		return size, nil
 	}
 	if !c.x.state.CompareAndSwap(waiting, busy) {
+		turns.Put(t)
 		return 0, io.EOF
 	}
 	defer c.settle(t)
-	t.reply.reset(t.plain.method, c.api.draining.Load())
+	if c.x.begun.Load() {
+		c.x.begun.Store(false)
+	}
+	t.reply.reset(t.plain.method, &c.api.draining)
 	t.body.rest = b[size-t.plain.length : size]
 	ctx := &callContext{Context: context.Background(), conn: c}
 	defer ctx.end()
 	t.x = exchange{api: c.api, w: &t.reply, r: t.plain.request(ctx, c, &t.body), began: c.api.Now()}
 	c.api.answerExchange(&t.x)
 	c.renew()
-	if _, err := c.Conn.Write(t.reply.finish()); err != nil {
-		return size, io.EOF
-	}
+	_, err := c.Conn.Write(t.reply.finish())
 	c.x.served.Store(true)
-	if t.reply.last {
+	if err != nil || t.reply.last {
+		c.x.state.CompareAndSwap(busy, ending)
 		return size, io.EOF
 	}
 	return size, nil
@@ -274,10 +301,10 @@ func (s *conns) busy() bool {
 	working := false
 	for c := range s.all {
 		switch state := c.x.state.Load(); {
+		case state == busy || state == ending || c.x.begun.Load():
+			working = true
 		case state == waiting && c.x.served.Load():
 			idle = append(idle, c)
-		case state == busy || state == ending:
-			working = true
 		}
 	}
 	s.mu.Unlock()

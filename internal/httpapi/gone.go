@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"context"
-	"net"
+	"errors"
+	"os"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -23,6 +23,7 @@ type callContext struct {
 	err     error
 	timer   *time.Timer
 	watched chan struct{} // closed when the watch is over; nil if there is none
+	early   int           // bytes of the next request that it read
 }
 
 // Done implements context.Context.
@@ -59,11 +60,12 @@ func (c *callContext) cancel() {
 	}
 }
 
-// watch cancels the context if the client closes the connection before end.
+// watch cancels the context if the client closes the connection before end. It
+// reads, since nothing else tells under TLS: what comes is the beginning of the
+// next request, and goes where that would.
 func (c *callContext) watch() {
 	c.mu.Lock()
-	raw := c.conn.raw()
-	if c.err != nil || raw == nil {
+	if c.err != nil {
 		c.mu.Unlock()
 		return
 	}
@@ -71,7 +73,9 @@ func (c *callContext) watch() {
 	c.watched = over
 	c.mu.Unlock()
 	defer close(over)
-	if gone(raw) {
+	n, err := c.conn.Conn.Read(c.conn.x.buf[c.conn.x.have:])
+	c.early = n
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.cancel()
 	}
 }
@@ -90,23 +94,7 @@ func (c *callContext) end() {
 	}
 	_ = c.conn.Conn.SetReadDeadline(time.Unix(1, 0)) // ends the watch
 	<-watched
+	c.conn.x.have += c.early
 	c.conn.x.renewed = time.Time{}
 	c.conn.renew()
-}
-
-// raw returns the connection below, or nil if it has no descriptor.
-func (c *conn) raw() syscall.RawConn {
-	below := c.Conn
-	if secured, ok := below.(interface{ NetConn() net.Conn }); ok {
-		below = secured.NetConn()
-	}
-	s, ok := below.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	return raw
 }

@@ -29,6 +29,7 @@ import (
 type shop struct {
 	t       *testing.T
 	url     string
+	api     *httpapi.API
 	db      *sqlite.DB
 	keys    *access.Directory[*ratelimit.Caller]
 	limiter *ratelimit.Memory
@@ -161,6 +162,19 @@ func openShop(t *testing.T, change ...func(*httpapi.Options)) *shop {
 
 func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
+	s := prepareShop(t, cfg, change...)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = s.api.Server()
+	server.Listener = s.api.Listener(server.Listener)
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// prepareShop returns a shop that nobody serves yet.
+func prepareShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+	t.Helper()
 	s := &shop{t: t, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
 	if err != nil {
@@ -187,16 +201,9 @@ func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi
 	for _, c := range change {
 		c(&o)
 	}
-	api, err := httpapi.New(o)
-	if err != nil {
+	if s.api, err = httpapi.New(o); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = api.Server()
-	server.Listener = api.Listener(server.Listener)
-	server.Start()
-	t.Cleanup(server.Close)
-	s.url = server.URL
 	s.workspace = s.addWorkspace("shop", access.Quota{PerMinute: 1e9, PerDay: 1e9})
 	s.key = s.addKey(s.workspace, access.Read|access.Write, time.Time{})
 	return s

@@ -213,7 +213,7 @@ func TestWaysToSendAKey(t *testing.T) {
 		{"Bearer " + s.key, other, 401, "invalid_api_key"},
 		{"Basic " + s.key, "", 401, "invalid_api_key"},
 		{s.key, "", 401, "invalid_api_key"},
-		{"Bearer " + s.key[:41] + "x", "", 401, "invalid_api_key"},
+		{"Bearer " + wrongKey(s.key), "", 401, "invalid_api_key"},
 		{"Bearer", "", 401, "missing_api_key"},
 		{"", "", 401, "missing_api_key"},
 	} {

@@ -15,7 +15,7 @@ import (
 // 96 random bits.
 func requestID(h http.Header) string {
 	if given := h["X-Request-Id"]; len(given) == 1 && usableID(given[0]) {
-		return given[0]
+		return strings.Clone(given[0]) // it is kept longer than the header it may be a part of
 	}
 	var b [16]byte
 	// An id must be unique, not secret: the runtime's ChaCha8 is as good, and spares a system call.

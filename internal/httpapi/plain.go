@@ -47,9 +47,10 @@ func (p *plainRequest) readPlain(b []byte) (size int, _ verdict) {
 	}
 	clear(p.header)
 	p.values = p.values[:0]
-	head := string(b[:end+2])
-	line, fields, _ := strings.Cut(head, "\r\n")
-	if !p.requestLine(line) || !p.fields(fields) {
+	// The line is a string of its own: its path is kept for a while by who
+	// observes, and must not keep the fields with the key.
+	from := bytes.Index(b, []byte("\r\n"))
+	if !p.requestLine(string(b[:from])) || !p.fields(string(b[from+2:end+2])) {
 		return 0, notPlain
 	}
 	size = end + 4 + p.length
@@ -151,12 +152,12 @@ func (p *plainRequest) fields(lines string) bool {
 }
 
 func (p *plainRequest) add(key, value string) {
+	n := len(p.values)
+	p.values = append(p.values, value)
 	if before, ok := p.header[key]; ok {
 		p.header[key] = append(before, value)
 		return
 	}
-	n := len(p.values)
-	p.values = append(p.values, value)
 	p.header[key] = p.values[n : n+1 : n+1]
 }
 

@@ -25,11 +25,13 @@ type reply struct {
 	bodied   bool // the header has ended
 	last     bool // the connection ends with it
 	told     bool // and the header says so
+
+	draining *atomic.Bool // every answer is its connection's last
 }
 
 // reset makes the reply ready for the answer to a request.
-func (w *reply) reset(method string, last bool) {
-	*w = reply{buf: w.buf[:0], bodiless: method == http.MethodHead, last: last}
+func (w *reply) reset(method string, draining *atomic.Bool) {
+	*w = reply{buf: w.buf[:0], bodiless: method == http.MethodHead, draining: draining}
 }
 
 // Header implements http.ResponseWriter.
@@ -73,7 +75,7 @@ func (w *reply) begin(status int, fields []field, date int64) {
 			w.last, w.told = w.last || f.value == "close", true
 		}
 	}
-	if bytes.Count(w.buf[from:], []byte("\n")) != len(fields) { // a value would end its line
+	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(fields) || bytes.Count(b, []byte("\r")) != len(fields) { // a value would end its line
 		w.buf = w.buf[:from]
 		for _, f := range fields {
 			w.line(f.name, oneLine.Replace(f.value))
@@ -110,6 +112,7 @@ func (w *reply) endHeader() {
 		return
 	}
 	w.bodied = true
+	w.last = w.last || w.draining.Load()
 	if w.last && !w.told {
 		w.line("Connection", "close")
 	}
