@@ -68,7 +68,7 @@ func mutants() []mutant {
 			{"internal/cli/servers.go", "\ts.arrivals.served(ctx)\n", ""},
 			{"internal/cli/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"},
 		}, func(t *testing.T, b servertest.Binary) error {
-			_, err := restarts(b, t.TempDir(), 10)
+			_, err := restarts(b, t.TempDir(), drill{times: 10})
 			return err
 		}},
 	}
