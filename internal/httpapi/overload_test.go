@@ -162,7 +162,7 @@ func TestGateUnderOverload(t *testing.T) {
 func TestGateRecoversFromAStandstill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, s := newGate(), newStation(100 * time.Microsecond)
+		g, s := newGate(), newStation(100*time.Microsecond)
 		s.turn <- struct{}{}
 		time.AfterFunc(2*time.Second, func() { <-s.turn })
 		_, refused := overrun(g, s, 1000, 2*time.Second)
