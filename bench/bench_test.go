@@ -243,3 +243,28 @@ func TestFloorAnswersWhatItIsTold(t *testing.T) {
 		c.conn.Close()
 	}
 }
+
+func TestGoalsOfTheParts(t *testing.T) {
+	t.Parallel()
+	side := func(name string, rate float64) figure { return figure{Name: name, PerSecond: spread{rate, rate, rate}} }
+	r := &results{
+		Peers:    []contest{{"get", []figure{side("floor", 9), side("ours", 6), side("a", 3), side("b", 4)}}},
+		Overload: []pressure{{Row: "order", Times: 4, OfPeak: .1}, {Row: "order", Times: 5, OfPeak: .95}, {Row: "order", Times: 5, Open: true, OfPeak: .5}},
+		Grown:    &grown{Pets: [2]int{10, 1000}, Start: spread{40, 40, 40}, Rows: []grownRow{{Name: "getPet", Ratio: 1.2}, {Name: "listPets, name", Ratio: 30}}},
+	}
+	var got []string
+	for _, row := range r.goals()[1:] {
+		got = append(got, strings.Join(row, "|"))
+	}
+	want := []string{
+		"get, × the fastest peer|1.5||≥ 1: met",
+		"order at 5 × the callers, of the peak|0.95||≥ 0.9: met",
+		"order at 5 × the capacity, of the peak|0.5||≥ 0.9: missed",
+		"start in ms, 1000 pets|40||≤ 500: met",
+		"listPets, name, × its cost in a small shop|30||≤ 1.5: missed",
+		"binary in MiB|0||≤ 30: met",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("goals() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

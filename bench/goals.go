@@ -65,6 +65,9 @@ func (r *results) targets() []goal {
 	if s := r.scale(1_000_000); s != nil {
 		all = append(all, goal{"RSS in MiB under load, 1,000,000 pets", s.Loaded, true, 0, 48, true})
 	}
+	all = append(all, r.peerGoals()...)
+	all = append(all, r.overloadGoals()...)
+	all = append(all, r.grownGoals()...)
 	return append(all, goal{"binary in MiB", r.Binary, true, 0, 30, true})
 }
 
@@ -75,4 +78,55 @@ func (r *results) share(name string, first, later float64) goal {
 		g.value, g.known = f.OfFloor.Median, true
 	}
 	return g
+}
+
+// peerGoals ask for more reads than the best of the peers does.
+func (r *results) peerGoals() []goal {
+	var all []goal
+	for _, c := range r.Peers {
+		best := 0.0
+		for _, f := range c.Sides[2:] {
+			best = max(best, f.PerSecond.Median)
+		}
+		if c.Row != "create-pet" && best > 0 { // theirs is in memory, ours on the disk
+			all = append(all, goal{c.Row + ", × the fastest peer", c.Sides[1].PerSecond.Median / best, true, 0, 1, false})
+		}
+	}
+	return all
+}
+
+// overloadGoals ask that five times the capacity leaves it nearly whole.
+func (r *results) overloadGoals() []goal {
+	var all []goal
+	for _, p := range r.Overload {
+		if p.Times == mostTimes {
+			how := "5 × the callers"
+			if p.Open {
+				how = "5 × the capacity"
+			}
+			all = append(all, goal{p.Row + " at " + how + ", of the peak", p.OfPeak, true, 0, .9, false})
+		}
+	}
+	return all
+}
+
+// grownGoals ask that a big shop costs hardly more than a small one.
+func (r *results) grownGoals() []goal {
+	if r.Grown == nil {
+		return nil
+	}
+	all := []goal{{fmt.Sprintf("start in ms, %d pets", r.Grown.Pets[1]), r.Grown.Start.Median, true, 0, 500, true}}
+	for _, row := range r.Grown.Rows {
+		if row.Ratio > 1.5 {
+			all = append(all, goal{row.Name + ", × its cost in a small shop", row.Ratio, true, 0, 1.5, true})
+		}
+	}
+	if len(all) == 1 && len(r.Grown.Rows) > 0 {
+		worst := 0.0
+		for _, row := range r.Grown.Rows {
+			worst = max(worst, row.Ratio)
+		}
+		all = append(all, goal{"the dearest operation, × its cost in a small shop", worst, true, 0, 1.5, true})
+	}
+	return all
 }
