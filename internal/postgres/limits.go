@@ -16,16 +16,22 @@ const (
 	windowColumns   = "subject, minute_start, minute_used, day, day_used"
 	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
 
-	saveWindows = `INSERT INTO limit_windows (` + windowColumns + `)
+	// Of one window the nodes saw more or less of the same count: the most holds.
+	saveWindows = `INSERT INTO limit_windows AS t (` + windowColumns + `)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-		ON CONFLICT (subject) DO UPDATE SET minute_start = excluded.minute_start, minute_used = excluded.minute_used,
-			day = excluded.day, day_used = excluded.day_used`
+		ON CONFLICT (subject) DO UPDATE SET
+			minute_used = CASE t.minute_start WHEN excluded.minute_start THEN greatest(t.minute_used, excluded.minute_used) ELSE excluded.minute_used END,
+			day_used = CASE t.day WHEN excluded.day THEN greatest(t.day_used, excluded.day_used) ELSE excluded.day_used END,
+			minute_start = excluded.minute_start, day = excluded.day`
 
-	saveLimitKeys = `INSERT INTO limit_keys (` + limitKeyColumns + `)
+	// The counts are what was added on this node since it saved last.
+	saveLimitKeys = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
 			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
-		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace, day = excluded.day, admitted = excluded.admitted,
-			refused = excluded.refused, last_used = excluded.last_used, level = excluded.level, clean_since = excluded.clean_since,
+		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
+			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
+			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,
+			day = excluded.day, last_used = greatest(t.last_used, excluded.last_used), level = excluded.level, clean_since = excluded.clean_since,
 			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
 )
 
@@ -47,6 +53,7 @@ func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error)
 	if err != nil {
 		return ratelimit.Saved{}, err
 	}
+	db.added.begin(saved.Keys)
 	return ratelimit.Saved{Windows: orNil(saved.Windows), Keys: orNil(saved.Keys)}, nil
 }
 
@@ -67,18 +74,26 @@ func scanLimitKey(row pgx.Row, k *ratelimit.SavedKey) error {
 		&k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
 }
 
-// SaveLimits implements [ratelimit.Store].
+// SaveLimits implements [ratelimit.Store]. What the keys did adds up over the
+// nodes; of a save whose outcome is not known it may count twice.
 func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
 	}
+	db.added.mu.Lock()
+	defer db.added.mu.Unlock()
+	more := db.added.since(rows.Keys)
 	b := func() *pgx.Batch {
 		b := new(pgx.Batch)
 		queueWindows(b, rows.Windows)
-		queueLimitKeys(b, rows.Keys)
+		queueLimitKeys(b, more)
 		return b
 	}
-	return db.change(ctx, func(x *txn) error { return x.SendBatch(ctx, b()).Close() })
+	err := db.change(ctx, func(x *txn) error { return x.SendBatch(ctx, b()).Close() })
+	if err == nil {
+		db.added.keep(rows.Keys)
+	}
+	return err
 }
 
 // values returns one member of every row.

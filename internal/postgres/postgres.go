@@ -49,6 +49,7 @@ type DB struct {
 	replica *replica // nil if there is none
 
 	queue    queue
+	added    added
 	counted  counters
 	trouble  atomic.Pointer[error] // what the latest group failed with
 	follower follower

@@ -1,0 +1,120 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A counter is a node with its limiter, as serve has them.
+type counter struct {
+	*testing.T
+	db      *postgres.DB
+	limiter *ratelimit.Memory
+	caller  *ratelimit.Caller
+}
+
+// newCounter starts a node.
+func newCounter(t *testing.T, url string, now func() time.Time) *counter {
+	t.Helper()
+	c := &counter{T: t, db: node(t, url, postgres.Options{}), limiter: ratelimit.NewMemory(ratelimit.DefaultConfig(), now)}
+	saved, err := c.db.LoadLimits(t.Context())
+	if err == nil {
+		err = c.limiter.Restore(saved)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.caller = c.limiter.Caller(1, "key_a", ratelimit.Limits{PerMinute: 1000, PerDay: 1000})
+	return c
+}
+
+// serve admits requests and saves what they add up to.
+func (c *counter) serve(requests int) {
+	c.Helper()
+	for range requests {
+		c.limiter.Admit(c.Context(), c.caller)
+	}
+	if err := c.db.SaveLimits(c.Context(), c.limiter.Dirty()); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *counter) want(admitted int64) {
+	c.Helper()
+	saved, err := c.db.LoadLimits(c.Context())
+	if err != nil || len(saved.Keys) != 1 || saved.Keys[0].Admitted != admitted {
+		c.Errorf("LoadLimits = %+v, %v, want %d admitted", saved.Keys, err, admitted)
+	}
+}
+
+// TestUsedToday: what a key did on several nodes adds up, over restarts and into
+// the next day.
+func TestUsedToday(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	a, b := newCounter(t, url, clock), newCounter(t, url, clock)
+	a.serve(5)
+	b.serve(7)
+	a.want(12)
+	a.serve(1)
+	a.serve(0)
+	b.want(13)
+	c := newCounter(t, url, clock) // goes on from 13
+	if got := c.limiter.Usage(c.caller).Admitted; got != 13 {
+		t.Errorf("a new node begins with %d, want 13", got)
+	}
+	c.serve(2)
+	b.serve(1)
+	a.want(16)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.limiter.Admit(t.Context(), c.caller)
+	rows := c.limiter.Dirty()
+	if err := c.db.SaveLimits(cancelled, rows); err == nil {
+		t.Error("SaveLimits with a cancelled context succeeds")
+	}
+	c.limiter.Redo(rows)
+	c.serve(0)
+	a.want(17)
+	now = now.Add(24 * time.Hour)
+	b.serve(4)
+	c.serve(3)
+	a.want(7)
+}
+
+// TestSharedWindow: the most that a node saw of a window holds, whoever saves
+// last.
+func TestSharedWindow(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
+	save := func(db *postgres.DB, w ratelimit.SavedWindow) {
+		t.Helper()
+		w.Subject = "w:1"
+		if err := db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{w}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.LoadLimits(t.Context())
+		if err != nil || len(got.Windows) != 1 {
+			t.Fatalf("LoadLimits = %+v, %v", got, err)
+		}
+	}
+	want := func(w ratelimit.SavedWindow) {
+		t.Helper()
+		w.Subject = "w:1"
+		if got, err := b.LoadLimits(t.Context()); err != nil || len(got.Windows) != 1 || got.Windows[0] != w {
+			t.Errorf("LoadLimits = %+v, %v, want %+v", got.Windows, err, w)
+		}
+	}
+	save(a, ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 9, Day: 20500, DayUsed: 90})
+	save(b, ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 8, Day: 20500, DayUsed: 91})
+	want(ratelimit.SavedWindow{MinuteStart: 60, MinuteUsed: 9, Day: 20500, DayUsed: 91})
+	save(b, ratelimit.SavedWindow{MinuteStart: 120, MinuteUsed: 1, Day: 20501, DayUsed: 2})
+	want(ratelimit.SavedWindow{MinuteStart: 120, MinuteUsed: 1, Day: 20501, DayUsed: 2})
+}
