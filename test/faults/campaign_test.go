@@ -107,7 +107,12 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	defer cancel()
 	l := newLedger(stock)
 	r.buyers = startBuyers(ctx, max(c.buyers, 16), c.seed, key, r.server.URL, l)
-	err = errors.Join(r.suffer(began), r.buyers.finish())
+	if err = r.suffer(began); err != nil {
+		cancel() // there may be no server any more to wait for
+	}
+	if ended := r.buyers.finish(); err == nil {
+		err = ended
+	}
 	rep = report{
 		faults: r.done, acknowledged: l.acknowledged(), cancelled: len(l.cancelled), refused: l.refused, replayed: l.replayed,
 		retries: r.buyers.tries.Load(), took: time.Since(began),

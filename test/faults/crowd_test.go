@@ -157,7 +157,8 @@ func (w crowd) gather(ctx context.Context, addr string) (wait func() int) {
 }
 
 // TestCrowds lets crowds of every kind press at once on a server that has 64 MiB
-// of memory. Who asks properly is answered, and soon.
+// of memory. Whoever asks properly is answered, and nothing is killed. How soon is
+// held in long campaigns alone, which have the machine to themselves.
 func TestCrowds(t *testing.T) {
 	dir := t.TempDir()
 	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
@@ -173,13 +174,21 @@ func TestCrowds(t *testing.T) {
 	}
 	t.Cleanup(server.Kill)
 	capped := capMemory(t, server.Cmd.Process.Pid, 64<<20)
+	before, err := healthy(server.URL, k.Key, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var waits []func() int
 	for _, w := range crowds(k.Key) {
 		waits = append(waits, w.gather(ctx, strings.TrimPrefix(server.URL, "http://")))
 	}
-	took, err := healthy(server.URL, k.Key, 5*time.Second)
+	length := 5 * time.Second
+	if *soak > 0 || *volume > 0 {
+		length = time.Minute
+	}
+	took, err := healthy(server.URL, k.Key, length)
 	peak := peakMemory(t, server.Cmd.Process.Pid)
 	cancel()
 	for i, w := range crowds(k.Key) {
@@ -188,10 +197,11 @@ func TestCrowds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p50, p99 := took[len(took)/2], took[len(took)*99/100]
-	t.Logf("%d healthy requests among them: median %v, p99 %v; at most %d MiB of memory, capped %v", len(took), p50, p99, peak>>20, capped)
-	if p99 > 2*time.Second { // on a busy machine of two cores, which the crowds keep busy too
-		t.Errorf("p99 of the healthy = %v, want 2s or less", p99)
+	quiet, p99 := before[len(before)*99/100], took[len(took)*99/100]
+	t.Logf("%d healthy requests among them, all answered: median %v, p99 %v; p99 without them %v; at most %d MiB of memory, capped %v",
+		len(took), took[len(took)/2], p99, quiet, peak>>20, capped)
+	if (*soak > 0 || *volume > 0) && quiet < 2*time.Millisecond && p99 > 20*time.Millisecond { // a machine with other work proves nothing
+		t.Errorf("p99 of the healthy = %v, want 20ms or less", p99)
 	}
 	if most := 80 << 20; !capped && peak > most { // pages of the program's file are among them
 		t.Errorf("memory = %d MiB, want %d or less", peak>>20, most>>20)

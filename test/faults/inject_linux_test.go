@@ -91,7 +91,7 @@ func failWrite(r *run) error {
 func endedByItself(s *servertest.Server) error {
 	select {
 	case <-s.Ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(servertest.Patience):
 		return fmt.Errorf("the server went on after its disk had failed:\n%s", s.LogText())
 	}
 	if code := s.Cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(s.LogText(), "the database failed") {
