@@ -12,6 +12,7 @@ import (
 type serverExamination struct {
 	*examination
 	diagnosis postgres.Diagnosis
+	asked     time.Time // this machine's clock when the server told its own
 	reached   bool
 	current   bool // its schema is the newest
 }
@@ -35,7 +36,7 @@ func (e *serverExamination) server(ctx context.Context) {
 		e.add(problem, "look whether the server runs, and whether --db has its host, database, user and password", "%v", err)
 		return
 	}
-	e.reached = true
+	e.reached, e.asked = true, e.now()
 	for _, p := range e.diagnosis.Problems {
 		e.add(problem, "change that in the server's configuration, or use another server", "%s", p)
 	}
@@ -66,9 +67,9 @@ func (a *app) checkStore(ctx context.Context) (problems []string, err error) {
 
 // clocks holds the clock of this machine against the server's and the rows.
 func (e *serverExamination) clocks(context.Context) {
-	if off := e.now().Sub(e.diagnosis.Now); off.Abs() > clockSlack {
+	if off := e.asked.Sub(e.diagnosis.Now); off.Abs() > clockSlack {
 		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's %s: they are %v apart",
-			moment(e.now(), ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
+			moment(e.asked, ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
 	}
 	e.compareClock(e.diagnosis.Newest)
 }

@@ -1,0 +1,253 @@
+package test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
+)
+
+// A moved shop is asked the same before and after.
+type movedShop struct {
+	*testing.T
+	binary servertest.Binary
+	dir    string
+	key    string
+	next   string // the page after the first, as its link says
+}
+
+// An answer is what a client sees of one.
+type answer struct {
+	status   int
+	body     string
+	etag     string
+	replayed string
+	link     string
+}
+
+func (m *movedShop) ask(base, method, path, body string, header ...string) answer {
+	m.Helper()
+	req, err := http.NewRequestWithContext(m.Context(), method, base+path, strings.NewReader(body))
+	if err != nil {
+		m.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+m.key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return answer{resp.StatusCode, string(text), resp.Header.Get("ETag"), resp.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(resp.Header.Get("Link"), base, "")}
+}
+
+// serve runs a node on a database until stop is called.
+func (m *movedShop) serve(db string) (url string, stop func()) {
+	m.Helper()
+	s, err := m.binary.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(s.Kill)
+	return s.URL, func() {
+		if err := s.Stop(); err != nil {
+			m.Errorf("the end of the server: %v", err)
+		}
+	}
+}
+
+const onceOrder, onceBody = "the-same-order", `{"petId":1,"quantity":2}`
+
+// trade leaves rows of every kind behind.
+func (m *movedShop) trade(url string) {
+	m.Helper()
+	for _, c := range []struct {
+		method, path, body string
+		header             []string
+	}{
+		{"POST", "/store/orders", onceBody, []string{"Idempotency-Key", onceOrder}},
+		{"POST", "/store/orders", `{"petId":2,"complete":true}`, nil},
+		{"PATCH", "/inventory/3", `{"quantity":77}`, nil},
+		{"DELETE", "/pets/4", "", nil},
+	} {
+		if a := m.ask(url, c.method, c.path, c.body, c.header...); a.status >= 300 {
+			m.Fatalf("%s %s = %d %s", c.method, c.path, a.status, a.body)
+		}
+	}
+}
+
+// look returns what clients see, by request.
+func (m *movedShop) look(url string) map[string]answer {
+	m.Helper()
+	seen := map[string]answer{}
+	for _, path := range []string{"/pets", "/pets?limit=100&name=77", "/pets/1", "/categories", "/store/orders", "/store/orders/1", "/inventory/1", "/inventory?maxQuantity=0"} {
+		seen[path] = m.ask(url, "GET", path, "")
+	}
+	if m.next == "" {
+		link := seen["/pets"].link
+		m.next = link[1:strings.Index(link, ">")]
+	}
+	seen["next page"] = m.ask(url, "GET", m.next, "")
+	seen["replay"] = m.ask(url, "POST", "/store/orders", onceBody, "Idempotency-Key", onceOrder)
+	return seen
+}
+
+// usedToday returns what the account says of its day.
+func (m *movedShop) usedToday(url string) int64 {
+	m.Helper()
+	var account struct {
+		Limits struct{ Day struct{ Used int64 } }
+	}
+	text := m.ask(url, "GET", "/account", "").body
+	if err := json.Unmarshal([]byte(text), &account); err != nil || account.Limits.Day.Used == 0 {
+		m.Fatalf("/account = %s, %v", text, err)
+	}
+	return account.Limits.Day.Used
+}
+
+// TestMigrateStore: a shop that is moved, with a kill -9 in the middle, goes on
+// as if nothing had happened.
+func TestMigrateStore(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	database, err := server.Create(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &movedShop{T: t, binary: servertest.Binary(filepath.Join(bin, "petstore")), dir: t.TempDir()}
+	const pets = 30_000
+	m.fill(pets)
+	url, stop := m.serve("petstore.db")
+	m.trade(url)
+	before := m.look(url)
+	used := m.usedToday(url)
+	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(database), "-o=json"}
+	if _, err := m.binary.Run(m.dir, move...); err == nil || !strings.Contains(err.Error(), "petstore.db: is in use: stop the server first") {
+		t.Errorf("migrate-store beside the server = %v, want a refusal", err)
+	}
+	stop()
+
+	m.killMidway(server, database, pets, move)
+	if _, err := m.binary.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + server.URL(database)}}); err == nil || !strings.Contains(err.Error(), "run that again to its end") {
+		t.Errorf("serve on half a shop = %v, want a refusal", err)
+	}
+	m.finish(move, pets)
+
+	url, stop = m.serve(server.URL(database))
+	if got := m.usedToday(url); got != used {
+		t.Errorf("%d requests are used today, want the %d of before", got, used)
+	}
+	if after := m.look(url); !maps.Equal(after, before) {
+		for path, want := range before {
+			if after[path] != want {
+				t.Errorf("%s = %+v, want as before %+v", path, after[path], want)
+			}
+		}
+	}
+	if before["replay"].replayed != "true" {
+		t.Errorf("the replay = %+v", before["replay"])
+	}
+	if a := m.ask(url, "POST", "/pets", `{"name":"Next","categoryId":1}`); a.status != http.StatusCreated || !strings.Contains(a.body, fmt.Sprintf(`"id":%d,`, pets+1)) {
+		t.Errorf("the next pet = %d %s, want the id %d", a.status, a.body, pets+1)
+	}
+	stop()
+	if out, err := m.binary.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
+		t.Errorf("doctor = %s, %v", out, err)
+	}
+}
+
+// fill makes the shop, with many pets.
+func (m *movedShop) fill(pets int) {
+	m.Helper()
+	var csv strings.Builder
+	csv.WriteString("name,category,stock\n")
+	for n := range pets {
+		fmt.Fprintf(&csv, "Pet %d,Kind %d,%d\n", n, n%7, 5+n%3)
+	}
+	err := os.WriteFile(filepath.Join(m.dir, "pets.csv"), []byte(csv.String()), 0o600)
+	if err == nil {
+		_, err = m.binary.Run(m.dir, "migrate", "up")
+	}
+	if err == nil {
+		err = m.binary.NewWorkspace(m.dir, "acme", "business")
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+	key, err := m.binary.NewKey(m.dir, "acme")
+	if err == nil {
+		m.key = key.Key
+		_, err = m.binary.Run(m.dir, "import", "acme", "pets.csv")
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+// killMidway starts the move and kills it when some of the pets are there.
+func (m *movedShop) killMidway(server *postgrestest.Server, database string, pets int, args []string) {
+	m.Helper()
+	cmd := exec.Command(string(m.binary), args...) //nolint:gosec // a test says what to run
+	cmd.Dir = m.dir
+	if err := cmd.Start(); err != nil {
+		m.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }() // it was killed
+	defer func() { _ = cmd.Process.Kill() }()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		out, err := server.Program("psql", "-d", database, "-Atc", "SELECT count(*) FROM petstore.pets").Output()
+		if n, bad := strconv.Atoi(strings.TrimSpace(string(out))); err == nil && bad == nil && n > 0 {
+			_ = cmd.Process.Kill()
+			if n == pets {
+				m.Logf("all %d pets were there when the move was killed", n)
+			}
+			return
+		}
+	}
+	m.Fatal("no pet arrives")
+}
+
+// finish runs the move to its end.
+func (m *movedShop) finish(args []string, pets int) {
+	m.Helper()
+	out, err := m.binary.Run(m.dir, args...)
+	if err != nil {
+		m.Fatal(err)
+	}
+	var report struct {
+		Resumed bool
+		Tables  []struct {
+			Table    string
+			Rows     int
+			Checksum string
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || !report.Resumed {
+		m.Errorf("the report = %s, %v, want that it was resumed", out, err)
+	}
+	for _, table := range report.Tables {
+		if table.Table == "pets" && table.Rows != pets-1 { // one was deleted
+			m.Errorf("%d pets were moved, want %d", table.Rows, pets-1)
+		}
+	}
+}
