@@ -12,12 +12,12 @@ import (
 // How a gate decides. The numbers are for requests that take microseconds to
 // milliseconds when there is room.
 const (
-	gateTarget   = 20 * time.Millisecond // how long the admitted may take on average
-	gatePatience = 50 * time.Millisecond // how long a request waits to be admitted
-	gatePeriod   = 20 * time.Millisecond // between two reviews of the limit
-	gateLeast    = 32                    // the limit is never below
-	gateCalm     = 512                   // the limit while nothing presses: the largest burst taken at once
-	gateMost     = 4096                  // the limit is never above, nor is the number of those who wait
+	gateTarget   = 25 * time.Millisecond  // how long the admitted may take on average
+	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted
+	gatePeriod   = 20 * time.Millisecond  // between two reviews of the limit
+	gateLeast    = 128                    // the limit is never below: fewer writes would make small, dear groups
+	gateCalm     = 512                    // the limit while nothing presses: the largest burst taken at once
+	gateMost     = 4096                   // the limit is never above, nor is the number of those who wait
 )
 
 // errOverloaded refuses a request that waited in vain. It has no cause to log:
@@ -137,9 +137,11 @@ func (g *gate) wait() bool {
 	case <-w.turn:
 		w.timer.Stop()
 	case <-w.timer.C:
-		if admitted = !g.withdraw(w); admitted {
+		switch {
+		case !g.withdraw(w):
 			<-w.turn
-		} else {
+		case !g.tryEnter(): // what was to wake it may itself have had no turn on a busy processor
+			admitted = false
 			g.refused.Add(1)
 		}
 	}
