@@ -8,6 +8,7 @@
 //
 //	go run ./bench [-short] [-rows REGEXP]   print the table; write bench/RESULTS.md and bench/results.json
 //	go run ./bench -check [-short]           fail if a ratio lost more than a tenth since results.json
+//	go run ./bench -redis [-short]           print the limiter in Redis beside redis-benchmark
 //	go run ./bench -peers [-short]           print only the service beside other servers of pets
 //	go run ./bench -overload                 print only what becomes of several times its capacity
 //	go run ./bench -scale [-pets N]          a shop of ten million pets beside one of ten thousand; kept in the results
@@ -45,6 +46,7 @@ type settings struct {
 	binary                        string // the server, or "" to build it
 	rows                          *regexp.Regexp
 	check                         bool
+	redis                         bool
 	profile                       string
 	peers, overload, scale, where bool
 	grown                         int // pets of the large shop
@@ -73,6 +75,8 @@ func run(ctx context.Context, args []string) error {
 		return profile(ctx, s)
 	case s.check:
 		return check(ctx, s)
+	case s.redis:
+		return limiterOnRedis(ctx, s)
 	}
 	if part := s.part(); part != nil {
 		return part(ctx, s)
@@ -99,6 +103,7 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
 	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
+	flags.BoolVar(&s.redis, "redis", false, "measure only the limiter in Redis, beside redis-benchmark")
 	s.partFlags(flags)
 	flags.StringVar(&s.profile, "profile", "", "profile the server under `ROW`")
 	if err := flags.Parse(args); err != nil {
