@@ -1,0 +1,66 @@
+package nodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+	"example.com/petstore/test/servertest"
+)
+
+// TestChangesReachEveryNode: what the commands change beside the nodes holds at
+// each of them within a second.
+func TestChangesReachEveryNode(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL())
+	first := d.workspace("shop", endless, endless)
+	var key servertest.Key
+	d.change("a new key is accepted", func() string {
+		out := d.run("key", "create", "shop", "-o=json")
+		if err := json.Unmarshal([]byte(out), &key); err != nil {
+			t.Fatal(err)
+		}
+		return key.Key
+	}, func(a answer) bool { return a.status == http.StatusOK })
+	d.change("a plan counts", func() string {
+		d.run("workspace", "set-plan", "shop", "enterprise", "--per-minute=777777", "--per-day=1000000000")
+		return key.Key
+	}, func(a answer) bool { return a.header.Get("X-RateLimit-Limit") == "777777" })
+	d.change("a ban holds", func() string {
+		d.run("key", "ban", key.ID, "--for=1h", "--reason=test")
+		return key.Key
+	}, func(a answer) bool { return a.code == "api_key_banned" })
+	d.change("it is lifted", func() string { d.run("key", "unban", key.ID); return key.Key },
+		func(a answer) bool { return a.status == http.StatusOK })
+	d.change("a revoked key is refused", func() string { d.run("key", "revoke", key.ID); return key.Key },
+		func(a answer) bool { return a.header.Get("X-RateLimit-Limit") != "777777" }) // it counts as nobody's, whether 401 or 429
+	if a := get(t, d.nodes[0].URL+"/pets", first.Key); a.status != http.StatusOK {
+		t.Errorf("the other key = %d %s, want 200", a.status, a.body)
+	}
+}
+
+// change makes one, and wants it to hold at each node a second after the command
+// has ended. The command returns the key to ask with.
+func (d *deployment) change(what string, command func() string, holds func(answer) bool) {
+	d.t.Helper()
+	key := command()
+	ended := time.Now()
+	for i, n := range d.nodes {
+		for {
+			begun := time.Now()
+			a := get(d.t, n.URL+"/account", key) // which spends nothing
+			if holds(a) {
+				break
+			}
+			if begun.Sub(ended) > time.Second {
+				d.t.Errorf("%s: not at node %d after a second, but %s", what, i, fmt.Sprint(a.status, " ", a.code))
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // between two polls
+		}
+	}
+	d.t.Logf("%s: at %d nodes %v after the command", what, len(d.nodes), time.Since(ended).Round(time.Millisecond))
+}

@@ -1,0 +1,162 @@
+package nodes
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
+)
+
+var (
+	// petstore is the binary under test; TestMain builds it.
+	petstore servertest.Binary
+	// database is the server on which each test has a database of its own.
+	database struct {
+		sync.Once
+		server *postgrestest.Server
+		err    error
+	}
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(&petstore, func() int {
+		code := m.Run()
+		if database.server != nil {
+			if err := database.server.Close(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
+		return code
+	}))
+}
+
+// newDatabase returns the URL of an empty database for the time of a test.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	database.Do(func() { database.server, database.err = postgrestest.Open() })
+	if database.err != nil {
+		postgrestest.Missing(t, database.err)
+	}
+	return database.server.Database(t, "")
+}
+
+// A deployment is several nodes on one database.
+type deployment struct {
+	t     *testing.T
+	dir   string
+	db    string // its URL
+	flags []string
+	nodes []*servertest.Server
+}
+
+// deploy starts n nodes with the given flags at once; the first that comes
+// makes the tables.
+func deploy(t *testing.T, db string, n int, flags ...string) *deployment {
+	t.Helper()
+	d := &deployment{t: t, dir: t.TempDir(), db: db, flags: append([]string{"--db=" + db, "--log-level=warn"}, flags...)}
+	d.nodes = make([]*servertest.Server, n)
+	var all sync.WaitGroup
+	for i := range d.nodes {
+		all.Go(func() { d.nodes[i] = d.serve() })
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return d
+}
+
+// serve starts one node, for the time of the test at most; env goes to it alone.
+func (d *deployment) serve(flags ...string) *servertest.Server {
+	d.t.Helper()
+	s, err := petstore.Serve(servertest.Options{Dir: d.dir, Flags: append(flags, d.flags...)})
+	if err != nil {
+		d.t.Error(err)
+		return nil
+	}
+	d.t.Cleanup(s.Kill)
+	return s
+}
+
+// run runs a command beside the nodes and returns what it printed.
+func (d *deployment) run(args ...string) string {
+	d.t.Helper()
+	out, err := petstore.Run(d.dir, append(args, "--db="+d.db)...)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out
+}
+
+// workspace makes a workspace with the given quotas, and returns a key that
+// every node knows.
+func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Key {
+	d.t.Helper()
+	plan := []string{"enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay), "--db=" + d.db}
+	if err := petstore.NewWorkspace(d.dir, name, plan...); err != nil {
+		d.t.Fatal(err)
+	}
+	key, err := petstore.NewKey(d.dir, name, "--db="+d.db)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, n := range d.nodes {
+		eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).status == 200 })
+	}
+	return key
+}
+
+const endless = 1_000_000_000
+
+// shop makes a workspace without bounds, with one pet of which there are units.
+func (d *deployment) shop(name string, units int) servertest.Key {
+	d.t.Helper()
+	key := d.workspace(name, endless, endless)
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"POST", "/categories", `{"name":"Dogs"}`, 201},
+		{"POST", "/pets", `{"name":"Rex","categoryId":1}`, 201},
+		{"PATCH", "/inventory/1", fmt.Sprintf(`{"quantity":%d}`, units), 200},
+	} {
+		a := ask(d.t, request{method: c.method, url: d.nodes[0].URL + c.path, key: key.Key, body: c.body})
+		if a.status != c.want {
+			d.t.Fatalf("%s %s = %d %s, want %d", c.method, c.path, a.status, a.body, c.want)
+		}
+	}
+	return key
+}
+
+// metric returns the value of a series of a node, as text, or "" if it has none.
+func metric(t *testing.T, s *servertest.Server, series string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(get(t, s.Ops+"/metrics", "").body), "\n"+series+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
+// eventually waits until f returns true.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(servertest.Patience); !f(); time.Sleep(10 * time.Millisecond) { // between two polls
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", servertest.Patience, what)
+		}
+	}
+}
+
+// awaitDay returns when the UTC day has some minutes left, so that no quota
+// begins afresh in the test.
+func awaitDay(t *testing.T) {
+	t.Helper()
+	for time.Until(time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour)) < 90*time.Second {
+		time.Sleep(time.Second) // between two polls
+	}
+}

@@ -1,0 +1,209 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+	"example.com/petstore/test/servertest"
+)
+
+// freeAddr returns an address of the loopback at which nobody listens.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A place is where a node listens, before and after it is restarted.
+type place struct{ addr, ops string }
+
+// balance runs HAProxy with deploy/haproxy.cfg, whose names and ports become
+// those of this test. It returns the addresses of the balancer and of its
+// statistics.
+func balance(t *testing.T, places []place) (public, stats string) {
+	t.Helper()
+	program, err := exec.LookPath("haproxy")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	public, stats = freeAddr(t), freeAddr(t)
+	text, err := os.ReadFile("../../deploy/haproxy.cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(text)
+	for i, p := range places {
+		_, port, _ := net.SplitHostPort(p.ops)
+		name := fmt.Sprint("node", i+1)
+		config = replace(t, config, fmt.Sprintf("server %s %s:8080", name, name), fmt.Sprintf("server %s %s port %s", name, p.addr, port))
+	}
+	config = replace(t, config, "maxconn 20000", "maxconn 500") // for which the limit of descriptors need not be raised
+	config = replace(t, config, "bind :8080", "bind "+public)
+	config = replace(t, config, "check port 9090 inter", "check inter")
+	config = replace(t, config, "init-addr last,libc,none resolvers docker", "")
+	config = regexp.MustCompile(`(?ms)^resolvers docker.*?^$`).ReplaceAllString(config+"\n", "")
+	config += "\nfrontend statistics\n    bind " + stats + "\n    stats enable\n    stats uri /\n"
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-db", "-f", file) //nolint:gosec // found in PATH
+	var said strings.Builder
+	cmd.Stderr = &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // of a killed process it says so
+		if t.Failed() {
+			t.Logf("haproxy: %s", said.String())
+		}
+	})
+	return "http://" + public, "http://" + stats + "/;csv"
+}
+
+func replace(t *testing.T, text, old, by string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("deploy/haproxy.cfg has no %q", old)
+	}
+	return strings.ReplaceAll(text, old, by)
+}
+
+// awaitState waits until the balancer has this state for a node.
+func awaitState(t *testing.T, stats string, node int, state string) {
+	t.Helper()
+	row := regexp.MustCompile(fmt.Sprintf(`(?m)^nodes,node%d,(?:[^,]*,){15}%s`, node+1, state))
+	eventually(t, fmt.Sprintf("the balancer has node %d %s", node+1, state), func() bool {
+		a, err := send(http.DefaultClient, request{method: "GET", url: stats})
+		return err == nil && row.Match(a.body)
+	})
+}
+
+// readers ask without a pause, with a connection for each request, so that no
+// client library hides a failure by trying again.
+type readers struct {
+	stop   chan struct{}
+	all    sync.WaitGroup
+	asked  atomic.Int64
+	mu     sync.Mutex
+	failed []string
+}
+
+func startReaders(n int, url, key string) *readers {
+	r := &readers{stop: make(chan struct{})}
+	for range n {
+		c := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
+		r.all.Go(func() {
+			for {
+				select {
+				case <-r.stop:
+					return
+				default:
+				}
+				a, err := send(c, request{method: "GET", url: url + "/pets?limit=5", key: key})
+				r.asked.Add(1)
+				if err != nil || a.status != http.StatusOK {
+					r.mu.Lock()
+					r.failed = append(r.failed, fmt.Sprintf("GET /pets = %d %s, %v", a.status, a.body, err))
+					r.mu.Unlock()
+				}
+			}
+		})
+	}
+	return r
+}
+
+func (r *readers) end(t *testing.T) {
+	t.Helper()
+	close(r.stop)
+	r.all.Wait()
+	t.Logf("%d reads", r.asked.Load())
+	if len(r.failed) > 0 {
+		t.Errorf("%d of %d reads failed, such as %s", len(r.failed), r.asked.Load(), r.failed[0])
+	}
+}
+
+// TestRollingRestart runs what deploy/compose.yaml describes, two nodes with its
+// settings behind its balancer on PostgreSQL and Redis, and restarts one node
+// after the other under load. No request fails.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	places := []place{{freeAddr(t), freeAddr(t)}, {freeAddr(t), freeAddr(t)}}
+	public, stats := balance(t, places)
+	d := deploy(t, newDatabase(t), 0, "--redis="+redistest.Start(t).URL(), "--base-url="+public,
+		"--trusted-proxies=127.0.0.1/32", "--drain-delay=4s")
+	start := func(i int) *servertest.Server {
+		s := d.serve("--addr="+places[i].addr, "--ops-addr="+places[i].ops)
+		if s != nil {
+			s.URL = "http://" + places[i].addr // it announces the balancer's
+		}
+		return s
+	}
+	for i := range places {
+		d.nodes = append(d.nodes, start(i))
+		if t.Failed() {
+			t.FailNow()
+		}
+		awaitState(t, stats, i, "UP")
+	}
+	key := d.shop("shop", plenty)
+	b, r := startBuyers(key.Key, 4, public), startReaders(4, public, key.Key)
+	for i := range places {
+		b.more(t, 50)
+		d.restart(i, start, key.Key, func() { awaitState(t, stats, i, "DOWN") })
+		awaitState(t, stats, i, "UP")
+	}
+	b.more(t, 50)
+	r.end(t)
+	b.end(t)
+	if n := b.unavailable.Load(); n > 0 {
+		t.Errorf("%d orders had to be repeated, want none", n)
+	}
+	b.wantKept(t, public, plenty)
+}
+
+// restart ends a node and starts it again. While it drains it says that it is
+// not ready, and goes on answering until the balancer has noticed.
+func (d *deployment) restart(i int, start func(int) *servertest.Server, key string, noticed func()) {
+	t := d.t
+	t.Helper()
+	node := d.nodes[i]
+	if err := node.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
+	if a := get(t, node.URL+"/pets", key); a.status != http.StatusOK {
+		t.Errorf("a node that drains = %d %s, want 200", a.status, a.body)
+	}
+	noticed()
+	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+	defer cancel()
+	if err := node.Wait(ctx); err != nil {
+		t.Errorf("the end of node %d: %v", i, err)
+	}
+	if d.nodes[i] = start(i); d.nodes[i] == nil {
+		t.FailNow()
+	}
+}
