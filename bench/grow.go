@@ -194,12 +194,9 @@ func (b *bench) compareRow(ctx context.Context, r *row, sides [2]*side) (*grownR
 	}
 	for range b.rounds {
 		for _, s := range sides {
-			got, err := load(ctx, s.process, s.world, r, b.round)
+			got, err := b.turn(ctx, r, s)
 			if err != nil {
 				return nil, err
-			}
-			if got.requests == 0 {
-				return nil, fmt.Errorf("%s: not one answer in %v", r.name, b.round)
 			}
 			s.samples = append(s.samples, got)
 		}
@@ -229,6 +226,9 @@ func grownRows() []row {
 			return head(strconv.AppendInt(append(append(dst, "GET "...), text...), 1+r.Int64N(most(w)), 10), w.shop.key)
 		}
 	}
+	filter := func(name string, f func([]byte, *world, *rand.Rand) []byte) row {
+		return row{name: name, callers: 1, want: 200, request: f} // may read the whole shop
+	}
 	pets := func(w *world) int64 { return int64(w.shop.pets) }
 	orders := func(w *world) int64 { return int64(w.shop.pets) * ordersPerPet }
 	read := func(name string, f func([]byte, *world, *rand.Rand) []byte) row {
@@ -239,16 +239,16 @@ func grownRows() []row {
 		read("listPets, status", path("/pets?status=pending")), read("listPets, three statuses", path("/pets?status=available&status=pending&status=sold")),
 		read("listPets, category and status", path("/pets?categoryId=4&status=pending")),
 		read("listPets, category and a status that none has", path("/pets?categoryId=5&status=sold")),
-		read("listPets, name", path("/pets?name=beagle")), read("listPets, name of one", path("/pets?name=beagle%200009999")),
-		read("listPets, name of none", path("/pets?name=dachshund")),
+		filter("listPets, name", path("/pets?name=beagle")), filter("listPets, name of one", path("/pets?name=beagle%200009999")),
+		filter("listPets, name of none", path("/pets?name=dachshund")),
 		read("listCategories", path("/categories")), read("getOrder", near("/store/orders/", orders)),
 		read("listOrders", path("/store/orders")), read("listOrders, pet", near("/store/orders?petId=", pets)),
 		read("listOrders, complete", path("/store/orders?complete=true")),
-		read("listOrders, ship date", path("/store/orders?shipDateFrom=2020-01-01T00:00:00Z")),
-		read("listOrders, ship date of none", path("/store/orders?shipDateFrom=2090-01-01T00:00:00Z")),
+		filter("listOrders, ship date", path("/store/orders?shipDateFrom=2020-01-01T00:00:00Z")),
+		filter("listOrders, ship date of none", path("/store/orders?shipDateFrom=2090-01-01T00:00:00Z")),
 		read("getInventoryItem", near("/inventory/", pets)), read("listInventory", path("/inventory")),
 		read("listInventory, status", path("/inventory?status=pending")),
-		read("listInventory, quantity of none", path("/inventory?maxQuantity=1")),
+		filter("listInventory, quantity of none", path("/inventory?maxQuantity=1")),
 		{name: "createPet", callers: 64, want: 201, request: createPet},
 		{name: "createOrder", callers: 64, want: 201, request: orderEven},
 		{name: "updateInventory", callers: 64, want: 200, request: setStock},

@@ -9,7 +9,7 @@ import (
 // The measures of the picture, in its own units.
 const (
 	pictureWide = 860
-	labelWide   = 200
+	labelWide   = 240
 	barHigh     = 26
 	lineHigh    = 22
 )
@@ -80,8 +80,8 @@ func shorten(s string) string {
 			out = append(out, r)
 		}
 	}
-	if len(out) > 30 {
-		out = append(out[:29], '…')
+	if len(out) > 38 {
+		out = append(out[:37], '…')
 	}
 	return string(out)
 }

@@ -79,11 +79,11 @@ func where(ctx context.Context, s *settings) (err error) {
 
 // breakDown profiles one row.
 func (b *bench) breakDown(ctx context.Context, r *row) (*breakdown, error) {
-	const long = 6 * time.Second
+	const long = 13 * time.Second
 	file := filepath.Join(b.dir, r.name+".pprof")
 	done := make(chan error, 1)
 	go func() {
-		page, err := get(ctx, b.server.ops, "/debug/pprof/profile?seconds=5")
+		page, err := get(ctx, b.server.ops, "/debug/pprof/profile?seconds=12")
 		done <- errors.Join(err, os.WriteFile(file, page, 0o600))
 	}()
 	s, err := load(ctx, b.server, b.world, r, long)
