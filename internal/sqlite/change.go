@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -131,48 +130,11 @@ func (c *conn) drop(workspace int64, e *petstore.Effects) error {
 	return nil
 }
 
-// A counter issues the ids of one kind of row.
-type counter struct{ read, write string }
-
-// Two statements: UPDATE … RETURNING takes several times as long as both.
-var (
-	petIDs      = counter{"SELECT pets FROM counters WHERE workspace=?", "UPDATE counters SET pets=?2 WHERE workspace=?1"}
-	categoryIDs = counter{"SELECT categories FROM counters WHERE workspace=?", "UPDATE counters SET categories=?2 WHERE workspace=?1"}
-	orderIDs    = counter{"SELECT orders FROM counters WHERE workspace=?", "UPDATE counters SET orders=?2 WHERE workspace=?1"}
-)
-
-// next issues an id.
-func (c *conn) next(ids counter, workspace int64) (int64, error) {
-	stmt, err := c.ints(ids.read, workspace)
-	if err != nil {
-		return 0, err
-	}
-	found, err := stmt.Step()
-	if err != nil {
-		return 0, err
-	}
-	if !found { // it was deleted while the request was on its way
-		return 0, petstore.Unavailable(fmt.Errorf("there is no workspace %d", workspace))
-	}
-	id := stmt.ColumnInt64(0) + 1
-	if err := stmt.Reset(); err != nil {
-		return 0, err
-	}
-	if id > petstore.MaxID {
-		return 0, fmt.Errorf("workspace %d has used up its ids", workspace)
-	}
-	if stmt, err = c.ints(ids.write, workspace, id); err != nil {
-		return 0, err
-	}
-	_, err = stmt.Step()
-	return id, err
-}
-
 func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error) {
 	query := "UPDATE categories SET name=?3, folded=?4, description=?5 WHERE workspace=?1 AND id=?2"
 	if row.ID == 0 {
 		query = "INSERT INTO categories (workspace, id, name, folded, description) VALUES (?1, ?2, ?3, ?4, ?5)"
-		if row.ID, err = c.next(categoryIDs, workspace); err != nil {
+		if row.ID, err = c.nextID(workspace, categoryID); err != nil {
 			return err
 		}
 	}
@@ -187,7 +149,7 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 // and most changes move nothing but stock.
 func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Animal) (err error) {
 	if a.ID == 0 {
-		if a.ID, err = c.next(petIDs, workspace); err != nil {
+		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
 		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, status, category, name, folded)
@@ -212,7 +174,7 @@ func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
 	query := "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"
 	if o.ID == 0 {
 		query = "INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-		if o.ID, err = c.next(orderIDs, workspace); err != nil {
+		if o.ID, err = c.nextID(workspace, orderID); err != nil {
 			return err
 		}
 	}

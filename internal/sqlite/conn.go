@@ -20,7 +20,10 @@ var errMissing = errors.New("the file does not exist")
 // prepared once and kept.
 type conn struct {
 	*sqlite.Conn
-	touched touched // the writer's
+
+	// The writer's, while its transaction lasts.
+	touched touched
+	issued  map[int64]ids // by workspace
 }
 
 // prepareFile returns the absolute path, and creates an empty file with the

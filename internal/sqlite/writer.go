@@ -165,13 +165,54 @@ func (db *DB) commit(group []*write) {
 	}
 }
 
+// errAgain undoes a transaction whose writes have to be kept apart.
+var errAgain = errors.New("a write failed half way")
+
 // transact returns an error if the whole transaction is lost.
 func (db *DB) transact(group []*write) error {
+	err := db.try(group, together(group))
+	if errors.Is(err, errAgain) {
+		for _, w := range group {
+			w.err, w.panicked = nil, nil
+		}
+		err = db.try(group, apart)
+	}
+	return err
+}
+
+// A manner says how the failure of a write is kept from the others.
+type manner uint8
+
+const (
+	apart  manner = iota // by a savepoint each
+	alone                // there are no others
+	united               // it fails before it writes anything, or all is done again, apart
+)
+
+// together returns how a group is carried out. Changes of shops are refused
+// before they write, but for what nobody foresaw: so they go without savepoints.
+func together(group []*write) manner {
+	if len(group) == 1 {
+		return alone
+	}
+	for _, w := range group {
+		if w.reach != named {
+			return apart
+		}
+	}
+	return united
+}
+
+func (db *DB) try(group []*write, how manner) error {
 	err := db.writer.begin()
 	before := db.cache.begin()
 	db.writer.touched.reset()
+	clear(db.writer.issued)
 	for i := 0; err == nil && i < len(group); i++ {
-		err = db.writer.attempt(group[i], len(group) == 1)
+		err = db.writer.attempt(group[i], how)
+	}
+	if err == nil {
+		err = db.writer.saveIDs()
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
 		err = db.cache.commit(before, &db.writer.touched, func() error { return db.writer.exec("COMMIT") })
@@ -193,30 +234,44 @@ func (db *DB) transact(group []*write) error {
 
 // attempt carries out one write so that its failure undoes nothing but itself.
 // It returns an error if the transaction is lost.
-func (c *conn) attempt(w *write, alone bool) error {
-	if !alone {
+func (c *conn) attempt(w *write, how manner) error {
+	if how == apart {
 		if err := c.exec("SAVEPOINT one"); err != nil {
 			return err
 		}
 	}
-	wrote := c.touched.wrote
+	before := c.touched.wrote
+	c.touched.wrote = false
 	w.call(c)
-	if w.err != nil {
-		c.touched.wrote = wrote
-	} else if w.reach == anything {
-		c.touched.all = true
+	wrote := c.touched.wrote
+	c.touched.wrote = before || wrote && w.err == nil
+	if w.err == nil {
+		c.touched.all = c.touched.all || w.reach == anything
+		return c.succeeded(how)
 	}
 	switch {
-	case w.err == nil && alone:
-		return nil
-	case w.err == nil:
-		return c.exec("RELEASE one")
 	case c.AutocommitEnabled() || gravityOf(w.err) != ordinary:
 		return w.err
-	case alone:
+	case how == alone:
+		clear(c.issued)
 		return c.exec("ROLLBACK")
+	case how == united && wrote:
+		return errAgain
+	case how == united:
+		return nil
 	}
+	clear(c.issued)
 	if err := c.exec("ROLLBACK TO one"); err != nil {
+		return err
+	}
+	return c.exec("RELEASE one")
+}
+
+func (c *conn) succeeded(how manner) error {
+	if how != apart {
+		return nil
+	}
+	if err := c.saveIDs(); err != nil { // what comes next may read the counters itself
 		return err
 	}
 	return c.exec("RELEASE one")

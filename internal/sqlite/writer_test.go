@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -93,55 +94,66 @@ func TestGroups(t *testing.T) {
 // own write alone.
 func TestFailuresInAGroup(t *testing.T) {
 	t.Parallel()
-	refused := petstore.Errorf("refused", "no")
 	for _, size := range []int{1, 12} {
-		db := openTest(t, Options{})
-		release := occupy(t, db)
-		type outcome struct {
-			i        int
-			err      error
-			panicked any
+		for _, r := range []reach{anything, named} {
+			t.Run(fmt.Sprint(size, r), func(t *testing.T) {
+				t.Parallel()
+				failuresInAGroup(t, size, r)
+			})
 		}
-		outcomes := make(chan outcome, size)
-		for i := range size {
-			go func() {
-				o := outcome{i: i}
-				defer func() {
-					o.panicked = recover()
-					outcomes <- o
-				}()
-				o.err = db.change(context.Background(), func(c *conn) error {
-					if err := insert(c, "x"); err != nil || i%4 == 3 {
-						return err
-					}
-					switch i % 4 {
-					case 0:
-						return refused
-					case 1:
-						panic("at the disco")
-					}
-					return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)")
-				})
+	}
+}
+
+func failuresInAGroup(t *testing.T, size int, r reach) {
+	t.Helper()
+	refused := petstore.Errorf("refused", "no")
+	db := openTest(t, Options{Cached: 8})
+	release := occupy(t, db)
+	type outcome struct {
+		i        int
+		err      error
+		panicked any
+	}
+	outcomes := make(chan outcome, size)
+	for i := range size {
+		go func() {
+			o := outcome{i: i}
+			defer func() {
+				o.panicked = recover()
+				outcomes <- o
 			}()
+			o.err = db.changeOf(context.Background(), r, func(c *conn) error {
+				c.touched.wrote = true
+				if err := insert(c, "x"); err != nil || i%4 == 3 {
+					return err
+				}
+				switch i % 4 {
+				case 0:
+					return refused
+				case 1:
+					panic("at the disco")
+				}
+				return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)")
+			})
+		}()
+	}
+	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == size })
+	release()
+	for range size {
+		o := <-outcomes
+		text, _ := o.panicked.(string)
+		ok := map[int]bool{
+			0: errors.Is(o.err, refused),
+			1: strings.HasPrefix(text, "at the disco"),
+			2: sqlite.ErrCode(o.err) == sqlite.ResultConstraintCheck,
+			3: o.err == nil && o.panicked == nil,
 		}
-		eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == size })
-		release()
-		for range size {
-			o := <-outcomes
-			text, _ := o.panicked.(string)
-			ok := map[int]bool{
-				0: errors.Is(o.err, refused),
-				1: strings.HasPrefix(text, "at the disco"),
-				2: sqlite.ErrCode(o.err) == sqlite.ResultConstraintCheck,
-				3: o.err == nil && o.panicked == nil,
-			}
-			if !ok[o.i%4] {
-				t.Errorf("outcome %d of %d = %v, panic %.20q", o.i, size, o.err, text)
-			}
+		if !ok[o.i%4] {
+			t.Errorf("outcome %d of %d = %v, panic %.20q", o.i, size, o.err, text)
 		}
-		if got, want := kept(t, db), size/4; got != want {
-			t.Errorf("rows after a group of %d = %d, want %d", size, got, want)
-		}
+	}
+	if got, want := kept(t, db), size/4; got != want {
+		t.Errorf("rows after a group of %d = %d, want %d", size, got, want)
 	}
 }
 

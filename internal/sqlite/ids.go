@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// The kinds of rows that have ids, each with a counter.
+const (
+	petID = iota
+	categoryID
+	orderID
+	kinds
+)
+
+// ids are the counters of a workspace while the writer's transaction lasts: one
+// that places many orders reads and writes them once.
+type ids [kinds]int64
+
+const (
+	selectIDs = "SELECT pets, categories, orders FROM counters WHERE workspace=?"
+	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4 WHERE workspace=?1"
+)
+
+// nextID issues an id. It is kept by saveIDs.
+func (c *conn) nextID(workspace int64, kind int) (int64, error) {
+	last, ok := c.issued[workspace]
+	if !ok {
+		stmt, err := c.ints(selectIDs, workspace)
+		if err != nil {
+			return 0, err
+		}
+		found, err := stmt.Step()
+		if err != nil {
+			return 0, err
+		}
+		if !found { // it was deleted while the request was on its way
+			return 0, petstore.Unavailable(fmt.Errorf("there is no workspace %d", workspace))
+		}
+		for i := range last {
+			last[i] = stmt.ColumnInt64(i)
+		}
+		if err := stmt.Reset(); err != nil {
+			return 0, err
+		}
+	}
+	last[kind]++
+	if last[kind] > petstore.MaxID {
+		return 0, fmt.Errorf("workspace %d has used up its ids", workspace)
+	}
+	if c.issued == nil {
+		c.issued = make(map[int64]ids)
+	}
+	c.issued[workspace] = last
+	return last[kind], nil
+}
+
+// saveIDs writes the counters from which ids were issued.
+func (c *conn) saveIDs() error {
+	for workspace, last := range c.issued {
+		stmt, err := c.ints(updateIDs, workspace, last[petID], last[categoryID], last[orderID])
+		if err != nil {
+			return err
+		}
+		if _, err := stmt.Step(); err != nil {
+			return err
+		}
+	}
+	clear(c.issued)
+	return nil
+}
