@@ -84,6 +84,25 @@ func TestGuideList(t *testing.T) {
 	}
 }
 
+func TestContents(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	for path, want := range map[string][]string{
+		"/docs/guides/limits": {`<a href="#backoff">`, `<a href="#sizes">`},
+		"/docs/guides/errors": {`<a href="#s404">404 Not Found</a>`, `<a href="#s409">409 Conflict</a>`},
+	} {
+		body := get(t, h, path).Body.String()
+		for _, link := range want {
+			if !strings.Contains(body, link) {
+				t.Errorf("%s has no %s", path, link)
+			}
+		}
+	}
+	if body := get(t, h, "/docs/animals").Body.String(); strings.Contains(body, "On this page") {
+		t.Error("a page of operations, whose operations stand in the navigation, lists its headings")
+	}
+}
+
 // TestBrowserFindsTheSame: the script finds what the server finds, in the same order.
 func TestBrowserFindsTheSame(t *testing.T) {
 	t.Parallel()

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +66,7 @@ type view struct {
 	Prev, Next  *link
 	Query       string // what was searched for
 	Found       []entry
+	Contents    []link // of a guide
 }
 
 type link struct{ Title, URL string }
@@ -192,10 +195,27 @@ func contentOf(layout *template.Template, name string) (*template.Template, erro
 
 func renderPage(t *template.Template, v *view) (*asset.File, error) {
 	var b bytes.Buffer
+	if strings.HasPrefix(v.Path, guidePath) {
+		if err := t.ExecuteTemplate(&b, "content", v); err != nil {
+			return nil, fmt.Errorf("render %s: %w", v.Path, err)
+		}
+		v.Contents = contents(b.String())
+		b.Reset()
+	}
 	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Path, err)
 	}
 	return asset.NewFile("text/html; charset=utf-8", b.Bytes())
+}
+
+// contents returns the headings of a page.
+func contents(page string) []link {
+	var list []link
+	for _, m := range regexp.MustCompile(`<h2 id="([^"]+)">(.*?)</h2>`).FindAllStringSubmatch(page, -1) {
+		title := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.ReplaceAll(m[2], "</span>", " "), "")
+		list = append(list, link{html.UnescapeString(title), "#" + m[1]})
+	}
+	return list
 }
 
 // functions returns what templates can call.

@@ -63,7 +63,7 @@
   }
 
   function contents() {
-    const links = new Map(all(".nav .ops a").map((a) => [a.hash.slice(1), a]));
+    const links = new Map(all(".nav .ops a, .contents a").map((a) => [a.hash.slice(1), a]));
     const mark = (id) => {
       for (const [key, a] of links) key === id ? a.setAttribute("aria-current", "true") : a.removeAttribute("aria-current");
     };
@@ -71,7 +71,7 @@
       const seen = entries.find((entry) => entry.isIntersecting);
       if (seen) mark(seen.target.id);
     }, { rootMargin: "-25% 0px -70%" });
-    all(".op").forEach((section) => watch.observe(section));
+    all(".op, .guide h2[id]").forEach((section) => watch.observe(section));
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && location.hash === "#nav") location.hash = "main";
     });

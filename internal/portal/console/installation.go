@@ -73,20 +73,17 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	}
 	f := drawn(rows, s, v.Now())
 	w.Chart, w.Totals, w.Latency, w.Buckets = f.Chart, f.Totals, f.Latency, f.Buckets
-	all, err := v.standings(ctx)
+	all, err := v.Access.Workspaces(ctx)
 	if err != nil {
 		return w, err
 	}
-	var used, full int64
-	for _, s := range all {
-		used += s.Day.Used
-		if s.Day.Remaining() == 0 {
-			full++
-		}
+	today, err := v.today(ctx)
+	if err != nil {
+		return w, err
 	}
 	w.Cards = []summary{
 		{Title: "Workspaces", Value: number(int64(len(all))), Hint: counted(len(v.Keys.Entries()), "live key"), URL: "/console/workspaces"},
-		{Title: "Admitted today", Value: number(used), Hint: atTheirLimit(full), URL: "/console/busy", Bad: full > 0},
+		{Title: "Requests today", Value: number(today.Total()), Hint: share(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
 		v.banSummary(), v.healthSummary(),
 	}
 	w.Nearest, w.Health = [][]cell{}, [][]cell{}
@@ -109,14 +106,16 @@ func counted(n int, what string) string {
 	return number(int64(n)) + " " + what
 }
 
-func atTheirLimit(n int64) string {
-	switch n {
-	case 0:
-		return "no workspace is at its limit"
-	case 1:
-		return "1 workspace is at its limit"
+// today returns what all workspaces did on this UTC day.
+func (v *visit) today(ctx context.Context) (sum usage.Counts, err error) {
+	rows, err := v.totalRows(ctx, shortSpans()[1])
+	midnight := v.Now().UTC().Truncate(24 * time.Hour).Unix()
+	for i := range rows {
+		if rows[i].Start >= midnight {
+			sum.Add(&rows[i].Counts)
+		}
 	}
-	return number(n) + " workspaces are at their limit"
+	return sum, err
 }
 
 func (v *visit) banSummary() summary {

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -186,7 +187,30 @@ func TestInstallation(t *testing.T) {
 	g.get("/console").want(200, `data-value="value">33<`).want(200, `<strong data-total="0">33</strong>`).want(200, "store: on fire").want(200, "1 live key<")
 	g.get("/console?range=day").want(200, `<strong data-total="0">33</strong>`)
 	// The free plan admits 1,000 a day.
+	if a := g.get("/console/workspaces?name=zo&plan=free").want(200, "zoo"); strings.Contains(a.body, ">shop<") {
+		t.Errorf("the filter lets others through:\n%s", a.body)
+	}
+	g.get("/console/workspaces?plan=pro").want(200, "Nothing matches these filters")
 	g.get("/console/workspaces").want(200, "<span>22 <small>of 1,000</small></span>").want(200, "<span>11 <small>of 60</small></span>")
+}
+
+// TestManyWorkspaces: their list has pages.
+func TestManyWorkspaces(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for i := range 60 {
+		if _, err := h.db.CreateWorkspace(t.Context(), access.Workspace{Name: fmt.Sprintf("shop-%02d", i), Plan: access.Free, Quota: access.FreeQuota}, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := h.signedInOperator()
+	for after, want := range map[string][2]string{"": {"shop-00", "shop-24"}, "shop-24": {"shop-25", "shop-49"}, "shop-49": {"shop-50", "shop-59"}} {
+		a := g.get("/console/workspaces?after="+after).want(200, "<bdi>"+want[0]).want(200, "<bdi>"+want[1])
+		if last := want[1] == "shop-59"; strings.Contains(a.body, `rel="next"`) == last || strings.Contains(a.body, `rel="first"`) != (after != "") {
+			t.Errorf("the page after %q leads on wrongly:\n%s", after, a.body)
+		}
+	}
+	g.get("/console").want(200, `data-value="value">60<`)
 }
 
 // TestOperatorLive: the operator's pages are told what changed, until the session ends.

@@ -21,7 +21,7 @@ func (t table) follow(path string, read lister) {
 		if err != nil {
 			return err
 		}
-		l.Live = path + "/live"
+		l.Live = address(path+"/live", v.r.URL.Query())
 		return v.render(200, "list", l.Title, l)
 	})
 	t.look(path+"/live", func(v *visit) error { return v.live(changedRows(read), nil) })
@@ -61,18 +61,14 @@ type standing struct {
 	ratelimit.Decision
 }
 
-// standings returns how the workspaces stand, by name, also those without a key.
-func (v *visit) standings(ctx context.Context) ([]standing, error) {
-	all, err := v.Access.Workspaces(ctx)
-	if err != nil {
-		return nil, err
-	}
+// standings returns how workspaces stand, also those without a key.
+func (v *visit) standings(ctx context.Context, all []access.Workspace) []standing {
 	found := make([]standing, len(all))
 	for i, w := range all {
 		limits := ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay}
 		found[i] = standing{w, v.Limiter.PeekWorkspace(ctx, w.ID, limits)}
 	}
-	return found, nil
+	return found
 }
 
 func planPath(w access.Workspace) string { return "/console/workspaces/" + text(w.ID) }
@@ -85,19 +81,45 @@ func meterCell(w ratelimit.Window) cell {
 }
 
 func listWorkspaces(ctx context.Context, v *visit) (list, error) {
-	all, err := v.standings(ctx)
-	if err != nil {
-		return list{}, err
-	}
 	l := listOf("Workspaces", "Every store of this installation, with its plan and what it used.", "There are no workspaces yet. Make one with petstore workspace create.",
 		"Name", "Plan", "This minute", "Today", "Made", "")
-	for _, s := range all {
+	shown, err := v.workspacePage(ctx, &l)
+	for _, s := range v.standings(ctx, shown) {
 		l.Rows = append(l.Rows, []cell{
 			workspaceCell(s.Workspace), {Text: string(s.Plan), Badge: "plan"}, meterCell(s.Minute), meterCell(s.Day),
 			{At: s.CreatedAt}, {Links: []link{{Title: "Change plan", URL: planPath(s.Workspace)}}},
 		})
 	}
-	return l, nil
+	return l, err
+}
+
+// workspacePage returns the workspaces that the query asks for, by name, and fills in how the list goes on.
+func (v *visit) workspacePage(ctx context.Context, l *list) ([]access.Workspace, error) {
+	query, path := v.r.URL.Query(), "/console/workspaces"
+	name, plan, after := query.Get("name"), query.Get("plan"), query.Get("after")
+	plans := []option{{Label: "Any plan"}}
+	for _, p := range access.Plans() {
+		plans = append(plans, option{Value: string(p), Label: string(p)})
+	}
+	l.Filters = []field{{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"}, {Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, plan)}}
+	l.Filtered = name != "" || plan != ""
+	all, err := v.Access.Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := slices.DeleteFunc(all, func(w access.Workspace) bool {
+		return w.Name <= after || !strings.Contains(w.Name, name) || plan != "" && string(w.Plan) != plan
+	})
+	query.Del("after")
+	if after != "" {
+		l.First = address(path, query)
+	}
+	if len(shown) > pageSize {
+		shown = shown[:pageSize]
+		query.Set("after", shown[pageSize-1].Name)
+		l.Next = address(path, query)
+	}
+	return shown, nil
 }
 
 // busiest is how many keys the page of the busiest shows.
@@ -119,12 +141,21 @@ func (v *visit) busyKeys(ctx context.Context, most int) []busyKey {
 		if u.Admitted+u.Refused == 0 {
 			continue
 		}
+		all = append(all, busyKey{entry: e, usage: u})
+	}
+	// The windows are asked for of those alone that used most of their quota themselves: with Redis each is a call.
+	slices.SortFunc(all, func(a, b busyKey) int {
+		return cmp.Or(cmp.Compare(b.usage.Admitted*a.entry.Workspace.Quota.PerDay, a.usage.Admitted*b.entry.Workspace.Quota.PerDay), strings.Compare(a.entry.Key.ID, b.entry.Key.ID))
+	})
+	all = all[:min(len(all), 4*most)]
+	for i := range all {
+		e := all[i].entry
 		day, known := days[e.Workspace.ID]
 		if !known {
 			day = v.Limiter.Peek(ctx, e.Slot).Day
 			days[e.Workspace.ID] = day
 		}
-		all = append(all, busyKey{e, day, u})
+		all[i].day = day
 	}
 	slices.SortFunc(all, func(a, b busyKey) int {
 		return cmp.Or(cmp.Compare(b.day.Used*a.day.Limit, a.day.Used*b.day.Limit), cmp.Compare(b.usage.Admitted, a.usage.Admitted), strings.Compare(a.entry.Key.ID, b.entry.Key.ID))
