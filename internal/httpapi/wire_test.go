@@ -32,7 +32,7 @@ func (s *shop) dial(t *testing.T) *wire {
 
 func newWire(t *testing.T, c net.Conn) *wire {
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(5 * time.Minute)) // of a bubble; else the test's own time-out comes first
+	_ = c.SetDeadline(time.Now().Add(time.Hour)) // in a bubble; elsewhere the run's own time-out comes first
 	return &wire{t, c, bufio.NewReader(c)}
 }
 
@@ -43,8 +43,9 @@ func (w *wire) send(text string) {
 	}
 }
 
-// A reply is an answer as it is on the wire.
+// A wireReply is an answer as it is on the wire.
 type wireReply struct {
+	first  string // line
 	status int
 	lines  []string // of the header, as they were spelled
 	body   string
@@ -71,12 +72,11 @@ func (w *wire) next(method string) wireReply {
 }
 
 func (w *wire) read(method string) (r wireReply, err error) {
-	first, err := w.in.ReadString('\n')
-	if err != nil {
-		return r, fmt.Errorf("%q: %w", first, err)
+	if r.first, err = w.in.ReadString('\n'); err != nil {
+		return r, fmt.Errorf("%q: %w", r.first, err)
 	}
-	if _, err := fmt.Sscanf(first, "HTTP/1.1 %d ", &r.status); err != nil {
-		return r, fmt.Errorf("%q is no status line", first)
+	if _, err := fmt.Sscanf(r.first[min(len(r.first), len("HTTP/1.x")):], " %d ", &r.status); err != nil {
+		return r, fmt.Errorf("%q is no status line", r.first)
 	}
 	for {
 		line, err := w.in.ReadString('\n')
@@ -109,6 +109,11 @@ func (w *wire) want(method string, status int) wireReply {
 		w.t.Fatalf("%s = %d %s, want %d", method, r.status, r.body, status)
 	}
 	return r
+}
+
+// last reports whether the server says that it closes the connection.
+func (r wireReply) last() bool {
+	return r.line("Connection") == "close" || strings.HasPrefix(r.first, "HTTP/1.0 ")
 }
 
 // ended fails the test unless the server closes the connection without another

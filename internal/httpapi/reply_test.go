@@ -1,0 +1,146 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// newReply returns the reply to a request with the method.
+func newReply(method string, draining bool) *reply {
+	w := &reply{}
+	d := &atomic.Bool{}
+	d.Store(draining)
+	w.reset(method, d)
+	return w
+}
+
+// parse reads what was written as a client does.
+func parse(t *testing.T, w *reply, method string) (*http.Response, string) {
+	t.Helper()
+	in := bufio.NewReader(bytes.NewReader(w.finish()))
+	resp, err := http.ReadResponse(in, &http.Request{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Buffered() > 0 {
+		rest, _ := io.ReadAll(in)
+		t.Errorf("after the response comes %q", rest)
+	}
+	return resp, string(body)
+}
+
+// TestValueCannotEndItsLine: nor the header, whatever it holds.
+func TestValueCannotEndItsLine(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"a\r\nX-Evil: b", "a\nX-Evil: b", "a\rX-Evil: b", "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "a\n\rX-Evil: b", "\n"} {
+		w := newReply(http.MethodGet, false)
+		w.begin(http.StatusOK, []field{{"X-Before", "1"}, {"X-Value", value}, {"X-After", "2"}, {"Content-Length", "2"}}, 0)
+		_, _ = w.Write([]byte("ok"))
+		raw := string(w.buf)
+		resp, body := parse(t, w, http.MethodGet)
+		if body != "ok" || resp.Header.Get("X-Evil") != "" || resp.Header.Get("X-Before") != "1" || resp.Header.Get("X-After") != "2" || len(resp.Header) != 5 {
+			t.Errorf("with the value %q the header is %v, the body %q", value, resp.Header, body)
+		}
+		if strings.Count(raw, "\r") != strings.Count(raw, "\n") || strings.Count(raw, "\r\n") != strings.Count(raw, "\n") {
+			t.Errorf("with the value %q a line does not end with CR LF: %q", value, raw)
+		}
+	}
+}
+
+func TestReply(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, method string
+		draining     bool
+		handle       http.HandlerFunc
+		status       int
+		length       int64
+		body         string
+		last         bool
+	}{
+		{"nothing", "GET", false, func(http.ResponseWriter, *http.Request) {}, 200, 0, "", false},
+		{"body alone", "GET", false, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", false},
+		{"two parts", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "ab")
+			_, _ = io.WriteString(w, "cd")
+		}, 200, 4, "abcd", false},
+		{"announced", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, "ab")
+		}, 201, 2, "ab", false},
+		{"HEAD", "HEAD", false, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			_, _ = io.WriteString(w, "ab")
+		}, 200, 2, "", false},
+		{"204", "DELETE", false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", false},
+		{"304 with a body", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotModified)
+			_, _ = io.WriteString(w, "ab")
+		}, 304, 0, "", false},
+		{"status once", "GET", false, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusProcessing)
+			w.WriteHeader(http.StatusNotFound)
+			w.WriteHeader(http.StatusOK)
+		}, 404, 0, "", false},
+		{"close", "GET", false, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
+		{"drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ab") }, 200, 2, "ab", true},
+		{"close in a drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
+		{"204 in a drain", "DELETE", true, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", true},
+	} {
+		w := newReply(test.method, test.draining)
+		test.handle(w, nil)
+		resp, body := parse(t, w, test.method)
+		if resp.StatusCode != test.status || body != test.body || resp.Close != test.last || w.last != test.last {
+			t.Errorf("%s: %d %q, last %t and %t, want %d %q, last %t", test.name, resp.StatusCode, body, resp.Close, w.last, test.status, test.body, test.last)
+		}
+		if resp.ContentLength != test.length {
+			t.Errorf("%s: Content-Length %d, want %d", test.name, resp.ContentLength, test.length)
+		}
+		if _, err := http.ParseTime(resp.Header.Get("Date")); err != nil || len(resp.Header.Values("Connection")) > 1 {
+			t.Errorf("%s: the header is %v, want a Date and one Connection at most", test.name, resp.Header)
+		}
+	}
+}
+
+// TestReplyIsUsedAgain: nothing of the one before shows.
+func TestReplyIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	w := newReply(http.MethodHead, true)
+	w.Header().Set("X-Before", "1")
+	w.Header().Set("Connection", "close")
+	_, _ = io.WriteString(w, "before")
+	w.finish()
+	w.reset(http.MethodGet, &atomic.Bool{})
+	_, _ = io.WriteString(w, "after")
+	resp, body := parse(t, w, http.MethodGet)
+	if body != "after" || resp.Header.Get("X-Before") != "" || resp.Close {
+		t.Errorf("the second response is %v with %q, want nothing of the first", resp.Header, body)
+	}
+}
+
+// TestWholeBody reads it in small parts, and with no room at all.
+func TestWholeBody(t *testing.T) {
+	t.Parallel()
+	b := &wholeBody{rest: []byte("abc")}
+	if n, err := b.Read(nil); n != 0 || err != nil {
+		t.Errorf("Read(nil) = %d, %v before the end, want 0, nil", n, err)
+	}
+	var out [2]byte
+	for _, want := range []string{"ab", "c", ""} {
+		n, err := b.Read(out[:])
+		if got := string(out[:n]); got != want || (err == io.EOF) != (want != "ab") {
+			t.Errorf("Read() = %q, %v, want %q", got, err, want)
+		}
+	}
+}
