@@ -3,15 +3,18 @@ package security
 import (
 	"encoding/json"
 	"io"
-	"maps"
+	"io/fs"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -32,36 +35,111 @@ func TestKeyInURL(t *testing.T) {
 }
 
 // TestPlantedKeys uses keys, good and bad, in every place where a client might
-// put one, and then looks for them in what the service keeps and shows.
+// put one, and then looks for them in what the service keeps, shows and sends.
 func TestPlantedKeys(t *testing.T) {
 	t.Parallel()
+	traces := newCollector(t)
 	s := newSite(t)
-	good := s.workspace("shop")
-	revoked := s.key("shop")
-	if _, err := petstore.Run(s.dir, "key", "revoke", revoked.ID); err != nil {
-		t.Fatal(err)
+	s.env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL}
+	keys := s.plantAll(t)
+	shown := s.shown(t)
+	for name, args := range map[string][]string{
+		"backup": {"backup", filepath.Join(s.dir, "backup.db")}, "export": {"export", "shop", filepath.Join(s.dir, "export.ndjson")},
+		"keys": {"key", "list", "shop", "-o=json"}, "doctor": {"doctor"}, "settings": {"config", "print"},
+	} {
+		out, err := petstore.Run(s.dir, args...)
+		if err != nil {
+			t.Error(err)
+		}
+		shown["output of "+name] = out
 	}
-	unknown, _ := access.Mint()
-	mistyped := unknown[:len(unknown)-1] + "-"
-	s.serve("--log-level=debug")
-	s.stock(good, "Pet", 2)
-	keys := []string{good, revoked.Key, unknown, mistyped}
-	for _, k := range keys {
-		s.plant(k)
-	}
-	shown := map[string]string{"metrics": fetch(t, s.Ops+"/metrics"), "readiness": fetch(t, s.Ops+"/readyz"), "command line": fetch(t, s.Ops+"/debug/pprof/cmdline")}
 	for name, text := range s.files() { // while it runs: the WAL is there
 		shown[name] = text
 	}
 	if err := s.Stop(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
+	shown["traces"] = traces.text()
 	for name, text := range s.files() {
 		shown[name+" afterwards"] = text
 	}
-	if _, ok := shown["petstore.db-wal"]; !ok {
-		t.Errorf("no WAL among %v", slices.Sorted(maps.Keys(shown)))
+	for name, want := range map[string]string{"petstore.db-wal": "", "backup.db": "SQLite format 3", "export.ndjson": `"Pet 1"`, "traces": "GET /pets", "metrics": "petstore_http_requests_total"} {
+		if text, ok := shown[name]; !ok || !strings.Contains(text, want) {
+			t.Errorf("the %s was not looked through", name)
+		}
 	}
+	wantNoKeys(t, shown, keys)
+}
+
+// TestPlantedKeysInPostgres looks for them in every file of the server, its log
+// of writes among them.
+func TestPlantedKeysInPostgres(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t, "log_statement = 'none'", "log_min_duration_statement = 0", "log_parameter_max_length_on_error = -1")
+	s := newSite(t)
+	s.db = []string{"--db=" + server.URL("postgres")}
+	keys := s.plantAll(t)
+	shown := s.shown(t)
+	if err := s.Stop(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	home, err := url.Parse(server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := false
+	err = filepath.WalkDir(home.Query().Get("host"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		shown[path] = string(text)
+		heap = heap || strings.Contains(path, "/base/") && strings.Contains(shown[path], "Pet 1")
+		return err
+	})
+	if err != nil || !heap {
+		t.Fatalf("the tables were not looked through: %v", err)
+	}
+	if log := shown[filepath.Join(home.Query().Get("host"), "log")]; !strings.Contains(log, "api_keys") {
+		t.Errorf("the log has no statements: %s", log)
+	}
+	wantNoKeys(t, shown, keys)
+}
+
+// plantAll starts a server and uses a good key, one that is revoked, one that is
+// unknown and one that is mistyped.
+func (s *site) plantAll(t *testing.T) []string {
+	t.Helper()
+	good := s.workspace("shop")
+	revoked := s.key("shop")
+	if _, err := petstore.Run(s.dir, append([]string{"key", "revoke", revoked.ID}, s.db...)...); err != nil {
+		t.Fatal(err)
+	}
+	unknown, _ := access.Mint()
+	keys := []string{good, revoked.Key, unknown, unknown[:len(unknown)-1] + "-"}
+	s.serve(append([]string{"--log-level=debug"}, s.db...)...)
+	s.stock(good, "Pet", 2)
+	for _, k := range keys {
+		s.plant(k)
+	}
+	return keys
+}
+
+// shown returns what a running server shows of itself, and its log.
+func (s *site) shown(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{
+		"metrics": fetch(t, s.Ops+"/metrics"), "readiness": fetch(t, s.Ops+"/readyz"), "command line": fetch(t, s.Ops+"/debug/pprof/cmdline"),
+		"goroutines": fetch(t, s.Ops+"/debug/pprof/goroutine?debug=2"), "log": s.LogText(),
+	}
+}
+
+// wantNoKeys fails the test if a key, or the larger part of one, is in a text.
+func wantNoKeys(t *testing.T, shown map[string]string, keys []string) {
+	t.Helper()
 	for name, text := range shown {
 		for i, k := range keys {
 			if strings.Contains(text, k) || strings.Contains(text, k[:len(k)-6]) || strings.Contains(text, k[12:]) {
@@ -69,6 +147,35 @@ func TestPlantedKeys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A collector keeps what it is sent as traces.
+type collector struct {
+	*httptest.Server
+	mu   sync.Mutex
+	sent strings.Builder
+}
+
+func newCollector(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Header.Get("Content-Encoding") != "" {
+			t.Errorf("traces cannot be read: %v %v", r.Header, err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.sent.Write(body)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *collector) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent.String()
 }
 
 // plant uses a key in every place where a client might put one by mistake.

@@ -24,6 +24,7 @@ type site struct {
 	t   *testing.T
 	dir string
 	db  []string // the flags that name the database; none for the file in dir
+	env []string // of the server
 }
 
 // newSite returns a site that does not serve yet.
@@ -53,7 +54,7 @@ func (s *site) key(workspace string, flags ...string) servertest.Key {
 // serve starts the server, until the test ends.
 func (s *site) serve(flags ...string) *site {
 	s.t.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: flags})
+	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: flags, Env: s.env})
 	if err != nil {
 		s.t.Fatal(err)
 	}
