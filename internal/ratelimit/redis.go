@@ -49,6 +49,7 @@ const (
 	probing    = 100 * time.Millisecond // between attempts while Redis is away
 	beating    = time.Second            // between signs of life
 	gone       = 5 * time.Second        // after which a silent node is not counted
+	rechecking = 5 * time.Second        // after which sentinels are asked which server is the master
 	gathering  = 20 * time.Microsecond  // after a send to a cluster, for further calls to go with the next
 	patience   = 3                      // failures in a row after which Redis is away
 )
@@ -148,7 +149,11 @@ func clientOptions(o rueidis.ClientOption) rueidis.ClientOption {
 	o.DisableCache = true
 	o.AlwaysPipelining = true
 	o.PipelineMultiplex = -1 // one connection: the fewest system calls
-	if len(o.InitAddress) > 1 && o.Sentinel.MasterSet == "" {
+	switch {
+	case o.Sentinel.MasterSet != "":
+		o.Sentinel.Dialer.Timeout = connecting
+		o.Sentinel.TopologyRefreshInterval = rechecking // a word of the sentinels may be missed
+	case len(o.InitAddress) > 1:
 		o.MaxFlushDelay = gathering
 	}
 	o.Dialer.Timeout = connecting
