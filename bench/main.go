@@ -9,6 +9,7 @@
 //	go run ./bench [-short] [-rows REGEXP]   print the table; write bench/RESULTS.md and bench/results.json
 //	go run ./bench -check [-short]           fail if a ratio lost more than a tenth since results.json
 //	go run ./bench -redis [-short]           print the limiter in Redis beside redis-benchmark
+//	go run ./bench -postgres [-short]        print only the service on PostgreSQL beside pgx and pgbench
 //	go run ./bench -peers [-short]           print only the service beside other servers of pets
 //	go run ./bench -overload                 print only what becomes of several times its capacity
 //	go run ./bench -scale [-pets N]          a shop of ten million pets beside one of ten thousand; kept in the results
@@ -46,7 +47,7 @@ type settings struct {
 	binary                        string // the server, or "" to build it
 	rows                          *regexp.Regexp
 	check                         bool
-	redis                         bool
+	redis, postgres               bool
 	profile                       string
 	peers, overload, scale, where bool
 	grown                         int // pets of the large shop
@@ -77,6 +78,8 @@ func run(ctx context.Context, args []string) error {
 		return check(ctx, s)
 	case s.redis:
 		return limiterOnRedis(ctx, s)
+	case s.postgres:
+		return onPostgres(ctx, s)
 	}
 	if part := s.part(); part != nil {
 		return part(ctx, s)
@@ -104,6 +107,7 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
 	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
 	flags.BoolVar(&s.redis, "redis", false, "measure only the limiter in Redis, beside redis-benchmark")
+	flags.BoolVar(&s.postgres, "postgres", false, "measure only the service on PostgreSQL, beside pgx behind net/http and pgbench")
 	s.partFlags(flags)
 	flags.StringVar(&s.profile, "profile", "", "profile the server under `ROW`")
 	if err := flags.Parse(args); err != nil {
@@ -126,9 +130,12 @@ func runChild(ctx context.Context, args []string) error {
 		"floor": serveFloor,
 		"disk":  measureDisk,
 		"alone": measureAlone,
+
+		"postgres": servePostgres,
+		"bare":     serveBare,
 	}
 	if len(args) == 0 || roles[args[0]] == nil {
-		return errors.New("child: floor, disk or alone")
+		return errors.New("child: floor, disk, alone, postgres or bare")
 	}
 	return roles[args[0]](ctx, args[1:])
 }
