@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"example.com/petstore/internal/httpapi"
 )
@@ -252,23 +253,21 @@ func TestExpressUnderTLS(t *testing.T) {
 // holds one, one that was handed over holds none of ours.
 func TestBuffers(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	silent := s.dial(t)
-	waitFor(t, "the connection", func() bool { return s.api.ExpressConns() == 1 })
-	if n := s.api.ExpressBuffers(); n != 0 {
-		t.Errorf("a silent connection holds %d buffers", n)
-	}
-	_ = silent.Close()
-	waitFor(t, "its end", func() bool { return s.api.ExpressConns() == 0 })
-	w := s.dial(t)
-	w.send(request{method: "GET", path: "/account"}.text(s.key))
-	w.want("GET", http.StatusOK)
-	if n := s.api.ExpressBuffers(); n != 1 {
-		t.Errorf("one used connection holds %d buffers, want 1", n)
-	}
-	w.send("OPTIONS /pets HTTP/1.1\r\nHost: a\r\n\r\n")
-	w.want("OPTIONS", http.StatusNoContent)
-	if n := s.api.ExpressConns(); n != 0 {
-		t.Errorf("%d connections are express after it was handed over, want none", n)
-	}
+	live(t, func(t *testing.T, s *shop, dial func() *wire) {
+		holds := func(what string, buffers, conns int) {
+			t.Helper()
+			synctest.Wait()
+			if gotBuffers, gotConns := s.api.ExpressBuffers(), s.api.ExpressConns(); gotBuffers != buffers || gotConns != conns {
+				t.Errorf("%s: %d buffers of %d connections, want %d of %d", what, gotBuffers, gotConns, buffers, conns)
+			}
+		}
+		w := dial()
+		holds("silent", 0, 1)
+		w.send(request{method: "GET", path: "/account"}.text(s.key))
+		w.want("GET", http.StatusOK)
+		holds("used", 1, 1)
+		w.send("OPTIONS /pets HTTP/1.1\r\nHost: a\r\n\r\n")
+		w.want("OPTIONS", http.StatusNoContent)
+		holds("handed over", 0, 0)
+	})
 }
