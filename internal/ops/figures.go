@@ -5,8 +5,9 @@ import "github.com/prometheus/client_golang/prometheus"
 // A figures collector asks its source once for each reading, so that the
 // values belong together.
 type figures[T any] struct {
-	read  func() T
-	parts []figure[T]
+	read   func() T
+	labels prometheus.Labels // of all its figures
+	parts  []figure[T]
 }
 
 type figure[T any] struct {
@@ -16,7 +17,7 @@ type figure[T any] struct {
 }
 
 func (f *figures[T]) add(name, help string, kind prometheus.ValueType, value func(T) float64) {
-	f.parts = append(f.parts, figure[T]{prometheus.NewDesc(name, help, nil, nil), kind, value})
+	f.parts = append(f.parts, figure[T]{prometheus.NewDesc(name, help, nil, f.labels), kind, value})
 }
 
 // Describe implements prometheus.Collector.
@@ -59,6 +60,16 @@ func newStorageCollector(read func() Storage) prometheus.Collector {
 	f.add("petstore_store_waiting", "Changes that wait for a commit.", gauge, func(s Storage) float64 { return float64(s.Waiting) })
 	f.add("petstore_store_readers", "Connections for reading.", gauge, func(s Storage) float64 { return float64(s.Readers) })
 	f.add("petstore_store_readers_idle", "Connections for reading that nobody uses.", gauge, func(s Storage) float64 { return float64(s.IdleReaders) })
+	return f
+}
+
+func newGateCollector(kind string, read func(kind string) Gate) prometheus.Collector {
+	f := &figures[Gate]{read: func() Gate { return read(kind) }, labels: prometheus.Labels{"kind": kind}}
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	f.add("petstore_gate_limit", "Requests that may be carried out at once, as it is now.", gauge, func(g Gate) float64 { return float64(g.Limit) })
+	f.add("petstore_gate_inside", "Requests that are carried out.", gauge, func(g Gate) float64 { return float64(g.Inside) })
+	f.add("petstore_gate_waiting", "Requests that wait to be carried out.", gauge, func(g Gate) float64 { return float64(g.Waiting) })
+	f.add("petstore_gate_refused_total", "Requests that were answered with 503 because there was too much to do.", counter, func(g Gate) float64 { return float64(g.Refused) })
 	return f
 }
 

@@ -40,6 +40,9 @@ type Storage struct {
 	Readers, IdleReaders int // connections for reading
 }
 
+// A Gate says how much is carried out at once of the requests of one kind.
+type Gate struct{ Limit, Inside, Waiting, Refused int64 }
+
 // A Backup says how the scheduled backups stand.
 type Backup struct {
 	Newest time.Time     // when the newest was made; zero if there is none
@@ -51,7 +54,8 @@ type Sources struct {
 	Version string
 	Limits  func() Limits
 	Storage func() Storage
-	Backup  func() Backup // nil if there are none by schedule
+	Backup  func() Backup          // nil if there are none by schedule
+	Gates   func(kind string) Gate // of "read" and of "write"; nil if there are none
 }
 
 // Metrics are the service's own metrics, and those of the Go runtime and the
@@ -114,6 +118,9 @@ func NewMetrics(s Sources) *Metrics {
 	}
 	if s.Storage != nil {
 		m.MustRegister(newStorageCollector(s.Storage))
+	}
+	if s.Gates != nil {
+		m.MustRegister(newGateCollector("read", s.Gates), newGateCollector("write", s.Gates))
 	}
 	if s.Backup != nil {
 		m.MustRegister(newBackupCollector(s.Backup))

@@ -65,6 +65,9 @@ func TestMetrics(t *testing.T) {
 			return ops.Storage{Groups: 5, Writes: 6, Waiting: 7, Lost: 8, Readers: 9, IdleReaders: 3}
 		},
 		Backup: func() ops.Backup { return ops.Backup{Newest: time.UnixMilli(1500), Every: time.Hour} },
+		Gates: func(kind string) ops.Gate {
+			return map[string]ops.Gate{"read": {Limit: 512}, "write": {Limit: 300, Inside: 299, Waiting: 12, Refused: 34}}[kind]
+		},
 	})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
@@ -81,6 +84,11 @@ func TestMetrics(t *testing.T) {
 		`petstore_limiter_decisions_total{outcome="admitted",plan="pro"} 1`,
 		`petstore_limiter_decisions_total{outcome="minute",plan="pro"} 1`,
 		`petstore_limiter_decisions_total{outcome="admitted",plan="none"} 1`,
+		`petstore_gate_limit{kind="read"} 512`,
+		`petstore_gate_limit{kind="write"} 300`,
+		`petstore_gate_inside{kind="write"} 299`,
+		`petstore_gate_waiting{kind="write"} 12`,
+		`petstore_gate_refused_total{kind="write"} 34`,
 		"petstore_limiter_bans_started_total 1",
 		"petstore_limiter_bans_unsaved_total 1",
 		"petstore_limiter_bans_running 2",
