@@ -5,6 +5,7 @@
 # make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter, and the security tests
 # make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
 # make deb  only the Debian package of this machine's architecture
+# make pictures  the pictures in the README, below docs/images, of the pages as they are now
 # make lint, drift, secrets, race, fmt, generate, bench-parts  the parts
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -19,7 +20,7 @@ SEED ?= 1
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
-.PHONY: soak security secrets build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
+.PHONY: pictures soak security secrets build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
 
 # Without the tables of a debugger, which are a third of it; profiles and panics name functions all the same.
 build:
@@ -64,6 +65,9 @@ $(GITLEAKS):
 
 race: tools
 	go test -race -shuffle=on ./...
+
+pictures: tools
+	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

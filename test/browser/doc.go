@@ -2,5 +2,5 @@
 //
 // Where Chromium or what npm installs is missing the tests skip, visibly; where CI=true they fail.
 //
-// To make the pictures that the README shows: go test ./test/browser -run Pictures -pictures ../../docs/images
+// make pictures makes the pictures that the README shows.
 package browser

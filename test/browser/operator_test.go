@@ -16,28 +16,11 @@ func TestOperator(t *testing.T) {
 	key := s.newKey("small", 5, 100)
 	id := s.keys("small")[0].ID
 	s.command("key", "ban", id, "--for=1h", "--reason=too <i>fast</i>")
-	cmd := exec.Command(bin, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
-	cmd.Dir = s.dir
-	link, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	b := newTab(t)
-	b.open(t, strings.TrimSpace(string(link)))
+	b.open(t, s.operatorLink())
 	b.submit(t, "^/console$")
-	for _, path := range []string{"/console", "/console/workspaces/1", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit"} {
-		b.open(t, s.ops+path)
-		b.do(t, chromedp.Evaluate[chromedp.Void](program+";undefined"))
-		for _, width := range []int64{1440, 390} {
-			b.window(t, width, 900)
-			for _, scheme := range []string{"light", "dark"} {
-				b.scheme(t, scheme)
-				b.accessible(t, path+" of the operator, "+scheme)
-			}
-			if over := ask(t, b, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`)); over > 0 {
-				t.Errorf("%s of the operator is %d pixels wider than a window of %d", path, over, width)
-			}
-		}
+	for _, path := range []string{"/console", "/console?range=day", "/console/workspaces", "/console/workspaces/1", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit"} {
+		b.look(t, s.ops+path, program)
 	}
 	s.until(func() bool { return s.call(key, "GET", "/pets", "") == 429 })
 	b.open(t, s.ops+"/console/bans/"+id)
@@ -47,4 +30,52 @@ func TestOperator(t *testing.T) {
 		t.Errorf("after the ban was lifted the key answers %d, want 200", status)
 	}
 	b.quiet(t)
+}
+
+// TestOperatorLive: the operator's pages follow what happens by themselves, and a link signs in once, whatever restarts.
+func TestOperatorLive(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	key := s.newKey("small", 5, 100)
+	id := s.keys("small")[0].ID
+	link := s.operatorLink()
+	b := newTab(t)
+	b.open(t, link)
+	b.submit(t, "^/console$")
+	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
+	for range 4 {
+		s.call(key, "GET", "/pets", "")
+	}
+	b.until(t, `document.querySelector("[data-table=nearest] tbody").textContent.includes("4 of 100")`)
+	b.until(t, `Number(document.querySelector("[data-card='1'] [data-value]").textContent) >= 4 && Number(document.querySelector("[data-total='0']").textContent) >= 4`)
+
+	b.open(t, s.ops+"/console/bans")
+	b.until(t, `document.querySelector(".empty").offsetParent !== null && document.querySelector(".live:not([hidden])") !== null`)
+	s.command("key", "ban", id, "--for=1h", "--reason=<img src=x onerror=alert(1)>")
+	b.until(t, `document.querySelector("tbody")?.textContent.includes("<img src=x") && document.querySelector(".empty").hidden`)
+	s.command("key", "unban", id)
+	b.until(t, `document.querySelector(".empty").offsetParent !== null && document.querySelector("tbody").rows.length === 0`)
+
+	b.open(t, s.ops+"/console/audit")
+	b.until(t, `["operator.link", "operator.sign_in", "ban.set", "ban.lift"].every((action) => document.querySelector("tbody").textContent.includes(action))`)
+	b.quiet(t)
+	b.do(t, chromedp.Click(".me button"))
+	b.until(t, `document.querySelector("h1")?.textContent === "Operators only"`)
+	b.open(t, link)
+	b.do(t, chromedp.Click(`main form button`))
+	b.until(t, `document.querySelector("h1")?.textContent === "This link has ended"`)
+	b.quiet(t, "410")
+}
+
+// operatorLink returns a link of petstore operator login.
+func (s *site) operatorLink() string {
+	s.t.Helper()
+	cmd := exec.Command(bin, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
+	cmd.Dir = s.dir
+	cmd.Env = []string{"HOME=" + s.dir}
+	link, err := cmd.Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(link))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,22 +15,22 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// history gives the demo shop an hour of requests, as another node of the service would.
-func (s *site) history() {
+// history gives a shop an hour of requests, as another node of the service would: the n-th part of what the first has.
+func (s *site) history(shop string, n int64) {
 	s.t.Helper()
 	db, err := sqlite.Open(s.t.Context(), filepath.Join(s.dir, "petstore.db"), sqlite.Options{Readers: 1})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
-	w, err := db.Workspace(s.t.Context(), "demo")
+	w, err := db.Workspace(s.t.Context(), shop)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var rows []usage.Row
 	now := time.Now().Unix() / 60 * 60
 	for i := range int64(60) {
-		wave := 60 + 40*math.Sin(float64(i)/7) + 15*math.Sin(float64(i)*1.9)
+		wave := (60 + 40*math.Sin(float64(i)/7+float64(n)) + 15*math.Sin(float64(i)*1.9)) / float64(n)
 		row := usage.Row{Workspace: w.ID, Step: usage.Minute, Start: now - i*60}
 		row.Requests = [usage.Classes]int64{int64(wave), int64(wave / 4), int64(wave / 14), max(0, int64(wave-100)), (i % 23) / 22}
 		row.Latency = [usage.Buckets]int64{int64(wave / 2), int64(wave / 3), int64(wave / 5), int64(wave / 8), int64(wave / 20), int64(wave / 60), int64(wave / 90)}
@@ -49,7 +50,14 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := serve(t)
-	s.history()
+	s.history("demo", 1)
+	for i, shop := range []string{"corner-shop", "zoo", "aquarium"} {
+		key := s.newKey(shop, 300, 400+300*i)
+		s.history(shop, int64(i+2))
+		for range 250 - 80*i {
+			s.call(key, "GET", "/pets", "")
+		}
+	}
 	b := newTab(t)
 	b.signIn(t, s, s.key)
 	for i := range 60 {
@@ -59,21 +67,26 @@ func TestPictures(t *testing.T) {
 			s.call(s.key, "POST", "/store/orders", `{"petId":4,"quantity":2}`)
 		}
 	}
-	take := func(name, path string, width, height int64, scheme string) {
-		b.window(t, width, height)
+	picture := func(name, path, scheme string) {
+		b.window(t, 1440, 900)
 		b.scheme(t, scheme)
-		b.open(t, s.url+path)
-		if path == "/console" {
+		b.open(t, path)
+		if strings.HasSuffix(path, "/console") {
 			b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
 		}
-		picture := ask(t, b, chromedp.CaptureScreenshot())
-		if err := os.WriteFile(filepath.Join(*pictures, name+".png"), picture, 0o644); err != nil {
+		png := ask(t, b, chromedp.CaptureScreenshot())
+		if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, path := range map[string]string{"console": "/console", "reference": "/docs/animals"} {
+	take := func(name, url string) {
 		for _, scheme := range []string{"light", "dark"} {
-			take(name+"-"+scheme, path, 1440, 900, scheme)
+			picture(name+"-"+scheme, url, scheme)
 		}
 	}
+	take("console", s.url+"/console")
+	take("reference", s.url+"/docs/animals")
+	b.open(t, s.operatorLink())
+	b.submit(t, "^/console$")
+	take("operator", s.ops+"/console")
 }

@@ -35,7 +35,7 @@ func newTab(t *testing.T) *tab {
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
 	ctx, closeBrowser := chromedp.NewExecAllocator(ctx, options...)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(func() { closeTab(); closeBrowser(); stop() })
