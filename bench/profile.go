@@ -86,7 +86,7 @@ func splitTrace(ctx context.Context) error {
 // needs strace, which slows the server but does not change what it asks for,
 // except that slower callers come in smaller groups.
 func (b *bench) countSyscalls(ctx context.Context, r *row) error {
-	if _, err := exec.LookPath("strace"); err != nil {
+	if !installed("strace") {
 		say("no count of system calls: there is no strace")
 		return nil
 	}
@@ -114,6 +114,11 @@ func (b *bench) countSyscalls(ctx context.Context, r *row) error {
 		}
 	}
 	return nil
+}
+
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
 }
 
 // A syscallCount is how often a system call was made.
