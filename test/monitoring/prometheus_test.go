@@ -49,7 +49,7 @@ func promtool(t *testing.T, stdin io.Reader, args ...string) {
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	promtool(t, nil, "check", "config", configFile)
+	promtool(t, nil, "check", "config", configFile, "../../deploy/prometheus/one-machine.yml")
 	promtool(t, nil, "check", "rules", rulesFile)
 	promtool(t, nil, "test", "rules", rulesTestFile)
 }
