@@ -64,7 +64,8 @@ type RedisOptions struct {
 }
 
 // Redis is the Limiter of any number of nodes. They share all counts and bans, which Redis (5 or later) or Valkey keeps
-// under one key a workspace and one an address; each decision is one script on one key, by the server's clock.
+// under one key a workspace and one an address; each decision is one script on one key, by the server's clock. Calls that
+// come while others are under way go together with the next batch; to a cluster, each goes for itself.
 //
 // A call takes 25 ms at most. It bears a deadline, after which the script does nothing, and is not repeated, so that
 // none counts twice. (A call that was carried out in time and whose answer was lost counts, beside what the node then
