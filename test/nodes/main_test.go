@@ -72,7 +72,8 @@ func deploy(t *testing.T, db string, n int, flags ...string) *deployment {
 	return d
 }
 
-// serve starts one node, for the time of the test at most; env goes to it alone.
+// serve starts one node, for the time of the test at most; the flags are for it
+// alone. It returns nil, and the test has failed, if the node does not start.
 func (d *deployment) serve(flags ...string) *servertest.Server {
 	d.t.Helper()
 	s, err := petstore.Serve(servertest.Options{Dir: d.dir, Flags: append(flags, d.flags...)})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
 )
 
 // TestThousandBuyers: a thousand buyers at three nodes want one each of a
@@ -86,6 +87,9 @@ func TestPostgresIsKilled(t *testing.T) {
 		}
 	}
 	b.end(t)
+	if b.longest > servertest.Patience/2 {
+		t.Errorf("an answer took %v, want a node that tells soon that it cannot serve", b.longest)
+	}
 	b.wantKept(t, d.nodes[1].URL, plenty)
 	d.sound()
 }
