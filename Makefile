@@ -33,7 +33,7 @@ test: tools
 check: lint drift secrets race
 
 # What the tests use besides Go.
-tools:
+tools: $(NFPM)
 	scripts/install-test-tools
 
 lint: $(LINT)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -204,10 +205,10 @@ func expectBill(t *testing.T, name string) {
 func expectPackage(t *testing.T, name string) {
 	t.Helper()
 	if nfpm(t) == "" {
-		t.Skip("nfpm is not installed; make deb does it")
+		absent(t, "nfpm is not installed; make tools does it")
 	}
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip("dpkg-deb is not installed")
+		absent(t, "dpkg-deb is not installed")
 	}
 	about := run(t, "", nil, "dpkg-deb", "-I", name)
 	for _, want := range []string{"Package: petstore\n", "Version: 9.8.7\n", "Architecture: " + runtime.GOARCH + "\n", "conffiles", "postinst", "prerm", "postrm"} {
@@ -226,9 +227,45 @@ func expectPackage(t *testing.T, name string) {
 			t.Errorf("the package lacks %s", want)
 		}
 	}
+	expectModes(t, to)
 	settings := run(t, to, nil, filepath.Join(to, "usr/bin/petstore"), "config", "print", "-o", "table", "--config", filepath.Join(to, "etc/petstore/petstore.yaml"))
 	if !strings.Contains(settings, "/var/lib/petstore/petstore.db") {
 		t.Errorf("the settings of the package are\n%s", settings)
+	}
+}
+
+// absent skips the test for what is not there; in CI everything is.
+func absent(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+// expectModes expects that of what is installed nothing but the program can be
+// run, and that only the owner may write.
+func expectModes(t *testing.T, installed string) {
+	t.Helper()
+	err := filepath.WalkDir(installed, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || path == installed {
+			return err
+		}
+		want := fs.FileMode(0o644)
+		if d.IsDir() || strings.HasSuffix(path, "/usr/bin/petstore") {
+			want = 0o755
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("the package installs %s with mode %o, want %o", strings.TrimPrefix(path, installed), got, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -236,7 +273,7 @@ func expectPackage(t *testing.T, name string) {
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not installed")
+		absent(t, "systemd-analyze is not installed")
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"petstore.service", "petstore.socket", "petstore-ops.socket"} {
