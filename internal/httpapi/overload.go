@@ -13,7 +13,8 @@ import (
 // milliseconds when there is room.
 const (
 	gateTarget   = 25 * time.Millisecond  // how long the admitted may take on average
-	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted
+	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted, at first
+	gateLongest  = 300 * time.Millisecond // and how long at most, if refusing takes too much
 	gatePeriod   = 20 * time.Millisecond  // between two reviews of the limit
 	gateLeast    = 128                    // the limit is never below: fewer writes would make small, dear groups
 	gateCalm     = 512                    // the limit while nothing presses: the largest burst taken at once
@@ -41,24 +42,27 @@ type GateStats struct {
 // done and needs to know neither the store nor its queues: a write that waits
 // for its group's commit is inside.
 //
-// Who finds the gate closed waits for gatePatience at most; the newest is
-// admitted first, since the oldest has the least patience left, and its caller
-// too. Waiting costs nothing, and callers who ask again at once are slowed
-// down by it: to refuse them costs almost what it costs to serve them.
+// Who finds the gate closed waits for gatePatience; the newest is admitted first,
+// since the oldest has the least patience left, and its caller too. Waiting
+// costs nothing, but to refuse costs the processor a good part of what it costs
+// to serve: so when more than one is refused for four that are served, all wait
+// longer, which slows callers down who ask again at once.
 type gate struct {
-	limit   atomic.Int64
-	inside  atomic.Int64
-	waiting atomic.Int64
-	done    atomic.Int64 // since the start
-	refused atomic.Int64
-	pressed atomic.Bool  // somebody found the gate closed since the last review
-	due     atomic.Int64 // when the next review is, in Unix nanoseconds
+	limit    atomic.Int64
+	inside   atomic.Int64
+	waiting  atomic.Int64
+	done     atomic.Int64 // since the start
+	refused  atomic.Int64
+	patience atomic.Int64 // how long a request waits now, in nanoseconds
+	pressed  atomic.Bool  // somebody found the gate closed since the last review
+	due      atomic.Int64 // when the next review is, in Unix nanoseconds
 
 	mu       sync.Mutex
 	newest   waiter // the head of a ring, newest first
 	free     *waiter
 	reviewed time.Time // when the last review was
 	counted  int64     // done at that time
+	turned   int64     // refused at that time
 	rate     float64   // done a second, smoothed
 	filled   float64   // inside, smoothed
 }
@@ -73,6 +77,7 @@ type waiter struct {
 func newGate() *gate {
 	g := &gate{}
 	g.limit.Store(gateCalm)
+	g.patience.Store(int64(gatePatience))
 	g.newest.newer, g.newest.older = &g.newest, &g.newest
 	return g
 }
@@ -158,12 +163,13 @@ func (g *gate) queue() *waiter {
 	if g.waiting.Load() >= gateMost {
 		return nil
 	}
+	patience := time.Duration(g.patience.Load())
 	w := g.free
 	if w != nil {
 		g.free = w.older
-		w.timer.Reset(gatePatience)
+		w.timer.Reset(patience)
 	} else {
-		w = &waiter{turn: make(chan struct{}, 1), timer: time.NewTimer(gatePatience)}
+		w = &waiter{turn: make(chan struct{}, 1), timer: time.NewTimer(patience)}
 	}
 	w.newer, w.older = &g.newest, g.newest.older
 	w.newer.older, w.older.newer = w, w
@@ -192,6 +198,8 @@ func (g *gate) review(now time.Time) {
 	}
 	g.due.Store(now.Add(gatePeriod).UnixNano())
 	took, done := now.Sub(g.reviewed), g.done.Load()
+	refused := g.refused.Load()
+	g.patience.Store(int64(nextPatience(time.Duration(g.patience.Load()), done-g.counted, refused-g.turned)))
 	rate := float64(done-g.counted) / took.Seconds()
 	inside := float64(g.inside.Load())
 	if took > 10*gatePeriod { // what was then says nothing of now
@@ -199,9 +207,18 @@ func (g *gate) review(now time.Time) {
 	}
 	g.rate += (rate - g.rate) / 4
 	g.filled += (inside - g.filled) / 4
-	g.reviewed, g.counted = now, done
+	g.reviewed, g.counted, g.turned = now, done, refused
 	g.limit.Store(nextLimit(g.limit.Load(), g.rate, g.filled, g.pressed.Swap(false)))
 	g.admit()
+}
+
+// nextPatience makes those who wait more patient while too many are refused for
+// what is done, and less by and by.
+func nextPatience(patience time.Duration, done, refused int64) time.Duration {
+	if refused > done/4 {
+		return min(patience*5/4, gateLongest)
+	}
+	return max(patience*127/128, gatePatience)
 }
 
 // nextLimit moves the limit: half the way to what the rate allows if that
