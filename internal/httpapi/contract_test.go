@@ -70,6 +70,7 @@ func (d *description) check(t *testing.T, req *http.Request, body string, a answ
 		return
 	}
 	d.note(t, route.Operation, a)
+	record(t, req, body, a)
 	in := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, Route: route,
 		Options: &openapi3filter.Options{

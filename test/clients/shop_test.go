@@ -69,11 +69,11 @@ func goPrograms(t *testing.T) string {
 	return filepath.Join(dir, "bin")
 }
 
-// prism starts the validating proxy in front of a server: it answers with an error of its own to a request or an answer
-// that the description does not allow.
-func prism(t *testing.T, upstream string) string {
+// prism starts the validating proxy in front of a server. It notes in the header Sl-Violations what the description does
+// not allow of a request or an answer; with the flag --errors it answers with an error of its own instead.
+func prism(t *testing.T, upstream string, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command(tool(t, "prism"), "proxy", description(t), upstream, "--errors", "--host", "127.0.0.1", "--port", "0")
+	cmd := exec.Command(tool(t, "prism"), append([]string{"proxy", description(t), upstream, "--host", "127.0.0.1", "--port", "0"}, flags...)...)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	return started(t, cmd, regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`))
 }
@@ -81,7 +81,7 @@ func prism(t *testing.T, upstream string) string {
 func TestShopOfOthers(t *testing.T) {
 	t.Parallel()
 	direct := serve(t, "business", "shop")
-	behind := prism(t, direct.url)
+	behind := prism(t, direct.url, "--errors")
 	for _, tc := range []struct {
 		name    string
 		command func(t *testing.T) []string
@@ -106,7 +106,7 @@ func TestShopOfOthers(t *testing.T) {
 // TestProxySees has the proxy see what it is there to see.
 func TestProxySees(t *testing.T) {
 	t.Parallel()
-	url := prism(t, serve(t, "business", "shop").url)
+	url := prism(t, serve(t, "business", "shop").url, "--errors")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/categories", strings.NewReader(`{"name":""}`))
 	if err != nil {
 		t.Fatal(err)
