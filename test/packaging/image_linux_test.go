@@ -56,7 +56,11 @@ func TestImageByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	healthy(t, func() ([]byte, error) { return inside(t.Context(), "healthcheck").CombinedOutput() })
-	resp, err := http.Get("http://127.0.0.1:28080/openapi.yaml")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:28080/openapi.yaml", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
