@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// addressTable counts callers without a valid key: a fixed number of places, all allocated at the start, whatever
-// arrives. An address keeps its place until its minute and its day are over; nothing that still counts is ever evicted.
-// Addresses that find no place share one pair of windows.
+// addressTable counts callers without a valid key: a bounded number of places, whatever arrives. An address keeps its
+// place until its minute and its day are over; nothing that still counts is ever evicted. Addresses that find no place
+// share one pair of windows.
 //
 // It is searched by open addressing under a seeded hash, so that nobody can choose addresses that collide, and is at
 // most half full. Places are given back only all together, by sweep, which rebuilds the index: there are no tombstones.
@@ -20,8 +20,9 @@ type addressTable struct {
 	mu       sync.Mutex
 	last     int64          // the clock at the last decision
 	topDay   int64          // the latest day counted
-	places   []addressPlace // those taken; the capacity never changes
+	places   []addressPlace // those taken
 	index    []int32        // 1 + a number in places, or 0
+	size     int            // the most places
 	changed  []int32        // the numbers of the places to save
 	overflow addressPlace
 	swept    int64 // the last sweep
@@ -62,11 +63,10 @@ func newAddressTable(limits Limits, size int) *addressTable {
 		slots *= 2
 	}
 	return &addressTable{
-		limits:  limits,
-		seed:    maphash.MakeSeed(),
-		places:  make([]addressPlace, 0, size),
-		index:   make([]int32, slots),
-		changed: make([]int32, 0, size),
+		limits: limits,
+		seed:   maphash.MakeSeed(),
+		size:   size,
+		index:  make([]int32, slots),
 	}
 }
 
@@ -107,7 +107,7 @@ func (t *addressTable) look(a netip.Addr, now int64) *addressPlace {
 	if n := t.index[t.slot(addressOf(a))]; n != 0 {
 		return &t.places[n-1]
 	}
-	if len(t.places) == cap(t.places) && !t.sweep(now) {
+	if len(t.places) == t.size && !t.sweep(now) {
 		return &t.overflow
 	}
 	return nil
@@ -204,5 +204,5 @@ func (t *addressTable) reindex() {
 func (t *addressTable) occupancy(now int64) (taken, size int, overflow int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.places), cap(t.places), t.overflow.windows.at(now).dayUsed
+	return len(t.places), t.size, t.overflow.windows.at(now).dayUsed
 }
