@@ -38,8 +38,8 @@ func mutants() []mutant {
 			{"internal/sqlite/change.go", "return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), now)", "return nil, nil"},
 		}, underKills},
 		{"reads the stock before the transaction", false, []edit{
-			{"internal/sqlite/change.go", "\terr := db.change(ctx, func(w *conn) (err error) {\n\t\tbefore, err = w.do(c,",
-				"\tvar stale petstore.Facts\n\tif err := db.read(ctx, func(r *conn) (err error) {\n\t\tstale, err = r.facts(c.Workspace, c.Needs, petstore.At(db.now()))\n\t\treturn err\n\t}); err != nil {\n\t\treturn nil, err\n\t}\n\terr := db.change(ctx, func(w *conn) (err error) {\n\t\tbefore, err = w.do(stale, c,"},
+			{"internal/sqlite/change.go", "\terr := db.changeOf(ctx, named, func(w *conn) (err error) {\n\t\tbefore, err = w.do(c,",
+				"\tvar stale petstore.Facts\n\tif err := db.read(ctx, func(r *conn) (err error) {\n\t\tstale, err = r.facts(c.Workspace, c.Needs, petstore.At(db.now()))\n\t\treturn err\n\t}); err != nil {\n\t\treturn nil, err\n\t}\n\terr := db.changeOf(ctx, named, func(w *conn) (err error) {\n\t\tbefore, err = w.do(stale, c,"},
 			{"internal/sqlite/change.go", "func (c *conn) do(change *petstore.Change,", "func (c *conn) do(facts petstore.Facts, change *petstore.Change,"},
 			{"internal/sqlite/change.go", "\tfacts, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
 		}, underKills},
