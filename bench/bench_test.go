@@ -268,3 +268,30 @@ func TestGoalsOfTheParts(t *testing.T) {
 		t.Errorf("goals() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestPopularPets: of all requests a tenth of the pets get four fifths, and the
+// first alone one in fourteen, as the law says for a hundred thousand.
+func TestPopularPets(t *testing.T) {
+	t.Parallel()
+	const pets, draws = 100_000, 200_000
+	z, random := newZipfian(pets), rand.New(rand.NewPCG(1, 2))
+	first, tenth := 0, 0
+	for range draws {
+		rank := z.rank(random)
+		if rank < 0 || rank >= pets {
+			t.Fatalf("the rank is %d of %d", rank, pets)
+		}
+		if rank == 0 {
+			first++
+		}
+		if rank < pets/10 {
+			tenth++
+		}
+	}
+	if share := float64(first) / draws; share < .07 || share > .09 {
+		t.Errorf("the first has %.3f of the requests", share)
+	}
+	if share := float64(tenth) / draws; share < .78 || share > .84 {
+		t.Errorf("a tenth has %.3f of the requests", share)
+	}
+}

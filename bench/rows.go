@@ -43,7 +43,8 @@ type world struct {
 // rows returns every row, in the order of the table.
 func rows() []row {
 	return []row{
-		{name: "get", callers: readers, want: 200, request: getPet},
+		{name: "get", callers: readers, want: 200, request: getPopular},
+		{name: "get-any", callers: readers, want: 200, request: getPet},
 		{name: "get-successor", callers: readers, want: 200, request: getSuccessor},
 		{name: "list", callers: readers, want: 200, request: listFirst},
 		{name: "list-deep", callers: readers, want: 200, request: listDeep},
@@ -60,7 +61,8 @@ func rows() []row {
 // describe says in words what a row asks.
 func (r *row) describe() string {
 	words := map[string]string{
-		"get":           "GET one: `/pets/{id}`",
+		"get":           "GET one: `/pets/{id}`, some more popular than others",
+		"get-any":       "GET one: `/pets/{id}`, all alike",
 		"get-successor": "GET one: `/pets?id={id}`",
 		"list":          "list of 20, first page",
 		"list-deep":     "list of 20, 10,000 pages deep",
@@ -92,8 +94,12 @@ func getPet(dst []byte, w *world, r *rand.Rand) []byte {
 	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.anyPet(r), 10), w.shop.key)
 }
 
+func getPopular(dst []byte, w *world, r *rand.Rand) []byte {
+	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.popularPet(r), 10), w.shop.key)
+}
+
 func getSuccessor(dst []byte, w *world, r *rand.Rand) []byte {
-	return head(strconv.AppendInt(append(dst, "GET /pets?id="...), w.anyPet(r), 10), w.shop.key)
+	return head(strconv.AppendInt(append(dst, "GET /pets?id="...), w.popularPet(r), 10), w.shop.key)
 }
 
 func listFirst(dst []byte, w *world, _ *rand.Rand) []byte {

@@ -184,22 +184,22 @@ func (db *DB) petsByID(ctx context.Context, workspace int64, q petstore.PetQuery
 	ids := slices.Clone(q.IDs)
 	slices.Sort(ids)
 	found := make([]petstore.Pet, 0, min(len(ids), max(q.Limit, 0)))
-	err := db.read(ctx, func(c *conn) error {
-		for _, id := range slices.Compact(ids) {
-			if id <= q.After || len(found) >= q.Limit {
-				continue
-			}
-			pet, err := find(c, selectPet, workspace, id, scanPet)
-			if err != nil {
-				return err
-			}
-			if pet != nil && selects(q, *pet) {
-				found = append(found, *pet)
-			}
+	for _, id := range slices.Compact(ids) {
+		if id <= q.After || len(found) >= q.Limit {
+			continue
 		}
-		return nil
-	})
-	return found, err
+		r, err := db.row(ctx, workspace, id)
+		if petstore.CodeOf(err) == petstore.CodePetNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if pet := r.pet(id); selects(q, pet) {
+			found = append(found, pet)
+		}
+	}
+	return found, nil
 }
 
 // selects reports whether the pet passes the filters besides the id.
