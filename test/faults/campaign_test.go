@@ -51,7 +51,7 @@ type campaign struct {
 	binary servertest.Binary
 	disk   disk
 	seed   uint64
-	buyers int           // 0 for 16
+	buyers int           // 0 for as many as there are clients
 	cycles int           // how many faults
 	length time.Duration // the end comes after so long at the latest, unless it is 0
 	flags  []string      // of serve
@@ -106,7 +106,7 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute+time.Duration(c.cycles)*20*time.Second)
 	defer cancel()
 	l := newLedger(stock)
-	r.buyers = startBuyers(ctx, max(c.buyers, 16), c.seed, key, r.server.URL, l)
+	r.buyers = startBuyers(ctx, max(c.buyers, clients), c.seed, key, r.server.URL, l)
 	if err = r.suffer(began); err != nil {
 		cancel() // there may be no server any more to wait for
 	}
