@@ -12,7 +12,9 @@ import (
 // How a gate decides. The numbers are for requests that take microseconds to
 // milliseconds when there is room.
 const (
-	gateTarget   = 25 * time.Millisecond  // how long the admitted may take on average
+	gateTarget   = 100 * time.Millisecond // how long the admitted may take on average
+	gateBurst    = time.Second            // for so long all who come wait: a crowd that passes is not refused
+	gateRest     = time.Second            // when nobody has waited for so long, the next crowd is a new one
 	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted, at first
 	gateLongest  = 300 * time.Millisecond // and how long at most, if refusing takes too much
 	gatePeriod   = 20 * time.Millisecond  // between two reviews of the limit
@@ -61,10 +63,13 @@ type gate struct {
 	newest   waiter // the head of a ring, newest first
 	free     *waiter
 	reviewed time.Time // when the last review was
-	counted  int64     // done at that time
-	turned   int64     // refused at that time
-	rate     float64   // done a second, smoothed
-	filled   float64   // inside, smoothed
+
+	crowded   time.Time // when the gate was first closed to this crowd
+	pressedAt time.Time // when somebody last had to wait
+	counted   int64     // done at that time
+	turned    int64     // refused at that time
+	rate      float64   // done a second, smoothed
+	filled    float64   // inside, smoothed
 }
 
 // A waiter stands in the ring of a gate, or among those free for use.
@@ -163,7 +168,7 @@ func (g *gate) queue() *waiter {
 	if g.waiting.Load() >= gateMost {
 		return nil
 	}
-	patience := time.Duration(g.patience.Load())
+	patience := g.patienceAt(time.Now())
 	w := g.free
 	if w != nil {
 		g.free = w.older
@@ -176,6 +181,16 @@ func (g *gate) queue() *waiter {
 	g.waiting.Add(1)
 	g.admit() // the last one inside may have left without seeing anybody wait
 	return w
+}
+
+// patienceAt returns how long who comes now may wait. The caller holds the
+// mutex.
+func (g *gate) patienceAt(now time.Time) time.Duration {
+	if now.Sub(g.pressedAt) > gateRest {
+		g.crowded = now
+	}
+	g.pressedAt = now
+	return max(time.Duration(g.patience.Load()), gateBurst-now.Sub(g.crowded))
 }
 
 // withdraw reports false if the waiter was admitted meanwhile.

@@ -19,20 +19,27 @@ func fillGate(t *testing.T, g *gate, n int64) {
 	}
 }
 
+// TestGateRefusesAfterItsPatience: the first of a crowd wait long, those who come
+// later only for a moment, and a crowd after a rest is a new one.
 func TestGateRefusesAfterItsPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		fillGate(t, g, gateCalm)
-		began := time.Now()
-		if g.enter(began) {
-			t.Fatal("enter() = true though the gate is full")
+		for i, want := range []time.Duration{gateBurst, gatePatience, gateBurst} {
+			if i == 2 {
+				time.Sleep(gateRest + 1)
+			}
+			began := time.Now()
+			if g.enter(time.Time{}) {
+				t.Fatal("enter() = true though the gate is full")
+			}
+			if got := time.Since(began); got != want {
+				t.Errorf("refusal %d after %v, want %v", i+1, got, want)
+			}
 		}
-		if got := time.Since(began); got != gatePatience {
-			t.Errorf("refused after %v, want %v", got, gatePatience)
-		}
-		if s := g.stats(); s.Refused != 1 || s.Waiting != 0 || s.Inside != gateCalm {
-			t.Errorf("stats() = %+v, want one refused, nobody waiting, %d inside", s, gateCalm)
+		if s := g.stats(); s.Refused != 3 || s.Waiting != 0 || s.Inside != gateCalm {
+			t.Errorf("stats() = %+v, want three refused, nobody waiting, %d inside", s, gateCalm)
 		}
 	})
 }
@@ -268,10 +275,10 @@ func TestNextLimit(t *testing.T) {
 	}{
 		{512, 0, 1, false, 512},           // idle
 		{512, 10, 20, false, 512},         // a small burst after idling
-		{512, 10_000, 400, false, 381},    // more inside than the rate allows
+		{512, 2_500, 400, false, 381},     // more inside than the rate allows
 		{512, 0, 512, true, 256},          // a standstill
 		{140, 0, 140, true, gateLeast},    // a long one
-		{512, 100_000, 512, true, 1506},   // a fast machine
+		{512, 25_000, 512, true, 1506},    // a fast machine
 		{4000, 1e9, 4000, true, gateMost}, // a very fast one
 		{200, 2_000, 40, false, 225},      // calming down
 		{2000, 2_000, 40, false, 1750},    // from above
