@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ start makes a key that is valid for a week, and prints it.`,
 // serve runs the service until ctx ends or its store fails. It listens before
 // it opens the store, so that who asks early waits, and is told why.
 func (a *app) serve(ctx context.Context, demo bool) (err error) {
+	a.spareMemory()
 	log := a.logger()
 	if a.tracer, log, err = a.startTraces(ctx, log); err != nil {
 		return err
@@ -81,6 +83,17 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 	notifySystemd(log, systemdStopping)
 	err = errors.Join(err, a.drain(log, s, err == nil))
 	return errors.Join(err, stopWork())
+}
+
+// garbage is how much more than what is in use the heap may grow to, in percent,
+// unless GOGC says. What is in use is small, and a request leaves a kilobyte: to
+// collect more often costs one part in fifty and spares a third of the memory.
+const garbage = 50
+
+func (a *app) spareMemory() {
+	if a.getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 }
 
 // openDoors starts the public server, and returns the demo if there is one.
