@@ -4,11 +4,21 @@ import "example.com/petstore/internal/ops"
 
 // sources returns what the metrics ask for figures.
 func (n *node) sources() ops.Sources {
-	s := ops.Sources{Version: version().Version, Limits: n.limits, Storage: n.storage}
+	s := ops.Sources{Version: version().Version, Limits: n.limits, Storage: n.storage, Gates: n.gate}
 	if n.config.Backup.Every > 0 {
 		s.Backup = n.backup
 	}
 	return s
+}
+
+// gate returns the numbers of the gate of one kind of requests, which are zero
+// until there is one.
+func (n *node) gate(kind string) ops.Gate {
+	api := n.api.Load()
+	if api == nil {
+		return ops.Gate{}
+	}
+	return ops.Gate(api.Gates()[kind])
 }
 
 // backup looks into the folder each time, so that a restart forgets nothing and

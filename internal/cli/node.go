@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -41,8 +42,9 @@ type node struct {
 	bans    *banKeeper
 	metrics *ops.Metrics
 	usage   *usage.Recorder
-	access  *httpapi.AccessLog // nil if n.log takes the requests too
-	traced  bool               // every request must pass the tracer
+	access  *httpapi.AccessLog          // nil if n.log takes the requests too
+	api     atomic.Pointer[httpapi.API] // nil until the public server starts
+	traced  bool                        // every request must pass the tracer
 }
 
 // openNode opens the store and restores what a restart must not forget.
@@ -140,6 +142,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	if err != nil {
 		return frontend{}, err
 	}
+	n.api.Store(api)
 	return frontend{api.Server(), api.Listener, api.Drain, pages}, nil
 }
 

@@ -189,7 +189,7 @@ func (c *conn) settle(t *turn) {
 	turns.Put(t)
 	if !c.x.state.CompareAndSwap(busy, waiting) {
 		c.x.state.Store(closed)
-		c.end()
+		_ = c.end() // it is of no use any more
 	}
 }
 

@@ -15,8 +15,8 @@ const patience = 100 * time.Millisecond
 // A callContext is the context of a plain request. It ends with the answer, or
 // when the client is found to have closed the connection.
 type callContext struct {
-	context.Context
-	conn *conn
+	context.Context //nolint:containedctx // it is one
+	conn            *conn
 
 	mu      sync.Mutex
 	done    chan struct{} // nil until somebody asks

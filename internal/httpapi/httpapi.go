@@ -95,8 +95,7 @@ type API struct {
 	sunset  string // as an HTTP date
 	docs    [2]document
 
-	reads, writes *gate
-
+	gates    gates
 	conns    conns
 	draining atomic.Bool
 }
@@ -122,8 +121,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		Options: o,
 		cursors: cursors{secret: o.Secret},
-		reads:   newGate(),
-		writes:  newGate(),
+		gates:   newGates(),
 		sunset:  o.Sunset.UTC().Format(http.TimeFormat),
 		docs: [2]document{
 			newDocument("/openapi.json", "application/json", api.JSON()),
@@ -174,19 +172,9 @@ func (a *API) answer(x *exchange) error {
 	if err := x.admit(); err != nil {
 		return err
 	}
-	if x.route.public {
-		return x.route.handle(a, x)
-	}
-	g := a.reads
-	if x.route.scope.Has(access.Write) {
-		g = a.writes
-	}
-	if !g.enter(x.began) {
-		return errOverloaded
-	}
-	defer g.leave()
-	return x.route.handle(a, x)
+	return a.gates.carryOut(a, x)
 }
 
-// Gates returns numbers of what bounds the requests carried out at once.
-func (a *API) Gates() (reads, writes GateStats) { return a.reads.stats(), a.writes.stats() }
+// Gates returns numbers of what bounds the requests carried out at once, of
+// "read" and of "write".
+func (a *API) Gates() map[string]GateStats { return a.gates.stats() }
