@@ -134,6 +134,9 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		if err := c.exec("PRAGMA query_only=ON"); err != nil {
 			return err
 		}
+		if err := c.exec("PRAGMA cache_size=-1024"); err != nil { // 1 MiB: the upper levels of the trees of millions
+			return err
+		}
 	}
 	if o.Cached > 0 {
 		index, err := openIndex(db.path)
