@@ -102,6 +102,11 @@ func TestRelease(t *testing.T) {
 	t.Run("archive", func(t *testing.T) { expectArchive(t, files, name) })
 	t.Run("binary", func(t *testing.T) { expectBinary(t, sources, files[name+"/petstore"]) })
 	t.Run("bill of materials", func(t *testing.T) { expectBill(t, filepath.Join(here, name+".cdx.json")) })
+	t.Run("bill of materials keeps to its schema", func(t *testing.T) {
+		if out, err := validate(t, filepath.Join(here, name+".cdx.json")); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	t.Run("package", func(t *testing.T) { expectPackage(t, filepath.Join(here, "petstore_9.8.7_"+runtime.GOARCH+".deb")) })
 }
 
