@@ -80,6 +80,7 @@ func pipeShop(t *testing.T) (*shop, func() *wire) {
 // live runs a test on connections in memory and a clock that jumps.
 func live(t *testing.T, test func(t *testing.T, s *shop, dial func() *wire)) {
 	t.Helper()
+	needsBubble(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, dial := pipeShop(t)
 		test(t, s, dial)

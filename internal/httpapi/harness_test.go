@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,18 +20,18 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
 )
 
-// A shop is a running server on a fresh SQLite database, with one workspace on
-// a plan wide enough not to matter.
+// A shop is a running server on a fresh store of the run's kind, with one
+// workspace on a plan wide enough not to matter.
 type shop struct {
 	t       *testing.T
 	url     string
 	api     *httpapi.API
-	db      *sqlite.DB
+	db      store
 	keys    *access.Directory[*ratelimit.Caller]
-	limiter *ratelimit.Memory
+	limiter ratelimit.Limiter
+	start   time.Time // when it opened
 	clock   *clock
 	fault   *faultyStore
 	log     *lockedBuffer
@@ -151,9 +150,6 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// start is when every test begins.
-var start = time.Date(2026, 3, 14, 9, 26, 53, 589e6, time.UTC)
-
 // openShop starts a shop. Options may be changed before it starts.
 func openShop(t *testing.T, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
@@ -175,14 +171,11 @@ func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi
 // prepareShop returns a shop that nobody serves yet.
 func prepareShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
-	s := &shop{t: t, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	start := startOfShop()
+	s := &shop{t: t, start: start, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	db := openStore(t, s.clock.Now)
 	s.db, s.fault = db, &faultyStore{Store: db}
-	s.limiter = ratelimit.NewMemory(cfg, s.clock.Now)
+	s.limiter = openLimiter(t, cfg, s.clock.Now)
 	s.keys = access.NewDirectory(db, s.clock.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { s.limiter.Drop(k.ID) })

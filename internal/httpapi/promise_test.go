@@ -99,7 +99,7 @@ func (s *shop) genericFaults(id string, r request) {
 	if r.method != "GET" {
 		scope = access.Read
 	}
-	expired := s.addKey(s.workspace, access.Read|access.Write, start.Add(-time.Hour))
+	expired := s.addKey(s.workspace, access.Read|access.Write, s.start.Add(-time.Hour))
 	other, _ := access.Mint()
 	with(func(q *request) { q.key = "-" }).want(401, "missing_api_key")
 	with(func(q *request) { q.key = other }).want(401, "invalid_api_key")
@@ -160,14 +160,14 @@ func (s *shop) refusals() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.limiter.SetBan(e.Key.ID, &ratelimit.Ban{KeyID: e.Key.ID, From: start, Until: start.Add(time.Hour), By: ratelimit.ByOperator})
+	s.limiter.SetBan(e.Key.ID, &ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
 	for id, r := range samples() {
 		if r.key = key; id != "getAccount" {
 			s.do(r).want(429, "rate_limit_exceeded")
 		}
 		r.key = banned
 		a := s.do(r).want(429, "api_key_banned")
-		if got, want := a.header.Get("X-RateLimit-Reset"), fmt.Sprint(start.Add(time.Hour+time.Second).Unix()); got != want {
+		if got, want := a.header.Get("X-RateLimit-Reset"), fmt.Sprint(s.start.Add(time.Hour+time.Second).Unix()); got != want {
 			s.t.Errorf("%s: X-RateLimit-Reset = %s while banned, want %s", a.what, got, want)
 		}
 	}
@@ -219,10 +219,11 @@ func (s *shop) specificFaults(t *testing.T) {
 }
 
 func sunsetPromises(t *testing.T) {
-	s := openShop(t, func(o *httpapi.Options) { o.Sunset = start })
+	sunset := startOfShop()
+	s := openShop(t, func(o *httpapi.Options) { o.Sunset = sunset })
 	s.stock()
 	a := s.get("/pets/1").want(410, "operation_sunset")
-	if a.header.Get("Sunset") != start.Format(http.TimeFormat) || a.header.Get("Deprecation") == "" {
+	if a.header.Get("Sunset") != sunset.Format(http.TimeFormat) || a.header.Get("Deprecation") == "" {
 		t.Errorf("410 with Sunset %q and Deprecation %q", a.header.Get("Sunset"), a.header.Get("Deprecation"))
 	}
 	s.patch("/pets/1", `{"name":"still here"}`).want(200, "")

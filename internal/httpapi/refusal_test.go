@@ -70,6 +70,7 @@ func TestHalfClosedConnection(t *testing.T) {
 // the window is long, and on a refusal those of Retry-After.
 func TestRateLimitSeconds(t *testing.T) {
 	t.Parallel()
+	needsClockOfLimits(t)
 	s := openShop(t)
 	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1000}), access.Read, time.Time{})
 	r := request{method: "GET", path: "/pets", key: key}
@@ -96,7 +97,7 @@ func TestBanSaysWhose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ban := ratelimit.Ban{KeyID: e.Key.ID, From: start, Until: start.Add(time.Hour), By: by, Reason: "secret"}
+		ban := ratelimit.Ban{KeyID: e.Key.ID, From: s.start, Until: s.start.Add(time.Hour), By: by, Reason: "secret"}
 		if err := s.db.SetBan(t.Context(), access.Ban(ban), "test"); err != nil {
 			t.Fatal(err)
 		}

@@ -43,23 +43,47 @@ func Start(tb testing.TB, args ...string) *Server {
 
 func start(tb testing.TB, program string, args []string) *Server {
 	tb.Helper()
-	s, err := newServer(program, args)
-	if errors.Is(err, ErrNoProgram) && os.Getenv("CI") != "true" {
-		tb.Skip(err)
-	}
+	s, err := open(program, args)
 	if err != nil {
-		tb.Fatal(err)
+		Missing(tb, err)
 	}
 	tb.Cleanup(func() {
-		s.Kill()
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := s.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	if err := s.runFirst(); err != nil {
-		tb.Fatal(err)
-	}
 	return s
+}
+
+// Open runs a server until Close. Each argument is one of redis-server's
+// command line. It returns ErrNoProgram where Redis is not installed.
+func Open(args ...string) (*Server, error) { return open("redis-server", args) }
+
+func open(program string, args []string) (*Server, error) {
+	s, err := newServer(program, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.runFirst(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close ends the server and removes all that it has.
+func (s *Server) Close() error {
+	s.Kill()
+	return os.RemoveAll(s.dir)
+}
+
+// Missing ends a test that has no server because of err: it skips the test if
+// Redis is not installed and the variable CI is not "true", else fails it.
+func Missing(tb testing.TB, err error) {
+	tb.Helper()
+	if errors.Is(err, ErrNoProgram) && os.Getenv("CI") != "true" {
+		tb.Skip(err)
+	}
+	tb.Fatal(err)
 }
 
 // runFirst is Run, on another port if another process has taken this one.

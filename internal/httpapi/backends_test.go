@@ -1,0 +1,205 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/ratelimit/redistest"
+	"example.com/petstore/internal/sqlite"
+)
+
+// What every shop of the run stands on. The tests are the same on each.
+var (
+	storeName   = flag.String("store", "sqlite", "keep the shops in `STORE`: sqlite or postgres")
+	limiterName = flag.String("limiter", "memory", "count requests in `LIMITER`: memory or redis")
+)
+
+// A store is what a shop keeps all that it has in.
+type store interface {
+	petstore.Store
+	access.Store
+	Secret(ctx context.Context) ([]byte, error)
+	Close() error
+}
+
+// servers are those of this run, for all its tests; each nil if it is not
+// wanted, or with the reason if there is none.
+var servers struct {
+	postgres    *postgrestest.Server
+	postgresErr error
+	redis       *redistest.Server
+	redisErr    error
+	databases   atomic.Int64 // of Redis, handed out
+}
+
+const (
+	template = "petstore_template"
+	// maxShops is how many databases Redis has: one for each shop, since all
+	// their workspaces have the same ids.
+	maxShops = 16384
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if err := startServers(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	code := m.Run()
+	if err := stopServers(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func startServers() error {
+	switch *storeName {
+	case "sqlite":
+	case "postgres":
+		servers.postgres, servers.postgresErr = startPostgres()
+	default:
+		return fmt.Errorf("-store=%s is none of sqlite and postgres", *storeName)
+	}
+	switch *limiterName {
+	case "memory":
+	case "redis":
+		servers.redis, servers.redisErr = redistest.Open("--databases", strconv.Itoa(maxShops))
+	default:
+		return fmt.Errorf("-limiter=%s is none of memory and redis", *limiterName)
+	}
+	return nil
+}
+
+func stopServers() (err error) {
+	if servers.postgres != nil {
+		err = servers.postgres.Close()
+	}
+	if servers.redis != nil {
+		err = errors.Join(err, servers.redis.Close())
+	}
+	return err
+}
+
+// startPostgres starts a server with a migrated database to copy. No test here
+// ends it, so it need not wait for the disk.
+func startPostgres() (*postgrestest.Server, error) {
+	s, err := postgrestest.Open("fsync = off", "full_page_writes = off", "max_connections = 1000")
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	if err := s.Exec(ctx, "postgres", "CREATE DATABASE "+template); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if _, err := postgres.MigrateUp(ctx, s.URL(template), nil); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openStore returns an empty store for the time of one test.
+func openStore(t *testing.T, now func() time.Time) store {
+	t.Helper()
+	var (
+		db  store
+		err error
+	)
+	switch {
+	case *storeName == "sqlite":
+		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Cached: 64})
+	case servers.postgresErr != nil:
+		postgrestest.Missing(t, servers.postgresErr)
+	default:
+		url := servers.postgres.Database(t, template)
+		db, err = postgres.Open(t.Context(), url, postgres.Options{Now: now, Readers: 4, NoMigrate: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// openLimiter returns a limiter that has counted nothing, for the time of one
+// test. With Redis the test fails if it was not Redis that counted.
+func openLimiter(t *testing.T, cfg ratelimit.Config, now func() time.Time) ratelimit.Limiter {
+	t.Helper()
+	if *limiterName == "memory" {
+		return ratelimit.NewMemory(cfg, now)
+	}
+	if servers.redisErr != nil {
+		redistest.Missing(t, servers.redisErr)
+	}
+	n := servers.databases.Add(1) - 1
+	if n >= maxShops {
+		t.Fatalf("there are more than %d shops", maxShops)
+	}
+	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{URL: fmt.Sprintf("%s/%d", servers.redis.URL(), n), Config: cfg, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	if r.RedisStats().Away {
+		t.Fatal("Redis does not answer")
+	}
+	t.Cleanup(func() {
+		if s := r.RedisStats(); s.Alone > 0 || s.Failed > 0 {
+			t.Logf("%d decisions were made without Redis, after %d calls that failed", s.Alone, s.Failed)
+		}
+	})
+	return r
+}
+
+// startOfShop returns when a shop opens. Redis counts by its own clock: then it
+// is the time of day, as that of the shop must agree with it.
+func startOfShop() time.Time {
+	if *limiterName == "redis" {
+		return time.Now().UTC().Truncate(time.Second).Add(-411 * time.Millisecond) // never ahead of Redis
+	}
+	return time.Date(2026, 3, 14, 9, 26, 53, 589e6, time.UTC)
+}
+
+// needsClockOfLimits skips a test that moves the clock by which requests are
+// counted, which nobody can do with that of Redis. The suite of
+// internal/ratelimit has the same rules on both limiters.
+func needsClockOfLimits(t *testing.T) {
+	t.Helper()
+	if *limiterName == "redis" {
+		t.Skip("moves the clock of the limits, which is that of the Redis server; internal/ratelimit shows these rules on Redis")
+	}
+}
+
+// needsBubble skips a test with time that jumps while all goroutines wait,
+// which a connection to a server of another process prevents.
+func needsBubble(t *testing.T) {
+	t.Helper()
+	if *storeName != "sqlite" || *limiterName != "memory" {
+		t.Skip("runs in a bubble of synctest, which no connection to another process may be in; it is about connections of clients alone")
+	}
+}
+
+// passed is how far the clock of the limits may have gone by itself in a test.
+func passed() time.Duration {
+	if *limiterName == "redis" {
+		return 30 * time.Second
+	}
+	return 0
+}
