@@ -119,6 +119,7 @@ func shop(t *testing.T) (address string, seen func() []*http.Request) {
 		list = append(list, r)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("X-RateLimit-Remaining", "59")
+		w.Header().Set("Link", "</pets?"+strings.Repeat("a-long-address-", 20)+`>; rel="next"`)
 		_, _ = w.Write([]byte(`[{"id":42,"name":"<script>alert(1)</script>"}]`))
 	}))
 	t.Cleanup(server.Close)
@@ -159,6 +160,10 @@ func TestBrowserTriesAnOperation(t *testing.T) {
 	status := ask(t, b, chromedp.Text("#listPets .outcome .status"))
 	text := ask(t, b, chromedp.Text("#listPets .outcome .text"))
 	scripts := ask(t, b, chromedp.Evaluate[int](`document.querySelectorAll(".outcome script").length`))
+	over := ask(t, b, chromedp.Evaluate[int](`(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.querySelector("#listPets .stick"))`))
+	if over > 0 {
+		t.Errorf("a long header in the answer makes the column %d pixels too wide", over)
+	}
 	requests := seen()
 	if len(requests) != 1 {
 		t.Fatalf("the form sent %d requests, want 1", len(requests))

@@ -16,7 +16,7 @@ import (
 
 // policy is what pages may load and do: only what comes from here, and no code or style inside the page.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // ReferenceOptions configure the reference.
 type ReferenceOptions struct {

@@ -85,7 +85,7 @@ func (c *Console) prepare() (err error) {
 
 // policy is what pages may load and do: only what comes from here, and no code or style inside the page.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // Serve answers one request. wait is how long an attempt to sign in must wait, or 0 if it may be made.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Duration) {

@@ -634,7 +634,7 @@ func TestOutside(t *testing.T) {
 	}
 	for _, path := range []string{"/console", "/console/signin", "/console/nothing"} {
 		policy := g.get(path).header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'; trusted-types 'none'"} {
 			if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
 				t.Errorf("the policy of %s is %q", path, policy)
 			}
