@@ -12,10 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/test/servertest"
 )
 
@@ -54,18 +57,34 @@ func TestRules(t *testing.T) {
 	promtool(t, nil, "test", "rules", rulesTestFile)
 }
 
-// serve runs a server with a backup and a shop that is asked for its pets.
-func serve(t *testing.T, flags ...string) *servertest.Server {
+// serveSQLite runs a server with backups and a shop that is asked for its pets.
+func serveSQLite(t *testing.T) *servertest.Server {
+	t.Helper()
+	return serve(t, nil, "--backup-every=1h", "--backup-dir="+filepath.Join(t.TempDir(), "backups"))
+}
+
+// servePostgres runs a server with all that has metrics of its own: PostgreSQL
+// with a replica, and Redis.
+func servePostgres(t *testing.T) *servertest.Server {
+	t.Helper()
+	primary := postgrestest.Start(t)
+	replica := primary.Standby(t)
+	return serve(t, []string{"--db=" + primary.URL("postgres")}, "--db-read="+replica.URL("postgres"), "--redis="+redistest.Start(t).URL())
+}
+
+// serve runs a server on a database, given by a flag or none, with a shop that is
+// asked for its pets.
+func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
+	if err := petstore.NewWorkspace(dir, "acme", db...); err != nil {
 		t.Fatal(err)
 	}
-	key, err := petstore.NewKey(dir, "acme")
+	key, err := petstore.NewKey(dir, "acme", db...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, "--backup-every=1h", "--backup-dir="+filepath.Join(dir, "backups"))})
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, db...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,32 +160,51 @@ func eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-func TestMetricsOfARunningServer(t *testing.T) {
+// TestMetricsOfRunningServers holds the metrics of two servers, which have all
+// that there are, against what the rules and the dashboard name.
+func TestMetricsOfRunningServers(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "--redis=redis://127.0.0.1:1") // where none is: its metrics are there all the same
-	var metrics string
-	eventually(t, "requests are counted", func() (err error) {
-		if metrics, err = fetch(t, s.Ops+"/metrics"); err == nil && !strings.Contains(metrics, `operation="createCategory"`) {
-			err = fmt.Errorf("no createCategory in the metrics")
+	known := map[string]bool{}
+	for _, s := range []*servertest.Server{serveSQLite(t), servePostgres(t)} {
+		metrics := metricsOf(t, s)
+		promtool(t, strings.NewReader(metrics), "check", "metrics")
+		for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+) `).FindAllStringSubmatch(metrics, -1) {
+			known[m[1]] = true
 		}
-		return err
-	})
-	promtool(t, strings.NewReader(metrics), "check", "metrics")
+	}
 	for _, file := range []string{rulesFile, dashboardFile, rulesTestFile} {
 		for _, name := range metricNames(read(t, file)) {
-			if !strings.Contains(metrics, "\n# TYPE "+name+" ") && !strings.HasPrefix(metrics, "# TYPE "+name+" ") {
-				t.Errorf("%s names %s, which the server does not have", file, name)
+			if !known[name] {
+				t.Errorf("%s names %s, which the servers do not have", file, name)
 			}
 		}
 	}
 }
 
-// TestPrometheusReadsAll has a real Prometheus read a server, and evaluates the
-// rules and every expression of the dashboard in it.
+// metricsOf returns the metrics of a server, once its requests are counted and,
+// if it has a replica, that has been asked for its lag.
+func metricsOf(t *testing.T, s *servertest.Server) (metrics string) {
+	t.Helper()
+	eventually(t, "requests are counted, and the replica's lag is known", func() (err error) {
+		metrics, err = fetch(t, s.Ops+"/metrics")
+		switch {
+		case err != nil:
+		case !strings.Contains(metrics, `operation="createCategory"`):
+			err = fmt.Errorf("no createCategory in the metrics")
+		case strings.Contains(metrics, `pool="replica"`) && !strings.Contains(metrics, "\npetstore_postgres_replica_lag_seconds "):
+			err = fmt.Errorf("no lag in the metrics")
+		}
+		return err
+	})
+	return metrics
+}
+
+// TestPrometheusReadsAll has a real Prometheus read two servers that have all
+// metrics between them, and evaluates the rules and every expression of the
+// dashboard in it.
 func TestPrometheusReadsAll(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	base := startPrometheus(t, strings.TrimPrefix(s.Ops, "http://"))
+	base := startPrometheus(t, serveSQLite(t), servePostgres(t))
 	expectRules(t, base)
 	fill := strings.NewReplacer("$__rate_interval", "20s", "$job", "petstore", "$instance", ".*")
 	for _, p := range readDashboard(t) {
@@ -177,16 +215,20 @@ func TestPrometheusReadsAll(t *testing.T) {
 	}
 }
 
-// startPrometheus starts a Prometheus that reads a target each second, with the
-// rules, and returns its URL.
-func startPrometheus(t *testing.T, target string) string {
+// startPrometheus starts a Prometheus that reads the servers each second, with
+// the rules, and returns its URL.
+func startPrometheus(t *testing.T, servers ...*servertest.Server) string {
 	t.Helper()
 	program, dir := need(t, "prometheus"), t.TempDir()
 	rules, err := filepath.Abs(rulesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: petstore\n  static_configs: [{targets: [%q]}]\n", rules, target)
+	targets := make([]string, len(servers))
+	for i, s := range servers {
+		targets[i] = strconv.Quote(strings.TrimPrefix(s.Ops, "http://"))
+	}
+	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: petstore\n  static_configs: [{targets: [%s]}]\n", rules, strings.Join(targets, ", "))
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
