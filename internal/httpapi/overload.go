@@ -13,7 +13,7 @@ import (
 // milliseconds when there is room.
 const (
 	gateTarget   = 100 * time.Millisecond // how long the admitted may take on average
-	gateBurst    = time.Second            // for so long all who come wait: a crowd that passes is not refused
+	gateBurst    = 3 * time.Second        // for so long all who come wait: a crowd that passes is not refused
 	gateRest     = time.Second            // when nobody has waited for so long, the next crowd is a new one
 	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted, at first
 	gateLongest  = 300 * time.Millisecond // and how long at most, if refusing takes too much

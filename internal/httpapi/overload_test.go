@@ -193,7 +193,7 @@ func TestGateUnderOverload(t *testing.T) {
 	}{{100 * time.Microsecond, 1000}, {50 * time.Microsecond, 2000}, {500 * time.Microsecond, 300}} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGate()
-			overrun(g, newStation(test.each), test.callers, time.Second) // until it has settled
+			overrun(g, newStation(test.each), test.callers, gateBurst+time.Second) // until it has settled
 			took, refused := overrun(g, newStation(test.each), test.callers, 2*time.Second)
 			if got, most := len(took), int(2*time.Second/test.each); got < most*9/10 {
 				t.Errorf("%d callers: %d done in 2 s, want nine tenths of %d", test.callers, got, most)
@@ -219,8 +219,8 @@ func TestGateRecoversFromAStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, s := newGate(), newStation(100*time.Microsecond)
 		s.turn <- struct{}{}
-		time.AfterFunc(2*time.Second, func() { <-s.turn })
-		_, refused := overrun(g, s, 1000, 2*time.Second)
+		time.AfterFunc(2*gateBurst, func() { <-s.turn })
+		_, refused := overrun(g, s, 1000, 2*gateBurst)
 		if refused == 0 || g.limit.Load() > gateCalm {
 			t.Errorf("%d refused during a standstill and the limit is %d", refused, g.limit.Load())
 		}

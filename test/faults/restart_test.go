@@ -84,9 +84,9 @@ func startHerd(url, key string, d drill, trust *x509.CertPool) *herd {
 }
 
 // pace sends so many requests a second, whether or not those before are
-// answered, as long as fewer than 256 wait.
+// answered, as long as fewer than 2,048 wait.
 func (h *herd) pace(ctx context.Context, all []*http.Client, rate int) {
-	waiting := make(chan struct{}, 256)
+	waiting := make(chan struct{}, 2048)
 	for began, n := time.Now(), 0; ctx.Err() == nil; n++ {
 		rest(ctx, time.Until(began.Add(time.Duration(n)*time.Second/time.Duration(rate))))
 		waiting <- struct{}{}
