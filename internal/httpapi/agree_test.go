@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,13 +16,21 @@ import (
 // shops: to one over net/http alone.
 func TestExpressAnswersAsNetHTTP(t *testing.T) {
 	t.Parallel()
-	alone, express := newTwin(t, true), newTwin(t, false)
+	whileRedisAnswers(t, func() ([]string, []*shop) {
+		alone, express := newTwin(t, true), newTwin(t, false)
+		return compare(t, alone, express), []*shop{alone.shop, express.shop}
+	})
+}
+
+// compare returns what the twins answer differently.
+func compare(t *testing.T, alone, express *twin) (differences []string) {
+	t.Helper()
 	alone.wire, express.wire = alone.shop.dial(t), express.shop.dial(t)
 	for _, r := range agreements() {
 		want, got := alone.ask(r), express.ask(r)
 		if got.status != want.status || got.body != want.body || !slices.Equal(got.lines, want.lines) {
-			t.Errorf("%s %s %.60q %v is answered\n%d %q\n%s\nnet/http answers\n%d %q\n%s", r.method, clip(r.path), r.body, r.header,
-				got.status, got.lines, got.body, want.status, want.lines, want.body)
+			differences = append(differences, fmt.Sprintf("%s %s %.60q %v is answered\n%d %q\n%s\nnet/http answers\n%d %q\n%s",
+				r.method, clip(r.path), r.body, r.header, got.status, got.lines, got.body, want.status, want.lines, want.body))
 		}
 	}
 	if n := express.shop.api.ExpressConns(); n == 0 {
@@ -30,6 +39,7 @@ func TestExpressAnswersAsNetHTTP(t *testing.T) {
 	if n := alone.shop.api.ExpressConns(); n != 0 {
 		t.Errorf("%d connections of a wrapped API are express, want none", n)
 	}
+	return differences
 }
 
 // A twin is a shop with the same content as another one, and a connection to it.
@@ -57,7 +67,7 @@ func newTwin(t *testing.T, wrapped bool) *twin {
 		"unknown": wrongKey(s.key),
 	}}
 	s.clock.Advance(2 * time.Second)
-	var differ []string
+	differ := []string{s.start.Format(milliseconds), "START"}
 	for _, name := range []string{"all", "reader", "tiny"} {
 		e, err := s.keys.Verify(w.keys[name])
 		if err != nil {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,7 +103,7 @@ func stopServers() (err error) {
 // startPostgres starts a server with a migrated database to copy. No test here
 // ends it, so it need not wait for the disk.
 func startPostgres() (*postgrestest.Server, error) {
-	s, err := postgrestest.Open("fsync = off", "full_page_writes = off", "max_connections = 1000")
+	s, err := postgrestest.Open("fsync = off", "full_page_writes = off", "max_connections = 1000", "autovacuum = off", "max_wal_size = 4GB")
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +141,7 @@ func openStore(t *testing.T, now func() time.Time) store {
 }
 
 // openLimiter returns a limiter that has counted nothing, for the time of one
-// test. With Redis the test fails if it was not Redis that counted.
+// test.
 func openLimiter(t *testing.T, cfg ratelimit.Config, now func() time.Time) ratelimit.Limiter {
 	t.Helper()
 	if *limiterName == "memory" {
@@ -160,11 +162,6 @@ func openLimiter(t *testing.T, cfg ratelimit.Config, now func() time.Time) ratel
 	if r.RedisStats().Away {
 		t.Fatal("Redis does not answer")
 	}
-	t.Cleanup(func() {
-		if s := r.RedisStats(); s.Alone > 0 || s.Failed > 0 {
-			t.Logf("%d decisions were made without Redis, after %d calls that failed", s.Alone, s.Failed)
-		}
-	})
 	return r
 }
 
@@ -202,4 +199,36 @@ func passed() time.Duration {
 		return 30 * time.Second
 	}
 	return 0
+}
+
+// milliseconds is how the interface writes an instant that is not on a second.
+const milliseconds = "2006-01-02T15:04:05.000Z07:00"
+
+// withoutRedis returns how many decisions the shop made without an answer of
+// Redis within its 25 ms.
+func (s *shop) withoutRedis() int64 {
+	if r, ok := s.limiter.(*ratelimit.Redis); ok {
+		return r.RedisStats().Alone
+	}
+	return 0
+}
+
+// whileRedisAnswers fails the test for each fault that try returns. Where a
+// machine was too busy for Redis to answer in time, counts are bounded and no
+// longer exact: then the faults say nothing, and it tries again.
+func whileRedisAnswers(t *testing.T, try func() (faults []string, shops []*shop)) {
+	t.Helper()
+	for left := 5; ; left-- {
+		faults, shops := try()
+		if !slices.ContainsFunc(shops, func(s *shop) bool { return s.withoutRedis() > 0 }) {
+			left = 0
+		}
+		if len(faults) == 0 {
+			return
+		}
+		if left == 0 {
+			t.Fatal(strings.Join(faults, "\n"))
+		}
+		t.Logf("once more, since Redis did not answer in time: %d faults", len(faults))
+	}
 }

@@ -32,6 +32,7 @@ type shop struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	limiter ratelimit.Limiter
 	start   time.Time // when it opened
+	spent   int       // how many minutes spendMinute has spent
 	clock   *clock
 	fault   *faultyStore
 	log     *lockedBuffer
