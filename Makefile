@@ -20,6 +20,9 @@ SEED ?= 1
 # test/clients/goclient is not among them: its test generates what it lacks, and vets it.
 MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
 
+# The tests of the interface again, on what several nodes share.
+SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
+
 .PHONY: pictures soak security secrets build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
 
 # Without the tables of a debugger, which are a third of it; profiles and panics name functions all the same.
@@ -29,6 +32,7 @@ build:
 test: tools
 	@for dir in $(MODULES); do echo "go vet ./... in $$dir" && (cd $$dir && go vet ./...) || exit 1; done
 	go test ./...
+	go test $(SHARED)
 
 check: lint drift secrets race
 
@@ -65,6 +69,7 @@ $(GITLEAKS):
 
 race: tools
 	go test -race -shuffle=on ./...
+	go test -race -shuffle=on $(SHARED)
 
 pictures: tools
 	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
