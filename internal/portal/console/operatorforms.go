@@ -92,7 +92,7 @@ func (v *visit) liftForm() (form, access.Key, error) {
 	return form{
 		Title: "Lift the ban?", Lead: "The key may be used again within a second. If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Back:  link{Title: "Bans", URL: "/console/bans"},
-		Facts: append(keyFacts(k), fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
+		Facts: append(keyFacts(k), fact{"Level", cell{Text: text(int64(k.Ban.Level))}}, fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
 	}, k, nil
 }
 
