@@ -16,9 +16,10 @@ import (
 // shops: to one over net/http alone.
 func TestExpressAnswersAsNetHTTP(t *testing.T) {
 	t.Parallel()
-	whileRedisAnswers(t, func() ([]string, []*shop) {
+	whileRedisAnswers(t, func() (faults []string, without int64) {
 		alone, express := newTwin(t, true), newTwin(t, false)
-		return compare(t, alone, express), []*shop{alone.shop, express.shop}
+		faults = compare(t, alone, express)
+		return faults, alone.shop.withoutRedis() + express.shop.withoutRedis()
 	})
 }
 
