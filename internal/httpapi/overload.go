@@ -156,6 +156,7 @@ func (g *gate) wait() bool {
 		}
 	}
 	g.mu.Lock()
+	g.pressedAt = time.Now()
 	w.older, g.free = g.free, w
 	g.mu.Unlock()
 	return admitted

@@ -190,7 +190,7 @@ func TestGateUnderOverload(t *testing.T) {
 	for _, test := range []struct {
 		each    time.Duration
 		callers int
-	}{{100 * time.Microsecond, 1000}, {50 * time.Microsecond, 2000}, {500 * time.Microsecond, 300}} {
+	}{{time.Millisecond, 250}, {500 * time.Microsecond, 450}, {2 * time.Millisecond, 180}} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGate()
 			overrun(g, newStation(test.each), test.callers, gateBurst+time.Second) // until it has settled
