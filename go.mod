@@ -26,6 +26,8 @@ require (
 	zombiezen.com/go/sqlite v1.4.2
 )
 
+require go.uber.org/goleak v1.3.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
