@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -232,7 +231,7 @@ func startPrometheus(t *testing.T, servers ...*servertest.Server) string {
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddress(t)
+	addr := servertest.FreeAddr(t)
 	var log strings.Builder
 	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr)
 	cmd.Dir, cmd.Stderr = dir, &log
@@ -248,16 +247,6 @@ func startPrometheus(t *testing.T, servers ...*servertest.Server) string {
 	})
 	eventually(t, "prometheus is ready", func() error { _, err := fetch(t, "http://"+addr+"/-/ready"); return err })
 	return "http://" + addr
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // expectRules waits until every rule was evaluated, and expects that none failed

@@ -19,17 +19,6 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
-// freeAddr returns an address of the loopback at which nobody listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // A place is where a node listens, before and after it is restarted.
 type place struct{ addr, ops string }
 
@@ -45,7 +34,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 		}
 		t.Skip(err)
 	}
-	public, stats = freeAddr(t), freeAddr(t)
+	public, stats = servertest.FreeAddr(t), servertest.FreeAddr(t)
 	text, err := os.ReadFile("../../deploy/haproxy.cfg")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +139,7 @@ func (r *readers) end(t *testing.T) {
 // after the other under load. No request fails.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	places := []place{{freeAddr(t), freeAddr(t)}, {freeAddr(t), freeAddr(t)}}
+	places := []place{{servertest.FreeAddr(t), servertest.FreeAddr(t)}, {servertest.FreeAddr(t), servertest.FreeAddr(t)}}
 	public, stats := balance(t, places)
 	d := deploy(t, newDatabase(t), 0, "--redis="+redistest.Start(t).URL(), "--base-url="+public,
 		"--trusted-proxies=127.0.0.1/32", "--drain-delay=4s")
