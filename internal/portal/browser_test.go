@@ -200,10 +200,9 @@ func TestBrowserSearchesAndRemembers(t *testing.T) {
 	b.quiet(t)
 }
 
-func TestBrowserWithoutScript(t *testing.T) {
-	t.Parallel()
-	b := newTab(t)
-	address, _ := shop(t)
+// openWithoutScript loads a page as a browser without scripts does. What is asked of it later needs them.
+func (b *tab) openWithoutScript(t *testing.T, address string) {
+	t.Helper()
 	script := func(off bool) {
 		t.Helper()
 		if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off}); err != nil {
@@ -211,8 +210,15 @@ func TestBrowserWithoutScript(t *testing.T) {
 		}
 	}
 	script(true)
-	b.do(t, chromedp.Navigate(address+"/docs/orders"))
-	script(false) // The page was loaded without; the questions need it.
+	b.do(t, chromedp.Navigate(address))
+	script(false)
+}
+
+func TestBrowserWithoutScript(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	address, _ := shop(t)
+	b.openWithoutScript(t, address+"/docs/orders")
 	b.do(t, chromedp.Click(`label[for="createOrder-go"]`))
 	code := ask(t, b, chromedp.Text(`#createOrder [data-lang="go"]`))
 	shown := ask(t, b, chromedp.Evaluate[int](`[...document.querySelectorAll(".try, .theme, .copy")].filter((e) => e.offsetParent !== null).length`))

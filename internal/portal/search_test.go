@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -130,15 +129,7 @@ func TestBrowserSearchesWithoutScript(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	address, _ := shop(t)
-	script := func(off bool) {
-		t.Helper()
-		if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	script(true)
-	b.do(t, chromedp.Navigate(address+"/docs"))
-	script(false) // The page was loaded without; the questions need it.
+	b.openWithoutScript(t, address+"/docs")
 	b.do(t, chromedp.SendKeys("#search", "cancel order\n"))
 	b.until(t, `location.pathname === "/docs/search" && document.readyState === "complete"`)
 	b.do(t, chromedp.Click(".found a"))
