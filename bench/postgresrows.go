@@ -23,6 +23,7 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/postgres/postgrestest"
 )
 
 // serveBare answers GET /pets/{id} by one read through pgx, as one would write it who needs nothing else. Its arguments
@@ -187,17 +188,6 @@ func callFor(long time.Duration, f func() error) (int64, error) {
 	return done.Load(), <-failed
 }
 
-// pgbenchOrder is an order as one statement, with a sequence for the ids: a row for a counter would have all clients
-// wait for each other.
-const pgbenchOrder = `\set pet random(1, %d)
-WITH taken AS (UPDATE petstore.pets SET quantity = quantity - 1, open_orders = open_orders + 1, movements = movements + 1
-	WHERE workspace = %d AND id = :pet AND status = 'available' AND quantity >= 1 RETURNING workspace, id, quantity, movements),
-placed AS (INSERT INTO petstore.orders (workspace, id, pet, quantity, complete)
-	SELECT workspace, nextval('order_ids'), id, 1, false FROM taken RETURNING id)
-INSERT INTO petstore.movements (workspace, pet, number, delta, quantity, at, order_id, kind)
-	SELECT t.workspace, t.id, t.movements, -1, t.quantity, 0, p.id, 'placed' FROM taken t, placed p;
-`
-
 func (b *postgresBench) orderScript(ctx context.Context, pets int64) (string, error) {
 	c, err := pgx.Connect(ctx, b.url)
 	if err != nil {
@@ -208,7 +198,7 @@ func (b *postgresBench) orderScript(ctx context.Context, pets int64) (string, er
 		return "", err
 	}
 	path := filepath.Join(b.dir, fmt.Sprintf("order%d.sql", pets))
-	return path, os.WriteFile(path, fmt.Appendf(nil, pgbenchOrder, pets, b.id), 0o600)
+	return path, os.WriteFile(path, fmt.Appendf(nil, postgrestest.OrderScript, pets, b.id), 0o600)
 }
 
 // pgbenchRate is about how many transactions a second are expected of pgbench.

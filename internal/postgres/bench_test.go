@@ -79,17 +79,6 @@ func atOnce(b *testing.B, callers int, f func() error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "orders/s")
 }
 
-// placeOrder is the same as one statement, with a sequence for the ids: a row
-// for a counter would have all clients wait for each other.
-const placeOrder = `\set pet random(1, %d)
-WITH taken AS (UPDATE petstore.pets SET quantity = quantity - 1, open_orders = open_orders + 1, movements = movements + 1
-	WHERE workspace = %d AND id = :pet AND status = 'available' AND quantity >= 1 RETURNING workspace, id, quantity, movements),
-placed AS (INSERT INTO petstore.orders (workspace, id, pet, quantity, complete)
-	SELECT workspace, nextval('order_ids'), id, 1, false FROM taken RETURNING id)
-INSERT INTO petstore.movements (workspace, pet, number, delta, quantity, at, order_id, kind)
-	SELECT t.workspace, t.id, t.movements, -1, t.quantity, 0, p.id, 'placed' FROM taken t, placed p;
-`
-
 // BenchmarkPgbench has pgbench place orders, a transaction each: what
 // BenchmarkOrders is to be compared with, in the same run.
 func BenchmarkPgbench(b *testing.B) {
@@ -99,7 +88,7 @@ func BenchmarkPgbench(b *testing.B) {
 			url, _, workspace := stocked(b, server, c.pets)
 			execute(b, url, "CREATE SEQUENCE order_ids START 1000000")
 			script := filepath.Join(b.TempDir(), "order.sql")
-			if err := os.WriteFile(script, fmt.Appendf(nil, placeOrder, c.pets, workspace), 0o644); err != nil {
+			if err := os.WriteFile(script, fmt.Appendf(nil, postgrestest.OrderScript, c.pets, workspace), 0o644); err != nil {
 				b.Fatal(err)
 			}
 			pgbench(b, server, url, script)
