@@ -114,10 +114,7 @@ func (c *conn) answerAll() (more bool, _ error) {
 			c.x.have = 0
 			return false, err
 		}
-		if size == 0 {
-			return false, nil
-		}
-		if size > len(c.x.buf) {
+		if size == 0 || size > len(c.x.buf) {
 			return false, nil
 		}
 		if size > c.x.have {
@@ -161,9 +158,7 @@ func (c *conn) answerOne(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	defer c.settle(t)
-	if c.x.begun.Load() {
-		c.x.begun.Store(false)
-	}
+	c.x.begun.Store(false)
 	t.reply.reset(t.plain.method, &c.api.draining)
 	t.body.rest = b[size-t.plain.length : size]
 	ctx := &callContext{Context: context.Background(), conn: c}

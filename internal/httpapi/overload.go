@@ -63,13 +63,13 @@ type gate struct {
 	newest   waiter // the head of a ring, newest first
 	free     *waiter
 	reviewed time.Time // when the last review was
+	counted  int64     // done at that time
+	turned   int64     // refused at that time
+	rate     float64   // done a second, smoothed
+	filled   float64   // inside, smoothed
 
 	crowded   time.Time // when the gate was first closed to this crowd
 	pressedAt time.Time // when somebody last had to wait
-	counted   int64     // done at that time
-	turned    int64     // refused at that time
-	rate      float64   // done a second, smoothed
-	filled    float64   // inside, smoothed
 }
 
 // A waiter stands in the ring of a gate, or among those free for use.
