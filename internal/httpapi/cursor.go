@@ -18,6 +18,7 @@ const (
 	cursorVersion = 1
 	cursorSealed  = 1 + 8 // version and id
 	cursorLen     = cursorSealed + 16
+	cursorLetters = (cursorLen*8 + 5) / 6 // without padding
 )
 
 func (c cursors) seal(workspace int64, list, filters string, after int64) string {
@@ -43,7 +44,8 @@ func (c cursors) bytes(workspace int64, list, filters string, after int64) []byt
 // this workspace gave it out.
 func (c cursors) open(workspace int64, list, filters, cursor string) (int64, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err == nil && len(raw) == cursorLen && raw[0] == cursorVersion {
+	// The decoder skips ends of lines, so the letters count too.
+	if err == nil && len(cursor) == cursorLetters && len(raw) == cursorLen && raw[0] == cursorVersion {
 		after := int64(binary.BigEndian.Uint64(raw[1:cursorSealed]))
 		if hmac.Equal(raw, c.bytes(workspace, list, filters, after)) {
 			return after, nil
