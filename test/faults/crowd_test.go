@@ -5,7 +5,6 @@ package faults
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -157,8 +156,10 @@ func (w crowd) gather(ctx context.Context, addr string) (wait func() int) {
 }
 
 // TestCrowds lets crowds of every kind press at once on a server that has 64 MiB
-// of memory. Whoever asks properly is answered, and nothing is killed. How soon is
-// held in long campaigns alone, which have the machine to themselves.
+// of memory. Whoever asks properly is answered, and soon, and nothing is killed.
+// That it is soon all the time is held in long campaigns alone, which have the
+// machine to themselves; else in one second at least: what others do on the
+// machine can make a second slow, but not fast.
 func TestCrowds(t *testing.T) {
 	dir := t.TempDir()
 	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
@@ -188,7 +189,7 @@ func TestCrowds(t *testing.T) {
 	if *soak > 0 || *volume > 0 {
 		length = time.Minute
 	}
-	took, err := healthy(server.URL, k.Key, length)
+	took, best, err := bySeconds(server.URL, k.Key, length)
 	peak := peakMemory(t, server.Cmd.Process.Pid)
 	cancel()
 	for i, w := range crowds(k.Key) {
@@ -197,11 +198,14 @@ func TestCrowds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quiet, p99 := before[len(before)*99/100], took[len(took)*99/100]
-	t.Logf("%d healthy requests among them, all answered: median %v, p99 %v; p99 without them %v; at most %d MiB of memory, capped %v",
-		len(took), took[len(took)/2], p99, quiet, peak>>20, capped)
-	if (*soak > 0 || *volume > 0) && quiet < 2*time.Millisecond && p99 > 20*time.Millisecond { // a machine with other work proves nothing
-		t.Errorf("p99 of the healthy = %v, want 20ms or less", p99)
+	quiet, all := p99(before), p99(took)
+	t.Logf("%d healthy requests among them, all answered: median %v, p99 %v, %v in the best second; p99 without them %v; at most %d MiB of memory, capped %v",
+		len(took), took[len(took)/2], all, best, quiet, peak>>20, capped)
+	if best > promised {
+		t.Errorf("p99 of the healthy = %v in the best second, want %v or less", best, promised)
+	}
+	if (*soak > 0 || *volume > 0) && quiet < 2*time.Millisecond && all > promised { // a machine with other work proves nothing
+		t.Errorf("p99 of the healthy = %v, want %v or less", all, promised)
 	}
 	if most := 80 << 20; !capped && peak > most { // pages of the program's file are among them
 		t.Errorf("memory = %d MiB, want %d or less", peak>>20, most>>20)
@@ -211,14 +215,35 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// healthy sends requests one after another, as one who expects answers, and
-// returns how long they took, in order.
+// promised is how soon 99 of 100 requests are answered, whoever else presses.
+const promised = 20 * time.Millisecond
+
+// p99 returns how long 99 of 100 took at most, of some in order.
+func p99(took []time.Duration) time.Duration { return took[len(took)*99/100] }
+
+// bySeconds is healthy for so long, and longer if not one second was as good as
+// promised. It returns the p99 of the best too.
+func bySeconds(url, key string, length time.Duration) (took []time.Duration, best time.Duration, err error) {
+	best = time.Hour
+	for began := time.Now(); time.Since(began) < length || best > promised && time.Since(began) < servertest.Patience; {
+		second, err := healthy(url, key, time.Second)
+		if err != nil {
+			return nil, 0, err
+		}
+		took, best = append(took, second...), min(best, p99(second))
+	}
+	slices.Sort(took)
+	return took, best, nil
+}
+
+// healthy sends requests one after another, as one who expects answers, a
+// hundred at least, and returns how long they took, in order.
 func healthy(url, key string, length time.Duration) ([]time.Duration, error) {
 	h := &herd{url: url, key: key}
 	c := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{}}
 	defer c.CloseIdleConnections()
 	var took []time.Duration
-	for began, i := time.Now(), 0; time.Since(began) < length; i++ {
+	for began, i := time.Now(), 0; i < 100 || time.Since(began) < length; i++ {
 		at := time.Now()
 		if err := h.request(c, 0, i); err != nil {
 			return nil, fmt.Errorf("a healthy request failed: %w", err)
@@ -226,9 +251,6 @@ func healthy(url, key string, length time.Duration) ([]time.Duration, error) {
 		took = append(took, time.Since(at))
 	}
 	slices.Sort(took)
-	if len(took) < 100 {
-		return nil, errors.New("fewer than 100 healthy requests were answered")
-	}
 	return took, nil
 }
 
