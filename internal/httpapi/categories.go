@@ -39,7 +39,7 @@ func getCategory(a *API, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.resource(c)
+	return sendResource(x, c)
 }
 
 func replaceCategory(a *API, x *exchange) error {

@@ -90,7 +90,7 @@ func (x *exchange) fail(err error) {
 	status := statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
-		x.set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
+		x.setNumber("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
 	case status == http.StatusServiceUnavailable:
 		x.set("Retry-After", "1")
 	case status == http.StatusUnauthorized:
@@ -98,7 +98,8 @@ func (x *exchange) fail(err error) {
 	}
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
-	x.send(status, "application/json", appendError(make([]byte, 0, 256), e, status, x.id))
+	x.scratch = appendError(x.scratch[:0], e, status, x.id)
+	x.send(status, "application/json", x.scratch)
 }
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).

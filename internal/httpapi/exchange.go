@@ -33,7 +33,8 @@ type exchange struct {
 	decision ratelimit.Decision
 	counted  bool
 
-	param  int64  // the id in the path
+	pathID string // the id in the path as it was sent
+	param  int64  // and as a number
 	body   []byte // in buffer, until finish
 	buffer *bytes.Buffer
 
@@ -41,26 +42,72 @@ type exchange struct {
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields [24]field // of the header, until it is sent or somebody asks for it as a map
-	used   int
-	mapped bool // the header is w's map
+	fields  []field // of the header, until it is sent or somebody asks for it as a map
+	text    []byte  // what the values of some of them are parts of
+	scratch []byte  // for a body while it is made
+	mapped  bool    // the header is w's map
 }
+
+// maxOwnFields is the most fields that an exchange holds before they go into a
+// map.
+const maxOwnFields = 24
+
+// reset makes the exchange ready for a request. It keeps the room that one
+// before had.
+func (x *exchange) reset(api *API, w http.ResponseWriter, r *http.Request) {
+	fields, text, scratch := x.fields, x.text, x.scratch
+	if fields == nil {
+		fields = make([]field, 0, maxOwnFields)
+	}
+	*x = exchange{api: api, w: w, r: r, began: api.Now(), fields: fields[:0], text: text[:0], scratch: scratch[:0]}
+}
+
+// clear lets go of the request.
+func (x *exchange) clear() {
+	clear(x.fields)
+	if cap(x.text) > roomKept {
+		x.text = nil
+	}
+	if cap(x.scratch) > roomKept {
+		x.scratch = nil
+	}
+	*x = exchange{fields: x.fields[:0], text: x.text, scratch: x.scratch}
+}
+
+// roomKept is the most room of one kind that is kept for the next request, in
+// bytes.
+const roomKept = 64 << 10
 
 // set sets a header under the very name given: the documented spelling, where
 // Header.Set would make it canonical.
 func (x *exchange) set(name, value string) {
-	for i := range x.fields[:x.used] {
-		if x.fields[i].name == name {
-			x.fields[i].value = value
+	x.put(field{name: name, value: value})
+}
+
+// setText is set with the end of x.text, from the place from on, as the value.
+func (x *exchange) setText(name string, from int) {
+	x.put(field{name: name, from: from, to: len(x.text)})
+}
+
+// setNumber is set with a number in decimal.
+func (x *exchange) setNumber(name string, n int64) {
+	from := len(x.text)
+	x.text = strconv.AppendInt(x.text, n, 10)
+	x.setText(name, from)
+}
+
+func (x *exchange) put(f field) {
+	for i := range x.fields {
+		if x.fields[i].name == f.name {
+			x.fields[i] = f
 			return
 		}
 	}
-	if x.used == len(x.fields) || x.mapped {
-		x.Header()[name] = []string{value}
+	if len(x.fields) == cap(x.fields) || x.mapped {
+		x.Header()[f.name] = []string{f.in(x.text)}
 		return
 	}
-	x.fields[x.used] = field{name, value}
-	x.used++
+	x.fields = append(x.fields, f)
 }
 
 // Header, Write and WriteHeader make the exchange an http.ResponseWriter.
@@ -70,12 +117,12 @@ func (x *exchange) Header() http.Header {
 		return h
 	}
 	x.mapped = true
-	values := make([]string, x.used)
+	values := make([]string, len(x.fields))
 	for i := range values {
-		values[i] = x.fields[i].value
+		values[i] = x.fields[i].in(x.text)
 		h[x.fields[i].name] = values[i : i+1 : i+1]
 	}
-	x.used = 0
+	x.fields = x.fields[:0]
 	return h
 }
 
@@ -85,7 +132,7 @@ func (x *exchange) WriteHeader(status int) {
 		x.status = status
 	}
 	if plain, ok := x.w.(*reply); ok && !x.mapped {
-		plain.begin(status, x.fields[:x.used], x.began.Unix())
+		plain.begin(status, x.fields, x.text, x.began.Unix())
 		return
 	}
 	x.Header()
@@ -108,7 +155,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 // send writes the whole response.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.set("Content-Type", contentType)
-	x.set("Content-Length", strconv.Itoa(len(body)))
+	x.setNumber("Content-Length", int64(len(body)))
 	x.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
 		_, _ = x.Write(body) // a client that is gone cannot be told

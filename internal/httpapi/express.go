@@ -41,11 +41,12 @@ type express struct {
 	served atomic.Bool // at least one request
 	begun  atomic.Bool // the head of one has come, and its body is awaited
 
-	buf     []byte      // nil while nothing has come
-	have    int         // bytes in buf
-	rest    []byte      // what net/http still has to read of buf
-	renewed time.Time   // when the deadlines were set
-	shifted atomic.Bool // net/http's deadline for the request has been seen to
+	plain   *plainRequest // the last that was read; nil while nothing has come
+	buf     []byte        // nil while nothing has come
+	have    int           // bytes in buf
+	rest    []byte        // what net/http still has to read of buf
+	renewed time.Time     // when the deadlines were set
+	shifted atomic.Bool   // net/http's deadline for the request has been seen to
 }
 
 // shortest is the length of "GET / HTTP/1.1" with the ends of two lines: in
@@ -81,6 +82,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) answerPlain(first []byte) error {
 	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
 	c.x.buf = expressBuffers.Get().(*[expressBuffer]byte)[:]
+	c.x.plain = &plainRequest{header: make(http.Header)}
 	c.x.have = copy(c.x.buf, first[:n])
 	if n == len(first) && n < shortest && err == nil && mayBePlain(first) {
 		n, err = c.Conn.Read(c.x.buf[c.x.have:])
@@ -147,23 +149,23 @@ func (c *conn) awaitBody() {
 // answerOne answers the request that b begins with. It returns its size, which
 // is 0 if it is not plain and more than len(b) if the body has not come.
 func (c *conn) answerOne(b []byte) (int, error) {
-	t := turns.Get().(*turn)
-	size, is := t.plain.readPlain(b)
+	p := c.x.plain
+	size, is := p.readPlain(b)
 	if is != wholePlain {
-		turns.Put(t)
 		return size, nil
 	}
 	if !c.x.state.CompareAndSwap(waiting, busy) {
-		turns.Put(t)
 		return 0, io.EOF
 	}
+	t := turns.Get().(*turn)
 	defer c.settle(t)
 	c.x.begun.Store(false)
-	t.reply.reset(t.plain.method, &c.api.draining)
-	t.body.rest = b[size-t.plain.length : size]
-	ctx := &callContext{Context: context.Background(), conn: c}
-	defer ctx.end()
-	t.x = exchange{api: c.api, w: &t.reply, r: t.plain.request(ctx, c, &t.body), began: c.api.Now()}
+	t.reply.reset(p.method, &c.api.draining)
+	t.body.rest = b[size-p.length : size]
+	t.begin(c)
+	defer t.ctx.end()
+	p.describe(t.request, c, &t.body)
+	t.x.reset(c.api, &t.reply, t.request)
 	c.api.answerExchange(&t.x)
 	c.renew()
 	_, err := c.Conn.Write(t.reply.finish())
@@ -177,10 +179,10 @@ func (c *conn) answerOne(b []byte) (int, error) {
 
 // settle ends a turn, and the connection if somebody wanted that meanwhile.
 func (c *conn) settle(t *turn) {
-	if cap(t.reply.buf) > 64<<10 {
+	if cap(t.reply.buf) > roomKept {
 		t.reply.buf = nil
 	}
-	t.x = exchange{}
+	t.x.clear()
 	turns.Put(t)
 	if !c.x.state.CompareAndSwap(busy, waiting) {
 		c.x.state.Store(closed)
@@ -214,7 +216,7 @@ func (c *conn) hand() error {
 func (c *conn) giveBack() {
 	if c.x.buf != nil {
 		expressBuffers.Put((*[expressBuffer]byte)(c.x.buf))
-		c.x.buf, c.x.rest = nil, nil
+		c.x.buf, c.x.rest, c.x.plain = nil, nil, nil
 	}
 }
 
@@ -254,17 +256,24 @@ func (c *conn) end() error {
 
 // A turn is what one plain request needs, used again and again.
 type turn struct {
-	plain plainRequest
-	body  wholeBody
-	reply reply
-	x     exchange
+	body    wholeBody
+	ctx     *callContext
+	request *http.Request // with ctx
+	reply   reply
+	x       exchange
+}
+
+// begin gives the turn a request and its context. Those of the one before serve
+// again, unless somebody waited for its end, who may look at it still.
+func (t *turn) begin(c *conn) {
+	if t.ctx == nil || !t.ctx.renew(c) {
+		t.ctx = &callContext{Context: context.Background(), conn: c}
+		t.request = (&http.Request{}).WithContext(t.ctx)
+	}
 }
 
 var turns = sync.Pool{New: func() any {
-	return &turn{
-		plain: plainRequest{header: make(http.Header, 8), values: make([]string, 0, maxFields)},
-		reply: reply{buf: make([]byte, 0, 2<<10)},
-	}
+	return &turn{reply: reply{buf: make([]byte, 0, 2<<10)}}
 }}
 
 // conns are the connections that net/http does not have yet.

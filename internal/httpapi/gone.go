@@ -48,6 +48,18 @@ func (c *callContext) Err() error {
 	return c.err
 }
 
+// renew makes the context one that has not ended, for a request on the
+// connection. It reports false, and does nothing, if somebody asked for Done.
+func (c *callContext) renew(on *conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done != nil {
+		return false
+	}
+	c.conn, c.err = on, nil
+	return true
+}
+
 func (c *callContext) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

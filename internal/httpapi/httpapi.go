@@ -91,6 +91,7 @@ type Observation struct {
 type API struct {
 	Options
 	mux     *http.ServeMux
+	table   table
 	cursors cursors
 	sunset  string // as an HTTP date
 	docs    [2]document
@@ -128,14 +129,17 @@ func New(o Options) (*API, error) {
 			newDocument("/openapi.yaml", "application/yaml", api.YAML()),
 		},
 	}
-	a.mux = a.newMux()
+	paths := surface()
+	a.mux, a.table = a.newMux(paths), newTable(paths)
 	return a, nil
 }
 
 // ServeHTTP answers one request: route, then everything else in API.serve.
 // A panic becomes a 500 that says nothing of its cause.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.answerExchange(&exchange{api: a, w: w, r: r, began: a.Now()})
+	x := &exchange{}
+	x.reset(a, w, r)
+	a.answerExchange(x)
 }
 
 func (a *API) answerExchange(x *exchange) {
@@ -144,6 +148,13 @@ func (a *API) answerExchange(x *exchange) {
 	if !clean(x.r.URL.Path) {
 		a.serve(x, &path{})
 		return
+	}
+	if _, plain := x.w.(*reply); plain {
+		if p, id := a.table.find(x.r.URL.Path); p != nil {
+			x.pathID = id
+			a.serve(x, p)
+			return
+		}
 	}
 	a.mux.ServeHTTP(x, x.r)
 }
@@ -158,7 +169,7 @@ func (a *API) serve(x *exchange, p *path) {
 }
 
 func (a *API) answer(x *exchange) error {
-	sizes := checkSizes(x.r)
+	sizes := x.checkSizes()
 	x.identify()
 	if x.decide(sizes != nil); sizes != nil {
 		return sizes

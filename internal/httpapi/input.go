@@ -24,7 +24,7 @@ func (x *exchange) readInput() error {
 		return err
 	}
 	if name := x.path.param; name != "" {
-		id, err := pathID(name, x.r.PathValue(name))
+		id, err := readID(name, x.pathID)
 		if err != nil {
 			return err
 		}

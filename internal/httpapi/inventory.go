@@ -27,7 +27,7 @@ func getInventoryItem(a *API, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.resource(i)
+	return sendResource(x, i)
 }
 
 func updateInventory(a *API, x *exchange) error {

@@ -19,7 +19,12 @@ const (
 )
 
 // checkSizes returns the error of a request whose line or header is too long.
-func checkSizes(r *http.Request) error {
+// One that is plain is shorter, see expressBuffer.
+func (x *exchange) checkSizes() error {
+	if _, plain := x.w.(*reply); plain {
+		return nil
+	}
+	r := x.r
 	if len(r.RequestURI) > maxURL {
 		return petstore.Errorf(codeURITooLong, "The URL is longer than %d bytes.", maxURL)
 	}
@@ -85,30 +90,20 @@ func (x *exchange) limitHeaders() {
 	d := &x.decision
 	head := d.Headline()
 	now := x.began.Unix()
-	buf := make([]byte, 0, 192)
-	var ends [5]int
-	mark := func(i int) { ends[i] = len(buf) }
+	x.setNumber("X-RateLimit-Limit", head.Limit)
+	x.setNumber("X-RateLimit-Remaining", head.Remaining())
+	x.setNumber("X-RateLimit-Reset", head.Reset)
 
-	buf = strconv.AppendInt(buf, head.Limit, 10)
-	mark(0)
-	buf = strconv.AppendInt(buf, head.Remaining(), 10)
-	mark(1)
-	buf = strconv.AppendInt(buf, head.Reset, 10)
-	mark(2)
-	buf = appendPolicy(appendPolicy(buf, `"minute";q=`, d.Minute.Limit, ";w=60, "), `"day";q=`, d.Day.Limit, ";w=86400")
-	mark(3)
-	buf = strconv.AppendInt(append(buf, `"minute";r=`...), d.Minute.Remaining(), 10)
+	from := len(x.text)
+	x.text = appendPolicy(appendPolicy(x.text, `"minute";q=`, d.Minute.Limit, ";w=60, "), `"day";q=`, d.Day.Limit, ";w=86400")
+	x.setText("RateLimit-Policy", from)
+
+	from = len(x.text)
+	buf := strconv.AppendInt(append(x.text, `"minute";r=`...), d.Minute.Remaining(), 10)
 	buf = strconv.AppendInt(append(buf, ";t="...), untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60), 10)
 	buf = strconv.AppendInt(append(buf, `, "day";r=`...), d.Day.Remaining(), 10)
-	buf = strconv.AppendInt(append(buf, ";t="...), untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400), 10)
-	mark(4)
-
-	all := string(buf)
-	x.set("X-RateLimit-Limit", all[:ends[0]])
-	x.set("X-RateLimit-Remaining", all[ends[0]:ends[1]])
-	x.set("X-RateLimit-Reset", all[ends[1]:ends[2]])
-	x.set("RateLimit-Policy", all[ends[2]:ends[3]])
-	x.set("RateLimit", all[ends[3]:])
+	x.text = strconv.AppendInt(append(buf, ";t="...), untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400), 10)
+	x.setText("RateLimit", from)
 }
 
 func appendPolicy(dst []byte, name string, limit int64, window string) []byte {

@@ -44,7 +44,7 @@ func getOrder(a *API, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.resource(o)
+	return sendResource(x, o)
 }
 
 func updateOrder(a *API, x *exchange) error {

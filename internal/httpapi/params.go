@@ -132,8 +132,8 @@ func parseInteger(text string) (int64, petstore.FieldCode) {
 	return n, ""
 }
 
-// pathID reads the id in the path.
-func pathID(name, text string) (int64, error) {
+// readID reads the id in a path.
+func readID(name, text string) (int64, error) {
 	n, code := parseInteger(text)
 	switch {
 	case code == petstore.InvalidType:

@@ -36,9 +36,10 @@ func listPets(a *API, x *exchange) error {
 // onePet answers a listing of exactly one id: with the pet's own entity tag, so
 // that the successor of getPet can guard a write.
 func (x *exchange) onePet(p petstore.Pet) error {
-	body := p.AppendJSON(append(make([]byte, 0, 256), '['))
-	etag := `"` + string(petstore.TagOf(body[1:])) + `"`
-	return x.tagged(etag, "application/json", "", append(body, ']'))
+	x.scratch = p.AppendJSON(append(x.scratch[:0], '['))
+	tag := petstore.TagOf(x.scratch[1:])
+	x.scratch = append(x.scratch, ']')
+	return x.tagged("", tag, "application/json", "", x.scratch)
 }
 
 func createPet(a *API, x *exchange) error {
@@ -62,7 +63,7 @@ func getPet(a *API, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.resource(p)
+	return sendResource(x, p)
 }
 
 // deprecate gives the answer the notices of a deprecated operation: RFC 9745,
@@ -71,13 +72,14 @@ func (x *exchange) deprecate() {
 	x.set("Deprecation", deprecatedAt)
 	x.set("Sunset", x.api.sunset)
 	base := x.api.BaseURL
-	link := make([]byte, 0, 192)
-	link = append(append(append(link, '<'), base...), "/pets"...)
-	if id, err := pathID(x.path.param, x.r.PathValue(x.path.param)); err == nil {
-		link = strconv.AppendInt(append(link, "?id="...), id, 10)
+	from := len(x.text)
+	x.text = append(append(append(x.text, '<'), base...), "/pets"...)
+	if id, err := readID(x.path.param, x.pathID); err == nil {
+		x.text = strconv.AppendInt(append(x.text, "?id="...), id, 10)
 	}
-	link = append(append(link, `>; rel="successor-version", <`...), base...)
-	x.set("Link", string(append(link, `/docs/guides/sunset>; rel="deprecation"; type="text/html"`...)))
+	x.text = append(append(x.text, `>; rel="successor-version", <`...), base...)
+	x.text = append(x.text, `/docs/guides/sunset>; rel="deprecation"; type="text/html"`...)
+	x.setText("Link", from)
 }
 
 // deprecatedAt is the instant since which getPet is deprecated: 2026-01-01

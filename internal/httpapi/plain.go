@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/textproto"
@@ -21,8 +20,13 @@ type plainRequest struct {
 	host   string
 	length int // of the body
 
-	header http.Header
-	values []string // what header's values are slices of
+	header http.Header // nobody may change it, it may serve the next request too
+	values []string    // what header's values are slices of
+
+	// The lines that host, length and header are of, and the method that they
+	// came with. Most clients send the same fields with each request of a
+	// connection: then they are read once.
+	lines, with string
 }
 
 // A verdict is what readPlain found.
@@ -45,12 +49,10 @@ func (p *plainRequest) readPlain(b []byte) (size int, _ verdict) {
 	if end < 0 {
 		return 0, notPlain
 	}
-	clear(p.header)
-	p.values = p.values[:0]
 	// The line is a string of its own: its path is kept for a while by who
 	// observes, and must not keep the fields with the key.
 	from := bytes.Index(b, []byte("\r\n"))
-	if !p.requestLine(string(b[:from])) || !p.fields(string(b[from+2:end+2])) {
+	if !p.requestLine(string(b[:from])) || !p.known(b[from+2:end+2]) && !p.fields(string(b[from+2:end+2])) {
 		return 0, notPlain
 	}
 	size = end + 4 + p.length
@@ -115,9 +117,17 @@ func forOperations(path string) bool {
 	return false
 }
 
+// known reports whether p has been read from the same lines, with this method.
+func (p *plainRequest) known(lines []byte) bool {
+	return p.with == p.method && p.lines == string(lines)
+}
+
 // fields reads lines that each end with CR LF.
 func (p *plainRequest) fields(lines string) bool {
-	p.host, p.length = "", 0
+	all := lines
+	p.host, p.length, p.lines, p.with = "", 0, "", ""
+	p.values = p.values[:0]
+	clear(p.header)
 	measured := false
 	for lines != "" {
 		line, rest, _ := strings.Cut(lines, "\r\n")
@@ -148,7 +158,11 @@ func (p *plainRequest) fields(lines string) bool {
 		}
 		p.add(key, value)
 	}
-	return p.host != ""
+	if p.host == "" {
+		return false
+	}
+	p.lines, p.with = all, p.method
+	return true
 }
 
 func (p *plainRequest) add(key, value string) {
@@ -255,20 +269,19 @@ var canonicals = func() map[string]string {
 	return all
 }()
 
-// request returns p as a handler sees it. The body is not copied.
-func (p *plainRequest) request(ctx context.Context, c *conn, body *wholeBody) *http.Request {
-	r := (&http.Request{}).WithContext(ctx)
+// describe makes r the request as a handler sees it; r is new, or was described
+// before. The body is not copied.
+func (p *plainRequest) describe(r *http.Request, c *conn, body *wholeBody) {
 	path, query, _ := strings.Cut(p.target, "?")
 	*body = wholeBody{url: url.URL{Path: path, RawQuery: query}, rest: body.rest}
 	r.Method, r.URL, r.RequestURI = p.method, &body.url, p.target
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
 	r.Header, r.Host, r.RemoteAddr = p.header, p.host, c.remote
 	r.TLS = c.secured
-	r.Body = http.NoBody
+	r.Body, r.ContentLength = http.NoBody, int64(p.length)
 	if p.length > 0 {
-		r.Body, r.ContentLength = body, int64(p.length)
+		r.Body = body
 	}
-	return r
 }
 
 // A wholeBody is a body that has come as a whole, and what else a request

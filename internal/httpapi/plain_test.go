@@ -165,7 +165,8 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		used := plainRequest{header: http.Header{}, values: make([]string, 0, maxFields)}
 		used.readPlain([]byte(plainSeeds()[7])) // what was there before must not show
-		size, verdict := used.readPlain(b)
+		used.readPlain(b)
+		size, verdict := used.readPlain(b) // nor may it matter that the fields are known
 		if verdict == headPlain {
 			b = append(bytes.Clone(b), make([]byte, size-len(b))...)
 			size, verdict = used.readPlain(b)
@@ -177,7 +178,8 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			return
 		}
 		body := &wholeBody{rest: b[size-used.length : size]}
-		got := used.request(t.Context(), &conn{}, body)
+		got := &http.Request{}
+		used.describe(got, &conn{}, body)
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
 			t.Errorf("readPlain() = %d, net/http consumes %d", size, consumed)

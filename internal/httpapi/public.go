@@ -9,13 +9,14 @@ import (
 
 // A document is a file that everybody may read.
 type document struct {
-	path, contentType, etag string
-	plain, zipped           []byte
+	path, contentType string
+	tag               petstore.Tag
+	plain, zipped     []byte
 }
 
 func newDocument(path, contentType string, body []byte) document {
 	return document{
-		path: path, contentType: contentType, etag: `W/"` + string(petstore.TagOf(body)) + `"`,
+		path: path, contentType: contentType, tag: petstore.TagOf(body),
 		plain: body, zipped: zip(body),
 	}
 }
@@ -27,9 +28,9 @@ func getDescription(a *API, x *exchange) error {
 			continue
 		}
 		if takesGzip(x.r.Header["Accept-Encoding"]) {
-			return x.tagged(d.etag, d.contentType, "gzip", d.zipped)
+			return x.tagged("W/", d.tag, d.contentType, "gzip", d.zipped)
 		}
-		return x.tagged(d.etag, d.contentType, "", d.plain)
+		return x.tagged("W/", d.tag, d.contentType, "", d.plain)
 	}
 	return petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 }

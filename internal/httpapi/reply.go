@@ -9,8 +9,20 @@ import (
 	"time"
 )
 
-// A field is a line of a header.
-type field struct{ name, value string }
+// A field is a line of a header. Its value may be a part of a text that it comes
+// with.
+type field struct {
+	name, value string
+	from, to    int // where in the text the value is; to is 0 if it is not there
+}
+
+// in returns the value. text is what the field comes with.
+func (f *field) in(text []byte) string {
+	if f.to > 0 {
+		return string(text[f.from:f.to])
+	}
+	return f.value
+}
 
 // A reply writes one response of HTTP/1.1 into memory, as an
 // http.ResponseWriter: the answer to a plain request.
@@ -47,15 +59,15 @@ func (w *reply) WriteHeader(status int) {
 	fields := make([]field, 0, len(w.header))
 	for name, values := range w.header {
 		for _, value := range values {
-			fields = append(fields, field{name, value})
+			fields = append(fields, field{name: name, value: value})
 		}
 	}
-	w.begin(status, fields, time.Now().Unix())
+	w.begin(status, fields, nil, time.Now().Unix())
 }
 
-// begin writes the status line and the header, but not its end. date is in
-// seconds since 1970.
-func (w *reply) begin(status int, fields []field, date int64) {
+// begin writes the status line and the header, but not its end. text is what
+// the fields come with; date is in seconds since 1970.
+func (w *reply) begin(status int, fields []field, text []byte, date int64) {
 	if w.status != 0 || status < 200 {
 		return
 	}
@@ -67,7 +79,7 @@ func (w *reply) begin(status int, fields []field, date int64) {
 	from := len(w.buf)
 	for i := range fields {
 		f := &fields[i]
-		w.line(f.name, f.value)
+		w.field(f, text)
 		switch f.name {
 		case "Content-Length":
 			w.measured = true
@@ -77,13 +89,22 @@ func (w *reply) begin(status int, fields []field, date int64) {
 	}
 	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(fields) || bytes.Count(b, []byte("\r")) != len(fields) { // a value would end its line
 		w.buf = w.buf[:from]
-		for _, f := range fields {
-			w.line(f.name, oneLine.Replace(f.value))
+		for i := range fields {
+			w.line(fields[i].name, oneLine.Replace(fields[i].in(text)))
 		}
 	}
 }
 
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+func (w *reply) field(f *field, text []byte) {
+	if f.to == 0 {
+		w.line(f.name, f.value)
+		return
+	}
+	w.buf = append(append(w.buf, f.name...), ": "...)
+	w.buf = append(append(w.buf, text[f.from:f.to]...), "\r\n"...)
+}
 
 func (w *reply) line(name, value string) {
 	w.buf = append(append(w.buf, name...), ": "...)

@@ -44,7 +44,8 @@ func TestValueCannotEndItsLine(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"a\r\nX-Evil: b", "a\nX-Evil: b", "a\rX-Evil: b", "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "a\n\rX-Evil: b", "\n"} {
 		w := newReply(http.MethodGet, false)
-		w.begin(http.StatusOK, []field{{"X-Before", "1"}, {"X-Value", value}, {"X-After", "2"}, {"Content-Length", "2"}}, 0)
+		w.begin(http.StatusOK, []field{{name: "X-Before", value: "1"}, {name: "X-Value", from: 1, to: 1 + len(value)}, {name: "X-After", value: "2"}, {name: "Content-Length", value: "2"}},
+			[]byte("\n"+value+"\n"), 0)
 		_, _ = w.Write([]byte("ok"))
 		raw := string(w.buf)
 		resp, body := parse(t, w, http.MethodGet)

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,21 +18,28 @@ type resource interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// resource answers a GET of one resource: 304 if the client has it already.
-func (x *exchange) resource(r resource) error {
-	body := r.AppendJSON(make([]byte, 0, 256))
-	return x.tagged(`"`+string(petstore.TagOf(body))+`"`, "application/json", "", body)
+// sendResource answers a GET of one resource: 304 if the client has it already.
+func sendResource[T resource](x *exchange, r T) error {
+	x.scratch = r.AppendJSON(x.scratch[:0])
+	return x.tagged("", petstore.TagOf(x.scratch), "application/json", "", x.scratch)
 }
 
-// tagged answers a GET with an entity tag. encoding is the body's
-// Content-Encoding, or "".
-func (x *exchange) tagged(etag, contentType, encoding string, body []byte) error {
+// setTag sets the entity tag. weak is "W/" or "".
+func (x *exchange) setTag(weak string, tag petstore.Tag) {
+	from := len(x.text)
+	x.text = append(append(append(append(x.text, weak...), '"'), tag...), '"')
+	x.setText("ETag", from)
+}
+
+// tagged answers a GET with an entity tag. weak is "W/" or ""; encoding is the
+// body's Content-Encoding, or "".
+func (x *exchange) tagged(weak string, tag petstore.Tag, contentType, encoding string, body []byte) error {
 	have, err := parseTags("If-None-Match", x.r.Header["If-None-Match"], true)
 	if err != nil {
 		return err
 	}
-	x.set("ETag", etag)
-	if have != nil && have.Has(petstore.Tag(strings.Trim(strings.TrimPrefix(etag, "W/"), `"`))) {
+	x.setTag(weak, tag)
+	if have != nil && have.Has(tag) {
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
@@ -45,7 +53,7 @@ func (x *exchange) tagged(etag, contentType, encoding string, body []byte) error
 // changed answers a write with the resource as it is now.
 func (x *exchange) changed(r resource) error {
 	body := r.AppendJSON(make([]byte, 0, 256))
-	x.set("ETag", `"`+string(petstore.TagOf(body))+`"`)
+	x.setTag("", petstore.TagOf(body))
 	x.send(http.StatusOK, "application/json", body)
 	return nil
 }
@@ -53,7 +61,7 @@ func (x *exchange) changed(r resource) error {
 // created answers a POST that made a resource, now or before.
 func (x *exchange) created(c petstore.Created) error {
 	x.set("Location", x.api.BaseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
-	x.set("ETag", `"`+string(petstore.TagOf(c.Body))+`"`)
+	x.setTag("", petstore.TagOf(c.Body))
 	if c.Replayed {
 		x.set("Idempotency-Replayed", "true")
 	}
@@ -118,7 +126,7 @@ func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
 		entries = entries[:l.limit]
 		l.next(idOf(entries[l.limit-1]))
 	}
-	body := append(make([]byte, 0, 32+96*len(entries)), '[')
+	body := append(slices.Grow(l.x.scratch[:0], 32+96*len(entries)), '[')
 	for i, e := range entries {
 		if i > 0 {
 			body = append(body, ',')
@@ -126,7 +134,8 @@ func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
 		body = e.AppendJSON(body)
 	}
 	body = append(body, ']')
-	return l.x.zipped(`W/"`+string(petstore.TagOf(body))+`"`, body)
+	l.x.scratch = body
+	return l.x.zipped(petstore.TagOf(body), body)
 }
 
 // next links to the page after the id last.
@@ -150,11 +159,11 @@ var zippers = sync.Pool{New: func() any {
 
 // zipped answers a GET with a weak entity tag, compressed if the client takes
 // that and it is worth it.
-func (x *exchange) zipped(etag string, body []byte) error {
+func (x *exchange) zipped(tag petstore.Tag, body []byte) error {
 	if len(body) <= zipFrom || !takesGzip(x.r.Header["Accept-Encoding"]) {
-		return x.tagged(etag, "application/json", "", body)
+		return x.tagged("W/", tag, "application/json", "", body)
 	}
-	return x.tagged(etag, "application/json", "gzip", zip(body))
+	return x.tagged("W/", tag, "application/json", "gzip", zip(body))
 }
 
 func zip(body []byte) []byte {

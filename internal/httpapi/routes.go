@@ -42,7 +42,7 @@ type path struct {
 func surface() []path {
 	const read, write = access.Read, access.Write
 	consolePages := []route{{method: "GET", handle: console, public: true}, {method: "POST", handle: console, public: true}}
-	return []path{
+	paths := []path{
 		{pattern: "/pets", routes: []route{
 			{method: "GET", id: "listPets", scope: read, handle: listPets, query: []string{"limit", "cursor", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: write, handle: createPet, body: jsonBody},
@@ -93,16 +93,55 @@ func surface() []path {
 			{method: "POST", handle: console, public: true, guess: true},
 		}},
 	}
+	for i := range paths {
+		paths[i].allow = allowOf(paths[i].routes)
+	}
+	return paths
+}
+
+// A table finds the paths of plain requests as the mux does, but for what it
+// has to do for all others: escapes, redirects, hosts.
+type table struct {
+	whole map[string]*path // by pattern
+	below map[string]*path // by what stands before the id
+}
+
+// find returns the path that a request is for, and the id in it, or nil if the
+// mux has to say.
+func (t *table) find(asked string) (p *path, id string) {
+	if p = t.whole[asked]; p != nil {
+		return p, ""
+	}
+	slash := strings.LastIndexByte(asked, '/')
+	if slash < 0 || slash == len(asked)-1 {
+		return nil, ""
+	}
+	return t.below[asked[:slash]], asked[slash+1:]
+}
+
+func newTable(paths []path) table {
+	t := table{make(map[string]*path), make(map[string]*path)}
+	for i := range paths {
+		p := &paths[i]
+		if before, _, ok := strings.Cut(p.pattern, "/{"); ok {
+			t.below[before] = p
+		} else {
+			t.whole[p.pattern] = p
+		}
+	}
+	return t
 }
 
 // newMux returns the mux that finds the path of a request and serves it.
-func (a *API) newMux() *http.ServeMux {
+func (a *API) newMux(paths []path) *http.ServeMux {
 	mux := http.NewServeMux()
-	paths := surface()
 	for i := range paths {
 		p := &paths[i]
-		p.allow = allowOf(p.routes)
-		mux.HandleFunc(p.pattern, func(w http.ResponseWriter, _ *http.Request) { a.serve(w.(*exchange), p) })
+		mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) {
+			x := w.(*exchange)
+			x.pathID = r.PathValue(p.param)
+			a.serve(x, p)
+		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { a.serve(w.(*exchange), &path{}) })
 	return mux

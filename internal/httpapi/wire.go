@@ -104,7 +104,9 @@ func (c *conn) refusal(status int) []byte {
 	}
 	w := &rawResponse{header: http.Header{}}
 	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, ProtoMajor: 1, RemoteAddr: c.RemoteAddr().String()}
-	x := &exchange{api: c.api, w: w, r: r, path: &path{}, began: c.api.Now()}
+	x := &exchange{}
+	x.reset(c.api, w, r)
+	x.path = &path{}
 	x.begin()
 	x.addr = clientAddr(x.r, nil)
 	x.decision = c.api.Limiter.AdmitAddress(x.r.Context(), x.addr)
@@ -112,7 +114,7 @@ func (c *conn) refusal(status int) []byte {
 	x.limitHeaders()
 	if !x.decision.Admitted() {
 		status = http.StatusTooManyRequests
-		x.set("Retry-After", strconv.FormatInt(x.decision.RetryAfter, 10))
+		x.setNumber("Retry-After", x.decision.RetryAfter)
 		e = petstore.Errorf(codeRateLimitExceeded, "Too many requests from this address. Wait as Retry-After says.")
 	}
 	x.code = e.Code
