@@ -1,7 +1,7 @@
 # make test   everything a change must pass, as a user runs it
 # make check  static checks, generated files, and the tests under the race detector
 # make build  the binary, as bin/petstore
-# make bench  the measurements; make fuzz: every fuzz test for FUZZTIME
+# make bench  the measurements; make fuzz: every fuzz test for FUZZTIME, which keeps what it finds
 # make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter, and the security tests
 # make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
 # make deb  only the Debian package of this machine's architecture
