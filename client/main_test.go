@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"example.com/petstore/client"
 	"example.com/petstore/internal/cli"
 )
@@ -23,7 +25,13 @@ var (
 	exampleKey string                  // the key of the examples
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	code := run(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		code = fail(err)
+	}
+	os.Exit(code)
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "petstore-client-")
