@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -36,14 +35,19 @@ type store interface {
 	Close() error
 }
 
-// servers are those of this run, for all its tests; each nil if it is not
-// wanted, or with the reason if there is none.
-var servers struct {
-	postgres    *postgrestest.Server
-	postgresErr error
-	redis       *redistest.Server
-	redisErr    error
-	databases   atomic.Int64 // of Redis, handed out
+// database is the server of this run with a migrated database to copy, if the
+// shops stand on PostgreSQL. No test here ends it.
+var database = postgrestest.Shared{
+	Settings: append(postgrestest.Lax(), "max_connections = 1000", "autovacuum = off", "max_wal_size = 4GB"),
+	Prepare:  makeTemplate,
+}
+
+// counter is the Redis of this run; without a server if it is not wanted, or
+// with the reason if there is none.
+var counter struct {
+	*redistest.Server
+	err       error
+	databases atomic.Int64 // handed out
 }
 
 const (
@@ -55,7 +59,7 @@ const (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(run(m))
+	os.Exit(database.Main(func() int { return run(m) }))
 }
 
 func run(m *testing.M) int {
@@ -64,7 +68,10 @@ func run(m *testing.M) int {
 		return 2
 	}
 	code := m.Run()
-	if err := stopServers(); err != nil {
+	if counter.Server == nil {
+		return code
+	}
+	if err := counter.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -73,47 +80,27 @@ func run(m *testing.M) int {
 
 func startServers() error {
 	switch *storeName {
-	case "sqlite":
-	case "postgres":
-		servers.postgres, servers.postgresErr = startPostgres()
+	case "sqlite", "postgres":
 	default:
 		return fmt.Errorf("-store=%s is none of sqlite and postgres", *storeName)
 	}
 	switch *limiterName {
 	case "memory":
 	case "redis":
-		servers.redis, servers.redisErr = redistest.Open("--databases", strconv.Itoa(maxShops))
+		counter.Server, counter.err = redistest.Open("--databases", strconv.Itoa(maxShops))
 	default:
 		return fmt.Errorf("-limiter=%s is none of memory and redis", *limiterName)
 	}
 	return nil
 }
 
-func stopServers() (err error) {
-	if servers.postgres != nil {
-		err = servers.postgres.Close()
-	}
-	if servers.redis != nil {
-		err = errors.Join(err, servers.redis.Close())
-	}
-	return err
-}
-
-// startPostgres starts a server with a migrated database to copy. No test here
-// ends it, so it need not wait for the disk.
-func startPostgres() (*postgrestest.Server, error) {
-	s, err := postgrestest.Open("fsync = off", "full_page_writes = off", "max_connections = 1000", "autovacuum = off", "max_wal_size = 4GB")
-	if err != nil {
-		return nil, err
-	}
+func makeTemplate(s *postgrestest.Server) error {
 	ctx := context.Background()
 	if err := s.Exec(ctx, "postgres", "CREATE DATABASE "+template); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return err
 	}
-	if _, err := postgres.MigrateUp(ctx, s.URL(template), nil); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	_, err := postgres.MigrateUp(ctx, s.URL(template), nil)
+	return err
 }
 
 // openStore returns an empty store for the time of one test.
@@ -126,10 +113,8 @@ func openStore(t *testing.T, now func() time.Time) store {
 	switch {
 	case *storeName == "sqlite":
 		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Cached: 64})
-	case servers.postgresErr != nil:
-		postgrestest.Missing(t, servers.postgresErr)
 	default:
-		url := servers.postgres.Database(t, template)
+		url := database.Server(t).Database(t, template)
 		db, err = postgres.Open(t.Context(), url, postgres.Options{Now: now, Readers: 4, NoMigrate: true})
 	}
 	if err != nil {
@@ -146,14 +131,14 @@ func openLimiter(t *testing.T, cfg ratelimit.Config, now func() time.Time) ratel
 	if *limiterName == "memory" {
 		return ratelimit.NewMemory(cfg, now)
 	}
-	if servers.redisErr != nil {
-		redistest.Missing(t, servers.redisErr)
+	if counter.err != nil {
+		redistest.Missing(t, counter.err)
 	}
-	n := servers.databases.Add(1) - 1
+	n := counter.databases.Add(1) - 1
 	if n >= maxShops {
 		t.Fatalf("there are more than %d shops", maxShops)
 	}
-	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{URL: fmt.Sprintf("%s/%d", servers.redis.URL(), n), Config: cfg, Now: now})
+	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{URL: fmt.Sprintf("%s/%d", counter.URL(), n), Config: cfg, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

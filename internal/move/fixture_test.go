@@ -17,34 +17,18 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// shared is the server of this run, or why there is none.
-var shared struct {
-	*postgrestest.Server
-	err error
-}
+// shared is the server of this run.
+var shared = postgrestest.Shared{Settings: postgrestest.Lax()}
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if shared.Server, shared.err = postgrestest.Open("fsync = off", "full_page_writes = off"); shared.err == nil {
-		defer func() {
-			if err := shared.Close(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-		}()
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(shared.Main(m.Run)) }
 
 // emptyDatabase returns the URL and the name of a database of the test's own.
 func emptyDatabase(t *testing.T) (url, name string) {
 	t.Helper()
-	if shared.err != nil {
-		postgrestest.Missing(t, shared.err)
-	}
-	name, err := shared.Create(t.Context(), "")
+	server := shared.Server(t)
+	name, err := server.Create(t.Context(), "")
 	ok(t, err)
-	return shared.URL(name), name
+	return server.URL(name), name
 }
 
 func ok(t *testing.T, err error) {

@@ -205,7 +205,7 @@ func TestMoveFindsDifferences(t *testing.T) {
 				change = strings.Replace(change, "audit (at", "audit (id, at", 1)
 				change = strings.Replace(change, "VALUES (1", "OVERRIDING SYSTEM VALUE VALUES (999, 1", 1)
 			}
-			ok(t, shared.Exec(t.Context(), database, change))
+			ok(t, shared.Server(t).Exec(t.Context(), database, change))
 			if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), " differs: ") {
 				t.Fatalf("the end of the move = %v, want a difference", err)
 			}

@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -15,30 +14,14 @@ import (
 	"example.com/petstore/internal/storetest"
 )
 
-// shared is the server of this run, with a migrated database to copy; nil with
-// the reason if there is none.
-var shared struct {
-	*postgrestest.Server
-	err error
-}
+// shared is the server of this run, with a migrated database to copy. What is
+// tested on it does not outlive it. Tests that end a server, and benchmarks,
+// start one that waits for the disk.
+var shared = postgrestest.Shared{Settings: postgrestest.Lax(), Prepare: makeTemplate}
 
 const template = "petstore_template"
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	// What is tested here does not outlive the server: no need to wait for the
-	// disk. Tests that end a server, and benchmarks, start one that does.
-	if shared.Server, shared.err = postgrestest.Open("fsync = off", "full_page_writes = off"); shared.err == nil {
-		defer func() {
-			if err := shared.Close(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-		}()
-		shared.err = makeTemplate(shared.Server)
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(shared.Main(m.Run)) }
 
 func makeTemplate(s *postgrestest.Server) error {
 	ctx := context.Background()
@@ -53,10 +36,7 @@ func makeTemplate(s *postgrestest.Server) error {
 // newDatabase returns the URL of a migrated database of the test's own.
 func newDatabase(tb testing.TB) string {
 	tb.Helper()
-	if shared.err != nil {
-		postgrestest.Missing(tb, shared.err)
-	}
-	url := shared.Database(tb, template)
+	url := shared.Server(tb).Database(tb, template)
 	execute(tb, url, "INSERT INTO petstore.meta (name, value) SELECT 'secret', sha256(random()::text::bytea)")
 	return url
 }

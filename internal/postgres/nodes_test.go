@@ -12,7 +12,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/postgres/postgrestest"
 )
 
 // TestBuyersOnManyNodes: 1,000 buyers on four nodes, 100 units, 100 orders.
@@ -190,10 +189,7 @@ func TestNodesMigrateAtOnce(t *testing.T) {
 
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
-	if shared.err != nil {
-		postgrestest.Missing(t, shared.err)
-	}
-	return shared.Database(t, "")
+	return shared.Server(t).Database(t, "")
 }
 
 func TestNotMigrated(t *testing.T) {

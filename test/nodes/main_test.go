@@ -16,34 +16,17 @@ var (
 	// petstore is the binary under test; TestMain builds it.
 	petstore servertest.Binary
 	// database is the server on which each test has a database of its own.
-	database struct {
-		sync.Once
-		server *postgrestest.Server
-		err    error
-	}
+	database postgrestest.Shared
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(servertest.Main(&petstore, func() int {
-		code := m.Run()
-		if database.server != nil {
-			if err := database.server.Close(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				return 1
-			}
-		}
-		return code
-	}))
+	os.Exit(servertest.Main(&petstore, func() int { return database.Main(m.Run) }))
 }
 
 // newDatabase returns the URL of an empty database for the time of a test.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	database.Do(func() { database.server, database.err = postgrestest.Open() })
-	if database.err != nil {
-		postgrestest.Missing(t, database.err)
-	}
-	return database.server.Database(t, "")
+	return database.Server(t).Database(t, "")
 }
 
 // A deployment is several nodes on one database.
