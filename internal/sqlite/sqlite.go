@@ -45,7 +45,9 @@ type DB struct {
 
 	limitDay int64 // the newest day of the windows saved; the writer's
 
-	cache   *cache // nil if there is none
+	index   *walIndex     // nil if it cannot be read
+	keeper  *checkpointer // nil if SQLite moves the log itself
+	cache   *cache        // nil if there is none
 	readers *stack
 	count   int           // how many readers there are
 	closed  chan struct{} // closed when the last reader is back for good
@@ -138,27 +140,37 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if o.Cached > 0 {
-		index, err := openIndex(db.path)
-		if err != nil {
-			db.log.Warn("animals are read from the file each time", "err", err)
-			return nil
-		}
-		db.cache = newCache(index, o.Cached)
+	return db.watch(o)
+}
+
+// watch opens the log's index, and what needs it.
+func (db *DB) watch(o Options) (err error) {
+	if o.ReadOnly && o.Cached == 0 {
+		return nil
 	}
-	return nil
+	if db.index, err = openIndex(db.path); err != nil {
+		db.log.Warn("the log's index cannot be read: writes wait for checkpoints, animals are read each time", "err", err)
+		return nil
+	}
+	if o.Cached > 0 {
+		db.cache = newCache(db.index, o.Cached)
+	}
+	if !o.ReadOnly {
+		db.keeper, err = newCheckpointer(db.path, db.writer, db.index, db.fail)
+	}
+	return err
 }
 
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
-	var errs []error
+	errs := []error{db.keeper.close()}
 	for _, c := range db.readers.idle {
 		errs = append(errs, c.Close())
 	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.Close())
 	}
-	if db.cache != nil {
+	if db.index != nil {
 		closeIndex(db.path)
 	}
 	return errors.Join(errs...)

@@ -163,6 +163,9 @@ func (db *DB) commit(group []*write) {
 		}
 		close(w.done)
 	}
+	if err == nil {
+		db.keeper.committed()
+	}
 }
 
 // errAgain undoes a transaction whose writes have to be kept apart.

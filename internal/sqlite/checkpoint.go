@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Lengths of the log, in frames of a page each.
+const (
+	longLog  = 4000        // is moved into the database file
+	shortLog = 400         // writes may wait while so much is moved
+	mostLog  = 4 * longLog // the disk does not keep up: writes wait for it
+)
+
+// A checkpointer moves the frames of the log into the database file. SQLite by
+// itself does so in the commit that makes the log long, and all writes wait for
+// the disk. Here most of it is done beside the writes, on a connection of its
+// own, and they wait while the last few frames are moved: only when none is left
+// the log begins anew (https://sqlite.org/wal.html, section 2.3).
+//
+// Frames stay in the log until the database file has them on the disk, so that a
+// failure loses nothing.
+type checkpointer struct {
+	conn  *conn
+	index *walIndex
+	fail  func(error)
+
+	mu    sync.Mutex    // held during a checkpoint
+	wake  chan struct{} // starts one beside the writes
+	busy  atomic.Bool   // since wake
+	ended chan struct{}
+
+	// The writer's.
+	next   uint32 // the length at which there is something to do
+	passes int    // checkpoints beside the writes since the log was shorter
+}
+
+// newCheckpointer returns one for the database at path whose log has that index.
+// Until its close, no commit of the writer moves frames.
+func newCheckpointer(path string, writer *conn, index *walIndex, fail func(error)) (*checkpointer, error) {
+	c, err := openConn(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	p := &checkpointer{
+		conn: c, index: index, fail: fail,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}), next: longLog,
+	}
+	go p.work()
+	return p, nil
+}
+
+// committed is called by the writer after each of its commits.
+func (p *checkpointer) committed() {
+	if p == nil {
+		return
+	}
+	frames, moved := p.index.log()
+	if frames < longLog { // it began anew
+		p.next, p.passes = longLog, 0
+	}
+	busy := p.busy.Load()
+	few := p.passes > 1 || p.passes > 0 && frames-moved <= shortLog
+	switch {
+	case frames < p.next:
+	case frames >= mostLog, few && !busy:
+		p.run()
+		p.next, p.passes = frames+longLog/4, 0 // who reads in the log may keep it from beginning anew
+	case !busy:
+		p.passes++
+		p.busy.Store(true)
+		p.wake <- struct{}{}
+	}
+}
+
+func (p *checkpointer) work() {
+	defer close(p.ended)
+	for range p.wake {
+		p.run()
+		p.busy.Store(false)
+	}
+}
+
+// run moves what no reader needs in the log. Another process that does so at the
+// time is let go on.
+func (p *checkpointer) run() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.conn.each("PRAGMA wal_checkpoint(PASSIVE)", func(*sqlite.Stmt) {})
+	if gravityOf(err) == final {
+		p.fail(fmt.Errorf("moving the log into the file: %w", err))
+	}
+}
+
+// close waits for a checkpoint under way. The writer has ended.
+func (p *checkpointer) close() error {
+	if p == nil {
+		return nil
+	}
+	close(p.wake)
+	<-p.ended
+	return p.conn.Close()
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// framesEach is how many frames one call of writeFrames adds, at least.
+const framesEach = 100
+
+// writeFrames commits a row of that many pages under a name.
+func writeFrames(t *testing.T, db *DB, name string) {
+	t.Helper()
+	err := db.change(t.Context(), func(c *conn) error {
+		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, zeroblob(?))", name, framesEach*4096)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longest returns how long the log was at most while so many frames were written.
+func longest(t *testing.T, db *DB, frames int) (most uint32) {
+	t.Helper()
+	for i := range frames / framesEach {
+		writeFrames(t, db, fmt.Sprint("frames ", i%10))
+		now, _ := db.index.log()
+		most = max(most, now)
+	}
+	return most
+}
+
+func TestTheLogBeginsAnew(t *testing.T) {
+	db := openTest(t, Options{})
+	if most := longest(t, db, mostLog+2*longLog); most < longLog || most > mostLog+2*framesEach {
+		t.Errorf("the log had up to %d frames, want %d to %d", most, longLog, mostLog)
+	}
+	if err := db.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
+	db := openTest(t, Options{})
+	reader, err := db.reader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.exec("BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	before := countMeta(t, reader)
+	if most := longest(t, db, mostLog); most < mostLog {
+		t.Errorf("the log had up to %d frames, want all of %d: somebody reads it", most, mostLog)
+	}
+	if now := countMeta(t, reader); now != before {
+		t.Errorf("the reader sees %d rows, want the %d of its snapshot", now, before)
+	}
+	if err := reader.exec("COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	db.release(reader)
+
+	longest(t, db, longLog)
+	if now, _ := db.index.log(); now > 2*longLog {
+		t.Errorf("the log has %d frames after the reader has left, want at most %d", now, 2*longLog)
+	}
+}
+
+func countMeta(t *testing.T, c *conn) (n int64) {
+	t.Helper()
+	if _, err := c.one("SELECT count(*) FROM meta", func(row *sqlite.Stmt) { n = row.ColumnInt64(0) }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestACommitMovesNoFrames(t *testing.T) {
+	db := openTest(t, Options{})
+	longest(t, db, longLog/2) // twice as many as SQLite waits for
+	if frames, moved := db.index.log(); frames < longLog/2 || moved != 0 {
+		t.Errorf("of %d frames %d were moved, want none", frames, moved)
+	}
+}
