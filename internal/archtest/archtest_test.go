@@ -79,7 +79,7 @@ func onlyIn() map[string]string {
 		"zombiezen.com/go/sqlite":      "internal/sqlite",
 		"modernc.org/sqlite":           "internal/sqlite",
 		"github.com/jackc/pgx":         "internal/postgres internal/postgres/postgrestest",
-		"github.com/redis/rueidis":     "internal/ratelimit",
+		"github.com/gomodule/redigo":   "internal/ratelimit",
 		"go.opentelemetry.io":          "internal/trace",
 		"github.com/prometheus":        "internal/ops internal/cli",
 		"github.com/spf13":             "internal/config internal/cli",

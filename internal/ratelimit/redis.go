@@ -2,15 +2,12 @@ package ratelimit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
 // OnFailure says what a node does while Redis does not answer.
@@ -49,8 +46,7 @@ const (
 	probing    = 100 * time.Millisecond // between attempts while Redis is away
 	beating    = time.Second            // between signs of life
 	gone       = 5 * time.Second        // after which a silent node is not counted
-	rechecking = 5 * time.Second        // after which sentinels are asked which server is the master
-	gathering  = 20 * time.Microsecond  // after a send to a cluster, for further calls to go with the next
+	rechecking = 5 * time.Second        // after which sentinels, or a cluster, are asked who is the master
 	patience   = 3                      // failures in a row after which Redis is away
 )
 
@@ -65,7 +61,7 @@ type RedisOptions struct {
 
 // Redis is the Limiter of any number of nodes. They share all counts and bans, which Redis (5 or later) or Valkey keeps
 // under one key a workspace and one an address; each decision is one script on one key, by the server's clock. Calls that
-// come while others are under way go together with the next batch; to a cluster, each goes for itself.
+// come while others are under way go together with the next batch, in a cluster each server's calls.
 //
 // A call takes 25 ms at most. It bears a deadline, after which the script does nothing, and is not repeated, so that
 // none counts twice. (A call that was carried out in time and whose answer was lost counts, beside what the node then
@@ -80,17 +76,15 @@ type Redis struct {
 	m         *Memory
 	onFailure OnFailure
 	log       *slog.Logger
-	options   rueidis.ClientOption
+	servers   *servers
 	script    string // with the rules in it
-	sha1      string // its name in Redis
+	name      string // in Redis, of its text
 	clock     serverClock
 	now       func() time.Time
 	timeout   time.Duration
 	virtual   func() int64 // an instant for the script in place of the server's, in tests; nil: the server's
 
-	client  atomic.Pointer[rueidis.Client]
 	breaker breaker
-	queue   queue
 	counts  redisCounts
 	presence
 
@@ -119,9 +113,9 @@ func NewRedis(o RedisOptions) (*Redis, error) {
 }
 
 func newRedis(o RedisOptions) (*Redis, error) {
-	options, err := rueidis.ParseURL(o.URL)
+	target, err := parseTarget(o.URL)
 	if err != nil {
-		return nil, errors.New("the URL of Redis cannot be read") // its text may hold a password
+		return nil, err
 	}
 	if err := o.Config.Validate(); err != nil {
 		return nil, err
@@ -131,7 +125,7 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	}
 	begin := time.Now()
 	r := &Redis{
-		onFailure: o.OnFailure, log: o.Log, options: clientOptions(options),
+		onFailure: o.OnFailure, log: o.Log, servers: newServers(target),
 		now: o.Now, timeout: timeout, presence: newPresence(),
 		clock:  serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		shares: map[int64]*shared{}, debts: map[*shared]*Caller{}, owed: map[string]windows{}, bans: map[string]*Ban{},
@@ -139,34 +133,16 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	}
 	r.m = NewMemory(o.Config, r.time)
 	r.script = r.m.rules.script()
-	r.sha1 = nameOf(r.script)
+	r.name = nameOf(r.script)
 	r.breaker.open.Store(true)
 	return r, nil
-}
-
-func clientOptions(o rueidis.ClientOption) rueidis.ClientOption {
-	o.ClientName = "petstore"
-	o.DisableRetry = true
-	o.DisableCache = true
-	o.AlwaysPipelining = true
-	o.PipelineMultiplex = -1 // one connection: the fewest system calls
-	switch {
-	case o.Sentinel.MasterSet != "":
-		o.Sentinel.Dialer.Timeout = connecting
-		o.Sentinel.TopologyRefreshInterval = rechecking // a word of the sentinels may be missed
-	case len(o.InitAddress) > 1:
-		o.MaxFlushDelay = gathering
-	}
-	o.Dialer.Timeout = connecting
-	o.ConnWriteTimeout = connecting
-	return o
 }
 
 // start begins to keep in touch with Redis.
 func (r *Redis) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	r.probe(ctx)
+	r.probe()
 	go func() {
 		defer close(r.done)
 		r.run(ctx)
@@ -185,9 +161,7 @@ func (r *Redis) Close() {
 		r.leave()
 	}
 	r.breaker.open.Store(true)
-	if c := r.client.Swap(nil); c != nil {
-		(*c).Close()
-	}
+	r.servers.close()
 }
 
 // time is the clock of what is decided alone: the server's as far as it is known, so that its windows go on.

@@ -1,13 +1,10 @@
 package ratelimit
 
 import (
-	"context"
 	"crypto/sha1" //nolint:gosec // it names scripts in Redis, and protects nothing
 	"encoding/hex"
 	"sync"
 	"time"
-
-	"github.com/redis/rueidis"
 )
 
 // How calls go together. Several batches under way keep the server busy while the callers of others are answered.
@@ -28,8 +25,9 @@ type queue struct {
 type waiter struct {
 	q            *question
 	text         bool      // the server does not know the script: send its text
+	asking       bool      // the server is to answer for a part of the cluster that it does not have yet
 	end          time.Time // when the caller goes on without an answer
-	result       rueidis.RedisResult
+	reply        reply
 	began, ended int64 // ticks around the call
 	done         chan struct{}
 	carries      []*waiter // the batch that this one is to carry; nil: it was carried
@@ -78,36 +76,46 @@ func (l *queue) next() {
 
 // carry sends a batch and waits for its answers, until the time of the one who has waited longest is over. That is the
 // time of all, so that the server carries out none whose caller has gone.
-func (r *Redis) carry(client rueidis.Client, batch []*waiter) {
-	ctx, cancel := context.WithDeadline(context.Background(), batch[0].end)
-	defer cancel()
-	at, deadline := r.times(batch[0].end)
-	commands := make([]rueidis.Completed, len(batch)) // which rueidis may still look at when ctx has ended
-	for i, w := range batch {
-		commands[i] = r.command(client, w, at, deadline)
+func (r *Redis) carry(s *server, batch []*waiter) {
+	end := batch[0].end
+	l, err := s.link(end)
+	if err != nil {
+		for _, w := range batch {
+			w.reply = reply{err: err}
+		}
+		return
+	}
+	at, deadline := r.times(end)
+	commands := make([]command, 0, len(batch))
+	for _, w := range batch {
+		if w.asking {
+			commands = append(commands, command{name: "ASKING"})
+		}
+		commands = append(commands, r.command(w, at, deadline))
 	}
 	began := r.clock.ticks()
-	results := do(ctx, client, commands)
+	replies, err := l.do(end, commands)
 	ended := r.clock.ticks()
-	for i, w := range batch {
-		w.result, w.began, w.ended = results[i], began, ended
+	for _, w := range batch {
+		w.began, w.ended = began, ended
+		if err != nil {
+			w.reply = reply{err: err}
+			continue
+		}
+		if w.asking {
+			replies = replies[1:]
+		}
+		w.reply, replies = replies[0], replies[1:]
 	}
-}
-
-func do(ctx context.Context, client rueidis.Client, commands []rueidis.Completed) []rueidis.RedisResult {
-	if len(commands) == 1 {
-		return []rueidis.RedisResult{client.Do(ctx, commands[0])}
-	}
-	return client.DoMulti(ctx, commands...)
 }
 
 // command returns the call of the script.
-func (r *Redis) command(client rueidis.Client, w *waiter, at, deadline int64) rueidis.Completed {
-	args := w.q.arguments(at, deadline)
+func (r *Redis) command(w *waiter, at, deadline int64) command {
+	name, script := "EVALSHA", r.name
 	if w.text {
-		return client.B().Eval().Script(r.script).Numkeys(1).Key(w.q.key).Arg(args...).Build()
+		name, script = "EVAL", r.script
 	}
-	return client.B().Evalsha().Sha1(r.sha1).Numkeys(1).Key(w.q.key).Arg(args...).Build()
+	return command{name, append([]any{script, 1, w.q.key}, w.q.arguments(at, deadline)...)}
 }
 
 // nameOf returns the name by which Redis knows a script.

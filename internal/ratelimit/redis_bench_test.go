@@ -69,7 +69,7 @@ func decideAt64(b *testing.B, r *Redis) (rate float64) {
 func redisBenchmark(b *testing.B, server *redistest.Server, r *Redis, pipeline int) (rate float64) {
 	b.Helper()
 	q := question{keyID: "key1", limits: endless}
-	source, args := r.script, q.arguments(0, 0)
+	source, args := r.script, []string{string(q.pack(0, 0)), q.keyID}
 	for i, arg := range args {
 		source = strings.ReplaceAll(source, fmt.Sprintf("ARGV[%d]", i+1), luaString(arg))
 		args[i] = strings.Repeat("x", len(arg))

@@ -3,11 +3,11 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
-	"math"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/gomodule/redigo/redis"
 )
 
 var (
@@ -15,16 +15,19 @@ var (
 	errLate = errors.New("the call came to Redis after its deadline")
 )
 
+// elsewhere is how often a call that was refused goes where the refusal says.
+const elsewhere = 4
+
 // call has the script decide. A call that came late did nothing; after it the server's clock is known better, which may
 // have been the cause, so it is repeated once, in the same time.
 func (r *Redis) call(q *question) (a answer, err error) {
-	client := r.client.Load()
-	if client == nil {
+	routes := r.servers.routes.Load()
+	if routes == nil {
 		return a, errAway
 	}
 	end := time.Now().Add(r.timeout)
 	for range 2 {
-		if a, err = r.exec(*client, q, end); err != nil {
+		if a, err = r.exec(routes, q, end); err != nil {
 			break
 		}
 		if !a.late {
@@ -41,16 +44,22 @@ func (r *Redis) call(q *question) (a answer, err error) {
 	return a, err
 }
 
-func (r *Redis) exec(client rueidis.Client, q *question, end time.Time) (a answer, err error) {
+func (r *Redis) exec(routes *routes, q *question, end time.Time) (a answer, err error) {
 	joined := r.clock.ticks()
-	w := waiter{q: q, end: end}
-	r.send(client, &w)
-	if reply, yes := rueidis.IsRedisErr(w.result.Error()); yes && reply.IsNoScript() {
-		w = waiter{q: q, end: end, text: true}
-		r.send(client, &w)
-	}
-	raw, err := w.result.AsBytes()
+	to, err := routes.of(q.key)
 	if err != nil {
+		return a, err
+	}
+	w := waiter{q: q, end: end}
+	r.send(to, &w)
+	for range elsewhere {
+		if !r.sendAgain(&to, &w) {
+			break
+		}
+	}
+	raw, err := redis.Bytes(w.reply.value, w.reply.err)
+	if err != nil {
+		r.servers.doubt()
 		return a, fmt.Errorf("the limiter's script: %w", err)
 	}
 	if a, err = parseAnswer(raw); err != nil {
@@ -61,14 +70,27 @@ func (r *Redis) exec(client rueidis.Client, q *question, end time.Time) (a answe
 	return a, nil
 }
 
-// send has a call answered together with others. The calls to a cluster go each for itself: one part of it may be away
-// while the others answer.
-func (r *Redis) send(client rueidis.Client, w *waiter) {
-	most := batches
-	if client.Mode() == rueidis.ClientModeCluster {
-		most = math.MaxInt
+// sendAgain sends a call again that was refused, and so did nothing, if the refusal says how it goes.
+func (r *Redis) sendAgain(to **server, w *waiter) bool {
+	if w.reply.err == nil {
+		return false
 	}
-	r.queue.join(w, most, func(batch []*waiter) { r.carry(client, batch) })
+	again := waiter{q: w.q, end: w.end, text: w.text}
+	if next, once := r.servers.redirected(*to, w.reply.err); next != nil {
+		*to, again.asking = next, once
+	} else if strings.HasPrefix(w.reply.err.Error(), "NOSCRIPT ") {
+		again.text, again.asking = true, w.asking
+	} else {
+		return false
+	}
+	*w = again
+	r.send(*to, w)
+	return true
+}
+
+// send has a call answered together with others to the same server.
+func (r *Redis) send(to *server, w *waiter) {
+	to.queue.join(w, batches, func(batch []*waiter) { r.carry(to, batch) })
 }
 
 // times returns the instant for the script, 0 for the server's own, and the deadline by the server's clock, for calls

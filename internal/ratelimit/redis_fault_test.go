@@ -158,7 +158,7 @@ func TestWithoutRedis(t *testing.T) {
 			}
 			eventually(t, "each node knows of four", func() bool {
 				for i, r := range nodes {
-					_ = r.greet(t.Context(), gone)
+					_ = r.greet(gone)
 					q := r.ask(keys[i], modeSettle)
 					if a, err := r.call(&q); err == nil {
 						keys[i].ws.mu.Lock()

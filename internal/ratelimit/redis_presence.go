@@ -3,22 +3,25 @@ package ratelimit
 import (
 	"context"
 	"crypto/rand"
-	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/gomodule/redigo/redis"
 )
+
+// nodesKey is where the nodes are known in Redis.
+const nodesKey = "petstore:nodes"
 
 // presence is how the nodes know of each other.
 type presence struct {
 	id    string
-	beat  *rueidis.Lua
+	sha1  string        // the name of what shows it
 	nodes *atomic.Int64 // last seen alive, this one among them
 }
 
 func newPresence() presence {
-	p := presence{id: rand.Text(), beat: rueidis.NewLuaScript(nodesSource), nodes: new(atomic.Int64)}
+	p := presence{id: rand.Text(), sha1: nameOf(nodesSource), nodes: new(atomic.Int64)}
 	p.nodes.Store(1)
 	return p
 }
@@ -34,13 +37,14 @@ func (r *Redis) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		r.servers.check()
 		switch {
 		case r.breaker.open.Load():
-			r.probe(ctx)
+			r.probe()
 			last = time.Now()
 		case time.Since(last) >= beating:
 			last = time.Now()
-			if err := r.greet(ctx, gone); err != nil {
+			if err := r.greet(gone); err != nil {
 				r.breaker.fail()
 			}
 		default:
@@ -50,10 +54,10 @@ func (r *Redis) run(ctx context.Context) {
 }
 
 // probe asks whether Redis answers, and if it does, pays what is owed and closes the breaker.
-func (r *Redis) probe(ctx context.Context) {
-	err := r.connect()
+func (r *Redis) probe() {
+	err := r.servers.discover()
 	if err == nil {
-		err = r.greet(ctx, gone)
+		err = r.greet(gone)
 	}
 	if err == nil {
 		err = r.pay()
@@ -67,31 +71,22 @@ func (r *Redis) probe(ctx context.Context) {
 	}
 }
 
-// connect makes the client, which then connects anew by itself.
-func (r *Redis) connect() error {
-	if r.client.Load() != nil {
-		return nil
+// greet shows that this node lives, for as long as given, and learns how many do, and the server's clock.
+func (r *Redis) greet(lives time.Duration) error {
+	routes := r.servers.routes.Load()
+	if routes == nil {
+		return errAway
 	}
-	c, err := rueidis.NewClient(r.options)
+	to, err := routes.of(nodesKey)
 	if err != nil {
 		return err
 	}
-	r.client.Store(&c)
-	return nil
-}
-
-// greet shows that this node lives, for as long as given, and learns how many do, and the server's clock.
-func (r *Redis) greet(ctx context.Context, lives time.Duration) error {
-	client := r.client.Load()
-	if client == nil {
-		return errAway
+	got, began, err := r.beat(to, lives)
+	if next, _ := r.servers.redirected(to, err); next != nil {
+		got, began, err = r.beat(next, lives)
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(r.timeout, probing))
-	defer cancel()
-	began := r.clock.ticks()
-	args := []string{r.id, strconv.FormatInt(lives.Microseconds(), 10)}
-	got, err := r.beat.Exec(ctx, *client, []string{"petstore:nodes"}, args).AsIntSlice()
 	if err != nil {
+		r.servers.doubt()
 		return err
 	}
 	if len(got) != 2 {
@@ -104,5 +99,23 @@ func (r *Redis) greet(ctx context.Context, lives time.Duration) error {
 	return nil
 }
 
+// beat has one server note that this node lives. It returns what the script does, and when the call began.
+func (r *Redis) beat(to *server, lives time.Duration) (got []int64, began int64, err error) {
+	end := time.Now().Add(max(r.timeout, probing))
+	for _, call := range []command{{"EVALSHA", []any{r.presence.sha1}}, {"EVAL", []any{nodesSource}}} {
+		call.args = append(call.args, 1, nodesKey, r.id, lives.Microseconds())
+		began = r.clock.ticks()
+		replies, err := to.do(end, call)
+		if err != nil {
+			return nil, 0, err
+		}
+		got, err = redis.Int64s(replies[0].value, replies[0].err)
+		if err == nil || !strings.HasPrefix(err.Error(), "NOSCRIPT ") {
+			return got, began, err
+		}
+	}
+	return nil, 0, errAnswer
+}
+
 // leave tells the others that this node goes.
-func (r *Redis) leave() { _ = r.greet(context.Background(), 0) }
+func (r *Redis) leave() { _ = r.greet(0) }

@@ -7,8 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/redis/rueidis"
 )
 
 //go:embed redis.lua
@@ -82,14 +80,14 @@ func appendWindows(b []byte, w windows) []byte {
 }
 
 // arguments returns what the script is called with. An instant of 0 is the server's own; no deadline is 0.
-func (q *question) arguments(at, deadline int64) []string {
+func (q *question) arguments(at, deadline int64) []any {
 	if q.ban == nil {
-		return []string{q.pack(at, deadline), q.keyID}
+		return []any{q.pack(at, deadline), q.keyID}
 	}
-	return []string{q.pack(at, deadline), q.keyID, packBan(q.ban)}
+	return []any{q.pack(at, deadline), q.keyID, packBan(q.ban)}
 }
 
-func (q *question) pack(at, deadline int64) string {
+func (q *question) pack(at, deadline int64) []byte {
 	b := make([]byte, 0, 13*8)
 	b = appendNumber(b, int64(q.mode))
 	b = appendTime(b, at)
@@ -100,7 +98,7 @@ func (q *question) pack(at, deadline int64) string {
 	if !q.add.none() {
 		b = appendWindows(b, q.add)
 	}
-	return rueidis.BinaryString(b)
+	return b
 }
 
 // script returns the text of the script with the rules in it.
@@ -113,10 +111,10 @@ func (r *rules) script() string {
 	return strings.Replace(decideSource, "= RULES", "= "+strings.Join(numbers, ", "), 1)
 }
 
-func packBan(b *Ban) string {
+func packBan(b *Ban) []byte {
 	p := appendTime(nil, b.From.UnixNano())
 	p = appendNumber(p, microsUp(b.Until.UnixNano()))
-	return string(appendNumber(p, int64(b.Level)))
+	return appendNumber(p, int64(b.Level))
 }
 
 var errAnswer = errors.New("the script's answer cannot be read")

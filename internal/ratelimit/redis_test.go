@@ -27,7 +27,7 @@ func newVirtualOn(t testing.TB, server *redistest.Server, cfg Config, now func()
 	r.timeout = 10 * time.Second
 	r.stop = func() {}
 	close(r.done) // nothing runs beside the test, whose clock it would see move
-	r.probe(t.Context())
+	r.probe()
 	t.Cleanup(r.Close)
 	if r.breaker.open.Load() {
 		t.Fatal("Redis does not answer")

@@ -167,3 +167,42 @@ func TestTLS(t *testing.T) {
 		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
 	}
 }
+
+// TestSlotOf has the value that the cluster's specification gives for its CRC.
+func TestSlotOf(t *testing.T) {
+	t.Parallel()
+	if got := slotOf("123456789"); got != 0x31C3 {
+		t.Errorf("slotOf(123456789) = %#x, want 0x31C3", got)
+	}
+}
+
+// TestClusterMovesAPart: the part of the cluster in which a caller is counted goes to another master. No call fails, and
+// each counts, while it goes (ASK) and when it has gone (MOVED).
+func TestClusterMovesAPart(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	masters := redistest.StartCluster(t, 3)
+	r := startNodesAt(t, redistest.ClusterURL(masters), 1, 10*time.Second)[0]
+	c := r.Caller(1, "k", plenty)
+	slot := fmt.Sprint(slotOf(c.key.shared.key))
+	from, to := masters[0], masters[1]
+	for i, m := range masters {
+		if s, _ := r.servers.routes.Load().of(c.key.shared.key); r.servers.named(m.Addr()) == s {
+			from, to = m, masters[(i+1)%3]
+		}
+	}
+	source, target := from.Do(t, "CLUSTER", "MYID"), to.Do(t, "CLUSTER", "MYID")
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", source)
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", target)
+	for range 5 {
+		r.Admit(t.Context(), c)
+	}
+	to.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", target)
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", target)
+	for range 5 {
+		r.Admit(t.Context(), c)
+	}
+	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 10 || s.Decided != 10 || s.Failed != 0 {
+		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 10, 10 and none", d.Day.Used, s.Decided, s.Failed)
+	}
+}

@@ -4,7 +4,6 @@
 package redistest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/gomodule/redigo/redis"
 )
 
 // ErrNoProgram is returned where Redis is not installed.
@@ -239,19 +238,25 @@ func (s *Server) signal(tb testing.TB, sig os.Signal) {
 // Do sends one command and returns its answer as text, "" for nil.
 func (s *Server) Do(tb testing.TB, words ...string) string {
 	tb.Helper()
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true})
+	c, err := redis.DialContext(tb.Context(), "tcp", s.Addr(), redis.DialReadTimeout(10*time.Second))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
-	defer cancel()
-	answer, err := c.Do(ctx, c.B().Arbitrary(words...).Build()).ToAny()
-	switch {
-	case rueidis.IsRedisNil(err):
-		return ""
-	case err != nil:
-		tb.Fatal(err)
+	defer c.Close() //nolint:errcheck // it was only read
+	args := make([]any, len(words)-1)
+	for i, word := range words[1:] {
+		args[i] = word
 	}
-	return fmt.Sprint(answer)
+	answer, err := c.Do(words[0], args...)
+	switch answer := answer.(type) {
+	case nil:
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return ""
+	case []byte:
+		return string(answer)
+	default:
+		return fmt.Sprint(answer)
+	}
 }

@@ -1,0 +1,150 @@
+package ratelimit
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// slots is how many parts the keys of a cluster have.
+const slots = 16384
+
+// slotOf returns the part that a key is in: CRC-16/XMODEM over all of it, as no key of ours has braces.
+func slotOf(key string) int {
+	crc := uint16(0)
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			crc <<= 1
+			if carry {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc % slots)
+}
+
+// learnCluster asks one server after the other for the parts of the cluster. It returns false if a server that is of no
+// cluster answers, and a single one was asked for.
+func (s *servers) learnCluster() (isCluster bool, err error) {
+	for _, address := range s.addresses {
+		s.named(address)
+	}
+	all := s.all()
+	end := time.Now().Add(connecting)
+	var failed []error
+	for i, one := range all {
+		part := time.Now().Add(time.Until(end) / time.Duration(len(all)-i))
+		replies, err := one.do(part, command{"CLUSTER", []any{"SLOTS"}})
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if err := replies[0].err; err != nil {
+			if len(s.addresses) == 1 && s.routes.Load() == nil && isOfNoCluster(err) {
+				return false, nil
+			}
+			failed = append(failed, err)
+			continue
+		}
+		return true, s.takeSlots(one.host, replies[0].value)
+	}
+	return false, errors.Join(failed...)
+}
+
+// isOfNoCluster reports whether a server says that there is none, or that it is not for us to ask.
+func isOfNoCluster(err error) bool {
+	return strings.HasPrefix(err.Error(), "ERR ") || strings.HasPrefix(err.Error(), "NOPERM ")
+}
+
+// takeSlots takes over the parts as a server at host tells them: rows of a first and a last slot, and the master's
+// address. The servers that are in none any more go.
+func (s *servers) takeSlots(host string, answer any) error {
+	rows, err := redis.Values(answer, nil)
+	if err != nil {
+		return err
+	}
+	r := &routes{slots: make([]*server, slots)}
+	inUse := map[*server]bool{}
+	for _, row := range rows {
+		first, last, address, err := parseSlots(row, host)
+		if err != nil {
+			return err
+		}
+		one := s.named(address)
+		inUse[one] = true
+		for i := first; i <= last; i++ {
+			r.slots[i] = one
+		}
+	}
+	s.routes.Store(r)
+	s.forget(inUse)
+	return nil
+}
+
+func parseSlots(row any, host string) (first, last int, address string, err error) {
+	var master []any
+	fields, err := redis.Values(row, nil)
+	if err == nil {
+		_, err = redis.Scan(fields, &first, &last, &master)
+	}
+	if err != nil {
+		return 0, 0, "", err
+	}
+	var ip string
+	var port int
+	if _, err = redis.Scan(master, &ip, &port); err != nil {
+		return 0, 0, "", err
+	}
+	if first < 0 || last >= slots {
+		return 0, 0, "", errAnswer
+	}
+	return first, last, at(ip, port, host), nil
+}
+
+// at returns an address; a server that does not know its own name is at the host that was asked.
+func at(ip string, port int, host string) string {
+	if ip == "" || ip == "?" {
+		ip = host
+	}
+	return net.JoinHostPort(ip, strconv.Itoa(port))
+}
+
+// forget ends the servers that are neither in use nor in the URL.
+func (s *servers) forget(inUse map[*server]bool) {
+	for _, address := range s.addresses {
+		inUse[s.named(address)] = true
+	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	for address, one := range s.known.byName {
+		if !inUse[one] {
+			delete(s.known.byName, address)
+			s.running.Go(one.close)
+		}
+	}
+}
+
+// redirected returns the server that a refusal names, and whether it is asked for this once (ASK) or from now on (MOVED).
+func (s *servers) redirected(from *server, err error) (to *server, once bool) {
+	refusal, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return nil, false
+	}
+	words := strings.Fields(string(refusal))
+	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		return nil, false
+	}
+	ip, digits, err := net.SplitHostPort(words[2])
+	port, err2 := strconv.Atoi(digits)
+	if err != nil || err2 != nil {
+		return nil, false
+	}
+	s.doubt()
+	return s.named(at(ip, port, from.host)), words[0] == "ASK"
+}
