@@ -22,7 +22,6 @@ type cache struct {
 	flushing   sync.Mutex
 
 	rows  [rowStripes]rowStripe
-	most  int // rows of a stripe
 	pages pages
 }
 
@@ -30,11 +29,6 @@ const rowStripes = 64
 
 // A rowKey names an animal.
 type rowKey struct{ workspace, id int64 }
-
-type rowStripe struct {
-	mu  sync.Mutex
-	all map[rowKey]row
-}
 
 // A row is what reads need of an animal besides its id.
 type row struct {
@@ -56,17 +50,24 @@ func placeOf(s petstore.Status) uint8 {
 }
 
 func newCache(index *walIndex, rows int) *cache {
-	c := &cache{index: index, most: max(1, rows/rowStripes)}
-	for i := range c.rows {
-		c.rows[i].all = make(map[rowKey]row)
-	}
+	c := &cache{index: index}
+	c.makeRoom(rows)
 	c.pages.all = make(map[pageKey]page)
 	c.known.Store(index.header())
 	return c
 }
 
-func (c *cache) stripe(k rowKey) *rowStripe {
-	return &c.rows[(uint64(k.workspace)*0x9E3779B97F4A7C15+uint64(k.id))%rowStripes] //nolint:gosec // a hash
+func (c *cache) makeRoom(rows int) {
+	for i := range c.rows {
+		c.rows[i].makeRoom(rows / rowStripes)
+	}
+}
+
+// stripe returns the stripe that an animal belongs to, and what chooses its set
+// there: ids that follow each other fill all sets evenly.
+func (c *cache) stripe(k rowKey) (s *rowStripe, spread uint64) {
+	n := uint64(k.workspace)*0x9E3779B97F4A7C15 + uint64(k.id) //nolint:gosec // a hash
+	return &c.rows[n%rowStripes], n / rowStripes
 }
 
 // state returns the state of the database if the entries are of it, else nil.
@@ -97,10 +98,7 @@ func (c *cache) catchUp() {
 func (c *cache) flush() {
 	now := c.index.header() // before: what is committed meanwhile must not count as known
 	for i := range c.rows {
-		s := &c.rows[i]
-		s.mu.Lock()
-		clear(s.all)
-		s.mu.Unlock()
+		c.rows[i].flush()
 	}
 	c.pages.flush()
 	c.known.Store(now)
@@ -112,10 +110,8 @@ func (c *cache) row(k rowKey) (row, bool, *walHeader) {
 	if state == nil {
 		return row{}, false, nil
 	}
-	s := c.stripe(k)
-	s.mu.Lock()
-	r, ok := s.all[k]
-	s.mu.Unlock()
+	s, spread := c.stripe(k)
+	r, ok := s.get(k, spread)
 	return r, ok, state
 }
 
@@ -124,19 +120,12 @@ func (c *cache) keep(k rowKey, r row, state *walHeader) {
 	if state == nil {
 		return
 	}
-	s := c.stripe(k)
+	s, spread := c.stripe(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.index.is(state) { // inside the lock: the writer takes it to drop the row
-		return
+	if c.index.is(state) { // inside the lock: the writer takes it to drop the row
+		s.put(k, spread, &r)
 	}
-	if len(s.all) >= c.most {
-		for other := range s.all { // some other: the order of a map is random
-			delete(s.all, other)
-			break
-		}
-	}
-	s.all[k] = r
 }
 
 // A touched is what the writer's transaction changes of what is cached.
@@ -189,10 +178,8 @@ func (c *cache) commit(before *walHeader, t *touched, commit func() error) error
 		return err
 	}
 	for _, k := range t.rows {
-		s := c.stripe(k)
-		s.mu.Lock()
-		delete(s.all, k)
-		s.mu.Unlock()
+		s, spread := c.stripe(k)
+		s.drop(k, spread)
 	}
 	for _, workspace := range t.catalog {
 		c.pages.drop(workspace)
