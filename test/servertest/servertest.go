@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // Patience is how long anything may take before it counts as failed.
@@ -34,8 +36,8 @@ func Build(dir, name string, args ...string) (Binary, error) {
 	return Binary(path), nil
 }
 
-// Main builds the binary, stores it in to, and runs the tests: the body of a
-// TestMain.
+// Main builds the binary, stores it in to, runs the tests, and fails if they
+// leave a goroutine behind: the body of a TestMain.
 func Main(to *Binary, run func() int) int {
 	dir, err := os.MkdirTemp("", "petstore-test-")
 	if err != nil {
@@ -50,7 +52,12 @@ func Main(to *Binary, run func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return run()
+	code := run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // Run runs a command in dir and returns what it printed to stdout.
