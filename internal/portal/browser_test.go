@@ -137,7 +137,7 @@ func TestBrowserRendersEveryPage(t *testing.T) {
 	const openAll = `document.querySelectorAll("details").forEach((d) => { d.open = true; }); document.documentElement.scrollWidth - innerWidth`
 	for _, width := range []int64{390, 1440} {
 		b.do(t, chromedp.EmulateViewport(width, 900))
-		for path := range newReference(t).site.pages {
+		for path := range siteOf(t, newReference(t)).pages {
 			b.do(t, chromedp.Navigate(address+path))
 			if over := ask(t, b, chromedp.Evaluate[int](openAll)); over > 0 {
 				t.Errorf("%s is %d pixels wider than a window of %d", path, over, width)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/petstore/api"
@@ -29,14 +30,24 @@ type ReferenceOptions struct {
 // NewReference returns the handler of GET and HEAD on /docs and everything below it. It sets the headers of its answers, a
 // Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
 //
-// It returns an error if the options or the description cannot be used. Pages are rendered when they are first asked for,
-// and kept. The handler is safe for concurrent use.
+// It returns an error if the base URL cannot be used. All else is made when the first page is asked for, and kept, so that
+// a service whose pages nobody reads has nothing of them in memory; a page is rendered when it is itself asked for. The
+// handler is safe for concurrent use.
 func NewReference(opts ReferenceOptions) (http.Handler, error) {
 	base, err := url.Parse(opts.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("the base URL %q is not an http or https URL", opts.BaseURL)
 	}
 	opts.BaseURL = strings.TrimSuffix(opts.BaseURL, "/")
+	if opts.NotFound == nil {
+		opts.NotFound = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	}
+	site := sync.OnceValues(func() (*site, error) { return described(opts) })
+	return &reference{site: site, notFound: opts.NotFound}, nil
+}
+
+// described returns the pages of the description that is built in.
+func described(opts ReferenceOptions) (*site, error) {
 	d, err := parse(api.JSON())
 	if err != nil {
 		return nil, err
@@ -46,14 +57,7 @@ func NewReference(opts ReferenceOptions) (http.Handler, error) {
 			return nil, err
 		}
 	}
-	if opts.NotFound == nil {
-		opts.NotFound = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	}
-	s, err := newSite(d, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &reference{site: s, notFound: opts.NotFound}, nil
+	return newSite(d, opts)
 }
 
 // sunset returns the day on which the description says that its deprecated operation ends.
@@ -67,7 +71,7 @@ func (d *description) sunset() (time.Time, error) {
 }
 
 type reference struct {
-	site     *site
+	site     func() (*site, error)
 	notFound http.Handler
 }
 
@@ -78,27 +82,32 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if f := h.site.assets.Find(r.URL.Path); f != nil {
+	site, err := h.site()
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	if f := site.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		f.Serve(w, r)
 		return
 	}
 	if r.URL.Path == searchPath {
-		h.serveSearch(w, r)
+		site.serveSearch(w, r)
 		return
 	}
-	if p, ok := h.site.pages[r.URL.Path]; ok {
-		h.servePage(w, r, p)
+	if p, ok := site.pages[r.URL.Path]; ok {
+		servePage(w, r, p)
 		return
 	}
-	if _, ok := h.site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
+	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
 		http.Redirect(w, r, strings.TrimSuffix(r.URL.Path, "/"), http.StatusPermanentRedirect)
 		return
 	}
 	h.notFound.ServeHTTP(w, r)
 }
 
-func (h *reference) servePage(w http.ResponseWriter, r *http.Request, p *page) {
+func servePage(w http.ResponseWriter, r *http.Request, p *page) {
 	f, err := p.render()
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)

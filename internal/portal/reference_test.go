@@ -26,6 +26,16 @@ func newReference(t *testing.T) *reference {
 	return h.(*reference)
 }
 
+// siteOf returns the pages of a reference.
+func siteOf(t *testing.T, h *reference) *site {
+	t.Helper()
+	s, err := h.site()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -70,7 +80,7 @@ func elements(t *testing.T, page string) []element {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
-	for path := range h.site.pages {
+	for path := range siteOf(t, h).pages {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			w := get(t, h, path)
@@ -124,7 +134,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	h := newReference(t)
 	ids := map[string][]string{}
 	pages := map[string][]element{}
-	for path := range h.site.pages {
+	for path := range siteOf(t, h).pages {
 		pages[path] = elements(t, get(t, h, path).Body.String())
 		for _, e := range pages[path] {
 			ids[path] = append(ids[path], e.attrs["id"])
@@ -140,7 +150,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if path == "" {
 				path = from
 			}
-			if h.site.assets.Find(path) == nil && h.site.pages[path] == nil {
+			if siteOf(t, h).assets.Find(path) == nil && siteOf(t, h).pages[path] == nil {
 				t.Errorf("%s links to %s, which is no page", from, href)
 			}
 			if id != "" && !slices.Contains(ids[path], id) {
@@ -209,7 +219,7 @@ func TestErrorsGuideHasEveryCode(t *testing.T) {
 func TestNavigationFollowsTheGroups(t *testing.T) {
 	t.Parallel()
 	var got []string
-	for _, g := range newReference(t).site.Nav {
+	for _, g := range siteOf(t, newReference(t)).Nav {
 		for _, tag := range g.Tags {
 			got = append(got, g.Name+"/"+tag.Name)
 		}
@@ -255,7 +265,7 @@ func TestAssets(t *testing.T) {
 	h := newReference(t)
 	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", "search.json": "application/json"}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		path, err := h.site.assets.Path(name)
+		path, err := siteOf(t, h).assets.Path(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +274,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("GET %s = %d %s %s", path, w.Code, w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"))
 		}
 	}
-	if _, err := h.site.assets.Path("none.css"); err == nil {
+	if _, err := siteOf(t, h).assets.Path("none.css"); err == nil {
 		t.Errorf("path(none.css) = nil error")
 	}
 }

@@ -129,12 +129,12 @@ func (e entry) score(words []string) int {
 }
 
 // serveSearch answers a question that was sent without the script, or with the key Enter before it answered.
-func (h *reference) serveSearch(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveSearch(w http.ResponseWriter, r *http.Request) {
 	question := strings.ToValidUTF8(r.URL.Query().Get("q"), "")
 	if len(question) > longest {
 		question = strings.ToValidUTF8(question[:longest], "")
 	}
 	question = strings.TrimSpace(question)
-	v := &view{Site: h.site, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: question, Found: find(h.site.searched, question)}
-	h.servePage(w, r, &page{render: func() (*asset.File, error) { return renderPage(h.site.search, v) }})
+	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: question, Found: find(s.searched, question)}
+	servePage(w, r, &page{render: func() (*asset.File, error) { return renderPage(s.search, v) }})
 }

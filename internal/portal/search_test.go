@@ -14,7 +14,7 @@ import (
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	list := newReference(t).site.searched
+	list := siteOf(t, newReference(t)).searched
 	for _, c := range []struct{ question, first string }{
 		{"cancel order", "/docs/orders#cancelOrder"},
 		{"CREATE   pet", "/docs/animals#createPet"},
@@ -76,7 +76,7 @@ func TestGuideList(t *testing.T) {
 	if w := get(t, h, "/docs/guides/"); w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/docs/guides" {
 		t.Errorf("/docs/guides/ answers %d to %q, want 308 to /docs/guides", w.Code, w.Header().Get("Location"))
 	}
-	for path := range h.site.pages {
+	for path := range siteOf(t, h).pages {
 		if !strings.Contains(get(t, h, path).Body.String(), `href="/docs/guides"`) {
 			t.Errorf("%s does not lead to the list of guides", path)
 		}
@@ -107,7 +107,7 @@ func TestBrowserFindsTheSame(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	address, _ := shop(t)
-	list := newReference(t).site.searched
+	list := siteOf(t, newReference(t)).searched
 	b.do(t, chromedp.Navigate(address+"/docs"))
 	for _, question := range []string{"pet", "order", "limit", "delete pet", "stock", "not_found", "e"} {
 		var want []string

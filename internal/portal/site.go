@@ -205,7 +205,7 @@ func renderPage(t *template.Template, v *view) (*asset.File, error) {
 	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Path, err)
 	}
-	return asset.NewFile("text/html; charset=utf-8", b.Bytes())
+	return asset.NewFile("text/html; charset=utf-8", b.Bytes()), nil
 }
 
 // contents returns the headings of a page.

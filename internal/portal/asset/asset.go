@@ -13,27 +13,30 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
-// A File is something to serve as it is, in both of its encodings.
+// A File is something to serve as it is, or in gzip, which is made when it is first asked for. It may be used concurrently.
 type File struct {
-	mediaType   string
-	etag        string
-	text, small []byte // small is text in gzip
+	mediaType string
+	etag      string
+	text      []byte
+	small     func() []byte // text in gzip
 }
 
 // NewFile returns the file of that content.
-func NewFile(mediaType string, text []byte) (*File, error) {
+func NewFile(mediaType string, text []byte) *File {
+	sum := sha256.Sum256(text)
+	small := sync.OnceValue(func() []byte { return compress(text) })
+	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: small}
+}
+
+func compress(text []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(text)
-	return &File{mediaType: mediaType, etag: hex.EncodeToString(sum[:6]), text: text, small: b.Bytes()}, nil
+	_, _ = z.Write(text) // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // Serve answers GET and HEAD, also of a client that has the file already.
@@ -41,7 +44,7 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	body, tag := f.text, `"`+f.etag+`"`
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		body, tag = f.small, `"`+f.etag+`-gzip"`
+		body, tag = f.small(), `"`+f.etag+`-gzip"`
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Vary", "Accept-Encoding")
@@ -110,10 +113,7 @@ func (s *Set) Add(name string, text []byte) error {
 	if types[ext] == "" {
 		return fmt.Errorf("the asset %q is of no kind that pages have", name)
 	}
-	f, err := NewFile(types[ext], text)
-	if err != nil {
-		return err
-	}
+	f := NewFile(types[ext], text)
 	at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
 	s.byPath[at], s.paths[name] = f, at
 	return nil

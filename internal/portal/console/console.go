@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +41,7 @@ type Options struct {
 type Console struct {
 	Options
 	mux      *http.ServeMux
-	pages    map[string]*template.Template
+	pages    func() (map[string]*template.Template, error) // made when the first is asked for
 	assets   *asset.Set
 	sessions sealer // on every node
 	streams  atomic.Int64
@@ -79,8 +80,8 @@ func (c *Console) prepare() (err error) {
 	if c.sessions, err = newSealer(c.Secret); err != nil {
 		return err
 	}
-	c.pages, err = parsePages(c.functions())
-	return err
+	c.pages = sync.OnceValues(func() (map[string]*template.Template, error) { return parsePages(c.functions()) })
+	return nil
 }
 
 // policy is what pages may load and do: only what comes from here, and no code or style inside the page.

@@ -93,8 +93,12 @@ func (v *visit) render(status int, name, title string, body any) error {
 	if v.operator {
 		data.Operator, data.Write, data.Workspace, data.Nav = true, true, "Operator", operatorNavigation(v.r.URL.Path)
 	}
+	pages, err := v.pages()
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
-	if err := v.pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
+	if err := pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
