@@ -93,6 +93,7 @@ type API struct {
 	mux     *http.ServeMux
 	table   table
 	cursors cursors
+	pages   petsPages
 	sunset  string // as an HTTP date
 	docs    [2]document
 
@@ -123,6 +124,7 @@ func New(o Options) (*API, error) {
 		Options: o,
 		cursors: cursors{secret: o.Secret},
 		gates:   newGates(),
+		pages:   newPetsPages(),
 		sunset:  o.Sunset.UTC().Format(http.TimeFormat),
 		docs: [2]document{
 			newDocument("/openapi.json", "application/json", api.JSON()),

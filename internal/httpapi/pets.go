@@ -7,9 +7,37 @@ import (
 )
 
 func listPets(a *API, x *exchange) error {
+	k := pageKey{x.entry.Workspace.ID, x.r.URL.RawQuery}
+	page := a.pages.find(k)
+	if page == nil {
+		var err error
+		if page, err = x.askedPets(); err != nil {
+			return err
+		}
+	}
+	pets, err := a.Shop.Pets(x.r.Context(), k.workspace, page.query)
+	switch {
+	case err != nil:
+		return err
+	case len(page.query.IDs) == 1 && len(pets) == 1:
+		return x.onePet(pets[0])
+	case page.same(pets):
+		return page.send(x)
+	case !a.pages.wants(k, page):
+		return list(page.listing(x), pets, idOfPet)
+	}
+	page = page.made(x, pets)
+	a.pages.keep(k, page)
+	return page.send(x)
+}
+
+func idOfPet(p petstore.Pet) int64 { return p.ID }
+
+// askedPets returns the page that the query of the request asks for.
+func (x *exchange) askedPets() (*petsPage, error) {
 	l, err := x.listing()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q := petstore.PetQuery{
 		IDs:        l.query.ids("id"),
@@ -21,16 +49,9 @@ func listPets(a *API, x *exchange) error {
 		l.limit = petstore.MaxPage // whoever names ids wants them all
 	}
 	if q.Page, err = l.page(); err != nil {
-		return err
+		return nil, err
 	}
-	pets, err := a.Shop.Pets(x.r.Context(), x.entry.Workspace.ID, q)
-	if err != nil {
-		return err
-	}
-	if len(q.IDs) == 1 && len(pets) == 1 {
-		return x.onePet(pets[0])
-	}
-	return list(l, pets, func(p petstore.Pet) int64 { return p.ID })
+	return &petsPage{query: q, limit: l.limit, filters: l.filters}, nil
 }
 
 // onePet answers a listing of exactly one id: with the pet's own entity tag, so

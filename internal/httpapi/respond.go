@@ -122,31 +122,51 @@ func (l *listing) page() (petstore.Page, error) {
 // list answers with one page. entries may be one longer than the page. idOf
 // returns the id that orders the list.
 func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
-	if len(entries) > l.limit {
-		entries = entries[:l.limit]
-		l.next(idOf(entries[l.limit-1]))
+	x := l.x
+	entries, link := cutPage(l, entries, idOf)
+	if link != "" {
+		x.set("Link", link)
 	}
-	body := append(slices.Grow(l.x.scratch[:0], 32+96*len(entries)), '[')
-	for i, e := range entries {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = e.AppendJSON(body)
+	x.scratch = appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
+	tag := petstore.TagOf(x.scratch)
+	if x.zips(x.scratch) {
+		return x.tagged("W/", tag, "application/json", "gzip", zip(x.scratch))
 	}
-	body = append(body, ']')
-	l.x.scratch = body
-	return l.x.zipped(petstore.TagOf(body), body)
+	return x.tagged("W/", tag, "application/json", "", x.scratch)
 }
 
-// next links to the page after the id last.
-func (l *listing) next(last int64) {
+// cutPage returns the entries of the page, and the link to the next one if
+// there is more.
+func cutPage[T resource](l *listing, entries []T, idOf func(T) int64) ([]T, string) {
+	if len(entries) <= l.limit {
+		return entries, ""
+	}
+	return entries[:l.limit], l.next(idOf(entries[l.limit-1]))
+}
+
+// listRoom is how many bytes most lists of n entries need at most.
+func listRoom(n int) int { return 32 + 96*n }
+
+func appendList[T resource](dst []byte, entries []T) []byte {
+	dst = append(dst, '[')
+	for i, e := range entries {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = e.AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+// next returns the link to the page after the id last.
+func (l *listing) next(last int64) string {
 	x := l.x
 	link := "<" + x.api.BaseURL + x.path.pattern + "?"
 	if l.filters != "" {
 		link += l.filters + "&"
 	}
 	cursor := x.api.cursors.seal(x.entry.Workspace.ID, x.path.pattern, l.filters, last)
-	x.set("Link", link+"limit="+strconv.Itoa(l.limit)+"&cursor="+cursor+`>; rel="next"`)
+	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
 }
 
 // zipFrom is the length from which a list is worth compressing.
@@ -157,13 +177,10 @@ var zippers = sync.Pool{New: func() any {
 	return z
 }}
 
-// zipped answers a GET with a weak entity tag, compressed if the client takes
-// that and it is worth it.
-func (x *exchange) zipped(tag petstore.Tag, body []byte) error {
-	if len(body) <= zipFrom || !takesGzip(x.r.Header["Accept-Encoding"]) {
-		return x.tagged("W/", tag, "application/json", "", body)
-	}
-	return x.tagged("W/", tag, "application/json", "gzip", zip(body))
+// zips reports whether to send a body compressed: if the client takes that and
+// it is worth it.
+func (x *exchange) zips(body []byte) bool {
+	return len(body) > zipFrom && takesGzip(x.r.Header["Accept-Encoding"])
 }
 
 func zip(body []byte) []byte {

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A petsPage is a page of pets: what was asked for, and what was answered last.
+// Nobody changes it once it is held.
+type petsPage struct {
+	query   petstore.PetQuery
+	limit   int
+	filters string // as in listing
+
+	pets   []petstore.Pet // that the rest was made of, with the one that tells of more
+	link   string         // to the next page, or ""
+	tag    petstore.Tag
+	body   []byte // nil before the first answer
+	zipped func() []byte
+}
+
+// made returns the page with the pets that the store has now.
+func (p *petsPage) made(x *exchange, pets []petstore.Pet) *petsPage {
+	shown, link := cutPage(p.listing(x), pets, idOfPet)
+	body := appendList(make([]byte, 0, listRoom(len(shown))), shown)
+	return &petsPage{
+		query: p.query, limit: p.limit, filters: p.filters,
+		pets: pets, link: link, tag: petstore.TagOf(body), body: body,
+		zipped: sync.OnceValue(func() []byte { return zip(body) }),
+	}
+}
+
+func (p *petsPage) listing(x *exchange) *listing {
+	return &listing{x: x, limit: p.limit, filters: p.filters}
+}
+
+// send answers with the page.
+func (p *petsPage) send(x *exchange) error {
+	if p.link != "" {
+		x.set("Link", p.link)
+	}
+	if x.zips(p.body) {
+		return x.tagged("W/", p.tag, "application/json", "gzip", p.zipped())
+	}
+	return x.tagged("W/", p.tag, "application/json", "", p.body)
+}
+
+// petsPages are the pages of pets that were asked for more than once, as they
+// were sent. The store is asked each time: what is held is sent only if it was
+// made of the very pets that the store has. So this spares work, and promises
+// nothing.
+type petsPages struct {
+	seed maphash.Seed
+	mu   sync.Mutex
+	all  map[pageKey]*petsPage
+	seen [1 << 10]uint32 // traces of the queries that came
+}
+
+// A pageKey is a query as it was sent: the same text asks the same.
+type pageKey struct {
+	workspace int64
+	query     string
+}
+
+// What is held is at most 2 MiB.
+const (
+	mostPages  = 128
+	mostOfPage = 12 << 10 // bytes of a body
+	mostOfText = 256      // of a query
+)
+
+func newPetsPages() petsPages {
+	return petsPages{seed: maphash.MakeSeed(), all: make(map[pageKey]*petsPage)}
+}
+
+// find returns the page that is held for a query, or nil.
+func (s *petsPages) find(k pageKey) *petsPage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[k]
+}
+
+// wants reports whether to hold the page: what is asked for again will probably
+// be asked for again, but not what people search for.
+func (s *petsPages) wants(k pageKey, p *petsPage) bool {
+	if len(k.query) > mostOfText || p.query.Name != "" || len(p.query.IDs) > 0 {
+		return false
+	}
+	hash := maphash.Comparable(s.seed, k)
+	place, trace := hash%uint64(len(s.seen)), uint32(hash>>32)|1 //nolint:gosec // a part of the hash
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.seen[place] == trace
+	s.seen[place] = trace
+	return again
+}
+
+// keep holds a page, unless it is a long one.
+func (s *petsPages) keep(k pageKey, p *petsPage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(p.body) > mostOfPage {
+		delete(s.all, k)
+		return
+	}
+	if _, held := s.all[k]; !held && len(s.all) >= mostPages {
+		for other := range s.all { // some other: the order of a map is random
+			delete(s.all, other)
+			break
+		}
+	}
+	s.all[pageKey{k.workspace, strings.Clone(k.query)}] = p
+}
+
+// same reports whether the page was made of these pets.
+func (p *petsPage) same(pets []petstore.Pet) bool {
+	return p.body != nil && slices.Equal(p.pets, pets)
+}
