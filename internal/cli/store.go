@@ -90,8 +90,8 @@ type storeUse struct {
 	log     *slog.Logger // may be nil
 }
 
-// cachedAnimals is how many animals a server keeps in memory: some 6 MiB.
-const cachedAnimals = 1 << 17
+// cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
+const cachedAnimals = 96 << 10
 
 // openStore opens the database of the settings.
 func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
