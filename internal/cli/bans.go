@@ -49,14 +49,14 @@ type banKeeper struct {
 	store   access.Store
 	log     *slog.Logger
 	metrics *ops.Metrics
-	queue   chan ratelimit.Ban
+	queue   chan *ratelimit.Ban // pointers: room for many, of which there are hardly ever any
 }
 
 // Bans that wait to be stored. One key can start one in two minutes at most.
 const waitingBans = 1024
 
 func newBanKeeper(s access.Store, log *slog.Logger, m *ops.Metrics) *banKeeper {
-	return &banKeeper{store: s, log: log, metrics: m, queue: make(chan ratelimit.Ban, waitingBans)}
+	return &banKeeper{store: s, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
 }
 
 // started takes a ban; it does not block. A ban that finds the queue full holds
@@ -64,7 +64,7 @@ func newBanKeeper(s access.Store, log *slog.Logger, m *ops.Metrics) *banKeeper {
 func (k *banKeeper) started(b ratelimit.Ban) {
 	k.metrics.BanStarted()
 	select {
-	case k.queue <- b:
+	case k.queue <- &b:
 	default:
 		k.lost(b, "the queue is full")
 	}
@@ -80,10 +80,10 @@ func (k *banKeeper) run(ctx context.Context) {
 	for {
 		select {
 		case b := <-k.queue:
-			k.keep(b)
+			k.keep(*b)
 		case <-ctx.Done():
 			for len(k.queue) > 0 {
-				k.keep(<-k.queue)
+				k.keep(*<-k.queue)
 			}
 			return
 		}
