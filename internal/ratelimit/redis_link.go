@@ -55,16 +55,26 @@ func (t *target) dial(ctx context.Context, address string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	stream := socket
 	if t.tls != nil {
-		socket = tls.Client(socket, t.tls)
+		stream = abrupt{tls.Client(socket, t.tls), socket}
 	}
-	l := &link{address: address, socket: socket, conn: redis.NewConn(socket, 0, 0)}
+	l := &link{address: address, socket: socket, conn: redis.NewConn(stream, 0, 0)}
 	if err := t.greet(ctx, l); err != nil {
 		_ = socket.Close() // err says more
 		return nil, err
 	}
 	return l, nil
 }
+
+// abrupt is TLS that ends without a word: its farewell would wait for a peer that takes nothing any more.
+type abrupt struct {
+	net.Conn
+	socket net.Conn
+}
+
+// Close closes the connection below TLS.
+func (a abrupt) Close() error { return a.socket.Close() }
 
 // greet says who we are.
 func (t *target) greet(ctx context.Context, l *link) error {
