@@ -110,8 +110,8 @@ func openStore(t *testing.T, now func() time.Time) store {
 		db  store
 		err error
 	)
-	switch {
-	case *storeName == "sqlite":
+	switch *storeName {
+	case "sqlite":
 		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Cached: 64})
 	default:
 		url := database.Server(t).Database(t, template)
