@@ -11,8 +11,8 @@ import (
 
 // Lengths of the log, in frames of a page each.
 const (
-	longLog  = 4000        // is moved into the database file
-	shortLog = 400         // writes may wait while so much is moved
+	longLog  = 8000        // is moved into the database file
+	shortLog = 800         // writes may wait while so much is moved
 	mostLog  = 4 * longLog // the disk does not keep up: writes wait for it
 )
 

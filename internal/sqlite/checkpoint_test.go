@@ -8,7 +8,7 @@ import (
 )
 
 // framesEach is how many frames one call of writeFrames adds, at least.
-const framesEach = 100
+const framesEach = 400
 
 // writeFrames commits a row of that many pages under a name.
 func writeFrames(t *testing.T, db *DB, name string) {
