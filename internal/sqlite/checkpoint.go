@@ -1,12 +1,9 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Lengths of the log, in frames of a page each.
@@ -25,11 +22,12 @@ const (
 // Frames stay in the log until the database file has them on the disk, so that a
 // failure loses nothing.
 type checkpointer struct {
-	conn  *conn
+	path  string
 	index *walIndex
 	fail  func(error)
 
 	mu    sync.Mutex    // held during a checkpoint
+	conn  *conn         // nil before the first
 	wake  chan struct{} // starts one beside the writes
 	busy  atomic.Bool   // since wake
 	ended chan struct{}
@@ -42,15 +40,11 @@ type checkpointer struct {
 // newCheckpointer returns one for the database at path whose log has that index.
 // Until its close, no commit of the writer moves frames.
 func newCheckpointer(path string, writer *conn, index *walIndex, fail func(error)) (*checkpointer, error) {
-	c, err := openConn(path, false)
-	if err != nil {
+	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
 		return nil, err
 	}
-	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
 	p := &checkpointer{
-		conn: c, index: index, fail: fail,
+		path: path, index: index, fail: fail,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), next: longLog,
 	}
 	go p.work()
@@ -89,14 +83,23 @@ func (p *checkpointer) work() {
 }
 
 // run moves what no reader needs in the log. Another process that does so at the
-// time is let go on.
+// time is let go on; what else passes is tried again when the log is longer.
 func (p *checkpointer) run() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.conn.each("PRAGMA wal_checkpoint(PASSIVE)", func(*sqlite.Stmt) {})
+	err := p.move()
 	if gravityOf(err) == final {
 		p.fail(fmt.Errorf("moving the log into the file: %w", err))
 	}
+}
+
+func (p *checkpointer) move() (err error) {
+	if p.conn == nil {
+		if p.conn, err = openConn(p.path, false); err != nil {
+			return err
+		}
+	}
+	return p.conn.exec("PRAGMA wal_checkpoint(PASSIVE)")
 }
 
 // close waits for a checkpoint under way. The writer has ended.
@@ -106,5 +109,8 @@ func (p *checkpointer) close() error {
 	}
 	close(p.wake)
 	<-p.ended
+	if p.conn == nil {
+		return nil
+	}
 	return p.conn.Close()
 }

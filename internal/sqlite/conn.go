@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -83,6 +84,7 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	if readOnly {
 		flags = sqlite.OpenReadOnly
 	}
+	arrangeMemory()
 	raw, err := sqlite.OpenConn(path, flags)
 	if err != nil {
 		return nil, err
@@ -95,6 +97,7 @@ func openConn(path string, readOnly bool) (*conn, error) {
 		"PRAGMA temp_store=MEMORY",
 		"PRAGMA trusted_schema=OFF",
 		"PRAGMA journal_size_limit=67108864",
+		"PRAGMA cache_size=" + strconv.Itoa(cachePages),
 	} {
 		if err := c.exec(pragma); err != nil {
 			return nil, errors.Join(err, c.Close())

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -124,7 +125,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
-	if err := db.writer.exec("PRAGMA cache_size=-4096"); err != nil { // 4 MiB: it touches more pages than a reader
+	if err := db.writer.exec("PRAGMA cache_size=" + strconv.Itoa(writerPages)); err != nil {
 		return err
 	}
 	for range o.Readers {
@@ -134,9 +135,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		}
 		db.readers.push(c)
 		if err := c.exec("PRAGMA query_only=ON"); err != nil {
-			return err
-		}
-		if err := c.exec("PRAGMA cache_size=-1024"); err != nil { // 1 MiB: the upper levels of the trees of millions
 			return err
 		}
 	}
