@@ -6,11 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// Lengths of the log, in frames of a page each.
+// Lengths of the log, in frames of a page each. A long one is moved with less
+// effort, as pages that change again are moved once; but until it has grown so
+// long every commit takes longer, since the file grows with it.
 const (
-	longLog  = 8000        // is moved into the database file
+	leastLog = 1000        // is moved into the database file if commits are small
+	longLog  = 8000        // is moved in any case
 	shortLog = 800         // writes may wait while so much is moved
 	mostLog  = 4 * longLog // the disk does not keep up: writes wait for it
+
+	commitsOfLog = 100 // of the usual size: as many make it worth while
 )
 
 // A checkpointer moves the frames of the log into the database file. SQLite by
@@ -33,7 +38,9 @@ type checkpointer struct {
 	ended chan struct{}
 
 	// The writer's.
-	next   uint32 // the length at which there is something to do
+	frames uint32 // length of the log
+	usual  uint32 // frames of a commit, the larger ones of late
+	next   uint32 // the length at which there may be something to do
 	passes int    // checkpoints beside the writes since the log was shorter
 }
 
@@ -45,7 +52,7 @@ func newCheckpointer(path string, writer *conn, index *walIndex, fail func(error
 	}
 	p := &checkpointer{
 		path: path, index: index, fail: fail,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}), next: longLog,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go p.work()
 	return p, nil
@@ -57,16 +64,18 @@ func (p *checkpointer) committed() {
 		return
 	}
 	frames, moved := p.index.log()
-	if frames < longLog { // it began anew
-		p.next, p.passes = longLog, 0
+	if frames < p.frames { // it began anew
+		p.frames, p.next, p.passes = 0, 0, 0
 	}
+	p.usual = max(frames-p.frames, p.usual-p.usual/8)
+	p.frames = frames
 	busy := p.busy.Load()
 	few := p.passes > 1 || p.passes > 0 && frames-moved <= shortLog
 	switch {
-	case frames < p.next:
+	case frames < max(p.next, min(longLog, max(leastLog, commitsOfLog*p.usual))):
 	case frames >= mostLog, few && !busy:
 		p.run()
-		p.next, p.passes = frames+longLog/4, 0 // who reads in the log may keep it from beginning anew
+		p.next, p.passes = frames+leastLog, 0 // who reads in the log may keep it from beginning anew
 	case !busy:
 		p.passes++
 		p.busy.Store(true)

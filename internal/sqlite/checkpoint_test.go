@@ -84,3 +84,21 @@ func TestACommitMovesNoFrames(t *testing.T) {
 		t.Errorf("of %d frames %d were moved, want none", frames, moved)
 	}
 }
+
+func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
+	db := openTest(t, Options{})
+	most := uint32(0)
+	for i := range 4 * leastLog {
+		err := db.change(t.Context(), func(c *conn) error {
+			return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('count', ?)", []byte(fmt.Sprint(i)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, _ := db.index.log()
+		most = max(most, now)
+	}
+	if most < leastLog || most > 2*leastLog {
+		t.Errorf("the log had up to %d frames, want little more than %d", most, leastLog)
+	}
+}
