@@ -9,8 +9,8 @@ import (
 
 // How many pages connections hold at most.
 const (
-	cachePages  = 240            // some 1 MiB: the upper levels of the trees of millions of rows
-	writerPages = 2 * cachePages // what a group of a hundred orders changes
+	cachePages  = 200 // 0.9 MiB: the upper levels of the trees of millions of rows
+	writerPages = 300 // what a group of eighty orders changes
 )
 
 // arrangeMemory says, before the first connection is opened, how SQLite is to use
