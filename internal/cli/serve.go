@@ -86,9 +86,9 @@ func (a *app) serve(ctx context.Context, demo bool) (err error) {
 }
 
 // garbage is how much more than what is in use the heap may grow to, in percent,
-// unless GOGC says. What is in use is small, and a request leaves a kilobyte: to
-// collect more often costs one part in fifty and spares a third of the memory.
-const garbage = 40
+// unless GOGC says. What is in use is small, and requests leave little: to collect
+// more often costs next to nothing, and spares memory.
+const garbage = 25
 
 func (a *app) spareMemory() {
 	if a.getenv("GOGC") == "" {
