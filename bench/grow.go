@@ -258,7 +258,7 @@ func grownRows() []row {
 
 // orderEven orders a pet that is available.
 func orderEven(dst []byte, w *world, r *rand.Rand) []byte {
-	return order(dst, w, w.anyPet(r)/10*10+1)
+	return order(dst, w, (w.anyPet(r)-1)/10*10+1)
 }
 
 func setStock(dst []byte, w *world, r *rand.Rand) []byte {
@@ -270,7 +270,7 @@ func rename(dst []byte, w *world, r *rand.Rand) []byte {
 }
 
 func patch(dst []byte, path string, w *world, r *rand.Rand, body string) []byte {
-	dst = strconv.AppendInt(append(append(dst, "PATCH "...), path...), w.anyPet(r)/10*10+1, 10)
+	dst = strconv.AppendInt(append(append(dst, "PATCH "...), path...), (w.anyPet(r)-1)/10*10+1, 10)
 	dst = head(dst, w.shop.key, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
 	return append(dst, body...)
 }
