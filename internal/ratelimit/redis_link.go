@@ -40,7 +40,7 @@ type flight struct {
 // waits for any more is read all the same, so that a late answer does not end the link. Once it has ended it stays so.
 type link struct {
 	address string
-	socket  net.Conn
+	socket  *unhurried
 	conn    redis.Conn
 	sending sync.Mutex // held by who sends
 
@@ -51,11 +51,12 @@ type link struct {
 
 // dial makes a link with a server, whose read must run then.
 func (t *target) dial(ctx context.Context, address string) (*link, error) {
-	socket, err := (&net.Dialer{}).DialContext(ctx, t.network, address)
+	raw, err := (&net.Dialer{}).DialContext(ctx, t.network, address)
 	if err != nil {
 		return nil, err
 	}
-	stream := socket
+	socket := &unhurried{Conn: raw}
+	var stream net.Conn = socket
 	if t.tls != nil {
 		stream = abrupt{tls.Client(socket, t.tls), socket}
 	}
@@ -116,15 +117,17 @@ func (l *link) do(end time.Time, commands []command) ([]reply, error) {
 	}
 }
 
+// send sends commands, or none of them: those of a caller who has gone would only keep the others waiting.
 func (l *link) send(end time.Time, f *flight, commands []command) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
+	if !time.Now().Before(end) {
+		return errTimeout
+	}
 	if err := l.expect(f); err != nil {
 		return err
 	}
-	if err := l.socket.SetWriteDeadline(end); err != nil {
-		return err
-	}
+	l.socket.waitUntil(end)
 	for _, c := range commands {
 		if err := l.conn.Send(c.name, c.args...); err != nil {
 			return err // which ended the connection
