@@ -29,7 +29,10 @@ func slotOf(key string) int {
 	return int(crc % slots)
 }
 
-// learnCluster asks one server after the other for the parts of the cluster. It returns false if a server that is of no
+var errNoSlots = errors.New("the server knows of no part of the cluster")
+
+// learnCluster asks one server after the other for the parts of the cluster, until one knows them; if none does, what was
+// known before stays. It returns false if a server that is of no
 // cluster answers, and a single one was asked for.
 func (s *servers) learnCluster() (isCluster bool, err error) {
 	for _, address := range s.addresses {
@@ -52,7 +55,11 @@ func (s *servers) learnCluster() (isCluster bool, err error) {
 			failed = append(failed, err)
 			continue
 		}
-		return true, s.takeSlots(one.host, replies[0].value)
+		if err := s.takeSlots(one.host, replies[0].value); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		return true, nil
 	}
 	return false, errors.Join(failed...)
 }
@@ -68,6 +75,9 @@ func (s *servers) takeSlots(host string, answer any) error {
 	rows, err := redis.Values(answer, nil)
 	if err != nil {
 		return err
+	}
+	if len(rows) == 0 {
+		return errNoSlots // it has just started, or was removed
 	}
 	r := &routes{slots: make([]*server, slots)}
 	inUse := map[*server]bool{}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -146,6 +147,28 @@ func TestClusterWithoutOneMaster(t *testing.T) {
 	}
 	if longest := slices.Max(slow); longest > 2*time.Second {
 		t.Errorf("the longest decision took %v, want the time-out of 100 ms at most, and what a busy machine adds", longest)
+	}
+}
+
+// TestANodeWithoutSlotsIsNotBelieved: one of the addresses is that of a server that has not joined the cluster yet.
+func TestANodeWithoutSlotsIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	fresh := redistest.StartClusterNode(t)
+	masters := redistest.StartCluster(t, 3)
+	// The stranger is asked first: addresses go by their text.
+	url := fmt.Sprintf("%s?addr=localhost:%d", fresh.URL(), masters[0].Port())
+	r := startNodesAt(t, url, 1, 10*time.Second)[0]
+	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Decided != 1 {
+		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
+	}
+	for _, m := range masters {
+		m.Kill()
+	}
+	if _, err := r.servers.learnCluster(); !errors.Is(err, errNoSlots) {
+		t.Errorf("with the stranger alone: error %v, want %v", err, errNoSlots)
+	}
+	if s, err := r.servers.routes.Load().of(nodesKey); err != nil {
+		t.Errorf("routes.of = %v, %v, want the master known before", s, err)
 	}
 }
 

@@ -92,17 +92,23 @@ func several(servers []*Server) string {
 	return url
 }
 
+// StartClusterNode runs a server for a cluster, which belongs to none yet.
+func StartClusterNode(tb testing.TB) *Server {
+	tb.Helper()
+	bus, err := freePort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Start(tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus), "--cluster-node-timeout", "1000")
+}
+
 // StartCluster runs a cluster of n masters, at least three, without replicas.
 func StartCluster(tb testing.TB, n int) []*Server {
 	tb.Helper()
 	var all []*Server
 	words := []string{"--cluster", "create"}
 	for range n {
-		bus, err := freePort()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		s := Start(tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus), "--cluster-node-timeout", "1000")
+		s := StartClusterNode(tb)
 		all, words = append(all, s), append(words, s.Addr())
 	}
 	out, err := exec.CommandContext(tb.Context(), "redis-cli", append(words, "--cluster-yes")...).CombinedOutput() //nolint:gosec // addresses of ours
