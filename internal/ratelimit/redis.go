@@ -41,13 +41,14 @@ func ParseOnFailure(name string) (OnFailure, error) {
 
 // Times of the conversation with Redis.
 const (
-	timeout    = 25 * time.Millisecond  // for one decision
-	connecting = time.Second            // for making a connection
-	probing    = 100 * time.Millisecond // between attempts while Redis is away
-	beating    = time.Second            // between signs of life
-	gone       = 5 * time.Second        // after which a silent node is not counted
-	rechecking = 5 * time.Second        // after which sentinels, or a cluster, are asked who is the master
-	patience   = 3                      // failures in a row after which Redis is away
+	timeout     = 25 * time.Millisecond  // for one decision
+	connecting  = time.Second            // for making a connection
+	probing     = 100 * time.Millisecond // between attempts while Redis is away
+	beating     = time.Second            // between signs of life
+	gone        = 5 * time.Second        // after which a silent node is not counted
+	rechecking  = 5 * time.Second        // after which sentinels, or a cluster, are asked who is the master
+	remembering = 10 * time.Second       // after which a server of no part of the cluster is forgotten
+	patience    = 3                      // failures in a row after which Redis is away
 )
 
 // RedisOptions are what a Redis limiter needs. All but Log must be given.

@@ -125,7 +125,8 @@ func at(ip string, port int, host string) string {
 	return net.JoinHostPort(ip, strconv.Itoa(port))
 }
 
-// forget ends the servers that are neither in use nor in the URL.
+// forget ends the servers that are neither in use nor in the URL, and that no refusal has named of late: one to which a
+// part is going (ASK) has none yet.
 func (s *servers) forget(inUse map[*server]bool) {
 	for _, address := range s.addresses {
 		inUse[s.named(address)] = true
@@ -133,7 +134,7 @@ func (s *servers) forget(inUse map[*server]bool) {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	for address, one := range s.known.byName {
-		if !inUse[one] {
+		if !inUse[one] && time.Since(one.told) > remembering {
 			delete(s.known.byName, address)
 			s.running.Go(one.close)
 		}
@@ -155,6 +156,8 @@ func (s *servers) redirected(from *server, err error) (to *server, once bool) {
 	if err != nil || err2 != nil {
 		return nil, false
 	}
-	s.doubt()
-	return s.named(at(ip, port, from.host)), words[0] == "ASK"
+	if once = words[0] == "ASK"; !once {
+		s.doubt()
+	}
+	return s.told(at(ip, port, from.host)), once
 }

@@ -14,6 +14,7 @@ type server struct {
 	dial    func(context.Context) (*link, error)
 	queue   queue
 	current atomic.Pointer[link]
+	told    time.Time // when a refusal last named it; zero: never. Its servers guard it.
 
 	ctx     context.Context //nolint:containedctx // the life of what runs here, not of a call
 	stop    context.CancelFunc

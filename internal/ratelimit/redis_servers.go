@@ -113,6 +113,20 @@ func (s *servers) doubt() {
 func (s *servers) named(address string) *server {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
+	return s.add(address)
+}
+
+// told is named for a server that a refusal names.
+func (s *servers) told(address string) *server {
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	one := s.add(address)
+	one.told = time.Now()
+	return one
+}
+
+// add returns the server with an address. The caller holds known.mu.
+func (s *servers) add(address string) *server {
 	one := s.known.byName[address]
 	if one == nil {
 		host, _, _ := net.SplitHostPort(address) // "" of a socket, which tells of no others

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
@@ -227,5 +229,67 @@ func TestClusterMovesAPart(t *testing.T) {
 	}
 	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 10 || s.Decided != 10 || s.Failed != 0 {
 		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 10, 10 and none", d.Day.Used, s.Decided, s.Failed)
+	}
+}
+
+// TestClusterGrows: a part of the cluster goes to a master that has none yet, so that only ASK names it. No call fails.
+func TestClusterGrows(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	masters := redistest.StartCluster(t, 3)
+	fresh := redistest.StartClusterNode(t)
+	fresh.Join(t, masters)
+	r := startNodesAt(t, redistest.ClusterURL(masters), 1, 10*time.Second)[0]
+	c := r.Caller(1, "k", plenty)
+	from := masters[slices.IndexFunc(masters, func(m *redistest.Server) bool {
+		s, _ := r.servers.routes.Load().of(c.key.shared.key)
+		return r.servers.named(m.Addr()) == s
+	})]
+	slot := fmt.Sprint(slotOf(c.key.shared.key))
+	fresh.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.Do(t, "CLUSTER", "MYID"))
+	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", fresh.Do(t, "CLUSTER", "MYID"))
+	r.Admit(t.Context(), c)
+	asked := r.servers.named(fresh.Addr())
+	for range 200 {
+		r.Admit(t.Context(), c)
+		if _, err := r.servers.learnCluster(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 201 || s.Decided != 201 || s.Failed != 0 {
+		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 201, 201 and none", d.Day.Used, s.Decided, s.Failed)
+	}
+	if r.servers.named(fresh.Addr()) != asked {
+		t.Error("the server that ASK names was forgotten in between, want it kept")
+	}
+}
+
+// TestRedirected: only MOVED says that the routes are wrong.
+func TestRedirected(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		refusal      string
+		to           string
+		once, doubts bool
+	}{
+		{"ASK 7 127.0.0.1:1", "127.0.0.1:1", true, false},
+		{"MOVED 7 127.0.0.1:1", "127.0.0.1:1", false, true},
+		{"MOVED 7 :1", "h:1", false, true},
+		{"CLUSTERDOWN The cluster is down", "", false, false},
+	} {
+		s := newServers(target{network: "tcp", addresses: []string{"h:9"}})
+		to, once := s.redirected(s.named("h:9"), redis.Error(test.refusal))
+		var want *server
+		if test.to != "" {
+			want = s.named(test.to)
+		}
+		if to != want || once != test.once || (len(s.again) == 1) != test.doubts {
+			t.Errorf("%s: to %v, once: %v, in doubt: %v, want %+v", test.refusal, to, once, len(s.again) == 1, test)
+		}
+		s.forget(map[*server]bool{})
+		if want != nil && s.named(test.to) != want {
+			t.Errorf("%s: the server is forgotten at once, want it kept", test.refusal)
+		}
+		s.close()
 	}
 }
