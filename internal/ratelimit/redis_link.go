@@ -13,7 +13,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-var errTimeout = errors.New("no answer in time")
+var (
+	errTimeout = errors.New("no answer in time")
+	errUnasked = errors.New("the server answers what nobody asked")
+)
 
 // A command is its name and its arguments.
 type command struct {
@@ -150,12 +153,13 @@ func (l *link) expect(f *flight) error {
 func (l *link) read() {
 	for {
 		value, err := l.conn.Receive()
-		if err != nil && l.conn.Err() != nil {
-			l.end(err)
+		if _, isAnswer := errors.AsType[redis.Error](err); err != nil && !isAnswer {
+			l.end(l.conn.Err()) // which is err, or what a write failed with before
 			return
 		}
 		if !l.take(reply{value, err}) {
-			l.cut() // it speaks unasked
+			l.end(errUnasked)
+			return
 		}
 		if err != nil && strings.HasPrefix(err.Error(), "READONLY ") {
 			l.cut() // it is no master any more: look for the one that is
