@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 )
@@ -27,14 +29,15 @@ const (
 // Frames stay in the log until the database file has them on the disk, so that a
 // failure loses nothing.
 type checkpointer struct {
-	path  string
+	conn  *conn
 	index *walIndex
 	fail  func(error)
+	log   *slog.Logger
 
 	mu    sync.Mutex    // held during a checkpoint
-	conn  *conn         // nil before the first
+	told  bool          // that one did not work
 	wake  chan struct{} // starts one beside the writes
-	busy  atomic.Bool   // since wake
+	busy  atomic.Bool   // one is due or under way there
 	ended chan struct{}
 
 	// The writer's.
@@ -44,14 +47,18 @@ type checkpointer struct {
 	passes int    // checkpoints beside the writes since the log was shorter
 }
 
-// newCheckpointer returns one for the database at path whose log has that index.
-// Until its close, no commit of the writer moves frames.
-func newCheckpointer(path string, writer *conn, index *walIndex, fail func(error)) (*checkpointer, error) {
-	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
+// newCheckpointer returns one for the open database. Until its close, no commit of
+// the writer moves frames.
+func newCheckpointer(db *DB) (*checkpointer, error) {
+	c, err := openConn(db.path, false)
+	if err != nil {
 		return nil, err
 	}
+	if err := db.writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	p := &checkpointer{
-		path: path, index: index, fail: fail,
+		conn: c, index: db.index, fail: db.fail, log: db.log,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go p.work()
@@ -74,7 +81,10 @@ func (p *checkpointer) committed() {
 	switch {
 	case frames < max(p.next, min(longLog, max(leastLog, commitsOfLog*p.usual))):
 	case frames >= mostLog, few && !busy:
-		p.run()
+		p.mu.Lock()
+		p.busy.Store(false) // the one that is due is this
+		p.move()
+		p.mu.Unlock()
 		p.next, p.passes = frames+leastLog, 0 // who reads in the log may keep it from beginning anew
 	case !busy:
 		p.passes++
@@ -86,29 +96,27 @@ func (p *checkpointer) committed() {
 func (p *checkpointer) work() {
 	defer close(p.ended)
 	for range p.wake {
-		p.run()
-		p.busy.Store(false)
-	}
-}
-
-// run moves what no reader needs in the log. Another process that does so at the
-// time is let go on; what else passes is tried again when the log is longer.
-func (p *checkpointer) run() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	err := p.move()
-	if gravityOf(err) == final {
-		p.fail(fmt.Errorf("moving the log into the file: %w", err))
-	}
-}
-
-func (p *checkpointer) move() (err error) {
-	if p.conn == nil {
-		if p.conn, err = openConn(p.path, false); err != nil {
-			return err
+		p.mu.Lock()
+		if p.busy.Load() {
+			p.move()
+			p.busy.Store(false)
 		}
+		p.mu.Unlock()
 	}
-	return p.conn.exec("PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+// move moves what no reader needs in the log. Another process that does so at the
+// time is let go on; what else passes is told once, and tried again when the log is
+// longer. p.mu is held.
+func (p *checkpointer) move() {
+	err := p.conn.exec("PRAGMA wal_checkpoint(PASSIVE)")
+	switch {
+	case gravityOf(err) == final:
+		p.fail(fmt.Errorf("moving the log into the file: %w", err))
+	case err != nil && !p.told:
+		p.log.Warn("the log could not be moved into the file, and grows", "err", err)
+	}
+	p.told = err != nil
 }
 
 // close waits for a checkpoint under way. The writer has ended.
@@ -118,8 +126,5 @@ func (p *checkpointer) close() error {
 	}
 	close(p.wake)
 	<-p.ended
-	if p.conn == nil {
-		return nil
-	}
 	return p.conn.Close()
 }

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"zombiezen.com/go/sqlite"
@@ -101,4 +103,29 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	if most < leastLog || most > 2*leastLog {
 		t.Errorf("the log had up to %d frames, want little more than %d", most, leastLog)
 	}
+}
+
+func TestADatabaseBehindALink(t *testing.T) {
+	dir := t.TempDir()
+	first := openAt(t, filepath.Join(dir, "real.db"))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
+		t.Skip(err)
+	}
+	db := openAt(t, filepath.Join(dir, "link.db"))
+	if db.keeper == nil || db.cache == nil {
+		t.Errorf("checkpoints beside the writes: %t, animals in memory: %t; want both", db.keeper != nil, db.cache != nil)
+	}
+}
+
+func openAt(t *testing.T, path string) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), path, Options{Cached: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }

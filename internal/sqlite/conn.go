@@ -46,7 +46,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
-		return abs, nil
+		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
@@ -84,7 +84,6 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	if readOnly {
 		flags = sqlite.OpenReadOnly
 	}
-	arrangeMemory()
 	raw, err := sqlite.OpenConn(path, flags)
 	if err != nil {
 		return nil, err

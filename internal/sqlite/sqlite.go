@@ -119,6 +119,9 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 
 // connect opens all connections, the writer's first: it creates and migrates.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
+	if o.Cached > 0 {
+		arrangeMemory(o.Readers*cachePages + writerPages)
+	}
 	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
 		return err
 	}
@@ -154,7 +157,7 @@ func (db *DB) watch(o Options) (err error) {
 		db.cache = newCache(db.index, o.Cached)
 	}
 	if !o.ReadOnly {
-		db.keeper, err = newCheckpointer(db.path, db.writer, db.index, db.fail)
+		db.keeper, err = newCheckpointer(db)
 	}
 	return err
 }
