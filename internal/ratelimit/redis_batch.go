@@ -75,7 +75,7 @@ func (l *queue) next() {
 }
 
 // carry sends a batch and waits for its answers, until the time of the one who has waited longest is over. That is the
-// time of all, so that the server carries out none whose caller has gone.
+// time of all, so that the server carries out none whose caller has gone. Those whose answers have come by then have them.
 func (r *Redis) carry(s *server, batch []*waiter) {
 	end := batch[0].end
 	l, err := s.link(end)
@@ -98,14 +98,13 @@ func (r *Redis) carry(s *server, batch []*waiter) {
 	ended := r.clock.ticks()
 	for _, w := range batch {
 		w.began, w.ended = began, ended
-		if err != nil {
-			w.reply = reply{err: err}
-			continue
-		}
-		if w.asking {
+		if w.asking && len(replies) > 0 {
 			replies = replies[1:]
 		}
-		w.reply, replies = replies[0], replies[1:]
+		w.reply = reply{err: err}
+		if len(replies) > 0 {
+			w.reply, replies = replies[0], replies[1:]
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *target) greet(ctx context.Context, l *link) error {
 	return err
 }
 
-// do sends commands and returns their answers, or an error if they have not all come by end.
+// do sends commands and returns their answers. If they do not all come by end, it returns those that have, and an error.
 func (l *link) do(end time.Time, commands []command) ([]reply, error) {
 	f := &flight{replies: make([]reply, len(commands)), done: make(chan struct{})}
 	if err := l.send(end, f, commands); err != nil {
@@ -114,10 +114,22 @@ func (l *link) do(end time.Time, commands []command) ([]reply, error) {
 	defer timer.Stop()
 	select {
 	case <-f.done:
-		return f.replies, f.err
 	case <-timer.C:
-		return nil, errTimeout
 	}
+	return l.come(f)
+}
+
+// come returns the answers that have come, and why the others have not.
+func (l *link) come(f *flight) ([]reply, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case f.got == len(f.replies):
+		return f.replies, nil
+	case f.err != nil:
+		return f.replies[:f.got], f.err
+	}
+	return f.replies[:f.got], errTimeout
 }
 
 // send sends commands, or none of them: those of a caller who has gone would only keep the others waiting.

@@ -5,8 +5,11 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"example.com/petstore/internal/ratelimit/redistest"
 )
 
 // peerOf returns a link, which nobody reads yet, and its other end, for what no real server says.
@@ -79,5 +82,55 @@ func TestUnaskedDataEndsALink(t *testing.T) {
 	<-said
 	if err := l.expect(&flight{}); !errors.Is(err, errUnasked) {
 		t.Errorf("a link that was spoken to unasked = %v, want ended by %v", err, errUnasked)
+	}
+}
+
+// TestAnswersThatCameAreUsed: the time of a batch is over, or its link ends, when a part of it is answered. Only the rest
+// fails.
+func TestAnswersThatCameAreUsed(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*link){
+		"time-out": func(*link) {},
+		"lost":     func(l *link) { l.end(errAway) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, _ := peerOf(t)
+			f := fly(t, l, 3)
+			l.take(reply{value: "one"})
+			l.take(reply{value: "two"})
+			end(l)
+			if got, err := l.come(f); len(got) != 2 || err == nil || got[0].value != "one" || got[1].value != "two" {
+				t.Errorf("after two of three answers = %v, %v, want the two, and an error", got, err)
+			}
+		})
+	}
+	l, _ := peerOf(t)
+	f := fly(t, l, 1)
+	l.take(reply{value: "one"})
+	if got, err := l.come(f); len(got) != 1 || err != nil {
+		t.Errorf("after the only answer = %v, %v, want it", got, err)
+	}
+}
+
+// TestABatchThatIsHalfAnswered: the server never finishes the second call of a batch. The first counts as answered.
+func TestABatchThatIsHalfAnswered(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r, err := newRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.servers.close)
+	r.name, r.script = server.Do(t, "SCRIPT", "LOAD", "return 'done'"), "while true do end"
+	// An argument of that size the server reads for itself, so it answers before it reads on.
+	first := &waiter{q: &question{key: "k", keyID: strings.Repeat("k", 64<<10)}, end: time.Now().Add(time.Second)}
+	second := &waiter{q: &question{key: "k"}, text: true, end: first.end}
+	r.carry(r.servers.named(server.Addr()), []*waiter{first, second})
+	if got, err := redis.String(first.reply.value, first.reply.err); got != "done" {
+		t.Errorf("the call that was answered = %q, %v, want its answer", got, err)
+	}
+	if !errors.Is(second.reply.err, errTimeout) {
+		t.Errorf("the call that was not = %v, want %v", second.reply.err, errTimeout)
 	}
 }

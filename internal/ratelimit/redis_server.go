@@ -92,7 +92,7 @@ func (s *server) try() {
 	s.attempt = nil
 }
 
-// do sends commands and returns their answers.
+// do sends commands and returns their answers, or those that have come and an error.
 func (s *server) do(end time.Time, commands ...command) ([]reply, error) {
 	l, err := s.link(end)
 	if err != nil {
