@@ -66,7 +66,7 @@ type pageKey struct {
 	query     string
 }
 
-// What is held is at most 2 MiB.
+// What is held is 5 MiB at most, bodies, their gzip and the pets.
 const (
 	mostPages  = 128
 	mostOfPage = 12 << 10 // bytes of a body

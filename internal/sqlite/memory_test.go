@@ -8,9 +8,6 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Before any test opens a database, as a server does.
-func init() { arrangeMemory(1000) }
-
 func TestPagesAreAllocatedInOnePiece(t *testing.T) {
 	db := openTest(t, Options{})
 	if _, err := db.Secret(t.Context()); err != nil {
