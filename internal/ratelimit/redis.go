@@ -96,6 +96,7 @@ type Redis struct {
 	bans   map[string]*Ban     // changes that Redis does not know yet, by API key; nil: lifted
 	untold atomic.Int64        // how many they are
 	settle sync.Mutex          // held while debts are paid
+	warned bool                // of a refusal, since Redis last answered; for probe alone
 	stop   context.CancelFunc
 	done   chan struct{}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -89,12 +88,12 @@ func (t *target) greet(ctx context.Context, l *link) error {
 			credentials = []any{t.user, t.password}
 		}
 		if _, err := l.conn.Do("AUTH", credentials...); err != nil {
-			return fmt.Errorf("AUTH: %w", err)
+			return refused("AUTH", err)
 		}
 	}
 	if t.database != 0 {
 		if _, err := l.conn.Do("SELECT", t.database); err != nil {
-			return fmt.Errorf("SELECT: %w", err)
+			return refused("SELECT", err)
 		}
 	}
 	_, err := l.conn.Do("CLIENT", "SETNAME", "petstore")

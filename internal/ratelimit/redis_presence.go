@@ -63,12 +63,23 @@ func (r *Redis) probe() {
 		err = r.pay()
 	}
 	if err != nil {
-		r.log.Debug("Redis does not answer", "err", err)
+		r.report(err)
 		return
 	}
+	r.warned = false
 	if r.breaker.close() {
 		r.log.Info("Redis answers; requests are counted there", "nodes", r.nodes.Load())
 	}
+}
+
+// report logs why Redis does not answer; for everyone to see, once, if it takes somebody to change that.
+func (r *Redis) report(err error) {
+	if isRefusal(err) && !r.warned {
+		r.warned = true
+		r.log.Warn("Redis refuses this node; requests are counted without it", "err", err)
+		return
+	}
+	r.log.Debug("Redis does not answer", "err", err)
 }
 
 // greet shows that this node lives, for as long as given, and learns how many do, and the server's clock.

@@ -1,0 +1,61 @@
+package ratelimit
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+)
+
+// TestARefusalIsWarnedOf: what only the operator can mend is in the log, once, and without the password. That nobody
+// answers is not.
+func TestARefusalIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.Do(t, "ACL", "SETUSER", "shop", "on", ">secret", "~petstore:*", "+@all")
+	server.Do(t, "ACL", "SETUSER", "weak", "on", ">secret", "~petstore:*", "+cluster", "+client")
+	locked := redistest.Start(t)
+	locked.Do(t, "CONFIG", "SET", "requirepass", "secret")
+	_, encrypted, _ := redistest.StartTLS(t)
+	dead := redistest.Start(t)
+	dead.Kill()
+	for name, test := range map[string]struct {
+		url  string
+		want string // part of the warning; "": none
+	}{
+		"password":    {"redis://shop:guessed@" + server.Addr(), "WRONGPASS"},
+		"user":        {"redis://nobody:guessed@" + server.Addr(), "WRONGPASS"},
+		"right":       {"redis://weak:secret@" + server.Addr(), "NOPERM"},
+		"no password": {locked.URL(), "NOAUTH"},
+		"database":    {server.URL() + "/99", "SELECT"},
+		"certificate": {encrypted, "certificate"},
+		"nobody":      {dead.URL(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			r, err := newRedis(RedisOptions{
+				URL: test.url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(r.servers.close)
+			for range 3 {
+				r.probe()
+			}
+			got := log.String()
+			if test.want == "" && got != "" {
+				t.Errorf("the log is %q, want nothing", got)
+			}
+			if test.want != "" && (strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, test.want)) {
+				t.Errorf("the log is %q, want one warning with %q", got, test.want)
+			}
+			if strings.Contains(got, "guessed") {
+				t.Errorf("the log is %q, want it without the password", got)
+			}
+		})
+	}
+}
