@@ -67,7 +67,8 @@ type RedisOptions struct {
 // A call takes 25 ms at most. It bears a deadline, after which the script does nothing, and is not repeated, so that
 // none counts twice. (A call that was carried out in time and whose answer was lost counts, beside what the node then
 // decides alone: never more is admitted for it.) After three failures in a row Redis counts as away: the node decides
-// alone, as OnFailure says, and asks each 100 ms whether Redis is back. Then what was admitted meanwhile is added once.
+// alone, as OnFailure says, and asks each 100 ms whether Redis is back. Then what was admitted meanwhile is added; it is
+// added again if the answer to that is lost. In a cluster, one master that is away is Redis that is away.
 //
 // Each node keeps what it last learned: a refusal that would change nothing in Redis (a ban that runs, an address, a key
 // within its grace) is answered from there, and a server that has lost counts gets back those that a node still knows.

@@ -43,6 +43,8 @@ func (r *Redis) remember(debts map[*shared]*Caller) {
 	maps.Copy(r.debts, debts)
 }
 
+// payFor settles what a caller's workspace owes. If Redis took it but the answer does not come in time, it is owed still,
+// and counts twice in the end.
 func (r *Redis) payFor(c *Caller) error {
 	q := r.ask(c, modeSettle)
 	if q.add.none() {

@@ -90,8 +90,7 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	}
 }
 
-// TestCluster: the callers spread over the masters of a cluster, each is counted exactly, and when one master is gone,
-// those that the others count notice nothing.
+// TestCluster: the callers spread over the masters of a cluster, and each is counted exactly.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
