@@ -52,6 +52,11 @@ func TestALateCallerEndsNoLink(t *testing.T) {
 	if _, err := l.do(time.Now().Add(-time.Millisecond), ping); !errors.Is(err, errTimeout) {
 		t.Errorf("a late call = %v, want %v", err, errTimeout)
 	}
+	l.mu.Lock()
+	if len(l.due) != 1 {
+		t.Errorf("answers to %d calls are due, want 1: the late one is not sent", len(l.due))
+	}
+	l.mu.Unlock()
 	server.Resume(t)
 	if err := <-other; err != nil {
 		t.Errorf("a call beside a late one = %v, want an answer", err)
