@@ -56,14 +56,6 @@ func (g *grown) notes() []string {
 	}
 }
 
-func (g *grown) print(to io.Writer) {
-	g.table().text(to)
-	fmt.Fprintln(to)
-	for _, note := range g.notes() {
-		fmt.Fprintln(to, note)
-	}
-}
-
 // parts returns the tables of the parts that were measured.
 func (r *results) parts() []table {
 	var all []table
