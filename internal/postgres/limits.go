@@ -27,7 +27,8 @@ const (
 	// The counts are what was added on this node since it saved last.
 	saveLimitKeys = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[])
+			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[]) AS r(` + limitKeyColumns + `)
+		WHERE EXISTS (SELECT FROM workspaces WHERE id = r.workspace)
 		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
 			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
 			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -17,8 +18,8 @@ type counter struct {
 	caller  *ratelimit.Caller
 }
 
-// newCounter starts a node.
-func newCounter(t *testing.T, url string, now func() time.Time) *counter {
+// newCounter starts a node, of which a key of the workspace is used.
+func newCounter(t *testing.T, url string, workspace int64, now func() time.Time) *counter {
 	t.Helper()
 	c := &counter{T: t, db: node(t, url, postgres.Options{}), limiter: ratelimit.NewMemory(ratelimit.DefaultConfig(), now)}
 	saved, err := c.db.LoadLimits(t.Context())
@@ -28,7 +29,7 @@ func newCounter(t *testing.T, url string, now func() time.Time) *counter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.caller = c.limiter.Caller(1, "key_a", ratelimit.Limits{PerMinute: 1000, PerDay: 1000})
+	c.caller = c.limiter.Caller(workspace, "key_a", ratelimit.Limits{PerMinute: 1000, PerDay: 1000})
 	return c
 }
 
@@ -58,14 +59,18 @@ func TestUsedToday(t *testing.T) {
 	url := newDatabase(t)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	a, b := newCounter(t, url, clock), newCounter(t, url, clock)
+	acme, err := node(t, url, postgres.Options{}).CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := newCounter(t, url, acme.ID, clock), newCounter(t, url, acme.ID, clock)
 	a.serve(5)
 	b.serve(7)
 	a.want(12)
 	a.serve(1)
 	a.serve(0)
 	b.want(13)
-	c := newCounter(t, url, clock) // goes on from 13
+	c := newCounter(t, url, acme.ID, clock) // goes on from 13
 	if got := c.limiter.Usage(c.caller).Admitted; got != 13 {
 		t.Errorf("a new node begins with %d, want 13", got)
 	}

@@ -1,7 +1,9 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -22,7 +24,8 @@ type Memory struct {
 	mu         sync.RWMutex // taken before a workspace's
 	workspaces map[int64]*workspace
 	callers    map[string]*Caller
-	bans       map[string]Ban // of keys without a handle
+	bans       map[string]Ban     // of keys without a handle
+	gone       map[string]*Caller // keys dropped, until what they did is saved
 }
 
 var _ Limiter = (*Memory)(nil)
@@ -53,7 +56,7 @@ type Caller struct {
 type keyState struct {
 	id        string
 	workspace int64
-	dropped   bool // not to be saved any more
+	replaced  bool // by a handle with the same id: not to be saved any more
 	penalty   penalty
 
 	shared   *shared // of the Redis limiter: the workspace there; nil in a Memory
@@ -73,6 +76,7 @@ func NewMemory(cfg Config, now func() time.Time) *Memory {
 		workspaces: map[int64]*workspace{},
 		callers:    map[string]*Caller{},
 		bans:       map[string]Ban{},
+		gone:       map[string]*Caller{},
 	}
 }
 
@@ -94,11 +98,13 @@ func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller 
 
 // enrol returns the handle of a key, a new one if there is none. The caller holds mu.
 func (m *Memory) enrol(workspaceID int64, keyID string) *Caller {
-	if c := m.callers[keyID]; c != nil {
+	if c := cmp.Or(m.callers[keyID], m.gone[keyID]); c != nil {
+		delete(m.gone, keyID)
 		if c.key.workspace == workspaceID {
+			m.callers[keyID] = c
 			return c
 		}
-		m.drop(keyID)
+		c.replace()
 	}
 	c := &Caller{ws: m.workspace(workspaceID), key: &keyState{id: keyID, workspace: workspaceID}}
 	if b, ok := m.bans[keyID]; ok {
@@ -267,23 +273,35 @@ func (m *Memory) setBan(c *Caller, b *Ban) {
 	m.change(c)
 }
 
-// Drop implements Limiter. A handle that is still in use goes on counting in its workspace.
+// Drop implements Limiter. A handle that is still in use goes on counting in its workspace. What the key did since it
+// was saved last is in the rows of the next Dirty.
 func (m *Memory) Drop(keyID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(keyID)
+	if c := m.callers[keyID]; c != nil {
+		m.gone[keyID] = c
+		delete(m.callers, keyID)
+	}
 	delete(m.bans, keyID)
 }
 
-func (m *Memory) drop(keyID string) {
-	c := m.callers[keyID]
-	if c == nil {
-		return
-	}
+// forget lets go of the dropped keys of which nothing is to be saved.
+func (m *Memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.gone, func(_ string, c *Caller) bool { return c.isSaved() })
+}
+
+func (c *Caller) isSaved() bool {
 	c.ws.mu.Lock()
-	c.key.dropped = true
-	c.ws.mu.Unlock()
-	delete(m.callers, keyID)
+	defer c.ws.mu.Unlock()
+	return !c.changed
+}
+
+func (c *Caller) replace() {
+	c.ws.mu.Lock()
+	defer c.ws.mu.Unlock()
+	c.key.replaced = true
 }
 
 // Usage implements Limiter.

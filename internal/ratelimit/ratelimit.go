@@ -159,7 +159,7 @@ type Limiter interface {
 	// handle yet are remembered.
 	SetBan(keyID string, b *Ban)
 
-	// Drop forgets a key that is gone. What it used stays counted in its workspace.
+	// Drop forgets a key that is gone. What it used stays counted in its workspace, and what it did is still saved.
 	Drop(keyID string)
 
 	// Usage returns what the key has done today.

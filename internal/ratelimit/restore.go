@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -122,13 +123,14 @@ func (m *Memory) restoreKey(r SavedKey) error {
 	return nil
 }
 
-// Dirty returns the rows that have changed since it was last called. The caller saves them, or gives them to Redo.
-// Bans in force are not rows; what led to them is.
+// Dirty returns the rows that have changed since it was last called. The caller saves them, or gives them to Redo before
+// it calls Dirty again. Bans in force are not rows; what led to them is.
 func (m *Memory) Dirty() Saved {
+	m.forget()
 	var rows Saved
-	seen := map[*workspace]bool{}
+	at := map[*workspace]int{}
 	for c := m.changed.Swap(nil); c != nil; {
-		c = c.save(&rows, seen)
+		c = c.save(&rows, at)
 	}
 	m.addresses.save(&rows)
 	return rows
@@ -140,11 +142,11 @@ func (m *Memory) Redo(rows Saved) {
 	m.mu.RLock()
 	for _, r := range rows.Windows {
 		if id, yes, _ := parseWorkspace(r.Subject); yes && m.workspaces[id] != nil {
-			m.remark(&Caller{ws: m.workspaces[id], key: &keyState{workspace: id, dropped: true}})
+			m.remark(&Caller{ws: m.workspaces[id], key: &keyState{workspace: id, replaced: true}})
 		}
 	}
 	for _, r := range rows.Keys {
-		if c := m.callers[r.KeyID]; c != nil {
+		if c := cmp.Or(m.callers[r.KeyID], m.gone[r.KeyID]); c != nil {
 			m.remark(c)
 		}
 	}
@@ -172,17 +174,21 @@ func (m *Memory) change(c *Caller) {
 	}
 }
 
-// save appends the rows of a changed caller, and returns the next one: from now on the caller can be put among the
-// changed ones again, which overwrites its link.
-func (c *Caller) save(rows *Saved, seen map[*workspace]bool) (next *Caller) {
+// save notes the rows of a changed caller, and returns the next one: from now on the caller can be put among the changed
+// ones again, which overwrites its link. The workspace's row is noted again with each of its callers: a request that
+// came after the first of them, from one that is yet to be saved, is in both rows.
+func (c *Caller) save(rows *Saved, at map[*workspace]int) (next *Caller) {
 	c.ws.mu.Lock()
 	defer c.ws.mu.Unlock()
 	next, c.next, c.changed = c.next, nil, false
-	if !seen[c.ws] {
-		seen[c.ws] = true
-		rows.Windows = append(rows.Windows, c.ws.windows.row(workspaceSubject(c.key.workspace)))
+	i, there := at[c.ws]
+	if !there {
+		i = len(rows.Windows)
+		at[c.ws] = i
+		rows.Windows = append(rows.Windows, SavedWindow{})
 	}
-	if !c.key.dropped {
+	rows.Windows[i] = c.ws.windows.row(workspaceSubject(c.key.workspace))
+	if !c.key.replaced {
 		rows.Keys = append(rows.Keys, c.row())
 	}
 	return next

@@ -99,8 +99,8 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	m.Admit(t.Context(), b)
 	m.Redo(got)
 	redone := m.Dirty()
-	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) || len(redone.Keys) != 1 {
-		t.Errorf("Dirty after Redo = windows %v and %d keys, want %v and the 1 that is left", subjects, len(redone.Keys), want)
+	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) || len(redone.Keys) != 2 {
+		t.Errorf("Dirty after Redo = windows %v and %d keys, want %v and both, the dropped one too", subjects, len(redone.Keys), want)
 	}
 	for _, w := range redone.Windows {
 		if w.Subject == "w:7" && w.DayUsed != 3 {
@@ -109,17 +109,66 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	}
 }
 
-func TestADroppedKeyIsNotSaved(t *testing.T) {
+// TestADroppedKeyIsSavedOnceMore: what a key did until it was revoked is not lost, whether a save succeeds or fails.
+func TestADroppedKeyIsSavedOnceMore(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(DefaultConfig(), newClock(noon).Now)
 	c := m.Caller(7, "a", free)
+	m.Admit(t.Context(), c)
 	m.Drop("a")
 	m.Admit(t.Context(), c)
-	if got := m.Dirty(); len(got.Keys) != 0 || len(got.Windows) != 1 || got.Windows[0].DayUsed != 1 {
-		t.Errorf("Dirty = %+v, want no key, and the workspace with what it used", got)
+	want := func(when string, rows Saved, keys int) {
+		t.Helper()
+		if len(rows.Keys) != keys || keys > 0 && (rows.Keys[0].Admitted != 2 || rows.Windows[0].DayUsed != 2) {
+			t.Errorf("Dirty %s = %+v, want %d keys with 2 admitted", when, rows, keys)
+		}
 	}
-	if moved := m.Caller(8, "a", free); m.Caller(9, "a", free) == moved {
-		t.Error("a key with another workspace has the same handle")
+	rows := m.Dirty()
+	want("after Drop", rows, 1)
+	m.Redo(rows)
+	want("after a failed save", m.Dirty(), 1)
+	want("after a save", m.Dirty(), 0)
+	m.Redo(rows)
+	want("when the key is forgotten", m.Dirty(), 0)
+	if len(m.gone) != 0 {
+		t.Errorf("%d keys are held that are gone and saved", len(m.gone))
+	}
+}
+
+func TestAKeyThatComesBackGoesOn(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(DefaultConfig(), newClock(noon).Now)
+	c := m.Caller(7, "a", free)
+	m.Admit(t.Context(), c)
+	m.Drop("a")
+	if m.Caller(7, "a", free) != c {
+		t.Error("a key that comes back before it was saved has another handle")
+	}
+	m.Drop("a")
+	moved := m.Caller(9, "a", free)
+	m.Admit(t.Context(), moved)
+	m.Admit(t.Context(), c)
+	if rows := m.Dirty(); moved == c || len(rows.Keys) != 1 || rows.Keys[0].Workspace != 9 || len(rows.Windows) != 2 {
+		t.Errorf("Dirty = %+v, want the key in its new workspace alone, and what both workspaces used", rows)
+	}
+}
+
+// TestTheWorkspacesRowHasWhatItsKeysRowsHave: a request between the saving of two keys of one workspace is in both rows.
+func TestTheWorkspacesRowHasWhatItsKeysRowsHave(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(DefaultConfig(), newClock(noon).Now)
+	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
+	m.Admit(t.Context(), b)
+	m.Admit(t.Context(), a)
+	var rows Saved
+	at := map[*workspace]int{}
+	next := m.changed.Swap(nil).save(&rows, at)
+	m.Admit(t.Context(), b)
+	if next != b || next.save(&rows, at) != nil {
+		t.Fatal("the second key to save is not b")
+	}
+	if len(rows.Windows) != 1 || rows.Windows[0].DayUsed != 3 {
+		t.Errorf("the workspace's rows = %+v, want one with 3 used, as its keys have", rows.Windows)
 	}
 }
 

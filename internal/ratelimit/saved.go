@@ -42,8 +42,8 @@ type Store interface {
 	// the newest one: they no longer count.
 	LoadLimits(ctx context.Context) (Saved, error)
 
-	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. Where several
-	// processes share a store, what they admitted and refused for a key on one day adds up, if each goes on from what its
+	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It
+	// leaves out rows of keys whose workspace is gone: they may have been used to the end. Where several processes share a store, what they admitted and refused for a key on one day adds up, if each goes on from what its
 	// first LoadLimits returned; of a window the greatest count of those saved holds.
 	SaveLimits(ctx context.Context, rows Saved) error
 }

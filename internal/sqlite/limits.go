@@ -62,7 +62,8 @@ func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 			}
 		}
 		for _, k := range rows.Keys {
-			if err := c.exec("INSERT OR REPLACE INTO limit_keys ("+limitKeyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			if err := c.exec("INSERT OR REPLACE INTO limit_keys ("+limitKeyColumns+
+				") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id=?2)",
 				k.KeyID, k.Workspace, k.Day, k.Admitted, k.Refused, k.LastUsed, k.Level, k.CleanSince,
 				k.RunFrom, k.RunUntil, k.Strikes); err != nil {
 				return err

@@ -36,8 +36,8 @@ func testLimits(t *testing.T, open Open) {
 		{Subject: "w:12", MinuteStart: 1 << 50, MinuteUsed: 1 << 40, Day: 20500, DayUsed: 1 << 41},
 	}
 	keys := []ratelimit.SavedKey{
-		{KeyID: "key_a", Workspace: 12, Day: 20500, Admitted: 1, Refused: 2, LastUsed: 3, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
-		{KeyID: "key_b"},
+		{KeyID: "key_a", Workspace: s.workspace, Day: 20500, Admitted: 1, Refused: 2, LastUsed: 3, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
+		{KeyID: "key_b", Workspace: s.workspace},
 	}
 	save := func(rows ratelimit.Saved) {
 		t.Helper()
@@ -52,6 +52,7 @@ func testLimits(t *testing.T, open Open) {
 	save(ratelimit.Saved{Windows: windows[2:]})
 	save(ratelimit.Saved{Keys: keys[1:]})
 	save(ratelimit.Saved{})
+	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_c", Workspace: s.workspace + 100}}})
 	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
 }
 
