@@ -57,7 +57,13 @@ type frontend struct {
 
 func (s *servers) startPublic(front frontend, on net.Listener) {
 	s.public, s.gate, s.drain = front.server, front.wrap(on), front.drain
-	s.public.ConnState = s.arrivals.note
+	own := s.public.ConnState
+	s.public.ConnState = func(c net.Conn, state http.ConnState) {
+		if own != nil {
+			own(c, state)
+		}
+		s.arrivals.note(c, state)
+	}
 	s.running.Go(func() {
 		defer close(s.closed)
 		s.serve(s.public, s.gate)

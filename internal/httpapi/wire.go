@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -63,19 +64,46 @@ func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.Co
 
 // A conn answers plain requests, see express, and replaces the refusals of net/http that never reach a handler. It knows
 // them by a header that no answer of ours has: a content type and nothing else,
-// in one write that begins with the status line.
+// in one write that begins with the status line, and begins an answer: what a
+// body says later is never looked at.
 type conn struct {
 	net.Conn
 	api     *API
 	secured *tls.ConnectionState // nil without TLS
 	remote  string               // the peer's address
+	written atomic.Int32         // nothing, begun or framed
 	x       express
 }
 
+// What net/http has written since it waited for a request.
+const (
+	nothing int32 = iota
+	begun         // an answer
+	framed        // HTTP/2: it is never HTTP/1.1 again
+)
+
 const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
+// idle is the server's ConnState: it notes that an answer has been written.
+func idle(c net.Conn, state http.ConnState) {
+	own, ok := c.(interface{ answered() })
+	if ok && state == http.StateIdle {
+		own.answered()
+	}
+}
+
+func (c *conn) answered() { c.written.CompareAndSwap(begun, nothing) }
+
 func (c *conn) Write(p []byte) (int, error) {
+	if c.written.Load() != nothing {
+		return c.Conn.Write(p)
+	}
 	line, rest, found := bytes.Cut(p[:min(len(p), 512)], []byte("\r\n"))
+	if !bytes.HasPrefix(line, []byte("HTTP/1.")) {
+		c.written.Store(framed)
+		return c.Conn.Write(p)
+	}
+	c.written.Store(begun)
 	if !found || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
 		return c.Conn.Write(p)
 	}
