@@ -57,7 +57,7 @@ type petsPages struct {
 	seed maphash.Seed
 	mu   sync.Mutex
 	all  map[pageKey]*petsPage
-	seen [1 << 10]uint32 // traces of the queries that came
+	seen [1 << 8][4]uint32 // traces of queries, the newest first: several that are popular may share a place
 }
 
 // A pageKey is a query as it was sent: the same text asks the same.
@@ -87,16 +87,28 @@ func (s *petsPages) find(k pageKey) *petsPage {
 // wants reports whether to hold the page: what is asked for again will probably
 // be asked for again, but not what people search for.
 func (s *petsPages) wants(k pageKey, p *petsPage) bool {
-	if len(k.query) > mostOfText || p.query.Name != "" || len(p.query.IDs) > 0 {
+	switch {
+	case p.body != nil: // it is held
+		return true
+	case len(k.query) > mostOfText || p.query.Name != "" || len(p.query.IDs) > 0:
 		return false
 	}
-	hash := maphash.Comparable(s.seed, k)
-	place, trace := hash%uint64(len(s.seen)), uint32(hash>>32)|1 //nolint:gosec // a part of the hash
+	place, trace := s.traceOf(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	again := s.seen[place] == trace
-	s.seen[place] = trace
-	return again
+	traces := s.seen[place][:]
+	if slices.Contains(traces, trace) {
+		return true
+	}
+	copy(traces[1:], traces)
+	traces[0] = trace
+	return false
+}
+
+// traceOf returns the trace of a query, which is never 0, and its place.
+func (s *petsPages) traceOf(k pageKey) (place uint64, trace uint32) {
+	hash := maphash.Comparable(s.seed, k)
+	return hash % uint64(len(s.seen)), uint32(hash>>32) | 1 //nolint:gosec // a part of the hash
 }
 
 // keep holds a page, unless it is a long one.
