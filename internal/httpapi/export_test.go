@@ -92,3 +92,16 @@ func (a *API) ExpressBuffers() int {
 	}
 	return n
 }
+
+// ExpressBusy returns how many of them are busy with a request.
+func (a *API) ExpressBusy() int {
+	a.conns.mu.Lock()
+	defer a.conns.mu.Unlock()
+	n := 0
+	for c := range a.conns.all {
+		if c.x.state.Load() == busy {
+			n++
+		}
+	}
+	return n
+}

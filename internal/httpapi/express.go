@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -275,63 +274,3 @@ func (t *turn) begin(c *conn) {
 var turns = sync.Pool{New: func() any {
 	return &turn{reply: reply{buf: make([]byte, 0, 2<<10)}}
 }}
-
-// conns are the connections that net/http does not have yet.
-type conns struct {
-	mu  sync.Mutex
-	all map[*conn]struct{}
-}
-
-func (s *conns) add(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*conn]struct{})
-	}
-	s.all[c] = struct{}{}
-}
-
-func (s *conns) remove(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, c)
-}
-
-// busy closes the connections that have been used and wait for nothing, and
-// reports whether others are at work.
-func (s *conns) busy() bool {
-	s.mu.Lock()
-	var idle []net.Conn
-	working := false
-	for c := range s.all {
-		switch state := c.x.state.Load(); {
-		case state == busy || state == ending || c.x.begun.Load():
-			working = true
-		case state == waiting && c.x.served.Load():
-			idle = append(idle, c)
-		}
-	}
-	s.mu.Unlock()
-	for _, c := range idle {
-		_ = c.Close() // it is of no use any more
-	}
-	return working || len(idle) > 0
-}
-
-// Drain ends the connections that have been used, each after the answer that it
-// is busy with, and returns when that is done, or ctx's error if that ends first.
-// Those that have sent nothing yet are left to the server. From now on every
-// answer is its connection's last.
-func (a *API) Drain(ctx context.Context) error {
-	a.draining.Store(true)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for a.conns.busy() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}

@@ -13,7 +13,9 @@ import (
 const patience = 100 * time.Millisecond
 
 // A callContext is the context of a plain request. It ends with the answer, or
-// when the client is found to have closed the connection.
+// when the client is found to have closed the connection. Nobody may keep it for
+// longer than the call: if Done was never asked for, it is the next request's
+// then, perhaps on another connection, and says that it has not ended.
 type callContext struct {
 	context.Context //nolint:containedctx // it is one
 	conn            *conn

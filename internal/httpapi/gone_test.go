@@ -296,12 +296,13 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainGivesUp when its time is over.
+// TestDrainGivesUp when its time is over: a connection that is busy is cut.
 func TestDrainGivesUp(t *testing.T) {
 	t.Parallel()
 	live(t, func(t *testing.T, s *shop, dial func() *wire) {
 		w := dial()
 		release := s.fault.holdWrites()
+		defer release()
 		w.send(create("held").text(s.key))
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -309,9 +310,27 @@ func TestDrainGivesUp(t *testing.T) {
 		if err := s.api.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Drain() = %v while a write is held, want %v", err, context.DeadlineExceeded)
 		}
-		release()
-		w.want("POST", http.StatusCreated)
+		w.endsAfter(0, 0)
 	})
+}
+
+// TestDrainGivesUpUnderTLS, where a peer may take nothing, not even a farewell.
+func TestDrainGivesUpUnderTLS(t *testing.T) {
+	t.Parallel()
+	s, trust := openSecureShop(t)
+	w := s.dialTLS(t, trust)
+	release := s.fault.holdWrites()
+	defer release()
+	w.send(create("held").text(s.key))
+	waitFor(t, "the write to be held", func() bool { return s.api.ExpressBusy() == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.api.Drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Drain() = %v while a write is held, want %v", err, context.Canceled)
+	}
+	if n, err := w.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("after the drain %d bytes and %v are read, want the end of the connection", n, err)
+	}
 }
 
 // TestAbort breaks one connection, and no other.

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// conns are the connections that net/http does not have yet.
+type conns struct {
+	mu  sync.Mutex
+	all map[*conn]struct{}
+}
+
+func (s *conns) add(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*conn]struct{})
+	}
+	s.all[c] = struct{}{}
+}
+
+func (s *conns) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, c)
+}
+
+// busy closes the connections that have been used and wait for nothing, and
+// reports whether others are at work.
+func (s *conns) busy() bool {
+	s.mu.Lock()
+	var idle []net.Conn
+	working := false
+	for c := range s.all {
+		switch state := c.x.state.Load(); {
+		case state == busy || state == ending || c.x.begun.Load():
+			working = true
+		case state == waiting && c.x.served.Load():
+			idle = append(idle, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Close() // it is of no use any more
+	}
+	return working || len(idle) > 0
+}
+
+// cut closes the connections at once, whatever they are at.
+func (s *conns) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		_ = c.socket().Close() // who is at work with it notices
+	}
+}
+
+// socket returns what is below TLS, if there is any: closing TLS would wait for
+// the peer to take a farewell.
+func (c *conn) socket() net.Conn {
+	if secured, ok := c.Conn.(*tls.Conn); ok {
+		return secured.NetConn()
+	}
+	return c.Conn
+}
+
+// Drain ends the connections that have been used, each after the answer that it
+// is busy with, and returns when that is done. Those that have sent nothing yet
+// are left to the server. From now on every answer is its connection's last. If
+// ctx ends first, Drain cuts all of them and returns its error; the server's
+// Close would not, as it cannot be told from what Shutdown does to a connection
+// that the server takes for a silent one.
+func (a *API) Drain(ctx context.Context) error {
+	a.draining.Store(true)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for a.conns.busy() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			a.conns.cut()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
