@@ -107,7 +107,7 @@ func openPlain(path string) (*driver.Conn, error) {
 // orderPlain places an order of one unit as a program without a store would,
 // with prepared statements.
 func orderPlain(conn *driver.Conn, pet int64) (err error) {
-	var quantity, open, movements, id int64
+	var quantity, open, movements, before, id, entry int64
 	now := time.Now().UnixMilli()
 	do := func(query string, row func(*driver.Stmt), args ...any) {
 		if err == nil {
@@ -119,14 +119,17 @@ func orderPlain(conn *driver.Conn, pet int64) (err error) {
 	}
 	none := func(*driver.Stmt) {}
 	do("BEGIN IMMEDIATE", none)
-	do("SELECT quantity, open_orders, movements FROM pets WHERE workspace=1 AND id=?", func(s *driver.Stmt) {
-		quantity, open, movements = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2)
+	do("SELECT quantity, open_orders, movements, last_entry FROM pets WHERE workspace=1 AND id=?", func(s *driver.Stmt) {
+		quantity, open, movements, before = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3)
 	}, pet)
-	do("UPDATE pets SET quantity=?2, open_orders=?3, movements=?4 WHERE workspace=1 AND id=?1", none, pet, quantity-1, open+1, movements+1)
-	do("UPDATE counters SET orders=orders+1 WHERE workspace=1 RETURNING orders", func(s *driver.Stmt) { id = s.ColumnInt64(0) })
+	do("UPDATE counters SET orders=orders+1, entries=entries+1 WHERE workspace=1 RETURNING orders, entries", func(s *driver.Stmt) {
+		id, entry = s.ColumnInt64(0), s.ColumnInt64(1)
+	})
+	do("UPDATE pets SET quantity=?2, open_orders=?3, movements=?4, last_entry=?5 WHERE workspace=1 AND id=?1",
+		none, pet, quantity-1, open+1, movements+1, entry)
 	do("INSERT INTO orders (workspace, id, pet, quantity, complete) VALUES (1, ?, ?, 1, 0)", none, id, pet)
-	do(`INSERT INTO movements (workspace, pet, number, kind, order_id, delta, quantity, at) VALUES (1, ?, ?, 'placed', ?, -1, ?, ?)`,
-		none, pet, movements+1, id, quantity-1, now)
+	do(`INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
+		VALUES (1, ?, ?, ?, ?, 'placed', ?, -1, ?, ?)`, none, entry, before, pet, movements+1, id, quantity-1, now)
 	do("COMMIT", none)
 	return err
 }

@@ -84,15 +84,15 @@ func growPart(conn *driver.Conn, first, last int) (err error) {
 		query string
 		more  map[string]any
 	}{
-		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, folded)
 			SELECT 1, i, printf('Beagle %07d', i), 1 + i % :categories, CASE i % 10 WHEN 3 THEN 'pending' ELSE 'available' END,
-				:stock - 3, 1, 4, printf('beagle %07d', i) FROM n`, map[string]any{":categories": categories, ":stock": stock}},
-		{numbers + `INSERT INTO movements (workspace, pet, number, kind, order_id, delta, quantity, at)
-			SELECT 1, i, k+1, CASE k WHEN 0 THEN 'created' WHEN 3 THEN 'placed' ELSE 'sale' END,
+				:stock - 3, 1, 4, i*4, printf('beagle %07d', i) FROM n`, map[string]any{":categories": categories, ":stock": stock}},
+		{numbers + `INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
+			SELECT 1, (i-1)*4 + k+1, iif(k=0, 0, (i-1)*4 + k), i, k+1, CASE k WHEN 0 THEN 'created' WHEN 3 THEN 'placed' ELSE 'sale' END,
 				iif(k=0, NULL, (i-1)*3 + k), iif(k=0, :stock, -1), :stock - k, :now FROM n, k`, map[string]any{":stock": stock, ":now": now}},
 		{numbers + `INSERT INTO orders (workspace, id, pet, quantity, ship_date, complete)
 			SELECT 1, (i-1)*3 + k, i, 1, iif(k=3, NULL, :now + i), k<3 FROM n, k WHERE k>0`, map[string]any{":now": now}},
-		{"UPDATE counters SET pets = :last, orders = :last * 3 WHERE workspace = 1 AND :first > 0", nil},
+		{"UPDATE counters SET pets = :last, orders = :last * 3, entries = :last * 4 WHERE workspace = 1 AND :first > 0", nil},
 	} {
 		named := map[string]any{":first": first, ":last": last}
 		for name, value := range part.more {

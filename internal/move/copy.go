@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,15 +27,16 @@ type state struct {
 // A place is how far a table has come.
 type place struct {
 	Rows  int64    `json:"rows"`
-	After []string `json:"after"` // the key of the last row
+	After []string `json:"after"` // the source's key of the last row
 	Whole bool     `json:"whole"`
 }
 
 // A batch is rows on their way.
 type batch struct {
-	rows [][]any
-	last bool // there are none behind it
-	err  error
+	rows  [][]any
+	after []any // the source's key of the last row
+	last  bool  // there are none behind it
+	err   error
 }
 
 // copy moves what is missing of a table: one batch is read while the one before
@@ -86,18 +88,19 @@ func (r *run) read(ctx context.Context, t *table, after []any, to chan<- batch) 
 		}
 	}
 	most := cmp.Or(r.atOnce, maxRows)
-	var rows [][]any
-	size := 0
-	err := r.From.Rows(t.Name, t.columns, t.Key, after, func(row []any) bool {
-		rows, size = append(rows, row), size+sizeOf(row)
-		if len(rows) < most && size < maxBytes {
+	var b batch
+	size, n := 0, len(t.columns)
+	err := r.From.Rows(t.Name, slices.Concat(t.columns, t.key), t.key, after, func(row []any) bool {
+		b.rows, b.after, size = append(b.rows, row[:n:n]), row[n:], size+sizeOf(row)
+		if len(b.rows) < most && size < maxBytes {
 			return true
 		}
-		b := batch{rows: rows}
-		rows, size = nil, 0
-		return send(b)
+		full := b
+		b, size = batch{}, 0
+		return send(full)
 	})
-	send(batch{rows: rows, last: true, err: err})
+	b.last, b.err = true, err
+	send(b)
 }
 
 func sizeOf(row []any) int {
@@ -117,10 +120,10 @@ func sizeOf(row []any) int {
 // keep writes a batch with the place that it leads to.
 func (r *run) keep(ctx context.Context, t *table, at *place, b batch) error {
 	next := place{Rows: at.Rows + int64(len(b.rows)), After: at.After, Whole: b.last}
-	if n := len(b.rows); n > 0 {
-		next.After = next.After[:0:0]
-		for _, name := range t.Key {
-			next.After = append(next.After, formatKey(b.rows[n-1][columnOf(t, name)]))
+	if b.after != nil {
+		next.After = nil
+		for _, value := range b.after {
+			next.After = append(next.After, formatKey(value))
 		}
 	}
 	before := *at
@@ -136,15 +139,6 @@ func (r *run) keep(ctx context.Context, t *table, at *place, b batch) error {
 	r.done += int64(len(b.rows))
 	r.progress(Copying, r.done)
 	return nil
-}
-
-func columnOf(t *table, name string) int {
-	for i, c := range t.columns {
-		if c == name {
-			return i
-		}
-	}
-	return -1 // a key is of columns
 }
 
 // formatKey writes a value of a key so that parseKey finds it again, with its

@@ -51,9 +51,17 @@ type Moved struct {
 	Checksum string // of all rows, whatever their order
 }
 
-// leftBehind are the columns of SQLite's tables that number rows for the file's
-// own use.
-func leftBehind() map[string]string { return map[string]string{"receipts": "number"} }
+// leftBehind are the columns of SQLite's tables, and the tables without names of
+// columns, that say for the file's own use where rows are.
+func leftBehind() map[string][]string {
+	return map[string][]string{
+		"receipts":  {"number"},
+		"movements": {"entry", "before"},
+		"pets":      {"last_entry"},
+		"counters":  {"entries"},
+		"departed":  nil,
+	}
+}
 
 // ownTables are the tables whose rows are written when a move begins.
 func ownTables() []string { return []string{"access_state", "meta"} }
@@ -102,6 +110,7 @@ type run struct {
 type table struct {
 	postgres.Table
 	columns []string
+	key     []string // of the source: the rows come in its order
 	rows    int64
 }
 
@@ -128,6 +137,10 @@ func (r *run) plan(ctx context.Context) error {
 		if err := sameColumns(t, columns); err != nil {
 			return err
 		}
+		key, err := r.From.Key(t.Name)
+		if err != nil {
+			return err
+		}
 		n, err := r.From.Count(t.Name)
 		if err != nil {
 			return err
@@ -136,18 +149,20 @@ func (r *run) plan(ctx context.Context) error {
 		for i, c := range t.Columns {
 			names[i] = c.Name
 		}
-		r.tables = append(r.tables, table{t, names, n})
+		r.tables = append(r.tables, table{t, names, key, n})
 		r.all += n
 	}
 	for name := range have {
-		return fmt.Errorf("the target has no table %s", name)
+		if columns, there := leftBehind()[name]; !there || columns != nil {
+			return fmt.Errorf("the target has no table %s", name)
+		}
 	}
 	return nil
 }
 
 func sameColumns(t postgres.Table, have []string) error {
 	for _, name := range have {
-		if name != leftBehind()[t.Name] && !slices.ContainsFunc(t.Columns, func(c postgres.Column) bool { return c.Name == name }) {
+		if !slices.Contains(leftBehind()[t.Name], name) && !slices.ContainsFunc(t.Columns, func(c postgres.Column) bool { return c.Name == name }) {
 			return fmt.Errorf("the target's table %s has no column %s", t.Name, name)
 		}
 	}

@@ -60,7 +60,7 @@ func (s *sum) String() string {
 func (s *sum) equal(other *sum) bool { return s.rows == other.rows && s.lanes == other.lanes }
 
 func fingerprint(secret []byte) string {
-	hash := sha256.Sum256(append([]byte("petstore move "), secret...))
+	hash := sha256.Sum256(append([]byte("petstore move by the source's keys "), secret...))
 	return hex.EncodeToString(hash[:16])
 }
 

@@ -27,13 +27,9 @@ func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt
 			return before, err
 		}
 	}
-	facts, err := c.facts(change.Workspace, change.Needs, now)
+	facts, loaded, err := c.facts(change.Workspace, change.Needs, now)
 	if err != nil {
 		return nil, err
-	}
-	var loaded petstore.Animal
-	if facts.Animal != nil {
-		loaded = *facts.Animal
 	}
 	effects, err := change.Decide(facts)
 	if err != nil {
@@ -49,49 +45,63 @@ func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt
 	return nil, nil
 }
 
-// facts loads what n names; the writer's transaction is the lock.
-func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f petstore.Facts, err error) {
+// facts loads what n names, and the animal once more as it is; the writer's
+// transaction is the lock.
+func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f petstore.Facts, loaded animal, err error) {
 	f.Now = now
 	petID := n.PetID
 	if n.OrderID != 0 {
 		if f.Order, err = find(c, selectOrder, workspace, n.OrderID, scanOrder); err != nil {
-			return f, err
+			return f, loaded, err
 		}
 		if f.Order != nil {
 			petID = f.Order.PetID
 		}
 	}
 	if petID != 0 {
-		if f.Animal, err = find(c, selectAnimal, workspace, petID, scanAnimal); err != nil {
-			return f, err
+		found, err := find(c, selectAnimal, workspace, petID, scanAnimal)
+		if err != nil {
+			return f, loaded, err
+		}
+		if found != nil {
+			f.Animal, loaded = &found.Animal, *found
 		}
 	}
 	if n.CategoryID == 0 {
-		return f, nil
+		return f, loaded, nil
 	}
 	if f.Category, err = find(c, selectCategory, workspace, n.CategoryID, scanCategory); err != nil || !n.CategoryUse {
-		return f, err
+		return f, loaded, err
 	}
 	f.CategoryInUse, err = c.one(selectInUse, func(*sqlite.Stmt) {}, workspace, n.CategoryID)
-	return f, err
+	return f, loaded, err
 }
 
 // keep writes the effects. loaded is the animal as it was, if there was one.
-func (c *conn) keep(workspace int64, e *petstore.Effects, loaded petstore.Animal) error {
+func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err error) {
 	c.touched.wrote = c.touched.wrote || *e != (petstore.Effects{})
+	last := loaded.lastEntry
+	if e.Movement != nil {
+		if last, err = c.nextID(workspace, entryID); err != nil {
+			return err
+		}
+	}
 	if e.SaveCategory != nil {
 		if err := c.saveCategory(workspace, e.SaveCategory); err != nil {
 			return err
 		}
 	}
 	if e.SaveAnimal != nil {
-		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded); err != nil {
+		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded.Pet, last); err != nil {
 			return err
 		}
 		c.touched.animal(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
 	}
 	if e.DropPet != 0 {
 		c.touched.animal(workspace, e.DropPet, true)
+		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
+			return err
+		}
 	}
 	if e.SaveOrder != nil {
 		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
@@ -100,7 +110,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded petstore.Animal
 	}
 	e.Link()
 	if e.Movement != nil {
-		if err := c.saveMovement(workspace, *e.Movement); err != nil {
+		if err := c.saveMovement(workspace, last, loaded.lastEntry, *e.Movement); err != nil {
 			return err
 		}
 	}
@@ -145,24 +155,24 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 	return c.exec(query, workspace, row.ID, row.Name, petstore.Fold(row.Name), description)
 }
 
-// saveAnimal writes no more than what changed: an index costs as much as a row,
-// and most changes move nothing but stock.
-func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Animal) (err error) {
+// saveAnimal writes no more than what changed since the pet was loaded: an index
+// costs as much as a row, and most changes move nothing but stock.
+func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Pet, lastEntry int64) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, status, category, name, folded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements,
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
-	if a.Pet != loaded.Pet {
-		return c.exec(`UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, status=?6, category=?7, name=?8, folded=?9
-			WHERE workspace=?1 AND id=?2`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements,
+	if a.Pet != loaded {
+		return c.exec(`UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, status=?7, category=?8, name=?9, folded=?10
+			WHERE workspace=?1 AND id=?2`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
-	stmt, err := c.ints("UPDATE pets SET quantity=?3, open_orders=?4, movements=?5 WHERE workspace=?1 AND id=?2",
-		workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements)
+	stmt, err := c.ints("UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6 WHERE workspace=?1 AND id=?2",
+		workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
 	if err != nil {
 		return err
 	}
@@ -185,20 +195,6 @@ func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
 	stmt.BindBool(5, o.Complete)
 	if o.ShipDate.Valid {
 		stmt.BindInt64(6, o.ShipDate.Millis)
-	}
-	_, err = stmt.Step()
-	return err
-}
-
-func (c *conn) saveMovement(workspace int64, m petstore.Movement) error {
-	stmt, err := c.ints(`INSERT INTO movements (workspace, pet, number, delta, quantity, at, kind, order_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, workspace, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(7, string(m.Kind))
-	if m.OrderID != 0 {
-		stmt.BindInt64(8, m.OrderID)
 	}
 	_, err = stmt.Step()
 	return err

@@ -92,19 +92,26 @@ func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
 	return err
 }
 
-// dumpAnimals walks over pets, orders and movements side by side.
+// dumpAnimals walks over pets, those that are gone, and orders side by side. The
+// ledger of an animal comes after its orders.
 func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
+	var last int64 // entry of the animal at hand
 	queries := [...]struct {
 		query string
 		col   int
 		take  func(*sqlite.Stmt) error
 	}{
-		{"SELECT " + animalColumns + " FROM pets WHERE workspace=? ORDER BY id", 0,
-			func(row *sqlite.Stmt) error { return to.Animal(scanAnimal(row)) }},
+		{"SELECT " + animalColumns + " FROM pets WHERE workspace=? ORDER BY id", 0, func(row *sqlite.Stmt) error {
+			a := scanAnimal(row)
+			last = a.lastEntry
+			return to.Animal(a.Animal)
+		}},
+		{"SELECT pet, last_entry FROM departed WHERE workspace=? ORDER BY pet", 0, func(row *sqlite.Stmt) error {
+			last = row.ColumnInt64(1)
+			return nil
+		}},
 		{"SELECT " + orderColumns + " FROM orders WHERE workspace=? ORDER BY pet, complete, id", 1,
 			func(row *sqlite.Stmt) error { return to.Order(scanOrder(row)) }},
-		{"SELECT " + movementColumns + " FROM movements WHERE workspace=? ORDER BY pet, number", 0,
-			func(row *sqlite.Stmt) error { return to.Movement(scanMovement(row)) }},
 	}
 	cursors := make([]*cursor, len(queries))
 	for i, q := range queries {
@@ -120,10 +127,14 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 		if pet == math.MaxInt64 {
 			return nil
 		}
+		last = 0
 		for i, cur := range cursors {
 			if err := cur.give(pet, queries[i].take); err != nil {
 				return err
 			}
+		}
+		if err := c.ledger(workspace, last, to.Movement); err != nil {
+			return err
 		}
 	}
 }

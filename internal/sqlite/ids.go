@@ -11,6 +11,7 @@ const (
 	petID = iota
 	categoryID
 	orderID
+	entryID // of the ledger
 	kinds
 )
 
@@ -19,8 +20,8 @@ const (
 type ids [kinds]int64
 
 const (
-	selectIDs = "SELECT pets, categories, orders FROM counters WHERE workspace=?"
-	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4 WHERE workspace=?1"
+	selectIDs = "SELECT pets, categories, orders, entries FROM counters WHERE workspace=?"
+	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4, entries=?5 WHERE workspace=?1"
 )
 
 // nextID issues an id. It is kept by saveIDs.
@@ -59,7 +60,7 @@ func (c *conn) nextID(workspace int64, kind int) (int64, error) {
 // saveIDs writes the counters from which ids were issued.
 func (c *conn) saveIDs() error {
 	for workspace, last := range c.issued {
-		stmt, err := c.ints(updateIDs, workspace, last[petID], last[categoryID], last[orderID])
+		stmt, err := c.ints(updateIDs, workspace, last[petID], last[categoryID], last[orderID], last[entryID])
 		if err != nil {
 			return err
 		}

@@ -39,6 +39,7 @@ type load struct {
 	workspace int64
 	batch     *petstore.Batch
 	next      petstore.LastIDs // the ids to issue next
+	entry     int64            // the ledger's next
 	issued    []*int64         // where an id was written that is void if the batch is
 	refused   []petstore.Refusal
 }
@@ -65,7 +66,7 @@ func (l *load) run() error {
 // reserve raises the counters over the ids that the batch brings along and over
 // those that it needs.
 func (l *load) reserve() error {
-	last, needed := l.batch.Last, petstore.LastIDs{}
+	last, needed, movements := l.batch.Last, petstore.LastIDs{}, 0
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
 		if u.Category != nil {
@@ -73,16 +74,18 @@ func (l *load) reserve() error {
 			continue
 		}
 		count(u.PetID, &last.Pets, &needed.Pets)
+		movements += len(u.Movements)
 		for _, o := range u.Orders {
 			last.Orders = max(last.Orders, o.ID)
 		}
 	}
 	var end petstore.LastIDs
-	err := l.each(`UPDATE counters SET categories=max(categories, ?2)+?3, pets=max(pets, ?4)+?5, orders=max(orders, ?6)
-		WHERE workspace=?1 RETURNING categories, pets, orders`, func(row *sqlite.Stmt) {
+	err := l.each(`UPDATE counters SET categories=max(categories, ?2)+?3, pets=max(pets, ?4)+?5, orders=max(orders, ?6),
+		entries=entries+?7 WHERE workspace=?1 RETURNING categories, pets, orders, entries`, func(row *sqlite.Stmt) {
 		end = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
 		l.next = petstore.LastIDs{Categories: end.Categories - needed.Categories + 1, Pets: end.Pets - needed.Pets + 1}
-	}, l.workspace, last.Categories, needed.Categories, last.Pets, needed.Pets, last.Orders)
+		l.entry = row.ColumnInt64(3) - int64(movements) + 1
+	}, l.workspace, last.Categories, needed.Categories, last.Pets, needed.Pets, last.Orders, movements)
 	switch {
 	case err != nil:
 		return err
@@ -146,13 +149,50 @@ func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
 			return petstore.Place{Order: i + 1}, err
 		}
 	}
+	return l.addLedger(u)
+}
+
+const hasLedger = "The pet %d has a ledger already: it was deleted, and its id is not used again."
+
+// addLedger writes the movements of a unit, whose animal names the last of them.
+func (l *load) addLedger(u *petstore.Unit) (petstore.Place, error) {
+	if len(u.Movements) == 0 {
+		return petstore.Place{}, nil
+	}
+	if err := l.saveDepartedOf(u); err != nil {
+		return petstore.Place{Movement: 1}, l.clash(err, hasLedger, u.PetID)
+	}
+	before := int64(0)
 	for i, m := range u.Movements {
 		m.PetID = u.PetID
-		if err := l.saveMovement(l.workspace, m); err != nil {
-			return petstore.Place{Movement: i + 1}, l.clash(err, "The pet %d has a ledger already: it was deleted, and its id is not used again.", m.PetID)
+		if err := l.saveMovement(l.workspace, l.entry, before, m); err != nil {
+			return petstore.Place{Movement: i + 1}, err
 		}
+		before = l.entry
+		l.entry++
 	}
 	return petstore.Place{}, nil
+}
+
+// saveDepartedOf notes where the ledger of a unit without an animal will end. An
+// animal that is there must not have had one before.
+func (l *load) saveDepartedOf(u *petstore.Unit) error {
+	if u.Animal == nil {
+		return l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
+	}
+	gone, err := find(l.conn, selectDeparted, l.workspace, u.PetID, scanInt)
+	if err == nil && gone != nil {
+		err = petstore.Errorf(petstore.CodeValidationFailed, hasLedger, u.PetID)
+	}
+	return err
+}
+
+// lastEntry returns the last entry of the ledger that a unit will have, 0 if none.
+func (l *load) lastEntry(u *petstore.Unit) int64 {
+	if len(u.Movements) == 0 {
+		return 0
+	}
+	return l.entry + int64(len(u.Movements)) - 1
 }
 
 // issue writes the next id to *id unless there is one.
@@ -185,14 +225,14 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 		a.ID = u.PetID
 		l.issued = append(l.issued, &a.ID)
 	}
-	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, category, status, name, folded)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, a.CategoryID)
+	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, status, name, folded)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, l.lastEntry(u), a.CategoryID)
 	if err != nil {
 		return err
 	}
-	stmt.BindText(7, string(a.Status))
-	stmt.BindText(8, a.Name)
-	stmt.BindText(9, petstore.Fold(a.Name))
+	stmt.BindText(8, string(a.Status))
+	stmt.BindText(9, a.Name)
+	stmt.BindText(10, petstore.Fold(a.Name))
 	_, err = stmt.Step()
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
 		return petstore.NoCategory(a.CategoryID)

@@ -10,7 +10,7 @@ import (
 // The columns of each row, in the order in which the scan functions read them.
 const (
 	petColumns      = "id, name, category, status"
-	animalColumns   = petColumns + ", quantity, open_orders, movements"
+	animalColumns   = petColumns + ", quantity, open_orders, movements, last_entry"
 	itemColumns     = "id, quantity, status"
 	rowColumns      = "name, category, status, quantity"
 	categoryColumns = "id, name, description"
@@ -26,8 +26,17 @@ func scanRow(stmt *sqlite.Stmt) row {
 	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
-func scanAnimal(row *sqlite.Stmt) petstore.Animal {
-	return petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)}
+// An animal is one with the last entry of its ledger.
+type animal struct {
+	petstore.Animal
+	lastEntry int64
+}
+
+func scanAnimal(row *sqlite.Stmt) animal {
+	return animal{
+		Animal:    petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
+		lastEntry: row.ColumnInt64(7),
+	}
 }
 
 func scanItem(row *sqlite.Stmt) petstore.InventoryItem {
@@ -46,11 +55,6 @@ func scanCategory(row *sqlite.Stmt) petstore.Category {
 func scanOrder(row *sqlite.Stmt) petstore.Order {
 	return petstore.Order{ID: row.ColumnInt64(0), PetID: row.ColumnInt64(1), Quantity: row.ColumnInt64(2),
 		ShipDate: scanTime(row, 3), Complete: row.ColumnBool(4)}
-}
-
-func scanMovement(row *sqlite.Stmt) petstore.Movement {
-	return petstore.Movement{PetID: row.ColumnInt64(0), Number: row.ColumnInt64(1), Kind: petstore.MovementKind(row.ColumnText(2)),
-		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
 }
 
 func scanTime(row *sqlite.Stmt, col int) petstore.Time {
@@ -111,8 +115,6 @@ const (
 	selectCategory = "SELECT " + categoryColumns + " FROM categories WHERE workspace=?1 AND id=?2"
 	selectInUse    = "SELECT 1 FROM pets WHERE workspace=?1 AND category=?2 LIMIT 1"
 	selectOrder    = "SELECT " + orderColumns + " FROM orders WHERE workspace=?1 AND id=?2"
-
-	selectMovements = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND pet=?2 ORDER BY number"
 )
 
 // Pet implements [petstore.Store].
@@ -161,10 +163,16 @@ func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petsto
 // animal that there never was.
 func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
 	var all []petstore.Movement
-	err := db.read(ctx, func(c *conn) error {
-		return c.each(selectMovements,
-			func(row *sqlite.Stmt) { all = append(all, scanMovement(row)) }, workspace, petID)
-	})
+	err := db.read(ctx, snapshot(func(c *conn) error {
+		last, err := find(c, selectLastEntry, workspace, petID, scanInt)
+		if err != nil || last == nil {
+			return err
+		}
+		return c.ledger(workspace, *last, func(m petstore.Movement) error {
+			all = append(all, m)
+			return nil
+		})
+	}))
 	if err == nil && all == nil {
 		return nil, petstore.NoPet(petID)
 	}

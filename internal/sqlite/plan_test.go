@@ -110,7 +110,8 @@ func TestPointPlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	for _, query := range []string{
-		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt, selectMovements,
+		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
+		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
 		deleteReceipts,
 	} {

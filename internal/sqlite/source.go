@@ -77,6 +77,13 @@ func (s *Source) Tables() (map[string][]string, error) {
 	return tables, s.named(err)
 }
 
+// Key returns the columns of a table's primary key, in the order of its rows.
+func (s *Source) Key(table string) (key []string, err error) {
+	err = s.conn.each("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
+		func(row *sqlite.Stmt) { key = append(key, row.ColumnText(0)) }, table)
+	return key, s.named(err)
+}
+
 // Count returns how many rows a table has.
 func (s *Source) Count(table string) (n int64, err error) {
 	_, err = s.conn.one("SELECT count(*) FROM "+quote(table), func(row *sqlite.Stmt) { n = row.ColumnInt64(0) })

@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+const (
+	selectLastEntry = "SELECT last_entry FROM pets WHERE workspace=?1 AND id=?2" +
+		" UNION ALL SELECT last_entry FROM departed WHERE workspace=?1 AND pet=?2"
+	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2"
+	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND entry=?2"
+	selectDeparted = "SELECT 1 FROM departed WHERE workspace=?1 AND pet=?2"
+)
+
+func scanInt(row *sqlite.Stmt) int64 { return row.ColumnInt64(0) }
+
+func scanMovement(row *sqlite.Stmt) petstore.Movement {
+	return petstore.Movement{PetID: row.ColumnInt64(0), Number: row.ColumnInt64(1), Kind: petstore.MovementKind(row.ColumnText(2)),
+		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
+}
+
+// ledger gives the movements of an animal to take, oldest first. It finds them
+// from the last entry back, and holds no more of them than where they are.
+func (c *conn) ledger(workspace, last int64, take func(petstore.Movement) error) error {
+	var entries []int64
+	for entry := last; entry != 0; {
+		entries = append(entries, entry)
+		before, err := find(c, selectBefore, workspace, entry, scanInt)
+		if err != nil {
+			return err
+		}
+		if before == nil || *before >= entry {
+			return fmt.Errorf("the ledger of workspace %d lacks its entry %d", workspace, entry)
+		}
+		entry = *before
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		m, err := find(c, selectMovement, workspace, entries[i], scanMovement)
+		if err != nil {
+			return err
+		}
+		if err := take(*m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveMovement writes an entry after the one before it of the same animal, which
+// is 0 for the first.
+func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement) error {
+	stmt, err := c.ints(`INSERT INTO movements (workspace, entry, before, pet, number, delta, quantity, at, kind, order_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, workspace, entry, before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(9, string(m.Kind))
+	if m.OrderID != 0 {
+		stmt.BindInt64(10, m.OrderID)
+	}
+	_, err = stmt.Step()
+	return err
+}
+
+// saveDeparted notes where the ledger of an animal ends that is gone.
+func (c *conn) saveDeparted(workspace, pet, last int64) error {
+	stmt, err := c.ints("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
+	if err != nil {
+		return err
+	}
+	_, err = stmt.Step()
+	return err
+}

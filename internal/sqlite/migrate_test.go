@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// migratedTo makes a new file with the migrations up to a version, and what a
+// script writes into it.
+func migratedTo(t *testing.T, version int, script string) (path string) {
+	t.Helper()
+	path, err := prepareFile(filepath.Join(t.TempDir(), "petstore.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openConn(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	known, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range known[:version] {
+		if err := c.apply(m, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLedgersAreMigrated: a shop of schema 3, where movements lay by animal, has
+// them afterwards as they were, and goes on.
+func TestLedgersAreMigrated(t *testing.T) {
+	t.Parallel()
+	path := migratedTo(t, 3, `
+		INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1), (2, 'b', 'free', 1, 1, 0, 1), (3, 'c', 'free', 1, 1, 0, 1);
+		INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 3, 1, 2), (2, 1, 1, 0), (3, 0, 0, 0);
+		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs'), (2, 1, 'Dogs', 'dogs');
+		INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded) VALUES
+			(1, 1, 'Rex', 1, 'available', 8, 1, 3, 'rex'), (1, 3, 'Ida', 1, 'available', 5, 0, 1, 'ida'), (2, 1, 'Bo', 1, 'sold', 0, 0, 1, 'bo');
+		INSERT INTO orders (workspace, id, pet, quantity, complete) VALUES (1, 1, 1, 1, 1), (1, 2, 1, 1, 0);
+		INSERT INTO movements (workspace, pet, number, kind, order_id, delta, quantity, at) VALUES
+			(1, 1, 1, 'created', NULL, 10, 10, 100), (1, 1, 2, 'sale', 1, -1, 9, 101), (1, 1, 3, 'placed', 2, -1, 8, 102),
+			(1, 2, 1, 'created', NULL, 4, 4, 100), (1, 2, 2, 'deleted', NULL, -4, 0, 103),
+			(1, 3, 1, 'created', NULL, 5, 5, 104), (2, 1, 1, 'created', NULL, 0, 0, 105);`)
+	db, err := Open(t.Context(), path, Options{Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	sold, err := petstore.NewService(db).CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 3, Quantity: 2}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
+	at := func(ms int64) petstore.Time { return petstore.Time{Millis: ms, Valid: true} }
+	for pet, want := range map[int64][]petstore.Movement{
+		1: {
+			{PetID: 1, Number: 1, Kind: petstore.MovedCreated, Delta: 10, Quantity: 10, At: at(100)},
+			{PetID: 1, Number: 2, Kind: petstore.MovedSale, OrderID: 1, Delta: -1, Quantity: 9, At: at(101)},
+			{PetID: 1, Number: 3, Kind: petstore.MovedPlaced, OrderID: 2, Delta: -1, Quantity: 8, At: at(102)},
+		},
+		2: {
+			{PetID: 2, Number: 1, Kind: petstore.MovedCreated, Delta: 4, Quantity: 4, At: at(100)},
+			{PetID: 2, Number: 2, Kind: petstore.MovedDeleted, Delta: -4, At: at(103)},
+		},
+		3: {
+			{PetID: 3, Number: 1, Kind: petstore.MovedCreated, Delta: 5, Quantity: 5, At: at(104)},
+			{PetID: 3, Number: 2, Kind: petstore.MovedPlaced, OrderID: sold.ID, Delta: -2, Quantity: 3},
+		},
+	} {
+		got, err := db.Movements(t.Context(), 1, pet)
+		if pet == 3 && len(got) == 2 {
+			got[1].At = petstore.Time{} // just now
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Movements of pet %d = %+v, %v, want %+v", pet, got, err, want)
+		}
+	}
+}
