@@ -29,8 +29,15 @@ func (s *conns) remove(c *conn) {
 	delete(s.all, c)
 }
 
-// busy closes the connections that have been used and wait for nothing, and
-// reports whether others are at work.
+// silence is how long a connection may send nothing before its end harms
+// nobody. Who makes one for a request sends that at once, and a second is enough
+// even if the first packet is lost; who keeps one in store must bear that it
+// ends (RFC 9112 §9.5).
+const silence = time.Second
+
+// busy closes the connections that wait for nothing: those that have been used,
+// and those that have been silent. It reports whether there were any, or others
+// are at work or have just come.
 func (s *conns) busy() bool {
 	s.mu.Lock()
 	var idle []net.Conn
@@ -39,8 +46,14 @@ func (s *conns) busy() bool {
 		switch state := c.x.state.Load(); {
 		case state == busy || state == ending || c.x.begun.Load():
 			working = true
-		case state == waiting && c.x.served.Load():
+		case state != waiting:
+		case c.x.served.Load():
 			idle = append(idle, c)
+		case c.x.heard.Load(): // some bytes, of which net/http may have to make sense
+		case time.Since(c.came) >= silence:
+			idle = append(idle, c)
+		default:
+			working = true
 		}
 	}
 	s.mu.Unlock()
@@ -69,11 +82,11 @@ func (c *conn) socket() net.Conn {
 }
 
 // Drain ends the connections that have been used, each after the answer that it
-// is busy with, and returns when that is done. Those that have sent nothing yet
-// are left to the server. From now on every answer is its connection's last. If
-// ctx ends first, Drain cuts all of them and returns its error; the server's
-// Close would not, as it cannot be told from what Shutdown does to a connection
-// that the server takes for a silent one.
+// is busy with, and those that have sent nothing for a second, and returns when
+// that is done. What net/http has is left to the server. From now on every
+// answer is its connection's last. If ctx ends first, Drain cuts all of them and
+// returns its error; the server's Close would not, as it cannot be told from what
+// Shutdown does to a connection that the server takes for a silent one.
 func (a *API) Drain(ctx context.Context) error {
 	a.draining.Store(true)
 	tick := time.NewTicker(time.Millisecond)

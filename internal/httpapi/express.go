@@ -37,6 +37,7 @@ const (
 // so the two never have to agree on where a request ends.
 type express struct {
 	state  atomic.Int32
+	heard  atomic.Bool // at least one byte
 	served atomic.Bool // at least one request
 	begun  atomic.Bool // the head of one has come, and its body is awaited
 
@@ -80,6 +81,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // hands the connection over. The error is of a connection that has ended.
 func (c *conn) answerPlain(first []byte) error {
 	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
+	c.x.heard.Store(true)
 	c.x.buf = expressBuffers.Get().(*[expressBuffer]byte)[:]
 	c.x.plain = &plainRequest{header: make(http.Header)}
 	c.x.have = copy(c.x.buf, first[:n])

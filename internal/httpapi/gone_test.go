@@ -296,6 +296,30 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// TestDrainOfTheSilent: a connection that has never sent anything ends a second
+// after it came; one whose first request comes before that has its answer.
+func TestDrainOfTheSilent(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *shop, dial func() *wire) {
+		account := request{method: "GET", path: "/account"}.text(s.key)
+		old := dial()
+		time.Sleep(5 * time.Second)
+		fresh, late := dial(), dial()
+		synctest.Wait()
+		drained := make(chan error)
+		go func() { drained <- s.api.Drain(t.Context()) }()
+		old.endsAfter(0, 2*time.Millisecond)
+		time.Sleep(900 * time.Millisecond)
+		late.send(account)
+		late.want("GET", http.StatusOK)
+		late.ended()
+		fresh.endsAfter(90*time.Millisecond, 110*time.Millisecond)
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestDrainGivesUp when its time is over: a connection that is busy is cut.
 func TestDrainGivesUp(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -43,7 +44,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 func (a *API) newConn(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, api: a, secured: secured, remote: c.RemoteAddr().String()}
+	own := &conn{Conn: c, api: a, came: time.Now(), secured: secured, remote: c.RemoteAddr().String()}
 	if a.Wrapped {
 		own.x.state.Store(handed)
 		own.x.shifted.Store(true)
@@ -69,6 +70,7 @@ func (c *secureConn) ConnectionState() tls.ConnectionState { return c.secured.Co
 type conn struct {
 	net.Conn
 	api     *API
+	came    time.Time
 	secured *tls.ConnectionState // nil without TLS
 	remote  string               // the peer's address
 	written atomic.Int32         // nothing, begun or framed
