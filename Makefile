@@ -1,5 +1,5 @@
 # make test   everything a change must pass, as a user runs it
-# make check  static checks, generated files, and the tests under the race detector
+# make check  static checks, generated files, and the tests under the race detector, with the servers that they start
 # make build  the binary, as bin/petstore
 # make bench  the measurements; make fuzz: every fuzz test for FUZZTIME, which keeps what it finds
 # make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter, and the security tests

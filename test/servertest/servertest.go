@@ -37,7 +37,9 @@ func Build(dir, name string, args ...string) (Binary, error) {
 }
 
 // Main builds the binary, stores it in to, runs the tests, and fails if they
-// leave a goroutine behind: the body of a TestMain.
+// leave a goroutine behind: the body of a TestMain. Under the race detector the
+// binary is built with it too, and Main fails if it has found anything in any
+// process, whichever way that ended.
 func Main(to *Binary, run func() int) int {
 	dir, err := os.MkdirTemp("", "petstore-test-")
 	if err != nil {
@@ -46,16 +48,19 @@ func Main(to *Binary, run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	if err = os.Chmod(dir, 0o755); err == nil { //nolint:gosec // for tests that run it as another user
-		*to, err = Build(dir, "petstore")
+		*to, err = buildRaced(dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := run()
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err = to.races(); code == 0 {
+		err = errors.Join(err, goleak.Find())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return max(code, 1)
 	}
 	return code
 }
@@ -63,7 +68,7 @@ func Main(to *Binary, run func() int) int {
 // Run runs a command in dir and returns what it printed to stdout.
 func (b Binary) Run(dir string, args ...string) (string, error) {
 	cmd := exec.Command(string(b), args...) //nolint:gosec // a test says what to run
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, b.reportRaces()}
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("petstore %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
@@ -128,7 +133,7 @@ func (b Binary) Serve(o Options) (*Server, error) {
 	}
 	defer log.Close()
 	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec // a test says what to run
-	cmd.Dir, cmd.Env, cmd.Stderr = o.Dir, append([]string{"HOME=" + o.Dir, "PATH=" + os.Getenv("PATH")}, o.Env...), log
+	cmd.Dir, cmd.Env, cmd.Stderr = o.Dir, append([]string{"HOME=" + o.Dir, "PATH=" + os.Getenv("PATH"), b.reportRaces()}, o.Env...), log
 	cmd.ExtraFiles, cmd.SysProcAttr = o.Files, o.Attr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -1,0 +1,41 @@
+package servertest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// buildRaced builds the binary into dir as the tests are built: with the race
+// detector or without.
+func buildRaced(dir string) (Binary, error) {
+	if !raced {
+		return Build(dir, "petstore")
+	}
+	b, err := Build(dir, "petstore", "-race")
+	return b, errors.Join(err, b.makeReports())
+}
+
+// reports is the folder into which the race detector in the binary writes, a
+// file for each process: what a killed one had found is there too.
+func (b Binary) reports() string { return string(b) + "-races" }
+
+func (b Binary) makeReports() error {
+	return errors.Join(os.Mkdir(b.reports(), 0o700), os.Chmod(b.reports(), 0o777)) //nolint:gosec // tests run it as another user too
+}
+
+// reportRaces is the setting of the environment for that. Without the race
+// detector it has no effect.
+func (b Binary) reportRaces() string { return "GORACE=log_path=" + filepath.Join(b.reports(), "pid") }
+
+// races returns an error that holds what the race detector has found in any
+// process of the binary so far, or nil.
+func (b Binary) races() error {
+	files, err := filepath.Glob(filepath.Join(b.reports(), "*"))
+	for _, file := range files {
+		text, fault := os.ReadFile(file)
+		err = errors.Join(err, fault, fmt.Errorf("the race detector, in a process of petstore:\n%s", text))
+	}
+	return err
+}
