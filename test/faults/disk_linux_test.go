@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"example.com/petstore/test/servertest"
 )
 
 // A loop is a filesystem in a file, mounted through a loop device.
@@ -24,9 +26,7 @@ func newLoop(t *testing.T, kind string) *loop {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: power cuts need root, to mount a filesystem")
 	}
-	if _, err := exec.LookPath("mkfs." + kind); err != nil {
-		t.Skipf("SKIPPED: power cuts on %s: %v", kind, err)
-	}
+	servertest.Need(t, "mkfs."+kind, map[string]string{"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind])
 	l := &loop{filepath.Join(t.TempDir(), "image"), t.TempDir()}
 	if err := os.WriteFile(l.image, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -27,13 +27,7 @@ type place struct{ addr, ops string }
 // statistics.
 func balance(t *testing.T, places []place) (public, stats string) {
 	t.Helper()
-	program, err := exec.LookPath("haproxy")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	program := servertest.Need(t, "haproxy", "haproxy")
 	public, stats = servertest.FreeAddr(t), servertest.FreeAddr(t)
 	text, err := os.ReadFile("../../deploy/haproxy.cfg")
 	if err != nil {
