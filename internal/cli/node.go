@@ -122,6 +122,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Sunset:   n.config.Sunset,
 		Version:  version().Version,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
+		Log:      n.log,
 	})
 	if err != nil {
 		return frontend{}, err

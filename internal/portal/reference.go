@@ -6,6 +6,7 @@ package portal
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,6 +26,7 @@ type ReferenceOptions struct {
 	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
 	Version  string       // of the server, for the foot of the pages; may be empty
 	NotFound http.Handler // answers paths below /docs that are no page; nil: 404 with an empty body
+	Log      *slog.Logger // says why a page cannot be made, which is answered 500; nil: nobody
 }
 
 // NewReference returns the handler of GET and HEAD on /docs and everything below it. It sets the headers of its answers, a
@@ -42,8 +44,11 @@ func NewReference(opts ReferenceOptions) (http.Handler, error) {
 	if opts.NotFound == nil {
 		opts.NotFound = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
 	site := sync.OnceValues(func() (*site, error) { return described(opts) })
-	return &reference{site: site, notFound: opts.NotFound}, nil
+	return &reference{site: site, notFound: opts.NotFound, log: opts.Log}, nil
 }
 
 // described returns the pages of the description that is built in.
@@ -73,6 +78,7 @@ func (d *description) sunset() (time.Time, error) {
 type reference struct {
 	site     func() (*site, error)
 	notFound http.Handler
+	log      *slog.Logger
 }
 
 // ServeHTTP answers with a page, an asset or, for the address with a slash at its end, a redirect.
@@ -84,7 +90,7 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	site, err := h.site()
 	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
+		h.fail(w, r, err)
 		return
 	}
 	if f := site.assets.Find(r.URL.Path); f != nil {
@@ -93,11 +99,11 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == searchPath {
-		site.serveSearch(w, r)
+		h.servePage(w, r, site.answerTo(r.URL.Query().Get("q")))
 		return
 	}
 	if p, ok := site.pages[r.URL.Path]; ok {
-		servePage(w, r, p)
+		h.servePage(w, r, p)
 		return
 	}
 	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
@@ -107,14 +113,19 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.notFound.ServeHTTP(w, r)
 }
 
-func servePage(w http.ResponseWriter, r *http.Request, p *page) {
+func (h *reference) servePage(w http.ResponseWriter, r *http.Request, p *page) {
 	f, err := p.render()
 	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
+		h.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-cache")
 	f.Serve(w, r)
+}
+
+func (h *reference) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.log.Error("a page could not be made", "path", r.URL.Path, "err", err)
+	w.WriteHeader(http.StatusInternalServerError)
 }

@@ -1,10 +1,12 @@
 package portal
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/portal/asset"
 )
 
 func newReference(t *testing.T) *reference {
@@ -316,5 +320,25 @@ func TestOptions(t *testing.T) {
 	}
 	if got := get(t, h, "/docs/nothing").Code; got != http.StatusNotFound {
 		t.Errorf("GET of nothing = %d, want 404", got)
+	}
+}
+
+// TestPagesThatCannotBeMade are told of in the log: who asks gets nothing but the status.
+func TestPagesThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	fault := errors.New("the template is torn")
+	broken := func() (*asset.File, error) { return nil, fault }
+	for name, site := range map[string]func() (*site, error){
+		"all of them": func() (*site, error) { return nil, fault },
+		"one": func() (*site, error) {
+			return &site{assets: &asset.Set{}, pages: map[string]*page{"/docs": {render: broken}}}, nil
+		},
+	} {
+		var log bytes.Buffer
+		h := &reference{site: site, log: slog.New(slog.NewTextHandler(&log, nil))}
+		w := get(t, h, "/docs")
+		if told := log.String(); w.Code != http.StatusInternalServerError || w.Body.Len() > 0 || !strings.Contains(told, fault.Error()) || !strings.Contains(told, "path=/docs") {
+			t.Errorf("%s: GET /docs = %d %q, and the log has %q, want 500 with nothing, and the fault in the log", name, w.Code, w.Body, told)
+		}
 	}
 }

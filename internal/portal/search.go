@@ -3,7 +3,6 @@ package portal
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -128,13 +127,14 @@ func (e entry) score(words []string) int {
 	return sum
 }
 
-// serveSearch answers a question that was sent without the script, or with the key Enter before it answered.
-func (s *site) serveSearch(w http.ResponseWriter, r *http.Request) {
-	question := strings.ToValidUTF8(r.URL.Query().Get("q"), "")
+// answerTo returns the page that answers a question which was sent without the script, or with the key Enter before it
+// answered.
+func (s *site) answerTo(question string) *page {
+	question = strings.ToValidUTF8(question, "")
 	if len(question) > longest {
 		question = strings.ToValidUTF8(question[:longest], "")
 	}
 	question = strings.TrimSpace(question)
 	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: question, Found: find(s.searched, question)}
-	servePage(w, r, &page{render: func() (*asset.File, error) { return renderPage(s.search, v) }})
+	return &page{render: func() (*asset.File, error) { return renderPage(s.search, v) }}
 }
