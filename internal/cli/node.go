@@ -107,7 +107,15 @@ func (n *node) restore(ctx context.Context) error {
 	if err := n.limiter.Restore(saved); err != nil {
 		n.log.Error("a saved count could not be restored", "err", err)
 	}
-	return n.keys.Refresh(ctx)
+	if err := n.keys.Refresh(ctx); err != nil {
+		return err
+	}
+	for _, k := range saved.Keys {
+		if n.keys.Entry(k.KeyID) == nil {
+			n.limiter.Drop(k.KeyID) // it was revoked; what it did stays in the store
+		}
+	}
+	return nil
 }
 
 // frontend returns what answers on the public listener, which has the address
