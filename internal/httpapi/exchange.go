@@ -192,11 +192,19 @@ func (x *exchange) begin() {
 	if x.r.TLS != nil {
 		x.set("Strict-Transport-Security", "max-age=31536000")
 	}
-	// RFC 9112 §6.1: a request with both lengths may be an attempt at
-	// smuggling; net/http removes Content-Length and would keep the connection.
-	if x.r.ProtoMajor == 1 && len(x.r.TransferEncoding) > 0 {
+	if x.isLast() {
 		x.set("Connection", "close")
 	}
+}
+
+// isLast reports whether the connection must end after this request, because
+// something before us may have read another length of it (RFC 9112 §6.1). Of one
+// with both lengths net/http removes Content-Length, of one of HTTP/1.0
+// Transfer-Encoding, and it would keep the connection. PRI is the preface of
+// HTTP/2 in the wrong place, whose version is then not that of its framing.
+func (x *exchange) isLast() bool {
+	r := x.r
+	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0) || r.Method == "PRI"
 }
 
 // finish ends the exchange, after a panic too: it logs and measures.

@@ -147,7 +147,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) answerExchange(x *exchange) {
 	defer x.finish()
 	x.begin()
-	if !clean(x.r.URL.Path) {
+	if !ours(x.r.URL) || !clean(x.r.URL.Path) {
 		a.serve(x, &path{})
 		return
 	}

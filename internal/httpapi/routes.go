@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"example.com/petstore/internal/access"
@@ -171,6 +172,12 @@ func (p *path) route(method string) *route {
 		}
 	}
 	return nil
+}
+
+// ours reports whether a target is a path, or a URL that can be of this server
+// (RFC 9110 §4.2: one without a host is invalid, and one with a user an error).
+func ours(u *url.URL) bool {
+	return u.Scheme == "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
 // clean reports whether the mux would take p as it is: the mux answers other
