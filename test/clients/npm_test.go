@@ -2,16 +2,14 @@ package clients
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"example.com/petstore/test/clients/npm"
+	"example.com/petstore/test/npmtest"
 )
 
 // patience is how long a program may take before a test fails.
@@ -27,31 +25,7 @@ func description(t *testing.T) string {
 	return path
 }
 
-var installed = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return npm.Install(ctx, ".")
-})
-
-// modules returns the folder that has the packages of package-lock.json installed. It skips the test if there is no npm,
-// unless CI is "true".
-func modules(t *testing.T) string {
-	t.Helper()
-	dir, err := installed()
-	switch {
-	case errors.Is(err, npm.ErrAbsent) && os.Getenv("CI") != "true":
-		t.Skip("npm is not installed: the clients of others are not tested")
-	case err != nil:
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// tool returns the path of a program of an installed package.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	return filepath.Join(modules(t), "node_modules", ".bin", name)
-}
+var others = npmtest.Packages{From: ".", Without: "the clients of others are not tested"}
 
 // run runs a program, which must succeed, and returns what it printed.
 func run(t *testing.T, dir, name string, args ...string) string {

@@ -41,15 +41,15 @@ func (b *built) build(t *testing.T, fill func(dir string)) string {
 // typeScript generates the clients in TypeScript, compiles them strictly and returns the folder of the programs.
 func typeScript(t *testing.T) string {
 	t.Helper()
-	packages := modules(t)
+	packages := others.Dir(t)
 	dir := scripts.build(t, func(dir string) {
 		run(t, ".", "cp", "-R", "src", "tsconfig.json", "package.json", "openapi-ts.config.mjs", dir)
 		if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir, tool(t, "openapi-typescript"), description(t), "--output", "src/schema.ts")
-		run(t, dir, tool(t, "openapi-ts"), "--input", description(t))
-		run(t, dir, tool(t, "tsc"), "--project", ".", "--strict")
+		run(t, dir, others.Program(t, "openapi-typescript"), description(t), "--output", "src/schema.ts")
+		run(t, dir, others.Program(t, "openapi-ts"), "--input", description(t))
+		run(t, dir, others.Program(t, "tsc"), "--project", ".", "--strict")
 	})
 	return filepath.Join(dir, "dist")
 }
@@ -73,7 +73,7 @@ func goPrograms(t *testing.T) string {
 // not allow of a request or an answer; with the flag --errors it answers with an error of its own instead.
 func prism(t *testing.T, upstream string, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command(tool(t, "prism"), append([]string{"proxy", description(t), upstream, "--host", "127.0.0.1", "--port", "0"}, flags...)...)
+	cmd := exec.Command(others.Program(t, "prism"), append([]string{"proxy", description(t), upstream, "--host", "127.0.0.1", "--port", "0"}, flags...)...)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	return started(t, cmd, regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)`))
 }

@@ -37,7 +37,7 @@ const number = "X-Exchange"
 // request that was granted.
 func TestProxyOverTheWholeSuite(t *testing.T) {
 	t.Parallel()
-	modules(t) // before the suite runs for nothing
+	others.Dir(t) // before the suite runs for nothing
 	all := exchanges(t)
 	upstream := httptest.NewServer(replay(all))
 	t.Cleanup(upstream.Close)

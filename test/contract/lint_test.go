@@ -2,44 +2,26 @@ package contract
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"example.com/petstore/api"
-	"example.com/petstore/test/clients/npm"
+	"example.com/petstore/test/npmtest"
 )
 
+// patience is how long a linter may take.
 const patience = 3 * time.Minute
 
-var installed = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return npm.Install(ctx, "../clients")
-})
-
-// linter returns the path of a linter. It skips the test if there is no npm, unless CI is "true".
-func linter(t *testing.T, name string) string {
-	t.Helper()
-	dir, err := installed()
-	switch {
-	case errors.Is(err, npm.ErrAbsent) && os.Getenv("CI") != "true":
-		t.Skip("npm is not installed: the description is not linted")
-	case err != nil:
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "node_modules", ".bin", name)
-}
+var linters = npmtest.Packages{From: "../clients", Without: "the description is not linted"}
 
 // spectral lints a description, warnings included, and returns what it prints.
 func spectral(t *testing.T, path string) (string, error) {
 	t.Helper()
-	return program(t, linter(t, "spectral"), "lint", "--fail-severity=warn", "--ruleset", "spectral.yaml", path)
+	return program(t, linters.Program(t, "spectral"), "lint", "--fail-severity=warn", "--ruleset", "spectral.yaml", path)
 }
 
 func program(t *testing.T, name string, args ...string) (string, error) {
@@ -54,7 +36,7 @@ func program(t *testing.T, name string, args ...string) (string, error) {
 
 func TestRedocly(t *testing.T) {
 	t.Parallel()
-	if out, err := program(t, linter(t, "redocly"), "lint", "--config", "redocly.yaml", "../../api/openapi.yaml"); err != nil {
+	if out, err := program(t, linters.Program(t, "redocly"), "lint", "--config", "redocly.yaml", "../../api/openapi.yaml"); err != nil {
 		t.Errorf("redocly lint: %v\n%s", err, out)
 	}
 }

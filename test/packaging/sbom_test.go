@@ -2,39 +2,27 @@ package packaging
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"example.com/petstore/test/clients/npm"
+	"example.com/petstore/test/npmtest"
 )
 
-// patience is how long the validator, or its installation, may take.
+// patience is how long the validator may take.
 const patience = 3 * time.Minute
 
-var validator = sync.OnceValues(func() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return npm.Install(ctx, "sbom")
-})
+var validator = npmtest.Packages{From: "sbom", Without: "bills of materials are not validated"}
 
 // validate has CycloneDX's own library hold a bill of materials against the
 // schema that it names, and returns what is wrong with it. It skips the test if
 // there is no npm, unless CI is "true".
 func validate(t *testing.T, bill string) (string, error) {
 	t.Helper()
-	modules, err := validator()
-	switch {
-	case errors.Is(err, npm.ErrAbsent):
-		absent(t, "npm is not installed: bills of materials are not validated")
-	case err != nil:
-		t.Fatal(err)
-	}
+	modules := validator.Dir(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// From stdin, so that it finds the packages below the folder it runs in.

@@ -1,27 +1,64 @@
-// Package npm installs the packages that tests use, as package-lock.json pins them, out of the source tree: what they hold
-// is not ours to build, vet or commit.
-package npm
+// Package npmtest installs the packages of npm that tests use, as package-lock.json pins them, out of the source tree: what
+// they hold is not ours to build, vet or commit.
+package npmtest
 
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"testing"
+	"time"
 )
 
-// ErrAbsent is returned by Install if there is no npm on this machine.
-var ErrAbsent = errors.New("npm is not installed")
+// patience is how long an installation may take.
+const patience = 3 * time.Minute
 
-// Install installs the packages of the folder from, which has package.json, package-lock.json and .npmrc, below the user's
-// cache directory, unless these very files were installed before, and returns the folder that has node_modules. Several
-// processes may install at once.
-func Install(ctx context.Context, from string) (string, error) {
+// Packages are those of one folder, for all the tests of a package. The first of them that asks installs them. Its methods
+// may be called concurrently.
+type Packages struct {
+	From    string // the folder, which has package.json, package-lock.json and .npmrc
+	Without string // what a test that is skipped says, such as "the description is not linted"
+
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// Dir returns the folder that has node_modules. It skips the test if there is no npm on this machine, and fails it if CI is
+// "true".
+func (p *Packages) Dir(tb testing.TB) string {
+	tb.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
-		return "", ErrAbsent
+		missing := "npm is not installed: " + p.Without
+		if os.Getenv("CI") == "true" {
+			tb.Fatal(missing)
+		}
+		tb.Skip(missing)
 	}
+	p.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		p.dir, p.err = install(ctx, p.From)
+	})
+	if p.err != nil {
+		tb.Fatal(p.err)
+	}
+	return p.dir
+}
+
+// Program returns the path of a program of the packages. It ends the test as Dir does.
+func (p *Packages) Program(tb testing.TB, name string) string {
+	tb.Helper()
+	return filepath.Join(p.Dir(tb), "node_modules", ".bin", name)
+}
+
+// install installs the packages below the user's cache directory, unless these very files were installed before. Several
+// processes may do so at once.
+func install(ctx context.Context, from string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
