@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -114,16 +115,37 @@ func parseSlots(row any, host string) (first, last int, address string, err erro
 	if first < 0 || last >= slots {
 		return 0, 0, "", errAnswer
 	}
-	return first, last, at(ip, port, host), nil
+	address, ok := at(ip, strconv.Itoa(port), host)
+	if !ok {
+		return 0, 0, "", errAnswer
+	}
+	return first, last, address, nil
 }
 
-// at returns an address; a server that does not know its own name is at the host that was asked.
-func at(ip string, port int, host string) string {
+// at returns an address; a server that does not know its own name is at the host that was asked. ok is false if there can
+// be no such address.
+func at(ip, port, host string) (address string, ok bool) {
 	if ip == "" || ip == "?" {
 		ip = host
 	}
-	return net.JoinHostPort(ip, strconv.Itoa(port))
+	return join(ip, port)
 }
+
+// join returns the address of a host, which is a name or an IP address, and a port. ok is false if there can be no such
+// address.
+func join(host, port string) (address string, ok bool) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", false
+	}
+	if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, inNoName)) {
+		return "", false
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), true
+}
+
+// inNoName reports whether a character is in no name of a host, but ends one in a URL.
+func inNoName(r rune) bool { return r <= ' ' || strings.ContainsRune(":/@[]?#%", r) }
 
 // forget ends the servers that are neither in use nor in the URL, and that no refusal has named of late: one to which a
 // part is going (ASK) has none yet.
@@ -151,13 +173,16 @@ func (s *servers) redirected(from *server, err error) (to *server, once bool) {
 	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
 		return nil, false
 	}
-	ip, digits, err := net.SplitHostPort(words[2])
-	port, err2 := strconv.Atoi(digits)
-	if err != nil || err2 != nil {
+	ip, port, err := net.SplitHostPort(words[2])
+	if err != nil {
+		return nil, false
+	}
+	address, ok := at(ip, port, from.host)
+	if !ok {
 		return nil, false
 	}
 	if once = words[0] == "ASK"; !once {
 		s.doubt()
 	}
-	return s.told(at(ip, port, from.host)), once
+	return s.told(address), once
 }

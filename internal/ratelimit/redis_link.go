@@ -62,7 +62,7 @@ func (t *target) dial(ctx context.Context, address string) (*link, error) {
 	if t.tls != nil {
 		stream = abrupt{tls.Client(socket, t.tls), socket}
 	}
-	l := &link{address: address, socket: socket, conn: redis.NewConn(stream, 0, 0)}
+	l := &link{address: address, socket: socket, conn: redis.NewConn(&bounded{Conn: stream}, 0, 0)}
 	if err := t.greet(ctx, l); err != nil {
 		_ = socket.Close() // err says more
 		return nil, err

@@ -120,39 +120,61 @@ func packBan(b *Ban) []byte {
 var errAnswer = errors.New("the script's answer cannot be read")
 
 // reader takes numbers off an answer.
-type reader []byte
+type reader struct {
+	rest  []byte
+	wrong bool // one was no whole number of those that a double holds exactly
+}
 
 func (r *reader) number() int64 {
-	n := math.Float64frombits(binary.LittleEndian.Uint64(*r))
-	*r = (*r)[8:]
-	return int64(n)
+	f := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
+	r.rest = r.rest[8:]
+	if !(math.Abs(f) <= maxExact) || f != math.Trunc(f) {
+		r.wrong = true
+		return 0
+	}
+	return int64(f)
 }
 
 func (r *reader) time() int64 { return r.number() * microsecond }
 
-// parseAnswer reads what the script returned.
+// flag takes 0 or 1.
+func (r *reader) flag() bool {
+	n := r.number()
+	r.wrong = r.wrong || n != 0 && n != 1
+	return n == 1
+}
+
+// parseAnswer reads what the script returned. It takes nothing that the script cannot return: the answer may be another
+// program's.
 func parseAnswer(b []byte) (a answer, err error) {
-	r := reader(b)
-	if len(r)%8 != 0 || len(r) < 16 {
+	if len(b)%8 != 0 || len(b) < 2*8 {
 		return a, errAnswer
 	}
-	first := r.number()
-	switch {
-	case first == late:
-		return answer{late: true, now: r.time()}, nil
-	case first < 0 || first > int64(Banned) || len(r) < 6*8:
+	r := reader{rest: b}
+	if first := r.number(); first == late && len(b) == 2*8 {
+		a = answer{late: true, now: r.time()}
+	} else if first < 0 || first > int64(Banned) || len(b) != 7*8 && len(b) < 13*8 {
 		return a, errAnswer
+	} else {
+		a.outcome = Outcome(first)
+		r.decision(&a)
 	}
-	a.outcome = Outcome(first)
-	a.begins = r.number() != 0
-	a.now = r.time()
-	a.windows = windows{minuteStart: r.time(), minuteUsed: r.number(), day: r.number(), dayUsed: r.number()}
-	if len(r) < 6*8 {
-		return a, nil
-	}
-	a.penalty = penalty{runFrom: r.time(), runUntil: r.time(), banFrom: r.time(), banUntil: r.time(), level: r.number(), cleanSince: r.time()}
-	for len(r) > 0 {
-		a.penalty.strikes = append(a.penalty.strikes, r.time())
+	if r.wrong || a.outcome == Banned && a.penalty.banUntil <= a.now {
+		return answer{}, errAnswer
 	}
 	return a, nil
+}
+
+// decision takes what follows an outcome.
+func (r *reader) decision(a *answer) {
+	a.begins = r.flag()
+	a.now = r.time()
+	a.windows = windows{minuteStart: r.time(), minuteUsed: r.number(), day: r.number(), dayUsed: r.number()}
+	if len(r.rest) == 0 {
+		return
+	}
+	a.penalty = penalty{runFrom: r.time(), runUntil: r.time(), banFrom: r.time(), banUntil: r.time(), level: r.number(), cleanSince: r.time()}
+	for len(r.rest) > 0 {
+		a.penalty.strikes = append(a.penalty.strikes, r.time())
+	}
 }

@@ -277,15 +277,22 @@ func (s *sentinels) ask(ctx context.Context, address string, several int) (maste
 	if err != nil {
 		return "", nil, err
 	}
-	return net.JoinHostPort(pair[0], pair[1]), addressesIn(rows), nil
+	master, ok := join(pair[0], pair[1])
+	if !ok {
+		return "", nil, errAnswer
+	}
+	return master, addressesIn(rows), nil
 }
 
 // addressesIn returns the addresses in a list of servers as a sentinel describes them.
 func addressesIn(rows []any) (all []string) {
 	for _, row := range rows {
 		about, err := redis.StringMap(row, nil)
-		if err == nil && about["ip"] != "" && about["port"] != "" && !strings.Contains(about["flags"], "down") {
-			all = append(all, net.JoinHostPort(about["ip"], about["port"]))
+		if err != nil || strings.Contains(about["flags"], "down") {
+			continue
+		}
+		if address, ok := join(about["ip"], about["port"]); ok {
+			all = append(all, address)
 		}
 	}
 	return all
