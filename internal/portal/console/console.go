@@ -106,6 +106,10 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Durati
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.Method == http.MethodPost && r.ParseForm() != nil { // what is left of it could say something else
+		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
+		return
+	}
 	handler, pattern := c.mux.Handler(r)
 	if pattern == "" {
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")

@@ -27,7 +27,7 @@ import (
 
 // A house is a console on a real store, whose clock is set by hand.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	db      *sqlite.DB
 	shop    *petstore.Service
 	keys    *access.Directory[*ratelimit.Caller]
@@ -54,7 +54,7 @@ func (h *house) advance(d time.Duration) {
 	h.at = h.at.Add(d)
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{t: t, at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), done: make(chan struct{})}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: h.now})
@@ -147,7 +147,7 @@ func (h *house) signedIn(w access.Workspace, scopes access.Scopes) *guest {
 }
 
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	what   string
 	status int
 	header http.Header
@@ -576,7 +576,7 @@ func TestLive(t *testing.T) {
 }
 
 type stream struct {
-	t    *testing.T
+	t    testing.TB
 	body io.Reader
 }
 

@@ -68,10 +68,7 @@ type input struct {
 	faults map[string]string
 }
 
-func (v *visit) input() *input {
-	_ = v.r.ParseForm() // what cannot be read is missing, and told so
-	return &input{r: v.r, faults: map[string]string{}}
-}
+func (v *visit) input() *input { return &input{r: v.r, faults: map[string]string{}} }
 
 // text returns a value without the line breaks that a browser may put into it.
 func (in *input) text(name string) string {
@@ -93,10 +90,13 @@ func (in *input) instant(name, label string) petstore.Time {
 	if text == "" {
 		return petstore.Time{}
 	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly, time.RFC3339} {
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return petstore.At(t)
 		}
+	}
+	if t, ok := petstore.ParseTime(text); ok {
+		return t
 	}
 	in.faults[name] = label + " must be a time such as 2026-03-01T12:00."
 	return petstore.Time{}

@@ -15,8 +15,8 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// office returns the address of an operator's console beside the house's own, as each node and each start has one.
-func (h *house) office() *house {
+// operatorPages returns the pages of an operator's console beside the house's own.
+func (h *house) operatorPages() *console.Console {
 	h.t.Helper()
 	secret, err := h.db.Secret(h.t.Context())
 	if err != nil {
@@ -31,6 +31,28 @@ func (h *house) office() *house {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	return pages
+}
+
+// officeSession returns such pages, and the cookie of who is signed in there.
+func (h *house) officeSession() (pages *console.Console, cookie string) {
+	h.t.Helper()
+	pages = h.operatorPages()
+	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	w := serve(pages, http.MethodPost, "/console/link", "", strings.TrimPrefix(link, "/console/link?"))
+	if cookie, _, _ = strings.Cut(w.Header().Get("Set-Cookie"), ";"); w.Code != http.StatusSeeOther {
+		h.t.Fatalf("signing in answers %d", w.Code)
+	}
+	return pages, cookie
+}
+
+// office returns the address of an operator's console beside the house's own, as each node and each start has one.
+func (h *house) office() *house {
+	h.t.Helper()
+	pages := h.operatorPages()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.Serve(w, r, 0) }))
 	h.t.Cleanup(server.Close)
 	return &house{t: h.t, url: server.URL}

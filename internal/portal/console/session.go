@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -148,11 +149,13 @@ func signIn(v *visit) error {
 // inside returns the address if it is of the console, else the console's first page.
 func inside(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/console" && !strings.HasPrefix(u.Path, "/console/") {
+	if err != nil || u.Scheme != "" || u.Host != "" || !within("/console", u.Path) || !within("/console", path.Clean(u.Path)) {
 		return "/console"
 	}
 	return u.String()
 }
+
+func within(root, at string) bool { return at == root || strings.HasPrefix(at, root+"/") }
 
 // begin begins a session of the key.
 func (v *visit) begin(e *access.Entry[*ratelimit.Caller]) {
