@@ -33,7 +33,6 @@ func (a *app) inventoryList() *cobra.Command {
 		use: "list [--status S,…] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
 		flags: func(f *pflag.FlagSet) {
 			f.StringSliceVar(&status, "status", nil, "only of those with `S,…`: available, pending or sold")
-			f.Lookup("status").DefValue = ""
 			f.IntVar(&most, "max-quantity", 0, "only stocks of at most `N`")
 			page.register(f)
 		},

@@ -42,7 +42,6 @@ func (a *app) petsList() *cobra.Command {
 			f.Int64SliceVar(&ids, "id", nil, "only those with these `ID,…`")
 			f.Lookup("id").DefValue = ""
 			f.StringSliceVar(&status, "status", nil, "only those with `S,…`: available, pending or sold")
-			f.Lookup("status").DefValue = ""
 			f.Int64Var(&params.CategoryID, "category", 0, "only those of the category with `ID`")
 			f.StringVar(&params.Name, "name", "", "only those whose name contains `TEXT`")
 			page.register(f)

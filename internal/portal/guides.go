@@ -26,6 +26,7 @@ func guides() []guide {
 		{"idempotency", "Idempotency", "Repeat a POST without doing it twice."},
 		{"pagination", "Lists and pages", "Walk through any list, and read only what has changed."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when an animal is sold."},
+		{"command-line", "Command line", "The same from a shell, with petstore api."},
 		{"sunset", "Deprecation and sunset", "What ends when, and what replaces it."},
 	}
 }
