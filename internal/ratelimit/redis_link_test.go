@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,9 +35,38 @@ func TestParseTarget(t *testing.T) {
 			t.Errorf("parseTarget(%q) = %+v, %v, want TLS with any certificate: %v", url, got.tls, err, want)
 		}
 	}
-	for _, url := range []string{"redis://h:port", "redis://h/one", "redis://h/-1", "http://h", "rediss://h?skip_verify=perhaps"} {
-		if _, err := parseTarget(url); err == nil {
-			t.Errorf("parseTarget(%q): error nil, want one", url)
+}
+
+// TestParseTargetNamesTheFault: what is mistyped is not passed over, and the error says which part it is, but nothing of
+// a password.
+func TestParseTargetNamesTheFault(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://h":                        "cannot be read",
+		"redis://h:port":                  "cannot be read",
+		"redis://h:70000":                 "HOST:PORT",
+		"redis://h?addr=g:x":              "HOST:PORT",
+		"redis://h?addr=g/1":              "HOST:PORT",
+		"redis://h/one":                   "database",
+		"redis://h/-1":                    "database",
+		"redis://h?db=1x":                 "database",
+		"redis://h?masterset=shop":        `no option "masterset"`,
+		"redis://h?skip_verify=true":      `no option "skip_verify"`,
+		"unix:///run/r.sock?addr=h":       `no option "addr"`,
+		"redis://h?master_set=":           "master_set has no value",
+		"redis://h?master_set=a&addr":     "addr has no value",
+		"redis://h?db=1&db=2":             "db is there twice",
+		"redis://h?db=%zz":                "cannot be read",
+		"rediss://h?skip_verify=perhaps":  "skip_verify must be",
+		"unix://run/redis.sock":           "path of a socket",
+		"unix://":                         "path of a socket",
+		"redis://:12?hunter2@h":           "cannot be read",
+		"redis://:12#hunter2@h":           "cannot be read",
+		"redis://:12?a=hunter2%40x&b=c@h": "cannot be read",
+	} {
+		_, err := parseTarget(url)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("parseTarget(%q) = %v, want an error with %q", url, err, want)
 		}
 	}
 }

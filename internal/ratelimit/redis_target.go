@@ -1,10 +1,13 @@
 package ratelimit
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
-	"net"
+	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,80 +22,105 @@ type target struct {
 	master         string // the name under which sentinels know the master; "": there are none
 }
 
-// errURL tells nothing of the URL's text, which may hold a password.
-var errURL = errors.New("the URL of Redis cannot be read")
+// errURL, and what is said beside it, tells nothing of the URL's text, which may hold a password, but a name of an option.
+var (
+	errURL      = errors.New("the URL of Redis cannot be read")
+	errDatabase = fmt.Errorf("%w: the database must be a whole number from 0 on", errURL)
+	errAddress  = fmt.Errorf("%w: a server must be HOST or HOST:PORT", errURL)
+	errSocket   = fmt.Errorf("%w: unix:// must be followed by the path of a socket from / on", errURL)
+	errVerify   = fmt.Errorf("%w: skip_verify must be true or false", errURL)
+)
 
 // parseTarget reads the URL of a server, of sentinels, or of a cluster:
 //
 //	redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][?addr=HOST:PORT]…[&master_set=NAME]
 //	rediss://… with the same, over TLS; with skip_verify=true any certificate is good
 //	unix://[USER][:PASSWORD@]/PATH[?db=DATABASE]
+//
+// An option that the form does not have is an error that names it.
 func parseTarget(text string) (target, error) {
 	u, err := url.Parse(text)
-	if err != nil {
+	if err != nil || u.Fragment != "" || strings.Contains(u.RawQuery, "@") { // then ? or # were in the password
 		return target{}, errURL
 	}
-	q := u.Query()
+	q, err := optionsOf(u)
+	if err != nil {
+		return target{}, err
+	}
 	t := target{network: "tcp", user: u.User.Username(), master: q.Get("master_set")}
 	t.password, _ = u.User.Password()
-	database := strings.TrimPrefix(u.Path, "/")
-	switch u.Scheme {
-	case "unix":
-		t.network, t.addresses, database = "unix", []string{u.Path}, ""
-	case "rediss":
-		t.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: hostOf(u)}
-		if t.tls.InsecureSkipVerify, err = isSet(q, "skip_verify"); err != nil { //nolint:gosec // who sets it wants it
-			return target{}, errURL
+	database := q.Get("db")
+	if u.Scheme == "unix" {
+		if u.Host != "" || u.Path == "" {
+			return target{}, errSocket
 		}
-	case "redis":
-	default:
-		return target{}, errURL
+		t.network, t.addresses = "unix", []string{u.Path}
+	} else {
+		if t.addresses, err = addressesOf(u, q["addr"]); err != nil {
+			return target{}, err
+		}
+		database = cmp.Or(database, strings.TrimPrefix(u.Path, "/"))
 	}
-	if t.network == "tcp" {
-		t.addresses = addressesOf(u)
+	if t.database, err = strconv.Atoi(cmp.Or(database, "0")); err != nil || t.database < 0 {
+		return target{}, errDatabase
 	}
-	if q.Has("db") {
-		database = q.Get("db")
-	}
-	if database != "" {
-		if t.database, err = strconv.Atoi(database); err != nil || t.database < 0 {
-			return target{}, errURL
+	if u.Scheme == "rediss" {
+		if t.tls, err = tlsOf(u, q); err != nil {
+			return target{}, err
 		}
 	}
 	return t, nil
 }
 
-func hostOf(u *url.URL) string {
-	if host := u.Hostname(); host != "" {
-		return host
+// optionsOf returns the options in a URL's query: those that its scheme has, and each but addr once.
+func optionsOf(u *url.URL) (url.Values, error) {
+	known := map[string][]string{
+		"redis":  {"addr", "db", "master_set"},
+		"rediss": {"addr", "db", "master_set", "skip_verify"},
+		"unix":   {"db"},
+	}[u.Scheme]
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil || known == nil {
+		return nil, errURL
 	}
-	return "localhost"
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		values := q[name]
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("%w: with %s:// there is no option %q, only %s", errURL, u.Scheme, name, strings.Join(known, ", "))
+		case len(values) > 1 && name != "addr":
+			return nil, fmt.Errorf("%w: the option %s is there twice", errURL, name)
+		case slices.Contains(values, "") && name != "skip_verify":
+			return nil, fmt.Errorf("%w: the option %s has no value", errURL, name)
+		}
+	}
+	return q, nil
 }
 
-// addressesOf returns the address in the URL, and those of its parameter addr. What these lack is that of the first host,
-// and the port of Redis.
-func addressesOf(u *url.URL) (all []string) {
-	for _, text := range append([]string{u.Host}, u.Query()["addr"]...) {
-		one := url.URL{Host: text}
-		host, port := one.Hostname(), one.Port()
-		if host == "" {
-			host = hostOf(u)
-		}
-		if port == "" {
-			port = "6379"
-		}
-		all = append(all, net.JoinHostPort(host, port))
+// tlsOf returns how to speak over TLS. An option skip_verify without a value says yes.
+func tlsOf(u *url.URL, q url.Values) (*tls.Config, error) {
+	skip, err := strconv.ParseBool(cmp.Or(q.Get("skip_verify"), strconv.FormatBool(q.Has("skip_verify"))))
+	if err != nil {
+		return nil, errVerify
 	}
-	return all
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: hostOf(u), InsecureSkipVerify: skip}, nil //nolint:gosec // who sets it wants it
 }
 
-// isSet reports whether a parameter of the query says yes; one without a value does.
-func isSet(q url.Values, name string) (bool, error) {
-	switch {
-	case !q.Has(name):
-		return false, nil
-	case q.Get(name) == "":
-		return true, nil
+func hostOf(u *url.URL) string { return cmp.Or(u.Hostname(), "localhost") }
+
+// addressesOf returns the address in the URL, and others. What these lack is that of the first host, and the port of
+// Redis.
+func addressesOf(u *url.URL, others []string) (all []string, err error) {
+	for _, text := range append([]string{u.Host}, others...) {
+		one, err := url.Parse("//" + text)
+		if err != nil || one.Host != text {
+			return nil, errAddress
+		}
+		address, ok := join(cmp.Or(one.Hostname(), hostOf(u)), cmp.Or(one.Port(), "6379"))
+		if !ok {
+			return nil, errAddress
+		}
+		all = append(all, address)
 	}
-	return strconv.ParseBool(q.Get(name))
+	return all, nil
 }
