@@ -5,17 +5,14 @@ package faults
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
-	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"testing"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -47,8 +44,10 @@ func crowds(key string) []crowd {
 }
 
 // pace calls f at every tick until it fails or ctx ends: a crowd on this very
-// machine would else take its processors, whatever the server did.
+// machine would else take its processors, whatever the server did. The members of
+// a crowd do not keep step.
 func pace(ctx context.Context, every time.Duration, f func() error) error {
+	rest(ctx, rand.N(every))
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -130,11 +129,11 @@ func pings(ctx context.Context, c net.Conn) error {
 }
 
 // gather lets every member of a crowd begin again whenever the server ends its
-// connection, until ctx ends. It counts the connections.
-func (w crowd) gather(ctx context.Context, addr string) (wait func() int) {
+// connection, until ctx ends. It returns when each has been connected once, and
+// counts the connections.
+func (w crowd) gather(ctx context.Context, addr string) (wait func() int, err error) {
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	count := 0
+	var count atomic.Int64
 	for range w.members {
 		all.Go(func() {
 			for ctx.Err() == nil {
@@ -142,9 +141,7 @@ func (w crowd) gather(ctx context.Context, addr string) (wait func() int) {
 				if err != nil {
 					return
 				}
-				mu.Lock()
-				count++
-				mu.Unlock()
+				count.Add(1)
 				free := context.AfterFunc(ctx, func() { c.Close() })
 				_ = w.one(ctx, c) // how it ends is the server's business
 				free()
@@ -152,140 +149,40 @@ func (w crowd) gather(ctx context.Context, addr string) (wait func() int) {
 			}
 		})
 	}
-	return func() int { all.Wait(); return count }
-}
-
-// TestCrowds lets crowds of every kind press at once on a server that has 64 MiB
-// of memory. Whoever asks properly is answered, and soon, and nothing is killed.
-// That it is soon all the time is held in long campaigns alone, which have the
-// machine to themselves; else in one second at least: what others do on the
-// machine can make a second slow, but not fast.
-func TestCrowds(t *testing.T) {
-	dir := t.TempDir()
-	plain, err := servertest.Build(dir, "petstore") // the race detector needs several times the memory
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plain.NewWorkspace(dir, "shop"); err != nil {
-		t.Fatal(err)
-	}
-	k, err := plain.NewKey(dir, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := plain.Serve(servertest.Options{Dir: dir, Env: []string{"GOMEMLIMIT=48MiB"}, Flags: []string{"--log-level=error"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
-	capped := capMemory(t, server.Cmd.Process.Pid, 64<<20)
-	before, err := healthy(server.URL, k.Key, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var waits []func() int
-	for _, w := range crowds(k.Key) {
-		waits = append(waits, w.gather(ctx, strings.TrimPrefix(server.URL, "http://")))
-	}
-	length := 5 * time.Second
-	if *soak > 0 || *volume > 0 {
-		length = time.Minute
-	}
-	took, best, err := bySeconds(server.URL, k.Key, length)
-	peak := peakMemory(t, server.Cmd.Process.Pid)
-	cancel()
-	for i, w := range crowds(k.Key) {
-		t.Logf("%s: %d connections", w.name, waits[i]())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	quiet, all := p99(before), p99(took)
-	t.Logf("%d healthy requests among them, all answered: median %v, p99 %v, %v in the best second; p99 without them %v; at most %d MiB of memory, capped %v",
-		len(took), took[len(took)/2], all, best, quiet, peak>>20, capped)
-	if best > promised {
-		t.Errorf("p99 of the healthy = %v in the best second, want %v or less", best, promised)
-	}
-	if (*soak > 0 || *volume > 0) && quiet < 2*time.Millisecond && all > promised { // a machine with other work proves nothing
-		t.Errorf("p99 of the healthy = %v, want %v or less", all, promised)
-	}
-	if most := 80 << 20; !capped && peak > most { // pages of the program's file are among them
-		t.Errorf("memory = %d MiB, want %d or less", peak>>20, most>>20)
-	}
-	if err := server.Stop(); err != nil {
-		t.Errorf("the server ended with %v\n%s", err, server.LogText())
-	}
-}
-
-// promised is how soon 99 of 100 requests are answered, whoever else presses.
-const promised = 20 * time.Millisecond
-
-// p99 returns how long 99 of 100 took at most, of some in order.
-func p99(took []time.Duration) time.Duration { return took[len(took)*99/100] }
-
-// bySeconds is healthy for so long, and longer if not one second was as good as
-// promised. It returns the p99 of the best too.
-func bySeconds(url, key string, length time.Duration) (took []time.Duration, best time.Duration, err error) {
-	best = time.Hour
-	for began := time.Now(); time.Since(began) < length || best > promised && time.Since(began) < servertest.Patience; {
-		second, err := healthy(url, key, time.Second)
-		if err != nil {
-			return nil, 0, err
-		}
-		took, best = append(took, second...), min(best, p99(second))
-	}
-	slices.Sort(took)
-	return took, best, nil
-}
-
-// healthy sends requests one after another, as one who expects answers, a
-// hundred at least, and returns how long they took, in order.
-func healthy(url, key string, length time.Duration) ([]time.Duration, error) {
-	h := &herd{url: url, key: key}
-	c := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{}}
-	defer c.CloseIdleConnections()
-	var took []time.Duration
-	for began, i := time.Now(), 0; i < 100 || time.Since(began) < length; i++ {
-		at := time.Now()
-		if err := h.request(c, 0, i); err != nil {
-			return nil, fmt.Errorf("a healthy request failed: %w", err)
-		}
-		took = append(took, time.Since(at))
-	}
-	slices.Sort(took)
-	return took, nil
-}
-
-// capMemory puts a process into a control group of its own with so many bytes,
-// if that can be done, and reports whether.
-func capMemory(t *testing.T, pid, size int) bool {
-	t.Helper()
-	group := filepath.Join("/sys/fs/cgroup/memory", fmt.Sprintf("petstore-test-%d", pid))
-	if err := os.Mkdir(group, 0o755); err != nil {
-		return false
-	}
-	t.Cleanup(func() { _ = os.Remove(group) })
-	for file, value := range map[string]int{"memory.limit_in_bytes": size, "cgroup.procs": pid} {
-		if err := os.WriteFile(filepath.Join(group, file), []byte(strconv.Itoa(value)), 0o600); err != nil {
-			return false
+	wait = func() int { all.Wait(); return int(count.Load()) }
+	for deadline := time.Now().Add(servertest.Patience); count.Load() < int64(w.members); time.Sleep(time.Millisecond) { // between two polls
+		if time.Now().After(deadline) {
+			return wait, fmt.Errorf("%s: %d connections of %d", w.name, count.Load(), w.members)
 		}
 	}
-	return true
+	return wait, nil
 }
 
-// peakMemory returns the most bytes that a process had in memory.
-func peakMemory(t *testing.T, pid int) int {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
+// A press is the whole of the crowds at a server.
+type press struct {
+	names []string
+	waits []func() int
+	stop  context.CancelFunc
+}
+
+// gatherAll returns when all are there.
+func gatherAll(ctx context.Context, url, key string) (*press, error) {
+	ctx, stop := context.WithCancel(ctx)
+	p := &press{stop: stop}
+	var all error
+	for _, w := range crowds(key) {
+		wait, err := w.gather(ctx, strings.TrimPrefix(url, "http://"))
+		p.names, p.waits, all = append(p.names, w.name), append(p.waits, wait), errors.Join(all, err)
 	}
-	_, rest, found := strings.Cut(string(text), "VmHWM:")
-	var kib int
-	if _, err := fmt.Sscanf(rest, "%d kB", &kib); !found || err != nil {
-		t.Fatalf("no VmHWM in %s", text)
+	return p, all
+}
+
+// disperse returns how many connections each crowd had.
+func (p *press) disperse() string {
+	p.stop()
+	var said []string
+	for i, wait := range p.waits {
+		said = append(said, fmt.Sprintf("%s %d", p.names[i], wait()))
 	}
-	return kib << 10
+	return strings.Join(said, ", ")
 }
