@@ -104,7 +104,7 @@ func makeTemplate(s *postgrestest.Server) error {
 }
 
 // openStore returns an empty store for the time of one test.
-func openStore(t *testing.T, now func() time.Time) store {
+func openStore(t testing.TB, now func() time.Time) store {
 	t.Helper()
 	var (
 		db  store
@@ -126,7 +126,7 @@ func openStore(t *testing.T, now func() time.Time) store {
 
 // openLimiter returns a limiter that has counted nothing, for the time of one
 // test.
-func openLimiter(t *testing.T, cfg ratelimit.Config, now func() time.Time) ratelimit.Limiter {
+func openLimiter(t testing.TB, cfg ratelimit.Config, now func() time.Time) ratelimit.Limiter {
 	t.Helper()
 	if *limiterName == "memory" {
 		return ratelimit.NewMemory(cfg, now)
@@ -161,7 +161,7 @@ func startOfShop() time.Time {
 // needsClockOfLimits skips a test that moves the clock by which requests are
 // counted, which nobody can do with that of Redis. The suite of
 // internal/ratelimit has the same rules on both limiters.
-func needsClockOfLimits(t *testing.T) {
+func needsClockOfLimits(t testing.TB) {
 	t.Helper()
 	if *limiterName == "redis" {
 		t.Skip("moves the clock of the limits, which is that of the Redis server; internal/ratelimit shows these rules on Redis")
@@ -201,7 +201,7 @@ func (s *shop) withoutRedis() int64 {
 // machine was too busy for Redis to answer in time, counts are bounded and no
 // longer exact: if try says that so many decisions were made without Redis, it
 // is called again, a few times.
-func whileRedisAnswers(t *testing.T, try func() (faults []string, alone int64)) {
+func whileRedisAnswers(t testing.TB, try func() (faults []string, alone int64)) {
 	t.Helper()
 	for left := 5; ; left-- {
 		faults, alone := try()

@@ -38,7 +38,7 @@ var loadContract = sync.OnceValues(func() (*description, error) {
 })
 
 // contract returns the description that every answer is held against.
-func contract(t *testing.T) *description {
+func contract(t testing.TB) *description {
 	t.Helper()
 	d, err := loadContract()
 	if err != nil {
@@ -49,7 +49,7 @@ func contract(t *testing.T) *description {
 
 // check holds an answer against the description, and the request too if the
 // server took it.
-func (d *description) check(t *testing.T, req *http.Request, body string, a answer) {
+func (d *description) check(t testing.TB, req *http.Request, body string, a answer) {
 	t.Helper()
 	r := req.Clone(req.Context())
 	r.Body = io.NopCloser(strings.NewReader(body))
@@ -97,7 +97,7 @@ func (d *description) check(t *testing.T, req *http.Request, body string, a answ
 
 // note remembers what was seen, and checks that the description lists the code
 // and requires no header that is absent.
-func (d *description) note(t *testing.T, op *openapi3.Operation, a answer) {
+func (d *description) note(t testing.TB, op *openapi3.Operation, a answer) {
 	t.Helper()
 	ref := op.Responses.Status(a.status)
 	if ref == nil {

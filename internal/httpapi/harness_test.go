@@ -25,7 +25,7 @@ import (
 // A shop is a running server on a fresh store of the run's kind, with one
 // workspace on a plan wide enough not to matter.
 type shop struct {
-	t       *testing.T
+	t       testing.TB
 	url     string
 	api     *httpapi.API
 	db      store
@@ -145,6 +145,12 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
+func (b *lockedBuffer) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b.Reset()
+}
+
 func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,12 +158,12 @@ func (b *lockedBuffer) String() string {
 }
 
 // openShop starts a shop. Options may be changed before it starts.
-func openShop(t *testing.T, change ...func(*httpapi.Options)) *shop {
+func openShop(t testing.TB, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
 	return openLimitedShop(t, limits(), change...)
 }
 
-func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+func openLimitedShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
 	s := prepareShop(t, cfg, change...)
 	server := httptest.NewUnstartedServer(nil)
@@ -170,7 +176,7 @@ func openLimitedShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi
 }
 
 // prepareShop returns a shop that nobody serves yet.
-func prepareShop(t *testing.T, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+func prepareShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
 	t.Helper()
 	start := startOfShop()
 	s := &shop{t: t, start: start, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
@@ -256,7 +262,7 @@ type request struct {
 
 // An answer is what came back.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	what   string
 	status int
 	header http.Header
@@ -305,7 +311,7 @@ var noRedirects = &http.Client{
 }
 
 // checkEvery checks what holds for every response.
-func checkEvery(t *testing.T, a answer, r request) {
+func checkEvery(t testing.TB, a answer, r request) {
 	t.Helper()
 	for _, name := range []string{
 		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy",

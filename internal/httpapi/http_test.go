@@ -141,7 +141,7 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-func remaining(t *testing.T, a answer) int64 {
+func remaining(t testing.TB, a answer) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(a.header.Get("X-RateLimit-Remaining"), 10, 64)
 	if err != nil {

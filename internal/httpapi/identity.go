@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"math/rand/v2"
@@ -75,16 +76,16 @@ func presentedKey(h http.Header) (string, error) {
 			return "", errNotBearer
 		}
 		token = strings.TrimSpace(token)
-		if key != "" && token != key {
+		if key != "" && token != "" && token != key {
 			return "", errManyKeys
 		}
-		key = token
+		key = cmp.Or(token, key)
 	}
 	for _, value := range plain {
-		if key != "" && value != key {
+		if key != "" && value != "" && value != key {
 			return "", errManyKeys
 		}
-		key = value
+		key = cmp.Or(value, key)
 	}
 	if key == "" {
 		return "", errMissingKey

@@ -102,8 +102,12 @@ func checkAccept(values []string) error {
 	if len(values) == 0 || len(values) == 1 && (values[0] == "*/*" || values[0] == "application/json" || values[0] == "") {
 		return nil
 	}
-	specific, acceptable := -1, false
+	specific, acceptable, some := -1, false, false
 	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if strings.TrimSpace(part) == "" {
+			continue // RFC 9110 §5.6.1.2
+		}
+		some = true
 		media, q := qualified(part)
 		rank := -1
 		switch strings.ToLower(media) {
@@ -118,7 +122,7 @@ func checkAccept(values []string) error {
 			specific, acceptable = rank, q
 		}
 	}
-	if !acceptable {
+	if some && !acceptable {
 		return petstore.Errorf(codeNotAcceptable, "Only application/json can be sent, which Accept does not allow.")
 	}
 	return nil

@@ -162,6 +162,9 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	for _, text := range append(plainSeeds(), oddSeeds()...) {
 		f.Add([]byte(text))
 	}
+	f.Add([]byte(strings.Join(plainSeeds(), "")))
+	f.Add([]byte(strings.Repeat(plainSeeds()[7], 3)))
+	f.Add([]byte(plainSeeds()[6] + "\r\n" + plainSeeds()[7] + plainSeeds()[0] + plainSeeds()[10]))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		used := plainRequest{header: http.Header{}, values: make([]string, 0, maxFields)}
 		used.readPlain([]byte(plainSeeds()[7])) // what was there before must not show
@@ -185,7 +188,34 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			t.Errorf("readPlain() = %d, net/http consumes %d", size, consumed)
 		}
 		equalRequests(t, got, want)
+		asOnOneConnection(t, b)
 	})
+}
+
+// asOnOneConnection compares the requests that b begins with to net/http's, each read and described where the one before
+// was, from a buffer that it was in, as a connection does it.
+func asOnOneConnection(t *testing.T, b []byte) {
+	t.Helper()
+	c, one := &conn{}, turn{}
+	p := &plainRequest{header: http.Header{}}
+	buf := bytes.Clone(b)
+	for {
+		size, verdict := p.readPlain(buf)
+		if verdict != wholePlain {
+			return
+		}
+		one.body.rest = buf[size-p.length : size]
+		one.begin(c)
+		p.describe(one.request, c, &one.body)
+		want, consumed := readByNetHTTP(t, buf)
+		if size != consumed {
+			t.Errorf("readPlain() = %d for a request after others, net/http consumes %d", size, consumed)
+		}
+		equalRequests(t, one.request, want)
+		one.ctx.end()
+		buf = buf[:copy(buf, buf[size:])]
+		buf = bytes.TrimPrefix(buf, []byte("\r\n")) // as skipEmptyLine does
+	}
 }
 
 // readByNetHTTP returns the request as net/http's server sees it, and how many

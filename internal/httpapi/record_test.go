@@ -27,7 +27,7 @@ var openRecord = sync.OnceValues(func() (*os.File, error) {
 })
 
 // record writes an exchange, if that is wanted.
-func record(t *testing.T, req *http.Request, body string, a answer) {
+func record(t testing.TB, req *http.Request, body string, a answer) {
 	t.Helper()
 	if *recordTo == "" {
 		return
