@@ -76,17 +76,21 @@ func isURL(s string, schemes ...string) bool {
 const redacted = "xxxxx"
 
 // Redact returns s with the passwords of a URL replaced: that of its user, and
-// those in its query. Of a URL that cannot be read only the scheme is left.
+// those in its query. Of a URL that cannot be read, or in which a password that
+// was not escaped may stand anywhere, only the scheme is left.
 func Redact(s string) string {
-	scheme, _, ok := strings.Cut(s, "://")
+	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
 		return s
 	}
 	u, err := url.Parse(s)
+	if err != nil || u.Opaque != "" || u.Fragment != "" || atBehindHost(rest) {
+		return scheme + "://" + redacted
+	}
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return scheme + "://" + redacted
 	}
-	query := u.Query()
 	for name := range query {
 		if strings.Contains(strings.ToLower(name), "password") {
 			query.Set(name, redacted)
@@ -94,4 +98,11 @@ func Redact(s string) string {
 		}
 	}
 	return u.Redacted()
+}
+
+// atBehindHost reports whether the end of a password seems to stand behind what
+// is read as the host: it had a slash, a question mark or a hash in it.
+func atBehindHost(rest string) bool {
+	end := strings.IndexAny(rest, "/?#")
+	return end >= 0 && strings.Contains(rest[end:], "@")
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,14 +28,27 @@ func readFile(path string) ([]entry, error) {
 	if err != nil {
 		return nil, &Fault{Origin(path), err.Error()}
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	var doc, more yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) { // empty, or comments only
+		return nil, nil
+	} else if err != nil {
 		return nil, syntaxFault(path, err)
 	}
-	if len(doc.Content) == 0 { // empty, or comments only
-		return nil, nil
+	if err := decoder.Decode(&more); err == nil {
+		return nil, &Fault{Origin(fmt.Sprintf("%s:%d", path, more.Line)), "the configuration must be one document"}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxFault(path, err)
 	}
 	return mapping(path, doc.Content[0])
+}
+
+// told returns a name as an error tells it: in one line, and not at length.
+func told(name string) string {
+	if len(name) < 60 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
+		return name
+	}
+	return fmt.Sprintf("%.60q", name)
 }
 
 func read(path string) ([]byte, error) {
@@ -74,12 +88,12 @@ func mapping(path string, n *yaml.Node) ([]entry, error) {
 	for i := 0; i < len(n.Content); i += 2 {
 		name, from := n.Content[i].Value, at(n.Content[i])
 		if first, ok := seen[name]; ok {
-			return nil, &Fault{from, fmt.Sprintf("%s was set in %s already", name, first)}
+			return nil, &Fault{from, fmt.Sprintf("%s was set in %s already", told(name), first)}
 		}
 		seen[name] = from
 		value, ok := scalars(n.Content[i+1])
 		if !ok {
-			return nil, &Fault{from, fmt.Sprintf("%s must be a value, or a list of values", name)}
+			return nil, &Fault{from, fmt.Sprintf("%s must be a value, or a list of values", told(name))}
 		}
 		entries = append(entries, entry{name, value, from})
 	}

@@ -114,12 +114,12 @@ func unknownSetting(name string, settings []Setting) string {
 	for i, s := range settings {
 		names[i] = s.Name
 	}
-	return fmt.Sprintf("there is no setting %q; the settings are %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("there is no setting %.60q; the settings are %s", name, strings.Join(names, ", "))
 }
 
 func (l *loader) set(flag string, from Origin, text string, to pflag.Value) {
 	if err := to.Set(text); err != nil {
-		l.fault(from, fmt.Sprintf("%q: %v", text, err))
+		l.fault(from, fmt.Sprintf("%.100q: %v", text, err))
 		return
 	}
 	l.origins[flag] = from

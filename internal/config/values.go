@@ -40,7 +40,7 @@ func (v address) Set(s string) error {
 		return errors.New("must be HOST:PORT, such as 127.0.0.1:8080 or :8080")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("the port %q must be a number from 0 to 65535", port)
+		return fmt.Errorf("the port %.20q must be a number from 0 to 65535", port)
 	}
 	*v.to = s
 	return nil
@@ -53,11 +53,16 @@ func (v baseURL) String() string { return deref(v.to) }
 
 func (v baseURL) Set(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(s, "?#") || !fitsHeader(u.String()) {
 		return errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
 	}
-	*v.to = strings.TrimRight(s, "/")
+	*v.to = strings.TrimRight(u.String(), "/")
 	return nil
+}
+
+// fitsHeader reports whether a URL can stand in a header, between < and >.
+func fitsHeader(u string) bool {
+	return !strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"`, r) })
 }
 
 type instant struct{ to *time.Time }
@@ -73,8 +78,8 @@ func (v instant) String() string {
 
 func (v instant) Set(s string) error {
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return errors.New("must be an instant of RFC 3339 with an offset, such as 2030-12-05T00:00:00Z")
+	if year := t.UTC().Year(); err != nil || t.Nanosecond() != 0 || year < 0 || year > 9999 {
+		return errors.New("must be an instant of RFC 3339 with an offset, in whole seconds, such as 2030-12-05T00:00:00Z")
 	}
 	*v.to = t.UTC()
 	return nil
@@ -108,14 +113,19 @@ func (v prefixes) Set(s string) error {
 	return nil
 }
 
-// parsePrefix reads a CIDR block, or a single address as a block of its own.
+// parsePrefix reads a CIDR block, or a single address as a block of its own. One of IPv4-mapped IPv6 addresses is one of
+// IPv4, as callers are.
 func parsePrefix(word string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(word); err == nil && a.Zone() == "" {
-		return netip.PrefixFrom(a, a.BitLen()), nil
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
 	}
 	p, err := netip.ParsePrefix(word)
 	if err != nil {
-		return p, fmt.Errorf("%q is neither an address nor a CIDR block such as 10.0.0.0/8", word)
+		return p, fmt.Errorf("%.100q is neither an address nor a CIDR block such as 10.0.0.0/8", word)
+	}
+	const mapped = 96 // bits before the IPv4 address
+	if p.Addr().Is4In6() && p.Bits() >= mapped {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
 	}
 	return p.Masked(), nil
 }
