@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,7 +78,16 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+	return strings.Map(shown, strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+}
+
+// shown returns a character, or another one for those that a terminal obeys: an
+// error may repeat what a stranger wrote.
+func shown(r rune) rune {
+	if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // sentence returns what e says to people.

@@ -141,5 +141,5 @@ func madeAt(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, backupPrefix)
 	text, ends := strings.CutSuffix(text, backupSuffix)
 	at, err := time.Parse(backupLayout, text)
-	return at, ok && ends && err == nil
+	return at, ok && ends && err == nil && at.Format(backupLayout) == text // time.Parse takes fractions too
 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// FuzzArguments runs a command that changes nothing with any flags and arguments. What is wrong with them is said in one
+// line, which holds nothing that a terminal obeys, and with the exit code of wrong usage.
+func FuzzArguments(f *testing.F) {
+	for i, seed := range []string{
+		"", "--addr|:1|-o|json", "--log-level=\x1b[2J", "--no-such\nflag", "-\x1b", "-o|\r", "--trusted-proxies|a\nb", "--config=/nowhere/\n", "x\x07", "--db|postgres://u:hunter2@h/d", "--redis=http://:hunter2@h", "--help",
+		"--ban-strikes=\u2028", "-o=json|--base-url|https://h|--", "--address-table|0x10", "\u202e", "--=", "---", "-ojson",
+	} {
+		f.Add(uint8(i), seed)
+		f.Add(uint8(0), seed)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		commands := [][]string{{"config", "print"}, {"openapi"}, {"version"}, {"config"}, {"no-such-command"}}
+		args := commands[int(which)%len(commands)]
+		if text != "" {
+			args = append(args, strings.Split(text, "|")...)
+		}
+		var out, said bytes.Buffer
+		code := Main(t.Context(), args, strings.NewReader(""), &out, &said, func(string) string { return "" })
+		if strings.Contains(text, "hunter2@") && strings.Contains(out.String(), "hunter2") {
+			t.Errorf("%q prints a password: %s", args, &out)
+		}
+		if code == Success && said.Len() == 0 {
+			return
+		}
+		line, ended := strings.CutSuffix(said.String(), "\n")
+		if code != WrongUsage || !strings.HasPrefix(line, "petstore: ") || !ended || strings.ContainsFunc(line, obeyed) {
+			t.Errorf("%q ends with %d and says %q, want 2 and one line", args, code, &said)
+		}
+	})
+}
+
+// obeyed reports whether a terminal takes the character for more than something to show.
+func obeyed(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// FuzzReasons checks that what a server says of its state comes out as text in one line.
+func FuzzReasons(f *testing.F) {
+	for _, seed := range []string{
+		"", `{"status":"not ready","reasons":[{"check":"store","message":"the disk is full"}]}`, `{"reasons":[{"message":"a\nb"},{"message":"\u001b[2J"}]}`, `{"reasons":1}`, `{"reasons":[null,{}]}x`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		got := reasonsIn(strings.NewReader(body))
+		if line := explain(errors.New("not ready" + got)); strings.ContainsFunc(line, obeyed) {
+			t.Errorf("reasonsIn(%q) is told as %q", body, line)
+		}
+		var answer struct{ Reasons []struct{ Message string } }
+		err := json.NewDecoder(strings.NewReader(body)).Decode(&answer)
+		if err == nil && len(body) < 1<<16 && strings.Count(got, ": ") < len(answer.Reasons) {
+			t.Errorf("reasonsIn(%q) = %q, want %d reasons", body, got, len(answer.Reasons))
+		} else if err != nil && got != "" {
+			t.Errorf("reasonsIn(%q) = %q, of what is no JSON", body, got)
+		}
+	})
+}
+
+// FuzzBackupName checks that only what the scheduler would name so is taken for its backup: it is removed some day.
+func FuzzBackupName(f *testing.F) {
+	for _, seed := range []string{"petstore-20260301T120000Z.db", "petstore-20260301T120000.5Z.db", "petstore-20260230T120000Z.db", "petstore-.db", "petstore-20260301T120000Z.db.partial", "x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if at, ok := madeAt(name); ok && backupPrefix+at.UTC().Format(backupLayout)+backupSuffix != name {
+			t.Errorf("madeAt(%q) = %v, whose backup has another name", name, at)
+		}
+	})
+}
+
+// FuzzValues checks that an id or an instant of the command line is the one that was typed, and that an error says where
+// it was.
+func FuzzValues(f *testing.F) {
+	for _, seed := range []string{"", "1", "007", "+1", "-1", "9223372036854775808", "1_000", "2026-03-01T09:30:00Z", "2026-03-01T09:30:00.123456789+01:00", "2026-3-1", "0000-01-01T00:00:00+23:59", "2026-03-01T9:30:00Z"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := idOf("PET", text)
+		want, ok := new(big.Int).SetString(text, 10)
+		if ok = ok && want.IsInt64() && want.Sign() > 0 && !strings.Contains(text, "_"); ok != (err == nil) || ok && want.Int64() != id {
+			t.Errorf("idOf(%q) = %d, %v", text, id, err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "PET: ") {
+			t.Errorf("idOf(%q): %v, want the argument named", text, err)
+		}
+		at, err := dateOf("from", text)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "--from: ") {
+				t.Errorf("dateOf(%q): %v, want the flag named", text, err)
+			}
+			return
+		}
+		if again, err := dateOf("from", at.Format(time.RFC3339Nano)); text != "" && (err != nil || !again.Equal(at)) {
+			t.Errorf("dateOf(%q) = %v, which is read back as %v, %v", text, at, again, err)
+		}
+	})
+}
