@@ -68,7 +68,7 @@ func New(o Options) (*Console, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	c.mux = c.routes()
+	c.mux = muxOf(Routes())
 	return c, nil
 }
 
@@ -116,108 +116,13 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Durati
 		return
 	}
 	v.id = lastID(r.URL.Path)
-	if err := handler.(page).answer(v); err != nil {
+	if err := handler.(Route).answer(v); err != nil {
 		v.fail(err)
 	}
 }
 
 // maxForm is the greatest length of a form that is sent, in bytes.
 const maxForm = 64 << 10
-
-// A page is what a route leads to.
-type page struct {
-	needs  access.Scopes // of the key that is signed in; 0 for everybody
-	handle func(*visit) error
-}
-
-// ServeHTTP makes a page something that a ServeMux can find; Serve has it answer.
-func (p page) ServeHTTP(http.ResponseWriter, *http.Request) {}
-
-func (p page) answer(v *visit) error {
-	if err := v.signedIn(); p.needs == 0 {
-		return p.handle(v)
-	} else if err != nil {
-		return v.askToSignIn(err)
-	}
-	if p.needs.Has(access.Write) && !v.operator {
-		if !v.who.Key.Scopes.Has(access.Write) {
-			v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
-			return nil
-		}
-		if !v.bannedUntil().IsZero() {
-			v.refuse(http.StatusForbidden, "This key is banned", "It can change nothing until the ban is over.")
-			return nil
-		}
-	}
-	return p.handle(v)
-}
-
-// A table is the routes of a console.
-type table struct{ *http.ServeMux }
-
-// open adds a page for everybody.
-func (t table) open(pattern string, h func(*visit) error) { t.Handle(pattern, page{0, h}) }
-
-// look adds a page for those who may read.
-func (t table) look(path string, h func(*visit) error) { t.Handle("GET "+path, page{access.Read, h}) }
-
-// change adds a form, which readers may see, and what takes it from those who may write.
-func (t table) change(path string, show, take func(*visit) error) {
-	t.look(path, show)
-	t.Handle("POST "+path, page{access.Write, take})
-}
-
-// routes is the whole console.
-func (c *Console) routes() *http.ServeMux {
-	t := table{http.NewServeMux()}
-	t.open("GET /console/signin", showSignIn)
-	t.open("POST /console/signin", signIn)
-	t.open("POST /console/signout", signOut)
-	t.open("GET /console/link", showLink)
-	t.open("POST /console/link", useLink)
-
-	t.look("/console", showOverview)
-	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
-	t.look("/console/live", liveOverview)
-	t.look("/console/requests", showRequests)
-	t.look("/console/requests/live", liveRequests)
-	t.look("/console/requests.csv", requestsCSV)
-
-	t.look("/console/keys", showKeys)
-	t.look("/console/keys.csv", keysCSV)
-	t.look("/console/keys/made", showMade)
-	t.change("/console/keys/new", newKey, createKey)
-	t.change("/console/keys/{id}/rotate", askRotate, rotateKey)
-	t.change("/console/keys/{id}/revoke", askRevoke, revokeKey)
-	t.shop()
-	return t.ServeMux
-}
-
-// shop adds the catalogue, the stock and the orders.
-func (t table) shop() {
-	t.look("/console/pets", showPets)
-	t.look("/console/pets.csv", petsCSV)
-	t.change("/console/pets/new", newPet, createPet)
-	t.change("/console/pets/{id}", showPet, savePet)
-	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
-
-	t.look("/console/categories", showCategories)
-	t.look("/console/categories.csv", categoriesCSV)
-	t.change("/console/categories/new", newCategory, createCategory)
-	t.change("/console/categories/{id}", showCategory, saveCategory)
-	t.change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
-
-	t.look("/console/stock", showStock)
-	t.look("/console/stock.csv", stockCSV)
-	t.change("/console/stock/{id}", showItem, saveItem)
-
-	t.look("/console/orders", showOrders)
-	t.look("/console/orders.csv", ordersCSV)
-	t.change("/console/orders/new", newOrder, createOrder)
-	t.change("/console/orders/{id}", showOrder, saveOrder)
-	t.change("/console/orders/{id}/complete", askComplete, completeOrder)
-	t.change("/console/orders/{id}/cancel", askCancel, cancelOrder)
-}
 
 // lastID returns the segment of the path that stands for an id: the third.
 func lastID(path string) string {

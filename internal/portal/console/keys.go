@@ -201,16 +201,14 @@ func showMade(v *visit) error {
 	return v.render(http.StatusOK, "made", "Your new key", secret)
 }
 
-// key returns the key in the path, if it is of the workspace and not revoked.
+// key returns the key in the path, if it is of the workspace and not revoked. The
+// error tells nothing of other workspaces' keys.
 func (v *visit) key() (access.Key, error) {
 	k, err := v.Access.Key(v.r.Context(), v.id)
-	if err != nil {
-		return k, err
+	if err == nil && (k.WorkspaceID != v.who.Workspace.ID || !k.RevokedAt.IsZero()) || isMissing(err, access.CodeKeyNotFound) {
+		return access.Key{}, petstore.Errorf(access.CodeKeyNotFound, "There is no live key with the id %s.", v.id)
 	}
-	if k.WorkspaceID != v.who.Workspace.ID || !k.RevokedAt.IsZero() {
-		return k, petstore.Errorf(access.CodeKeyNotFound, "There is no live key with the id %s.", v.id)
-	}
-	return k, nil
+	return k, err
 }
 
 func keyFacts(k access.Key) []fact {

@@ -53,7 +53,7 @@ func NewOperator(o OperatorOptions) (*Console, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	c.mux = c.operatorRoutes()
+	c.mux = muxOf(OperatorRoutes())
 	return c, nil
 }
 
@@ -74,25 +74,6 @@ func OperatorPath(ctx context.Context, store access.Store, now time.Time, by acc
 		return "", err
 	}
 	return "/console/link?token=" + s.seal(operatorPurpose, until, "operator"), nil
-}
-
-func (c *Console) operatorRoutes() *http.ServeMux {
-	t := table{http.NewServeMux()}
-	t.open("GET /console/signin", askOperator)
-	t.open("GET /console/link", showOperatorLink)
-	t.open("POST /console/link", useOperatorLink)
-	t.open("POST /console/signout", signOutOperator)
-	t.look("/console", showInstallation)
-	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
-	t.look("/console/live", liveInstallation)
-	t.follow("/console/workspaces", listWorkspaces)
-	t.follow("/console/busy", listBusy)
-	t.follow("/console/bans", listBans)
-	t.follow("/console/health", listHealth)
-	t.follow("/console/audit", listAudit)
-	t.change("/console/workspaces/{id}", showPlan, savePlan)
-	t.change("/console/bans/{id}", askLift, liftBan)
-	return t.ServeMux
 }
 
 func operatorNavigation(path string) []navGroup {

@@ -15,7 +15,7 @@ import (
 type lister func(context.Context, *visit) (list, error)
 
 // follow adds the page of a list that changes by itself, and what tells it so.
-func (t table) follow(path string, read lister) {
+func (t *table) follow(path string, read lister) {
 	t.look(path, func(v *visit) error {
 		l, err := read(v.r.Context(), v)
 		if err != nil {

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"net/http"
+
+	"example.com/petstore/internal/access"
+)
+
+// A Route is a page of a console, or what takes its form.
+type Route struct {
+	Method string
+	Path   string        // as http.ServeMux knows it
+	Needs  access.Scopes // of the key that is signed in; 0 for everybody. An operator may do everything
+	handle func(*visit) error
+}
+
+// ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
+func (r Route) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+func (r Route) answer(v *visit) error {
+	if err := v.signedIn(); r.Needs == 0 {
+		return r.handle(v)
+	} else if err != nil {
+		return v.askToSignIn(err)
+	}
+	if r.Needs.Has(access.Write) && !v.operator {
+		if !v.who.Key.Scopes.Has(access.Write) {
+			v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
+			return nil
+		}
+		if !v.bannedUntil().IsZero() {
+			v.refuse(http.StatusForbidden, "This key is banned", "It can change nothing until the ban is over.")
+			return nil
+		}
+	}
+	return r.handle(v)
+}
+
+func muxOf(routes []Route) *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Method+" "+r.Path, r)
+	}
+	return mux
+}
+
+// A table is the routes of a console.
+type table []Route
+
+// open adds a page for everybody.
+func (t *table) open(method, path string, h func(*visit) error) {
+	*t = append(*t, Route{method, path, 0, h})
+}
+
+// look adds a page for those who may read.
+func (t *table) look(path string, h func(*visit) error) {
+	*t = append(*t, Route{http.MethodGet, path, access.Read, h})
+}
+
+// change adds a form, which readers may see, and what takes it from those who may write.
+func (t *table) change(path string, show, take func(*visit) error) {
+	t.look(path, show)
+	*t = append(*t, Route{http.MethodPost, path, access.Write, take})
+}
+
+// Routes returns the whole workspace's console.
+func Routes() []Route {
+	var t table
+	t.open("GET", "/console/signin", showSignIn)
+	t.open("POST", "/console/signin", signIn)
+	t.open("POST", "/console/signout", signOut)
+	t.open("GET", "/console/link", showLink)
+	t.open("POST", "/console/link", useLink)
+
+	t.look("/console", showOverview)
+	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
+	t.look("/console/live", liveOverview)
+	t.look("/console/requests", showRequests)
+	t.look("/console/requests/live", liveRequests)
+	t.look("/console/requests.csv", requestsCSV)
+
+	t.look("/console/keys", showKeys)
+	t.look("/console/keys.csv", keysCSV)
+	t.look("/console/keys/made", showMade)
+	t.change("/console/keys/new", newKey, createKey)
+	t.change("/console/keys/{id}/rotate", askRotate, rotateKey)
+	t.change("/console/keys/{id}/revoke", askRevoke, revokeKey)
+	t.shop()
+	return t
+}
+
+// shop adds the catalogue, the stock and the orders.
+func (t *table) shop() {
+	t.look("/console/pets", showPets)
+	t.look("/console/pets.csv", petsCSV)
+	t.change("/console/pets/new", newPet, createPet)
+	t.change("/console/pets/{id}", showPet, savePet)
+	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
+
+	t.look("/console/categories", showCategories)
+	t.look("/console/categories.csv", categoriesCSV)
+	t.change("/console/categories/new", newCategory, createCategory)
+	t.change("/console/categories/{id}", showCategory, saveCategory)
+	t.change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
+
+	t.look("/console/stock", showStock)
+	t.look("/console/stock.csv", stockCSV)
+	t.change("/console/stock/{id}", showItem, saveItem)
+
+	t.look("/console/orders", showOrders)
+	t.look("/console/orders.csv", ordersCSV)
+	t.change("/console/orders/new", newOrder, createOrder)
+	t.change("/console/orders/{id}", showOrder, saveOrder)
+	t.change("/console/orders/{id}/complete", askComplete, completeOrder)
+	t.change("/console/orders/{id}/cancel", askCancel, cancelOrder)
+}
+
+// OperatorRoutes returns the whole operator's console.
+func OperatorRoutes() []Route {
+	var t table
+	t.open("GET", "/console/signin", askOperator)
+	t.open("GET", "/console/link", showOperatorLink)
+	t.open("POST", "/console/link", useOperatorLink)
+	t.open("POST", "/console/signout", signOutOperator)
+	t.look("/console", showInstallation)
+	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
+	t.look("/console/live", liveInstallation)
+	t.follow("/console/workspaces", listWorkspaces)
+	t.follow("/console/busy", listBusy)
+	t.follow("/console/bans", listBans)
+	t.follow("/console/health", listHealth)
+	t.follow("/console/audit", listAudit)
+	t.change("/console/workspaces/{id}", showPlan, savePlan)
+	t.change("/console/bans/{id}", askLift, liftBan)
+	return t
+}

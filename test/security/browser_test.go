@@ -1,0 +1,209 @@
+package security
+
+import (
+	"bufio"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/servertest"
+)
+
+// A browser is somebody who looks at a console.
+type browser struct {
+	t      *testing.T
+	base   string // of the listener
+	cookie string // NAME=VALUE, or ""
+}
+
+// nobody is not signed in.
+func (s *site) nobody() browser { return browser{s.t, s.URL, ""} }
+
+// signedIn begins a session in the workspace's console.
+func (s *site) signedIn(key string) browser {
+	s.t.Helper()
+	return s.nobody().enter("/console/signin", url.Values{"key": {key}}, "petstore_session")
+}
+
+// operator begins a session in the operator's console.
+func (s *site) operator() browser {
+	s.t.Helper()
+	return browser{s.t, s.Ops, ""}.enter("/console/link", url.Values{"token": {s.operatorToken()}}, "petstore_operator")
+}
+
+// operatorToken returns what signs an operator in, once.
+func (s *site) operatorToken() string {
+	s.t.Helper()
+	link, err := petstore.Run(s.dir, append([]string{"operator", "login", "--ops-addr=" + strings.TrimPrefix(s.Ops, "http://")}, s.db...)...)
+	_, token, ok := strings.Cut(strings.TrimSpace(link), "token=")
+	if err != nil || !ok {
+		s.t.Fatalf("operator login: %q %v", link, err)
+	}
+	return token
+}
+
+// enter returns the browser with the session that a form leads to.
+func (b browser) enter(path string, form url.Values, name string) browser {
+	b.t.Helper()
+	a := b.send("POST", path, form, nil)
+	for _, c := range (&http.Response{Header: a.header}).Cookies() {
+		if c.Name == name {
+			b.cookie = name + "=" + c.Value
+			return b
+		}
+	}
+	b.t.Fatalf("%s = %d, and no session", path, a.status)
+	return b
+}
+
+// send asks for a page, or sends a form. Of a stream it reads the first event.
+func (b browser) send(method, path string, form url.Values, header map[string]string) answer {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, b.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if b.cookie != "" {
+		r.Header.Set("Cookie", b.cookie)
+	}
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	a := answer{t: b.t, what: method + " " + path, status: resp.StatusCode, header: resp.Header}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		a.body, err = firstEvent(resp.Body)
+	} else {
+		var text []byte
+		text, err = io.ReadAll(resp.Body)
+		a.body = string(text)
+	}
+	if err != nil {
+		b.t.Fatalf("%s: %v", a.what, err)
+	}
+	return a
+}
+
+func firstEvent(r io.Reader) (event string, err error) {
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if event += line; err != nil || line == "\n" {
+			return event, err
+		}
+	}
+}
+
+// asksToSignIn fails the test unless the answer leads to the sign-in page.
+func (a answer) asksToSignIn(who string) {
+	a.t.Helper()
+	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "/console/signin") || a.body != "" {
+		a.t.Errorf("%s, %s = %d %.200s, want to be asked to sign in", a.what, who, a.status, a.body)
+	}
+}
+
+// A formOn is a form of a page, with what it would send as it is.
+type formOn struct {
+	method, action string // as the page has them
+	fields         url.Values
+}
+
+// A document is what a page consists of.
+type document struct {
+	forms     []formOn
+	addresses []string // of the console, in links and for scripts
+}
+
+// read takes a page apart. Ours are XML but for the names of some characters.
+func read(t *testing.T, page string) (d document) {
+	t.Helper()
+	in := xml.NewDecoder(strings.NewReader(page))
+	in.Strict, in.AutoClose, in.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	list := "" // the select that options are of
+	for {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) {
+			return d
+		} else if err != nil {
+			t.Fatalf("a page cannot be read: %v\n%s", err, page)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		has := map[string]string{}
+		for _, a := range e.Attr {
+			if has[a.Name.Local] = a.Value; strings.HasPrefix(a.Value, "/console") {
+				d.addresses = append(d.addresses, a.Value)
+			}
+		}
+		switch e.Name.Local {
+		case "form":
+			d.forms = append(d.forms, formOn{has["method"], has["action"], url.Values{}})
+		case "select":
+			list = has["name"]
+			d.forms[len(d.forms)-1].fields[list] = nil
+		case "option":
+			d.forms[len(d.forms)-1].option(list, has)
+		case "input", "textarea":
+			d.forms[len(d.forms)-1].input(has)
+		}
+	}
+}
+
+// option chooses an option that is selected, or the first that says something.
+func (f formOn) option(list string, has map[string]string) {
+	_, selected := has["selected"]
+	if now := f.fields.Get(list); selected || now == "" {
+		f.fields.Set(list, has["value"])
+	}
+}
+
+// input enters something where nothing is.
+func (f formOn) input(has map[string]string) {
+	name, value := has["name"], has["value"]
+	_, checked := has["checked"]
+	switch {
+	case has["type"] == "checkbox":
+		if checked {
+			f.fields.Add(name, value)
+		}
+		return
+	case value != "":
+	case has["inputmode"] == "numeric":
+		value = "1"
+	case has["type"] == "date":
+		value = "2026-03-01"
+	case has["type"] == "datetime-local":
+		value = "2026-03-01T12:00"
+	default:
+		value = "sample"
+	}
+	f.fields.Set(name, value)
+}
+
+// form returns what the page's form that changes something would send.
+func (d document) form(t *testing.T, path string) url.Values {
+	t.Helper()
+	i := slices.IndexFunc(d.forms, func(f formOn) bool { return f.method == "post" && f.action != "/console/signout" })
+	if i < 0 {
+		t.Fatalf("%s has no form", path)
+	}
+	return maps.Clone(d.forms[i].fields)
+}
