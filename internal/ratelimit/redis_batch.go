@@ -34,42 +34,42 @@ type waiter struct {
 }
 
 // join has w answered, with others. No more than the given number of batches are under way at once.
-func (l *queue) join(w *waiter, most int, carry func([]*waiter)) {
-	l.mu.Lock()
-	if l.underway < most {
-		l.underway++
+func (q *queue) join(w *waiter, most int, carry func([]*waiter)) {
+	q.mu.Lock()
+	if q.underway < most {
+		q.underway++
 		w.carries = []*waiter{w}
-		l.mu.Unlock()
+		q.mu.Unlock()
 	} else {
 		w.done = make(chan struct{}, 1)
-		l.waiting = append(l.waiting, w)
-		l.mu.Unlock()
+		q.waiting = append(q.waiting, w)
+		q.mu.Unlock()
 		<-w.done
 	}
 	if w.carries == nil {
 		return
 	}
 	carry(w.carries)
-	l.next()
+	q.next()
 	for _, other := range w.carries[1:] {
 		other.done <- struct{}{}
 	}
 }
 
 // next hands the place of a batch that has been answered to those who wait.
-func (l *queue) next() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := len(l.waiting)
+func (q *queue) next() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.waiting)
 	if n == 0 {
-		l.underway--
+		q.underway--
 		return
 	}
 	n = min(n, max(batchMin, (n+batches-1)/batches))
 	batch := make([]*waiter, n)
-	rest := copy(l.waiting, l.waiting[copy(batch, l.waiting):])
-	clear(l.waiting[rest:])
-	l.waiting = l.waiting[:rest]
+	rest := copy(q.waiting, q.waiting[copy(batch, q.waiting):])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
 	batch[0].carries = batch
 	batch[0].done <- struct{}{}
 }

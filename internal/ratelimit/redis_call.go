@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -78,7 +77,7 @@ func (r *Redis) sendAgain(to **server, w *waiter) bool {
 	again := waiter{q: w.q, end: w.end, text: w.text}
 	if next, once := r.servers.redirected(*to, w.reply.err); next != nil {
 		*to, again.asking = next, once
-	} else if strings.HasPrefix(w.reply.err.Error(), "NOSCRIPT ") {
+	} else if codeOf(w.reply.err) == "NOSCRIPT" {
 		again.text, again.asking = true, w.asking
 	} else {
 		return false

@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -30,12 +29,14 @@ func slotOf(key string) int {
 	return int(crc % slots)
 }
 
-var errNoSlots = errors.New("the server knows of no part of the cluster")
+var (
+	errNoSlots   = errors.New("the server knows of no part of the cluster")
+	errNoCluster = errors.New("the server is of no cluster")
+)
 
 // learnCluster asks one server after the other for the parts of the cluster, until one knows them; if none does, what was
-// known before stays. It returns false if a server that is of no
-// cluster answers, and a single one was asked for.
-func (s *servers) learnCluster() (isCluster bool, err error) {
+// known before stays. The error is errNoCluster if the only server that was asked for is of none.
+func (s *servers) learnCluster() error {
 	for _, address := range s.addresses {
 		s.named(address)
 	}
@@ -43,31 +44,31 @@ func (s *servers) learnCluster() (isCluster bool, err error) {
 	end := time.Now().Add(connecting)
 	var failed []error
 	for i, one := range all {
-		part := time.Now().Add(time.Until(end) / time.Duration(len(all)-i))
-		replies, err := one.do(part, command{"CLUSTER", []any{"SLOTS"}})
-		if err != nil {
-			failed = append(failed, err)
-			continue
+		err := s.learnFrom(one, time.Now().Add(time.Until(end)/time.Duration(len(all)-i)))
+		if err == nil {
+			return nil
 		}
-		if err := replies[0].err; err != nil {
-			if len(s.addresses) == 1 && s.routes.Load() == nil && isOfNoCluster(err) {
-				return false, nil
-			}
-			failed = append(failed, err)
-			continue
-		}
-		if err := s.takeSlots(one.host, replies[0].value); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		return true, nil
+		failed = append(failed, err)
 	}
-	return false, errors.Join(failed...)
+	return errors.Join(failed...)
 }
 
-// isOfNoCluster reports whether a server says that there is none, or that it is not for us to ask.
-func isOfNoCluster(err error) bool {
-	return strings.HasPrefix(err.Error(), "ERR ") || strings.HasPrefix(err.Error(), "NOPERM ")
+// learnFrom asks one server for the parts of the cluster.
+func (s *servers) learnFrom(one *server, end time.Time) error {
+	replies, err := one.do(end, command{"CLUSTER", []any{"SLOTS"}})
+	if err != nil {
+		return err
+	}
+	answer := replies[0]
+	switch codeOf(answer.err) {
+	case "":
+		return s.takeSlots(one.host, answer.value)
+	case "ERR", "NOPERM": // there is none, or it is not for us to ask
+		if len(s.addresses) == 1 && s.routes.Load() == nil {
+			return errNoCluster
+		}
+	}
+	return answer.err
 }
 
 // takeSlots takes over the parts as a server at host tells them: rows of a first and a last slot, and the master's
@@ -131,22 +132,6 @@ func at(ip, port, host string) (address string, ok bool) {
 	return join(ip, port)
 }
 
-// join returns the address of a host, which is a name or an IP address, and a port. ok is false if there can be no such
-// address.
-func join(host, port string) (address string, ok bool) {
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 {
-		return "", false
-	}
-	if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, inNoName)) {
-		return "", false
-	}
-	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), true
-}
-
-// inNoName reports whether a character is in no name of a host, but ends one in a URL.
-func inNoName(r rune) bool { return r <= ' ' || strings.ContainsRune(":/@[]?#%", r) }
-
 // forget ends the servers that are neither in use nor in the URL, and that no refusal has named of late: one to which a
 // part is going (ASK) has none yet.
 func (s *servers) forget(inUse map[*server]bool) {
@@ -165,12 +150,12 @@ func (s *servers) forget(inUse map[*server]bool) {
 
 // redirected returns the server that a refusal names, and whether it is asked for this once (ASK) or from now on (MOVED).
 func (s *servers) redirected(from *server, err error) (to *server, once bool) {
-	refusal, ok := errors.AsType[redis.Error](err)
-	if !ok {
+	code := codeOf(err)
+	if code != "MOVED" && code != "ASK" {
 		return nil, false
 	}
-	words := strings.Fields(string(refusal))
-	if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+	words := strings.Fields(err.Error())
+	if len(words) != 3 {
 		return nil, false
 	}
 	ip, port, err := net.SplitHostPort(words[2])
@@ -181,7 +166,7 @@ func (s *servers) redirected(from *server, err error) (to *server, once bool) {
 	if !ok {
 		return nil, false
 	}
-	if once = words[0] == "ASK"; !once {
+	if once = code == "ASK"; !once {
 		s.doubt()
 	}
 	return s.told(address), once

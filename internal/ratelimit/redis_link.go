@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -172,7 +171,7 @@ func (l *link) read() {
 			l.end(errUnasked)
 			return
 		}
-		if err != nil && strings.HasPrefix(err.Error(), "READONLY ") {
+		if err != nil && codeOf(err) == "READONLY" {
 			l.cut() // it is no master any more: look for the one that is
 		}
 	}

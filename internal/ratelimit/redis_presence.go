@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"context"
 	"crypto/rand"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -121,7 +120,7 @@ func (r *Redis) beat(to *server, lives time.Duration) (got []int64, began int64,
 			return nil, 0, err
 		}
 		got, err = redis.Int64s(replies[0].value, replies[0].err)
-		if err == nil || !strings.HasPrefix(err.Error(), "NOSCRIPT ") {
+		if codeOf(err) != "NOSCRIPT" {
 			return got, began, err
 		}
 	}

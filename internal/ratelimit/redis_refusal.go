@@ -28,6 +28,13 @@ func isRefusal(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
+	code := codeOf(err)
+	return code == "NOAUTH" || code == "NOPERM"
+}
+
+// codeOf returns the word that an error of a server begins with; "" if err is none of a server.
+func codeOf(err error) string {
 	answer, _ := errors.AsType[redis.Error](err)
-	return strings.HasPrefix(string(answer), "NOAUTH ") || strings.HasPrefix(string(answer), "NOPERM ")
+	code, _, _ := strings.Cut(string(answer), " ")
+	return code
 }

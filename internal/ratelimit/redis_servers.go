@@ -6,12 +6,9 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
 
 // servers are those that a URL leads to: one, the master that sentinels name, or the masters of a cluster.
@@ -26,10 +23,20 @@ type servers struct {
 	running sync.WaitGroup
 }
 
-// known are the servers by their addresses.
+// known are the servers by their addresses; the master that sentinels name is there by that name.
 type known struct {
 	mu     sync.Mutex
 	byName map[string]*server
+}
+
+// get returns the server of a name, which is made if there is none. The caller holds mu.
+func (k *known) get(name string, create func() *server) *server {
+	one := k.byName[name]
+	if one == nil {
+		one = create()
+		k.byName[name] = one
+	}
+	return one
 }
 
 // routes say which server holds a key.
@@ -65,16 +72,14 @@ func (s *servers) discover() error {
 	if s.master != "" {
 		return s.discoverMaster()
 	}
-	first := s.named(s.addresses[0])
-	isCluster, err := s.learnCluster()
-	if err != nil {
+	switch err := s.learnCluster(); {
+	case err == nil:
+		s.running.Go(func() { s.every(rechecking, func() { _ = s.learnCluster() }) }) // or else the next time
+	case errors.Is(err, errNoCluster):
+		s.routes.Store(&routes{one: s.named(s.addresses[0])})
+	default:
 		return err
 	}
-	if isCluster {
-		s.running.Go(func() { s.every(rechecking, func() { _, _ = s.learnCluster() }) }) // or else the next time
-		return nil
-	}
-	s.routes.Store(&routes{one: first})
 	return nil
 }
 
@@ -127,13 +132,10 @@ func (s *servers) told(address string) *server {
 
 // add returns the server with an address. The caller holds known.mu.
 func (s *servers) add(address string) *server {
-	one := s.known.byName[address]
-	if one == nil {
+	return s.known.get(address, func() *server {
 		host, _, _ := net.SplitHostPort(address) // "" of a socket, which tells of no others
-		one = newServer(host, func(ctx context.Context) (*link, error) { return s.dial(ctx, address) })
-		s.known.byName[address] = one
-	}
-	return one
+		return newServer(host, func(ctx context.Context) (*link, error) { return s.dial(ctx, address) })
+	})
 }
 
 // all returns the servers, in the order of their addresses.
@@ -148,8 +150,7 @@ func (s *servers) all() (all []*server) {
 
 // check ends links that are dead.
 func (s *servers) check() {
-	all := s.all()
-	for _, one := range all {
+	for _, one := range s.all() {
 		one.check()
 	}
 }
@@ -158,142 +159,7 @@ func (s *servers) check() {
 func (s *servers) close() {
 	s.stop()
 	s.running.Wait()
-	all := s.all()
-	for _, one := range all {
+	for _, one := range s.all() {
 		one.close()
 	}
-}
-
-// discoverMaster finds the master by way of the sentinels, and looks from time to time whether it is another now.
-func (s *servers) discoverMaster() error {
-	sentinels := &sentinels{target: s.target, addresses: s.addresses}
-	s.known.mu.Lock()
-	one := s.known.byName[s.master]
-	if one == nil {
-		one = newServer("", sentinels.dialMaster)
-		s.known.byName[s.master] = one
-	}
-	s.known.mu.Unlock()
-	if _, err := one.link(time.Now().Add(connecting)); err != nil {
-		return err
-	}
-	s.routes.Store(&routes{one: one})
-	s.running.Go(func() { s.every(rechecking, func() { sentinels.recheck(s.ctx, one) }) })
-	return nil
-}
-
-// sentinels know which server is the master. They are asked in the clear, and without a password.
-type sentinels struct {
-	target
-
-	mu        sync.Mutex
-	addresses []string // the first is the one that answered last
-}
-
-// recheck ends the link with a server that the sentinels have replaced.
-func (s *sentinels) recheck(ctx context.Context, one *server) {
-	ctx, cancel := context.WithTimeout(ctx, connecting)
-	defer cancel()
-	address, err := s.whoIsMaster(ctx)
-	if l := one.current.Load(); err == nil && l != nil && l.address != address {
-		l.cut()
-	}
-}
-
-// dialMaster makes a link with the master.
-func (s *sentinels) dialMaster(ctx context.Context) (*link, error) {
-	address, err := s.whoIsMaster(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, err := s.dial(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	role, err := redis.Values(redis.DoContext(l.conn, ctx, "ROLE"))
-	if err == nil && len(role) > 0 {
-		if name, _ := redis.String(role[0], nil); name == "master" {
-			return l, nil
-		}
-	}
-	l.cut()
-	return nil, errors.Join(errors.New("the server that sentinels name is no master"), err)
-}
-
-// whoIsMaster asks one sentinel after the other.
-func (s *sentinels) whoIsMaster(ctx context.Context) (master string, err error) {
-	s.mu.Lock()
-	addresses := slices.Clone(s.addresses)
-	s.mu.Unlock()
-	var all []error
-	for i, address := range addresses {
-		master, others, err := s.ask(ctx, address, len(addresses)-i)
-		if err == nil {
-			s.learn(address, others)
-			return master, nil
-		}
-		all = append(all, err)
-	}
-	return "", errors.Join(all...)
-}
-
-// learn notes a sentinel that answered, and those that it knows.
-func (s *sentinels) learn(answered string, others []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.addresses = unique(append(append([]string{answered}, s.addresses...), others...))
-}
-
-func unique(all []string) (once []string) {
-	for _, one := range all {
-		if !slices.Contains(once, one) {
-			once = append(once, one)
-		}
-	}
-	return once
-}
-
-// ask asks one sentinel, in its share of the time that is left for several.
-func (s *sentinels) ask(ctx context.Context, address string, several int) (master string, others []string, err error) {
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(several))
-		defer cancel()
-	}
-	bare := target{network: s.network}
-	l, err := bare.dial(ctx, address)
-	if err != nil {
-		return "", nil, err
-	}
-	defer l.cut()
-	pair, err := redis.Strings(redis.DoContext(l.conn, ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.master))
-	if err != nil {
-		return "", nil, err
-	}
-	if len(pair) != 2 {
-		return "", nil, errAnswer
-	}
-	rows, err := redis.Values(redis.DoContext(l.conn, ctx, "SENTINEL", "SENTINELS", s.master))
-	if err != nil {
-		return "", nil, err
-	}
-	master, ok := join(pair[0], pair[1])
-	if !ok {
-		return "", nil, errAnswer
-	}
-	return master, addressesIn(rows), nil
-}
-
-// addressesIn returns the addresses in a list of servers as a sentinel describes them.
-func addressesIn(rows []any) (all []string) {
-	for _, row := range rows {
-		about, err := redis.StringMap(row, nil)
-		if err != nil || strings.Contains(about["flags"], "down") {
-			continue
-		}
-		if address, ok := join(about["ip"], about["port"]); ok {
-			all = append(all, address)
-		}
-	}
-	return all
 }

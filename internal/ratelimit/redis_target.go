@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -124,3 +126,19 @@ func addressesOf(u *url.URL, others []string) (all []string, err error) {
 	}
 	return all, nil
 }
+
+// join returns the address of a host, which is a name or an IP address, and a port. ok is false if there can be no such
+// address.
+func join(host, port string) (address string, ok bool) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", false
+	}
+	if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, inNoName)) {
+		return "", false
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), true
+}
+
+// inNoName reports whether a character is in no name of a host, but ends one in a URL.
+func inNoName(r rune) bool { return r <= ' ' || strings.ContainsRune(":/@[]?#%", r) }
