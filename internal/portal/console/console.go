@@ -110,13 +110,14 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Durati
 		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
 		return
 	}
-	handler, pattern := c.mux.Handler(r)
-	if pattern == "" {
+	handler, _ := c.mux.Handler(r)
+	page, is := handler.(Route)
+	if !is { // there is none, or one that leads to the path without its dots
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 		return
 	}
 	v.id = lastID(r.URL.Path)
-	if err := handler.(Route).answer(v); err != nil {
+	if err := page.answer(v); err != nil {
 		v.fail(err)
 	}
 }

@@ -239,6 +239,8 @@ func FuzzConsoleQueries(f *testing.F) {
 	}
 	f.Add(uint8(7), "01", "a")
 	f.Add(uint8(9), "-1/delete", "")
+	f.Add(uint8(0), "/1", "")
+	f.Add(uint8(0), "1/../2", "")
 	h := newHouse(f)
 	w := h.workspace("shop")
 	_, secret := h.key(w, access.Read, time.Time{})
