@@ -22,7 +22,7 @@ func (r *Redis) PeekWorkspace(ctx context.Context, id int64, limits Limits) Deci
 	if r.breaker.open.Load() {
 		return r.m.PeekWorkspace(ctx, id, limits)
 	}
-	q := question{key: "petstore:" + workspaceSubject(id), mode: modePeek, limits: limits, known: r.known(id)}
+	q := question{key: keyOf(workspaceSubject(id)), mode: modePeek, limits: limits, known: r.known(id)}
 	a, err := r.call(&q)
 	if err != nil {
 		return r.m.PeekWorkspace(ctx, id, limits)

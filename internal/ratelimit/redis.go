@@ -199,7 +199,7 @@ func (r *Redis) share(c *Caller, id int64) *shared {
 	s := r.shares[id]
 	if s == nil {
 		c.ws.mu.Lock()
-		s = &shared{key: "petstore:" + workspaceSubject(id), known: c.ws.windows}
+		s = &shared{key: keyOf(workspaceSubject(id)), known: c.ws.windows}
 		c.ws.mu.Unlock()
 		r.shares[id] = s
 	}

@@ -13,7 +13,7 @@ func (t *addressTable) subject(p *addressPlace) string {
 	if p == &t.overflow {
 		return overflowSubject
 	}
-	return "a:" + p.addr.String()
+	return addressSubject(p.addr)
 }
 
 func (r *Redis) admitAddress(a netip.Addr) Decision {
@@ -64,14 +64,14 @@ func (r *Redis) askAddress(a netip.Addr, mode int) question {
 	q := question{mode: mode, limits: t.limits}
 	p := t.look(a, now)
 	if p == nil && mode == modePeek {
-		q.key = "petstore:a:" + addressOf(a).String()
+		q.key = keyOf(addressSubject(addressOf(a)))
 		return q
 	}
 	if p == nil {
 		p = t.place(a, now)
 	}
 	subject := t.subject(p)
-	q.key = "petstore:" + subject
+	q.key = keyOf(subject)
 	if mode == modePeek {
 		return q
 	}
@@ -94,7 +94,7 @@ func (r *Redis) oweAddress(q *question) {
 	if q.add.none() {
 		return
 	}
-	subject, now := q.key[len("petstore:"):], r.time().UnixNano()
+	subject, now := q.key[len(keyPrefix):], r.time().UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.owed[subject] = q.add.plus(r.owed[subject], now)
@@ -152,7 +152,7 @@ func (w windows) minus(owed windows) windows {
 }
 
 func (r *Redis) payForAddress(subject string) error {
-	q := question{key: "petstore:" + subject, mode: modeSettle, limits: r.m.addresses.limits}
+	q := question{key: keyOf(subject), mode: modeSettle, limits: r.m.addresses.limits}
 	q.add, _ = r.takeOwed(subject)
 	if q.add.none() {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // nodesKey is where the nodes are known in Redis.
-const nodesKey = "petstore:nodes"
+const nodesKey = keyPrefix + "nodes"
 
 // presence is how the nodes know of each other.
 type presence struct {

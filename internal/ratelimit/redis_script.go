@@ -15,6 +15,12 @@ var decideSource string
 //go:embed redis_nodes.lua
 var nodesSource string
 
+// keyPrefix begins every key of ours in Redis.
+const keyPrefix = "petstore:"
+
+// keyOf returns the key under which a subject is counted.
+func keyOf(subject string) string { return keyPrefix + subject }
+
 // The modes of the script.
 const (
 	modeAdmit = iota

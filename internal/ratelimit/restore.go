@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 )
-
-const overflowSubject = "a:*"
 
 // Restore takes over saved rows, before the first decision. Rows that say nothing any more are left out, and so are
 // addresses for which the table has become too small; negative counts are taken as 0. It returns an error that names
@@ -50,20 +47,6 @@ func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
 	return nil
 }
 
-func workspaceSubject(id int64) string { return "w:" + strconv.FormatInt(id, 10) }
-
-// parseWorkspace returns the id of a subject "w:12", and whether the subject is of that kind at all.
-func parseWorkspace(subject string) (id int64, yes bool, err error) {
-	s, yes := strings.CutPrefix(subject, "w:")
-	if !yes {
-		return 0, false, nil
-	}
-	if id, err = strconv.ParseInt(s, 10, 64); err != nil {
-		return 0, true, fmt.Errorf("saved window %q names no workspace", subject)
-	}
-	return id, true, nil
-}
-
 func (ws *workspace) restore(w windows) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -77,7 +60,7 @@ func (t *addressTable) restore(subject string, w windows, now int64) error {
 		t.overflow.windows = w
 		return nil
 	}
-	a, err := parseSubject(subject)
+	a, err := parseAddress(subject)
 	if err != nil {
 		return err
 	}
@@ -90,16 +73,6 @@ func (t *addressTable) restore(subject string, w windows, now int64) error {
 		p.windows = w
 	}
 	return nil
-}
-
-// parseSubject returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
-func parseSubject(subject string) (netip.Addr, error) {
-	if s, ok := strings.CutPrefix(subject, "a:"); ok {
-		if a, err := netip.ParseAddr(strings.TrimSuffix(s, "/64")); err == nil {
-			return a, nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("saved window %q names neither a workspace nor an address", subject)
 }
 
 func (m *Memory) restoreKey(r SavedKey) error {
@@ -214,7 +187,7 @@ func (w windows) row(subject string) SavedWindow {
 func (t *addressTable) save(rows *Saved) {
 	changed, overflow := t.takeChanged()
 	for _, p := range changed {
-		rows.Windows = append(rows.Windows, p.windows.row("a:"+p.addr.String()))
+		rows.Windows = append(rows.Windows, p.windows.row(addressSubject(p.addr)))
 	}
 	if overflow.changed {
 		rows.Windows = append(rows.Windows, overflow.windows.row(overflowSubject))
@@ -242,7 +215,7 @@ func (t *addressTable) redo(rows []SavedWindow) {
 	for _, r := range rows {
 		if r.Subject == overflowSubject {
 			t.overflow.changed = true
-		} else if a, err := parseSubject(r.Subject); err == nil {
+		} else if a, err := parseAddress(r.Subject); err == nil {
 			if n := t.index[t.slot(addressOf(a))]; n != 0 {
 				t.change(&t.places[n-1])
 			}

@@ -48,7 +48,7 @@ func checkRestoredWindow(t *testing.T, m *Memory, row SavedWindow) {
 	if id, yes, _ := parseWorkspace(row.Subject); yes {
 		c := m.Caller(id, "key_2", limits)
 		ask = func() Decision { return m.Admit(t.Context(), c) }
-	} else if a, err := parseSubject(row.Subject); err == nil {
+	} else if a, err := parseAddress(row.Subject); err == nil {
 		ask = func() Decision { return m.AdmitAddress(t.Context(), a) }
 	}
 	d := ask()
