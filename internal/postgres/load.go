@@ -58,9 +58,12 @@ type keys struct{ workspaces, ids []int64 }
 // sorted returns keys in their order, each once.
 func sorted(of []rowID) keys {
 	slices.SortFunc(of, compareRowIDs)
-	of = slices.Compact(of)
-	k := keys{make([]int64, len(of)), make([]int64, len(of))}
-	for i, id := range of {
+	return columnsOf(slices.Compact(of))
+}
+
+func columnsOf(ids []rowID) keys {
+	k := keys{make([]int64, len(ids)), make([]int64, len(ids))}
+	for i, id := range ids {
 		k.workspaces[i], k.ids[i] = id.workspace, id.id
 	}
 	return k

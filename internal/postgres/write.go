@@ -64,9 +64,10 @@ func compareRowIDs(a, b rowID) int {
 	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
 }
 
-// inOrder returns the keys of rows, ascending.
-func inOrder[T any](rows map[rowID]*T) []rowID {
-	return slices.SortedFunc(maps.Keys(rows), compareRowIDs)
+// inOrder returns the keys of rows, ascending, and the same as columns.
+func inOrder[T any](rows map[rowID]*T) ([]rowID, keys) {
+	ids := slices.SortedFunc(maps.Keys(rows), compareRowIDs)
+	return ids, columnsOf(ids)
 }
 
 // column returns one value of every row.
@@ -83,8 +84,7 @@ func queueCategories(b *pgx.Batch, query string, rows map[rowID]*petstore.Catego
 		return
 	}
 	type row = petstore.Category
-	ids := inOrder(rows)
-	k := sorted(ids)
+	ids, k := inOrder(rows)
 	b.Queue(query, k.workspaces, k.ids,
 		column(rows, ids, func(c *row) string { return c.Name }),
 		column(rows, ids, func(c *row) string { return petstore.Fold(c.Name) }),
@@ -96,8 +96,7 @@ func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.Animal) {
 		return
 	}
 	type row = petstore.Animal
-	ids := inOrder(rows)
-	k := sorted(ids)
+	ids, k := inOrder(rows)
 	b.Queue(query, k.workspaces, k.ids,
 		column(rows, ids, func(a *row) int64 { return a.CategoryID }),
 		column(rows, ids, func(a *row) int64 { return a.Quantity }),
@@ -113,8 +112,7 @@ func queueStock(b *pgx.Batch, rows map[rowID]*petstore.Animal) {
 		return
 	}
 	type row = petstore.Animal
-	ids := inOrder(rows)
-	k := sorted(ids)
+	ids, k := inOrder(rows)
 	b.Queue(updateStock, k.workspaces, k.ids,
 		column(rows, ids, func(a *row) int64 { return a.Quantity }),
 		column(rows, ids, func(a *row) int64 { return a.OpenOrders }),
@@ -127,8 +125,7 @@ func queueOrders(b *pgx.Batch, query string, rows map[rowID]*petstore.Order) {
 		return
 	}
 	type row = petstore.Order
-	ids := inOrder(rows)
-	k := sorted(ids)
+	ids, k := inOrder(rows)
 	b.Queue(query, k.workspaces, k.ids,
 		column(rows, ids, func(o *row) int64 { return o.PetID }),
 		column(rows, ids, func(o *row) int64 { return o.Quantity }),
