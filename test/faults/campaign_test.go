@@ -56,6 +56,7 @@ type campaign struct {
 	length time.Duration // the end comes after so long at the latest, unless it is 0
 	flags  []string      // of serve
 	db     string        // the URL of the database; "" for the file on the disk
+	logs   string        // the folder of the servers' logs; "" for the disk
 	load   int           // answers between two faults, on average; 0 for 95
 
 	// fault breaks a server under load. It returns when the server is gone, or
@@ -221,11 +222,13 @@ func (r *run) where() []string {
 
 // start starts the server, and tells the buyers where it is.
 func (r *run) start() (err error) {
-	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), Flags: slices.Concat([]string{"--log-level=warn"}, r.where(), r.flags)})
+	server, err := r.binary.Serve(servertest.Options{Dir: r.disk.dir(), LogDir: r.logs, Flags: slices.Concat([]string{"--log-level=warn"}, r.where(), r.flags)})
+	if server != nil {
+		r.server = server
+	}
 	if err != nil {
 		return err
 	}
-	r.server = server
 	if r.buyers != nil {
 		r.buyers.url.Store(&server.URL)
 	}

@@ -19,26 +19,28 @@ import (
 // A loop is a filesystem in a file, mounted through a loop device.
 type loop struct{ image, mount string }
 
-// newLoop makes a filesystem, until the test ends. It skips the test where that
-// cannot be done.
-func newLoop(t *testing.T, kind string) *loop {
+// newLoop makes a filesystem of 1 GiB, until the test ends. It skips the test
+// where that cannot be done.
+func newLoop(t *testing.T, kind string) *loop { return newSmallLoop(t, kind, 1<<30) }
+
+func newSmallLoop(t *testing.T, kind string, size int64) *loop {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("SKIPPED: power cuts need root, to mount a filesystem")
+		t.Skip("SKIPPED: only root may mount a filesystem")
 	}
 	servertest.Need(t, "mkfs."+kind, map[string]string{"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind])
 	l := &loop{filepath.Join(t.TempDir(), "image"), t.TempDir()}
 	if err := os.WriteFile(l.image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(l.image, 1<<30); err != nil { // sparse
+	if err := os.Truncate(l.image, size); err != nil { // sparse
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("mkfs."+kind, "-q", l.image).CombinedOutput(); err != nil {
 		t.Fatalf("mkfs.%s: %v: %s", kind, err, out)
 	}
 	if err := l.attach(); err != nil {
-		t.Skipf("SKIPPED: power cuts on %s: %v", kind, err)
+		t.Skipf("SKIPPED: %s cannot be mounted: %v", kind, err)
 	}
 	t.Cleanup(func() { _ = l.close() })
 	return l

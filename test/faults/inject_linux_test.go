@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -158,38 +157,4 @@ func TestDisk(t *testing.T) {
 			hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: test.cycles, fault: test.fault})
 		})
 	}
-}
-
-// A ram is a small filesystem in memory.
-type ram string
-
-func (r ram) dir() string  { return string(r) }
-func (r ram) cut() error   { return fmt.Errorf("what is in memory does not outlive its power") }
-func (r ram) close() error { return command("umount", string(r)) }
-
-// TestFullDisk fills the disk under load, and then makes room.
-func TestFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	if err := command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir); err != nil {
-		t.Skipf("SKIPPED: a full disk needs a tmpfs: %v", err)
-	}
-	d := ram(dir)
-	t.Cleanup(func() { _ = d.close() })
-	fill := func(r *run) error {
-		ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
-		defer cancel()
-		for before := r.buyers.tries.Load(); r.buyers.tries.Load() < before+50; time.Sleep(time.Millisecond) { // poll until writes fail
-			if ctx.Err() != nil {
-				return fmt.Errorf("the disk did not fill up: %w", ctx.Err())
-			}
-		}
-		if err := command("mount", "-o", "remount,size=256m", dir); err != nil {
-			return err
-		}
-		if !r.work(100) {
-			return fmt.Errorf("the server did not get well when there was room:\n%s", r.server.LogText())
-		}
-		return nil
-	}
-	hold(t, campaign{binary: petstore, disk: d, seed: *seed, cycles: 1, fault: fill})
 }

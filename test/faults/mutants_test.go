@@ -44,6 +44,15 @@ func mutants() []mutant {
 			{"internal/sqlite/change.go", "\tfacts, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
 		}, underKills},
 		{"goes on after a failed fsync", false, []edit{{"internal/sqlite/codes.go", "\t\treturn final\n\tcase sqlite.ResultCorrupt", "\t\treturn passing\n\tcase sqlite.ResultCorrupt"}}, underFailedSyncs},
+		{"ends when the disk is full", false, []edit{
+			{"internal/sqlite/codes.go", "case sqlite.ResultFull, sqlite.ResultBusy", "case sqlite.ResultBusy"},
+			{"internal/sqlite/codes.go", "sqlite.ResultNotADB:", "sqlite.ResultNotADB, sqlite.ResultFull:"},
+		}, func(t *testing.T, b servertest.Binary) error {
+			c := fullDisk(t, newSmallLoop(t, "ext4", room))
+			c.binary, c.cycles = b, 1
+			_, err := c.do(context.Background())
+			return err
+		}},
 		{"has an asynchronous standby", true, nil, func(t *testing.T, b servertest.Binary) error {
 			c := promotions(t, false)
 			c.binary, c.cycles = b, 3

@@ -32,6 +32,7 @@ func longs() []long {
 			needStrace(t)
 			return campaign{disk: folder(t.TempDir()), fault: failSomehow}
 		}},
+		{"full", func(t *testing.T) campaign { return fullDisk(t, newSmallLoop(t, "ext4", room)) }},
 		{"promotion", func(t *testing.T) campaign { return promotions(t, true) }},
 		{"crash", crashes},
 		{"redis", withoutRedis},

@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -109,6 +110,7 @@ type Options struct {
 	Attr   *syscall.SysProcAttr // of the process; nil for the default
 	Shell  string               // run by sh before the server takes its place
 	Silent bool                 // do not wait for the announcement
+	LogDir string               // where its log is written; "" for Dir
 }
 
 // A Server is a running "petstore serve".
@@ -127,7 +129,7 @@ func (b Binary) Serve(o Options) (*Server, error) {
 	if o.Shell != "" {
 		words = append([]string{"sh", "-c", o.Shell + `; exec "$0" "$@"`}, words...)
 	}
-	log, err := os.CreateTemp(o.Dir, "serve-*.log")
+	log, err := os.CreateTemp(cmp.Or(o.LogDir, o.Dir), "serve-*.log")
 	if err != nil {
 		return nil, err
 	}
