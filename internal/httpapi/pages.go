@@ -19,35 +19,29 @@ type petsPage struct {
 	pets   []petstore.Pet // that the rest was made of, with the one that tells of more
 	link   string         // to the next page, or ""
 	tag    petstore.Tag
-	body   []byte // nil before the first answer
-	zipped func() []byte
+	body   []byte        // nil before the first answer
+	zipped func() []byte // nil if the body is short
 }
 
 // made returns the page with the pets that the store has now.
 func (p *petsPage) made(x *exchange, pets []petstore.Pet) *petsPage {
 	shown, link := cutPage(p.listing(x), pets, idOfPet)
 	body := appendList(make([]byte, 0, listRoom(len(shown))), shown)
-	return &petsPage{
+	made := &petsPage{
 		query: p.query, limit: p.limit, filters: p.filters,
 		pets: pets, link: link, tag: petstore.TagOf(body), body: body,
-		zipped: sync.OnceValue(func() []byte { return zip(body) }),
 	}
+	if len(body) > zipFrom {
+		made.zipped = sync.OnceValue(func() []byte { return zip(body) })
+	}
+	return made
 }
 
 func (p *petsPage) listing(x *exchange) *listing {
 	return &listing{x: x, limit: p.limit, filters: p.filters}
 }
 
-// send answers with the page.
-func (p *petsPage) send(x *exchange) error {
-	if p.link != "" {
-		x.set("Link", p.link)
-	}
-	if x.zips(p.body) {
-		return x.tagged("W/", p.tag, "application/json", "gzip", p.zipped())
-	}
-	return x.tagged("W/", p.tag, "application/json", "", p.body)
-}
+func (p *petsPage) send(x *exchange) error { return x.sendPage(p.link, p.tag, p.body, p.zipped) }
 
 // petsPages are the pages of pets that were asked for more than once, as they
 // were sent. The store is asked each time: what is held is sent only if it was

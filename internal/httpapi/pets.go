@@ -60,7 +60,7 @@ func (x *exchange) onePet(p petstore.Pet) error {
 	x.scratch = p.AppendJSON(append(x.scratch[:0], '['))
 	tag := petstore.TagOf(x.scratch[1:])
 	x.scratch = append(x.scratch, ']')
-	return x.tagged("", tag, "application/json", "", x.scratch)
+	return x.tagged("", tag, "application/json", x.scratch, nil)
 }
 
 func createPet(a *API, x *exchange) error {

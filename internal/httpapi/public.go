@@ -11,13 +11,15 @@ import (
 type document struct {
 	path, contentType string
 	tag               petstore.Tag
-	plain, zipped     []byte
+	plain             []byte
+	zipped            func() []byte
 }
 
 func newDocument(path, contentType string, body []byte) document {
+	zipped := zip(body)
 	return document{
 		path: path, contentType: contentType, tag: petstore.TagOf(body),
-		plain: body, zipped: zip(body),
+		plain: body, zipped: func() []byte { return zipped },
 	}
 }
 
@@ -27,10 +29,7 @@ func getDescription(a *API, x *exchange) error {
 		if d.path != x.path.pattern {
 			continue
 		}
-		if takesGzip(x.r.Header["Accept-Encoding"]) {
-			return x.tagged("W/", d.tag, d.contentType, "gzip", d.zipped)
-		}
-		return x.tagged("W/", d.tag, d.contentType, "", d.plain)
+		return x.tagged("W/", d.tag, d.contentType, d.plain, d.zipped)
 	}
 	return petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 }

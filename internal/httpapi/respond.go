@@ -21,7 +21,7 @@ type resource interface {
 // sendResource answers a GET of one resource: 304 if the client has it already.
 func sendResource[T resource](x *exchange, r T) error {
 	x.scratch = r.AppendJSON(x.scratch[:0])
-	return x.tagged("", petstore.TagOf(x.scratch), "application/json", "", x.scratch)
+	return x.tagged("", petstore.TagOf(x.scratch), "application/json", x.scratch, nil)
 }
 
 // setTag sets the entity tag. weak is "W/" or "".
@@ -31,9 +31,10 @@ func (x *exchange) setTag(weak string, tag petstore.Tag) {
 	x.setText("ETag", from)
 }
 
-// tagged answers a GET with an entity tag. weak is "W/" or ""; encoding is the
-// body's Content-Encoding, or "".
-func (x *exchange) tagged(weak string, tag petstore.Tag, contentType, encoding string, body []byte) error {
+// tagged answers a GET with an entity tag: 304 if the client has the body
+// already. weak is "W/" or ""; zipped returns the body compressed, for a client
+// that takes that, and is nil if it is not worth it.
+func (x *exchange) tagged(weak string, tag petstore.Tag, contentType string, body []byte, zipped func() []byte) error {
 	have, err := parseTags("If-None-Match", x.r.Header["If-None-Match"], true)
 	if err != nil {
 		return err
@@ -43,8 +44,9 @@ func (x *exchange) tagged(weak string, tag petstore.Tag, contentType, encoding s
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
-	if encoding != "" {
-		x.set("Content-Encoding", encoding)
+	if zipped != nil && takesGzip(x.r.Header["Accept-Encoding"]) {
+		x.set("Content-Encoding", "gzip")
+		body = zipped()
 	}
 	x.send(http.StatusOK, contentType, body)
 	return nil
@@ -124,15 +126,21 @@ func (l *listing) page() (petstore.Page, error) {
 func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
 	x := l.x
 	entries, link := cutPage(l, entries, idOf)
+	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
+	x.scratch = body
+	var zipped func() []byte
+	if len(body) > zipFrom {
+		zipped = func() []byte { return zip(body) }
+	}
+	return x.sendPage(link, petstore.TagOf(body), body, zipped)
+}
+
+// sendPage answers with a page of a list. link is to the next one, or "".
+func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped func() []byte) error {
 	if link != "" {
 		x.set("Link", link)
 	}
-	x.scratch = appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
-	tag := petstore.TagOf(x.scratch)
-	if x.zips(x.scratch) {
-		return x.tagged("W/", tag, "application/json", "gzip", zip(x.scratch))
-	}
-	return x.tagged("W/", tag, "application/json", "", x.scratch)
+	return x.tagged("W/", tag, "application/json", body, zipped)
 }
 
 // cutPage returns the entries of the page, and the link to the next one if
@@ -176,12 +184,6 @@ var zippers = sync.Pool{New: func() any {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return z
 }}
-
-// zips reports whether to send a body compressed: if the client takes that and
-// it is worth it.
-func (x *exchange) zips(body []byte) bool {
-	return len(body) > zipFrom && takesGzip(x.r.Header["Accept-Encoding"])
-}
 
 func zip(body []byte) []byte {
 	var out bytes.Buffer
