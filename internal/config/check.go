@@ -84,7 +84,7 @@ func Redact(s string) string {
 		return s
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Opaque != "" || u.Fragment != "" || atBehindHost(rest) {
+	if err != nil || !strings.EqualFold(u.Scheme, scheme) || u.Fragment != "" || atBehindHost(rest) {
 		return scheme + "://" + redacted
 	}
 	query, err := url.ParseQuery(u.RawQuery)

@@ -138,7 +138,7 @@ func FuzzFile(f *testing.F) {
 func FuzzRedact(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"postgres://u:", "@h:5432/d?sslmode=none"}, {"postgres://h/d?user=u&Password=", ""}, {"postgres://h/d?password=", ";x=1"}, {"postgres://h/d?password=", "%zz"}, {"postgres://h/d?sslpassword=", "&a=b"},
-		{"postgres://u:12/", "@h/d"}, {"redis://:1?", "@h"}, {"redis://:1#", "@h"}, {"postgres://u:a@b/", "@h"}, {"REDIS://:", "@h"}, {"rediss://:%", "@h"}, {"postgres://u:1@h1,u:", "@h2/d"},
+		{"postgres://u:12/", "@h/d"}, {"redis://:1?", "@h"}, {"redis://:1#", "@h"}, {"postgres://u:a@b/", "@h"}, {"REDIS://:", "@h"}, {"rediss://:%", "@h"}, {"postgres://u:1@h1,u:", "@h2/d"}, {"A:://:", "@"}, {"0/://:", "@"},
 	} {
 		f.Add(seed[0], seed[1])
 	}
