@@ -23,7 +23,8 @@ func FuzzRedisURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		const password = "hunter2"
 		text := before + after
-		if strings.HasSuffix(before, ":") || strings.Contains(after, "@") {
+		_, rest, _ := strings.Cut(before, "://")
+		if user, _, ok := strings.Cut(rest, ":"); ok && !strings.ContainsAny(user, "/?#@[") && strings.Contains(after, "@") {
 			text = before + password + after
 		}
 		got, err := parseTarget(text)
