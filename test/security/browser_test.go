@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -122,6 +121,7 @@ func (a answer) asksToSignIn(who string) {
 type formOn struct {
 	method, action string // as the page has them
 	fields         url.Values
+	unchecked      url.Values // what it would send besides if everything was chosen
 }
 
 // A document is what a page consists of.
@@ -155,7 +155,7 @@ func read(t *testing.T, page string) (d document) {
 		}
 		switch e.Name.Local {
 		case "form":
-			d.forms = append(d.forms, formOn{has["method"], has["action"], url.Values{}})
+			d.forms = append(d.forms, formOn{has["method"], has["action"], url.Values{}, url.Values{}})
 		case "select":
 			list = has["name"]
 			d.forms[len(d.forms)-1].fields[list] = nil
@@ -183,6 +183,8 @@ func (f formOn) input(has map[string]string) {
 	case has["type"] == "checkbox":
 		if checked {
 			f.fields.Add(name, value)
+		} else {
+			f.unchecked.Add(name, value)
 		}
 		return
 	case value != "":
@@ -198,12 +200,12 @@ func (f formOn) input(has map[string]string) {
 	f.fields.Set(name, value)
 }
 
-// form returns what the page's form that changes something would send.
-func (d document) form(t *testing.T, path string) url.Values {
+// form returns the page's form that changes something.
+func (d document) form(t *testing.T, path string) formOn {
 	t.Helper()
 	i := slices.IndexFunc(d.forms, func(f formOn) bool { return f.method == "post" && f.action != "/console/signout" })
 	if i < 0 {
 		t.Fatalf("%s has no form", path)
 	}
-	return maps.Clone(d.forms[i].fields)
+	return d.forms[i]
 }

@@ -43,7 +43,7 @@ func fill(t *testing.T, all []thing, owner browser) {
 	for i := range all {
 		if all[i].Method == http.MethodPost {
 			page := owner.send("GET", all[i].path, nil, nil).must(200)
-			all[i].form = read(t, page.body).form(t, all[i].path)
+			all[i].form = read(t, page.body).form(t, all[i].path).fields
 		}
 	}
 }

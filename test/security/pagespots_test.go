@@ -1,0 +1,248 @@
+package security
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/portal/console"
+)
+
+// pages are a console with somebody signed in, and what its paths name.
+type pages struct {
+	browser
+	routes    []console.Route
+	idOf      func(kind string, n int) string
+	token     string // of a link to sign in
+	workspace bool   // it is the workspace's
+}
+
+// consoles returns both, with something on every page. Each route that names a
+// key has one of its own: a form that revokes it spoils nothing else.
+func (s *site) consoles(key string) []pages {
+	s.t.Helper()
+	banned := s.key("shop")
+	if _, err := petstore.Run(s.dir, append([]string{"key", "ban", banned.ID, "--for=10h", "--reason=test"}, s.db...)...); err != nil {
+		s.t.Fatal(err)
+	}
+	spare := map[int]string{}
+	for i, r := range console.Routes() {
+		if strings.HasPrefix(r.Path, "/console/keys/{id}") {
+			spare[i] = s.key("shop").ID
+		}
+	}
+	of := func(kind string, n int) string {
+		if kind == "keys" {
+			return spare[n]
+		}
+		return strconv.Itoa(n%pageful + 1)
+	}
+	ofOperator := func(kind string, _ int) string {
+		if kind == "bans" {
+			return banned.ID
+		}
+		return "1"
+	}
+	return []pages{
+		{s.signedIn(key), console.Routes(), of, "token", true},
+		{s.operator(), console.OperatorRoutes(), ofOperator, s.operatorToken(), false},
+	}
+}
+
+// pageSpots returns every place that somebody fills in on the pages of the
+// consoles: ids, forms, and queries.
+func (s *site) pageSpots(t *testing.T, key string) (all []spot) {
+	t.Helper()
+	for _, in := range s.consoles(key) {
+		all = append(all, in.openSpots()...)
+		for _, one := range things(in.routes, in.idOf) {
+			if one.id != "" {
+				all = append(all, in.spot(one.Method, strings.Replace(one.path, one.id, one.id+"*", 1), "path", "id", "", ""))
+			}
+			page := in.send("GET", one.path, nil, nil)
+			if one.Method == http.MethodPost {
+				form := read(t, page.must(200).body).form(t, one.path)
+				all = append(all, in.formSpots(one.path, form.fields)...)
+				maps.Copy(form.fields, form.unchecked)
+				all = append(all, in.formSpots(one.path, form.fields)...)
+			} else if strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+				all = append(all, in.asked(t, one.path, page.body)...)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b spot) int { return strings.Compare(a.String(), b.String()) })
+	return slices.CompactFunc(all, func(a, b spot) bool { return a.String() == b.String() })
+}
+
+// openSpots returns those of the pages for everybody, and the session.
+func (in pages) openSpots() (all []spot) {
+	fields := map[string]url.Values{"/console/link": {"token": {in.token}}}
+	if in.workspace {
+		fields["/console/signin"] = url.Values{"key": {in.token}, "next": {"/console"}}
+	}
+	for path, form := range fields {
+		all = append(append(all, in.formSpots(path, form)...), in.querySpots(path, form)...)
+	}
+	return append(all, in.spot("GET", "/console", "cookie", "session", "", ""))
+}
+
+// asked returns the queries of a page: of its filters, and of what it leads to
+// when they are filled in.
+func (in pages) asked(t *testing.T, path, page string) (all []spot) {
+	t.Helper()
+	addresses := read(t, page).addresses
+	for _, f := range read(t, page).forms {
+		if f.method == "get" {
+			all = append(all, in.querySpots(path, f.fields)...)
+			addresses = append(addresses, read(t, in.send("GET", path+"?"+f.fields.Encode(), nil, nil).must(200).body).addresses...)
+		}
+	}
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, in.querySpots(u.Path, u.Query())...)
+	}
+	return all
+}
+
+// formSpots returns the fields of a form, each in a request with the others.
+func (in pages) formSpots(path string, form url.Values) (all []spot) {
+	for name := range form {
+		all = append(all, in.spot("POST", path, "form", name, "", starred(form, name)))
+	}
+	return all
+}
+
+// querySpots returns the parameters of a query. Those of a stream are the page's,
+// which has the same code read them: it would let sqlmap wait without end.
+func (in pages) querySpots(path string, query url.Values) (all []spot) {
+	if strings.HasSuffix(path, "/live") {
+		return nil
+	}
+	for name := range query {
+		all = append(all, in.spot("GET", path, "query", name, "?"+starred(query, name), ""))
+	}
+	return all
+}
+
+// starred encodes values with a star after one of them.
+func starred(values url.Values, name string) string {
+	rest := maps.Clone(values)
+	rest.Del(name)
+	text := url.Values{name: values[name]}.Encode() + "*"
+	if len(rest) > 0 {
+		text = rest.Encode() + "&" + text
+	}
+	return text
+}
+
+func (in pages) spot(method, path, where, name, query, body string) spot {
+	cookie := in.cookie
+	if where == "cookie" {
+		cookie += "*"
+	}
+	raw := fmt.Sprintf("%s %s%s HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n", method, path, query, strings.TrimPrefix(in.base, "http://"), cookie)
+	if method == "POST" {
+		raw += "Content-Type: application/x-www-form-urlencoded\r\n"
+	}
+	return spot{method + " " + strings.TrimSuffix(in.cookie, value(in.browser)) + path, where, name, raw + "\r\n" + body}
+}
+
+// TestPageSpots holds that whatever a console reads of a request is among the
+// places that TestInjection has sqlmap try.
+func TestPageSpots(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	key := s.workspace("shop")
+	s.serve()
+	s.stock(key, "Pet", pageful)
+	tried := map[string]bool{}
+	for _, at := range s.pageSpots(t, key) {
+		tried[at.name] = true
+	}
+	read := readByConsoles(t)
+	if len(read) < 20 {
+		t.Errorf("the consoles read %d names, want 20 or more", len(read))
+	}
+	for name, where := range read {
+		if !tried[name] {
+			t.Errorf("nothing tries the field %s, which %s reads", name, where)
+		}
+	}
+}
+
+// readByConsoles returns the names of fields that their sources ask a request
+// for, and where.
+func readByConsoles(t *testing.T) map[string]string {
+	t.Helper()
+	const sources = "../../internal/portal/console"
+	names, files := map[string]string{}, token.NewFileSet()
+	paths, err := fs.Glob(os.DirFS(sources), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, sources+"/"+path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if name := fieldRead(n); name != "" {
+				names[name] = files.Position(n.Pos()).String()
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// fieldRead returns the name of the field that an expression reads, or "".
+func fieldRead(n ast.Node) string {
+	var of, key ast.Expr
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if len(n.Args) == 0 {
+			return ""
+		}
+		of, key = n.Fun, n.Args[0]
+	case *ast.IndexExpr:
+		of, key = n.X, n.Index
+	default:
+		return ""
+	}
+	sel, ok := of.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"Get", "text", "number", "instant", "PostFormValue", "FormValue", "PostForm", "Form"}, sel.Sel.Name) {
+		return ""
+	}
+	if x, ok := sel.X.(*ast.CallExpr); ok { // v.w.Header().Get, v.r.Header.Get
+		if inner, ok := x.Fun.(*ast.SelectorExpr); ok && inner.Sel.Name == "Header" {
+			return ""
+		}
+	} else if x, ok := sel.X.(*ast.SelectorExpr); ok && x.Sel.Name == "Header" {
+		return ""
+	}
+	text, ok := key.(*ast.BasicLit)
+	if !ok || text.Kind != token.STRING {
+		return ""
+	}
+	name, err := strconv.Unquote(text.Value)
+	if err != nil {
+		return ""
+	}
+	return name
+}
