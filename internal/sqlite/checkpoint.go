@@ -14,17 +14,18 @@ import (
 const (
 	leastLog = 1000        // is moved into the database file if commits are small
 	longLog  = 8000        // is moved in any case
-	shortLog = 800         // writes may wait while so much is moved
+	shortLog = 256         // writes may wait while so much is moved
 	mostLog  = 4 * longLog // the disk does not keep up: writes wait for it
 
 	commitsOfLog = 100 // of the usual size: as many make it worth while
+	mostPasses   = 8   // each leaves about half as much, which came meanwhile
 )
 
 // A checkpointer moves the frames of the log into the database file. SQLite by
 // itself does so in the commit that makes the log long, and all writes wait for
-// the disk. Here most of it is done beside the writes, on a connection of its
-// own, and they wait while the last few frames are moved: only when none is left
-// the log begins anew (https://sqlite.org/wal.html, section 2.3).
+// the disk. Here most of it is done beside the writes, gently and on a connection
+// of its own, and they wait while the last few frames are moved: only when none
+// is left the log begins anew (https://sqlite.org/wal.html, section 2.3).
 //
 // Frames stay in the log until the database file has them on the disk, so that a
 // failure loses nothing.
@@ -50,7 +51,7 @@ type checkpointer struct {
 // newCheckpointer returns one for the open database. Until its close, no commit of
 // the writer moves frames.
 func newCheckpointer(db *DB) (*checkpointer, error) {
-	c, err := openConn(db.path, false)
+	c, err := openFor(&mover, db.path)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (p *checkpointer) committed() {
 	p.usual = max(frames-p.frames, p.usual-p.usual/8)
 	p.frames = frames
 	busy := p.busy.Load()
-	few := p.passes > 1 || p.passes > 0 && frames-moved <= shortLog
+	few := p.passes >= mostPasses || p.passes > 0 && frames-moved <= shortLog
 	switch {
 	case frames < max(p.next, min(longLog, max(leastLog, commitsOfLog*p.usual))):
 	case frames >= mostLog, few && !busy:
@@ -98,7 +99,9 @@ func (p *checkpointer) work() {
 	for range p.wake {
 		p.mu.Lock()
 		if p.busy.Load() {
+			gentle.Store(true)
 			p.move()
+			gentle.Store(false)
 			p.busy.Store(false)
 		}
 		p.mu.Unlock()

@@ -80,11 +80,19 @@ func fileError(path string, err error) error {
 
 // openConn opens one connection and sets what SQLite keeps by connection.
 func openConn(path string, readOnly bool) (*conn, error) {
-	flags := sqlite.OpenReadWrite
 	if readOnly {
-		flags = sqlite.OpenReadOnly
+		return openNamed(path, sqlite.OpenReadOnly)
 	}
-	raw, err := sqlite.OpenConn(path, flags)
+	return openNamed(path, sqlite.OpenReadWrite)
+}
+
+// openFor is openConn for a connection that writes in a way of ours.
+func openFor(v *vfs, path string) (*conn, error) {
+	return openNamed(v.uri(path), sqlite.OpenReadWrite|sqlite.OpenURI)
+}
+
+func openNamed(name string, flags sqlite.OpenFlags) (*conn, error) {
+	raw, err := sqlite.OpenConn(name, flags)
 	if err != nil {
 		return nil, err
 	}

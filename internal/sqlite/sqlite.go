@@ -122,7 +122,12 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if o.Cached > 0 {
 		arrangeMemory(o.Readers*cachePages + writerPages)
 	}
-	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
+	if o.ReadOnly {
+		db.writer, err = openConn(db.path, true)
+	} else {
+		db.writer, err = openFor(&writer, db.path)
+	}
+	if err != nil {
 		return err
 	}
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {

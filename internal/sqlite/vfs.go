@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"net/url"
+	"sync"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A vfs is a way of writing, by the name under which SQLite knows it: its own for
+// the system, but for some methods of one kind of file
+// (https://sqlite.org/vfs.html).
+type vfs struct {
+	name string
+	open func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
+}
+
+// The addresses of SQLite's own way, and of its methods of a file.
+var usual struct {
+	once    sync.Once
+	way     uintptr
+	methods sync.Map // ours by SQLite's, one for each kind of file
+}
+
+// uri returns the name of a file for a connection that writes in this way. The
+// first one tells SQLite of it, for good.
+func (v *vfs) uri(path string) string {
+	usual.once.Do(func() {
+		tls := libc.NewTLS()
+		defer tls.Close()
+		usual.way = sqlite3.Xsqlite3_vfs_find(tls, 0)
+		writer.register(tls)
+		mover.register(tls)
+	})
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: "vfs=" + v.name}).String()
+}
+
+func (v *vfs) register(tls *libc.TLS) {
+	own := newCopy(tls, in[sqlite3.Tsqlite3_vfs](usual.way))
+	in[sqlite3.Tsqlite3_vfs](own).FxOpen = function(v.open)
+	in[sqlite3.Tsqlite3_vfs](own).FzName, _ = libc.CString(v.name) // fails as malloc does
+	sqlite3.Xsqlite3_vfs_register(tls, own, 0)
+}
+
+// openUsually opens a file in SQLite's own way.
+func openUsually(tls *libc.TLS, name, file uintptr, flags int32, out uintptr) int32 {
+	way := in[sqlite3.Tsqlite3_vfs](usual.way)
+	return method[func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32](way.FxOpen)(tls, usual.way, name, file, flags, out)
+}
+
+// override gives an open file methods of ours in place of some of SQLite's, which
+// it returns. Files of one kind share them.
+func override(tls *libc.TLS, file uintptr, kind int32, change func(*sqlite3.Tsqlite3_io_methods)) *sqlite3.Tsqlite3_io_methods {
+	f := in[sqlite3.Tsqlite3_file](file)
+	theirs := in[sqlite3.Tsqlite3_io_methods](f.FpMethods)
+	key := [2]uintptr{f.FpMethods, uintptr(kind)} //nolint:gosec // a flag
+	ours, ok := usual.methods.Load(key)
+	if !ok {
+		own := newCopy(tls, theirs)
+		change(in[sqlite3.Tsqlite3_io_methods](own))
+		ours, _ = usual.methods.LoadOrStore(key, own)
+	}
+	f.FpMethods = ours.(uintptr) //nolint:forcetypeassert // nothing else is stored
+	return theirs
+}
+
+// newCopy copies a value to where C finds it, for good.
+func newCopy[T any](tls *libc.TLS, value *T) uintptr {
+	address := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*value)))
+	*in[T](address) = *value
+	return address
+}
+
+// in returns what lies at an address of C's memory.
+func in[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
+
+// function returns the address by which C calls a function that is declared, not
+// a closure.
+func function[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
+
+// method returns the function that C calls by an address.
+func method[F any](address uintptr) F { return *(*F)(unsafe.Pointer(&address)) }
+
+// The types of the methods.
+type (
+	transfer = func(tls *libc.TLS, file, data uintptr, n int32, at int64) int32
+	plainly  = func(tls *libc.TLS, file uintptr) int32
+	resize   = func(tls *libc.TLS, file uintptr, size int64) int32
+	syncing  = func(tls *libc.TLS, file uintptr, flags int32) int32
+	sizing   = func(tls *libc.TLS, file, size uintptr) int32
+)
