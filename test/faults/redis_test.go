@@ -16,31 +16,117 @@ import (
 	"example.com/petstore/internal/ratelimit/redistest"
 )
 
-// withoutRedis is the campaign in which Redis is killed and comes back empty.
-// No request may notice, and none may go uncounted.
+// withoutRedis is the campaign in which Redis is killed, hangs, is emptied, or
+// cannot be reached. No request may notice, none may go uncounted, and who has a
+// small quota gets no more than that.
 func withoutRedis(t *testing.T) campaign {
 	t.Helper()
 	s := redistest.Start(t)
-	fault := func(r *run) error {
-		s.Kill()
-		if !r.work(20) {
-			return errors.New("no orders without Redis:\n" + r.server.LogText())
+	l := newLink(t, s.Addr())
+	moments := []struct {
+		name   string
+		begin  func() error
+		mended func() error
+	}{
+		{"killed", func() error { s.Kill(); return nil }, s.Run},
+		{"hung", func() error { s.Pause(t); return nil }, func() error { s.Resume(t); return nil }},
+		{"emptied by a restart", func() error { s.Kill(); return s.Run() }, nil},
+		{"emptied", func() error { s.Do(t, "FLUSHALL"); return nil }, nil},
+		{"cut off", func() error { l.set(cut); return nil }, func() error { l.set(whole); return nil }},
+		{"cut off for a moment", func() error { l.set(cut); l.set(whole); return nil }, nil},
+		{"silent", func() error { l.set(silent); return nil }, func() error { l.set(whole); return nil }},
+	}
+	c := campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, flags: []string{"--redis=redis://" + l.Addr().String()}}
+	var q *quota
+	c.fault = func(r *run) (err error) {
+		if q == nil {
+			if q, err = newQuota(r); err != nil {
+				return err
+			}
 		}
-		if err := s.Run(); err != nil {
+		m := moments[r.done%len(moments)]
+		q.spend()
+		if err := m.begin(); err != nil {
 			return err
 		}
+		q.spend()
 		if !r.work(20) {
-			return errors.New("no orders after Redis came back:\n" + r.server.LogText())
+			return fmt.Errorf("Redis %s: no orders:\n%s", m.name, r.said())
 		}
+		if m.mended != nil {
+			if err := m.mended(); err != nil {
+				return err
+			}
+			if !r.work(20) {
+				return fmt.Errorf("Redis %s: no orders when it was back:\n%s", m.name, r.said())
+			}
+		}
+		q.spend()
 		if n := r.buyers.tries.Load(); n > 0 {
-			return fmt.Errorf("%d requests failed because of Redis:\n%s", n, r.server.LogText())
+			return fmt.Errorf("Redis %s: %d requests failed because of it:\n%s", m.name, n, r.said())
 		}
-		return nil
+		return q.wrong
 	}
-	return campaign{
-		binary: petstore, disk: folder(t.TempDir()), seed: *seed, flags: []string{"--redis=" + s.URL()},
-		fault: fault, after: (*run).counted,
+	c.after = func(r *run) error { return errors.Join(r.counted(), q.kept(r)) }
+	return c
+}
+
+// A quota is that of a caller who uses all of it, in the course of a campaign.
+type quota struct {
+	caller
+	admitted, refused int
+	wrong             error
+}
+
+const smallDay = 100
+
+// newQuota makes a workspace with a small quota beside the shop.
+func newQuota(r *run) (*quota, error) {
+	if err := r.binary.NewWorkspace(r.disk.dir(), "small", "enterprise", "--per-minute=1000000", fmt.Sprint("--per-day=", smallDay)); err != nil {
+		return nil, err
 	}
+	k, err := r.binary.NewKey(r.disk.dir(), "small")
+	if err != nil {
+		return nil, err
+	}
+	q := &quota{caller: caller{r.server.URL, k.Key}}
+	return q, r.poll("the server knows the key", func() bool {
+		status, err := r.account(q.key, &struct{}{})
+		return err == nil && status == http.StatusOK
+	})
+}
+
+// spend uses a few requests.
+func (q *quota) spend() {
+	for range 3 {
+		status, code, _, err := q.get()
+		switch {
+		case err != nil:
+			q.wrong = errors.Join(q.wrong, err)
+		case status == http.StatusOK:
+			q.admitted++
+		case code == "rate_limit_exceeded" || code == "api_key_banned":
+			q.refused++
+		default:
+			q.wrong = errors.Join(q.wrong, fmt.Errorf("a request within a small quota was answered %d %s", status, code))
+		}
+	}
+}
+
+// kept holds that exactly the quota was admitted, but for calls to Redis that
+// failed and were counted all the same.
+func (q *quota) kept(r *run) error {
+	for began := q.refused; q.wrong == nil && q.refused == began && q.admitted <= smallDay; {
+		q.spend()
+	}
+	failed, err := r.failedCalls()
+	if err = errors.Join(err, q.wrong); err != nil {
+		return err
+	}
+	if q.admitted > smallDay || q.admitted < smallDay-int(failed) {
+		return fmt.Errorf("%w: of a quota of %d, %d were admitted, and %d calls to Redis failed", errLedger, smallDay, q.admitted, failed)
+	}
+	return nil
 }
 
 // counted holds that each answered request is counted, within five seconds, since
@@ -88,22 +174,28 @@ func (r *run) usedToday() (int64, error) {
 	var account struct {
 		Limits struct{ Day struct{ Used int64 } }
 	}
+	_, err := r.account(r.buyers.key, &account)
+	return account.Limits.Day.Used, err
+}
+
+// account asks what the service says of the caller, which is not counted.
+func (r *run) account(key string, to any) (status int, err error) {
 	req, err := http.NewRequest("GET", r.server.URL+"/account", nil)
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Authorization", "Bearer "+r.buyers.key)
+	req.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	err = json.NewDecoder(resp.Body).Decode(&account)
-	return account.Limits.Day.Used, err
+	return resp.StatusCode, json.NewDecoder(resp.Body).Decode(to)
 }
 
+// TestRedis breaks Redis in every way once.
 func TestRedis(t *testing.T) {
 	c := withoutRedis(t)
-	c.cycles = 5
+	c.cycles = 7
 	hold(t, c)
 }
