@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -77,7 +79,7 @@ func numbersOf(a *answer, size int) []float64 {
 // A canned connection takes everything and has said all that it says.
 type canned struct {
 	net.Conn
-	says *bytes.Reader
+	says io.Reader
 }
 
 func (c canned) Read(b []byte) (int, error)     { return c.says.Read(b) }
@@ -86,15 +88,47 @@ func (canned) Close() error                     { return nil }
 func (canned) SetWriteDeadline(time.Time) error { return nil }
 func (canned) SetReadDeadline(time.Time) error  { return nil }
 
-// repliesIn returns what bytes from a server mean to its client, up to the first that mean nothing.
-func repliesIn(b []byte) (all []reply) {
-	c := redis.NewConn(&bounded{Conn: canned{says: bytes.NewReader(b)}}, 0, 0)
+// repliesIn returns what bytes from a server mean to its client, up to the first that mean nothing. They come one by one,
+// so that the end of each reply can be compared with what bounds them.
+func repliesIn(t *testing.T, b []byte) (all []reply) {
+	t.Helper()
+	bound := &bounded{Conn: canned{says: iotest.OneByteReader(bytes.NewReader(b))}}
+	c := redis.NewConn(bound, 0, 0)
 	for {
 		value, err := c.Receive()
 		if _, refused := errors.AsType[redis.Error](err); err != nil && !refused {
 			return all
 		}
 		all = append(all, reply{value, err})
+		if bound.kind != 0 || bound.bulk != 0 || bound.open != 0 || bound.taken != 0 {
+			t.Errorf("%q: after %d replies what bounds them stands at %+v", b, len(all), bound)
+		}
+	}
+}
+
+// TestLongReplies: what announces more than any command returns is not waited for, in whatever part of a reply.
+func TestLongReplies(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", replyMax-100)
+	for says, want := range map[string]error{
+		"$50000000000\r\n":                                      errLong,
+		"$99999999999999999999999999\r\n":                       errLong,
+		"*1000000\r\n":                                          errLong,
+		"*2\r\n$1\r\nx\r\n*1000000\r\n":                         errLong,
+		strings.Repeat("*1\r\n", 300_000):                       errLong,
+		"+" + strings.Repeat("x", replyMax) + "\r\n":            errLong,
+		"*2\r\n$8388000\r\n" + text[:8388000] + "\r\n$1000\r\n": errLong,
+		fmt.Sprintf("$%d\r\n%s\r\n", len(text), text):           io.EOF,
+		strings.Repeat(":1\r\n$-1\r\n*-1\r\n*0\r\n", 500_000):   io.EOF,
+	} {
+		c := redis.NewConn(&bounded{Conn: canned{says: strings.NewReader(says)}}, 0, 0)
+		var err error
+		for err == nil {
+			_, err = c.Receive()
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%.60q of %d bytes: %v, want %v", says, len(says), err, want)
+		}
 	}
 }
 
@@ -111,7 +145,7 @@ func FuzzRedisReplies(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, got := range repliesIn(b) {
+		for _, got := range repliesIn(t, b) {
 			s := newServers(target{network: "unix", addresses: []string{"h:9"}})
 			from := s.named("h:9")
 			if to, once := s.redirected(from, got.err); to != nil && once == (len(s.again) == 1) {
