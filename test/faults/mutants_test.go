@@ -65,12 +65,8 @@ func mutants() []mutant {
 			_, err := c.do(context.Background())
 			return err
 		}},
-		{"forgets what it counted without Redis", false, []edit{{"internal/ratelimit/redis_alone.go", "\towes := d.Admitted()\n", "\towes := false && d.Admitted()\n"}}, func(t *testing.T, b servertest.Binary) error {
-			c := withoutRedis(t)
-			c.binary, c.cycles = b, 5
-			_, err := c.do(context.Background())
-			return err
-		}},
+		{"forgets what it counted without Redis", false, []edit{{"internal/ratelimit/redis_alone.go", "\towes := d.Admitted()\n", "\towes := false && d.Admitted()\n"}}, underFaultsOfRedis},
+		{"gives an emptied Redis nothing back", false, []edit{{"internal/ratelimit/redis.lua", "if counts and (kUsed > used", "if counts and false and (kUsed > used"}}, underFaultsOfRedis},
 		{"forgets bans", false, []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
 		{"forgets counts", false, []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
 		{"does not drain", true, []edit{
@@ -96,6 +92,13 @@ func underPowerCuts(t *testing.T, b servertest.Binary) error {
 func underFailedSyncs(t *testing.T, b servertest.Binary) error {
 	needStrace(t)
 	_, err := campaign{binary: b, disk: folder(t.TempDir()), seed: *seed, cycles: 1, fault: failSync}.do(context.Background())
+	return err
+}
+
+func underFaultsOfRedis(t *testing.T, b servertest.Binary) error {
+	c := withoutRedis(t)
+	c.binary, c.cycles = b, 7
+	_, err := c.do(context.Background())
 	return err
 }
 
