@@ -13,15 +13,14 @@ import (
 
 // discoverMaster finds the master by way of the sentinels, and looks from time to time whether it is another now.
 func (s *servers) discoverMaster() error {
-	sentinels := &sentinels{target: s.target, addresses: s.addresses}
 	s.known.mu.Lock()
-	one := s.known.get(s.master, func() *server { return newServer("", sentinels.dialMaster) })
+	one := s.known.get(s.master, func() *server { return newServer("", s.sentinels.dialMaster) })
 	s.known.mu.Unlock()
 	if _, err := one.link(time.Now().Add(connecting)); err != nil {
 		return err
 	}
 	s.routes.Store(&routes{one: one})
-	s.running.Go(func() { s.every(rechecking, func() { sentinels.recheck(s.ctx, one) }) })
+	s.running.Go(func() { s.every(rechecking, func() { s.sentinels.recheck(s.ctx, one) }) })
 	return nil
 }
 

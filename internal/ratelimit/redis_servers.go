@@ -14,9 +14,10 @@ import (
 // servers are those that a URL leads to: one, the master that sentinels name, or the masters of a cluster.
 type servers struct {
 	target
-	routes atomic.Pointer[routes] // nil: not known yet
-	again  chan struct{}          // asks for new routes
-	known  known
+	sentinels *sentinels             // nil: there are none
+	routes    atomic.Pointer[routes] // nil: not known yet
+	again     chan struct{}          // asks for new routes
+	known     known
 
 	ctx     context.Context //nolint:containedctx // the life of what runs here, not of a call
 	stop    context.CancelFunc
@@ -60,6 +61,9 @@ func (r *routes) of(key string) (*server, error) {
 
 func newServers(t target) *servers {
 	s := &servers{target: t, again: make(chan struct{}, 1), known: known{byName: map[string]*server{}}}
+	if t.master != "" {
+		s.sentinels = &sentinels{target: t, addresses: t.addresses}
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -69,7 +73,7 @@ func (s *servers) discover() error {
 	if s.routes.Load() != nil {
 		return nil
 	}
-	if s.master != "" {
+	if s.sentinels != nil {
 		return s.discoverMaster()
 	}
 	switch err := s.learnCluster(); {
