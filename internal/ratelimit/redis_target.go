@@ -142,4 +142,6 @@ func join(host, port string) (address string, ok bool) {
 }
 
 // inNoName reports whether a character is in no name of a host, but ends one in a URL.
-func inNoName(r rune) bool { return r < ' ' || unicode.IsSpace(r) || strings.ContainsRune(":/@[]?#%", r) }
+func inNoName(r rune) bool {
+	return r < ' ' || unicode.IsSpace(r) || strings.ContainsRune(":/@[]?#%", r)
+}
