@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// silence is how long a connection may send nothing before its end harms
-// nobody.
+// silence is after how long net/http's Shutdown closes a connection that has
+// sent no whole request. Those that have sent nothing at all, Drain of the API
+// has closed before.
 const silence = 5 * time.Second
 
 // arrivals are the connections whose first request is not answered yet. A
