@@ -2,7 +2,7 @@
 # make check  static checks, generated files, and the tests under the race detector, with the servers that they start
 # make build  the binary, as bin/petstore
 # make bench  the measurements; make fuzz: every fuzz test for FUZZTIME, which keeps what it finds
-# make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter, and the security tests
+# make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter and field, times of refusals, and the security tests
 # make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
 # make deb  only the Debian package of this machine's architecture
 # make pictures  the pictures in the README, below docs/images, of the pages as they are now
@@ -115,7 +115,7 @@ soak: tools
 
 # The attacks that are in every run of the tests, and sqlmap on every parameter; needs sqlmap (Debian: sqlmap).
 security:
-	go test -v -count=1 -timeout=0 ./test/security -args -injection
+	go test -v -count=1 -timeout=0 ./test/security -args -injection -timing
 
 clean:
 	rm -rf bin dist
