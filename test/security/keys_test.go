@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
@@ -42,7 +43,7 @@ func TestPlantedKeys(t *testing.T) {
 	s := newSite(t)
 	s.env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL}
 	keys := s.plantAll(t)
-	shown := s.shown(t)
+	shown := s.shown(t, keys[0])
 	for name, args := range map[string][]string{
 		"backup": {"backup", filepath.Join(s.dir, "backup.db")}, "export": {"export", "shop", filepath.Join(s.dir, "export.ndjson")},
 		"keys": {"key", "list", "shop", "-o=json"}, "doctor": {"doctor"}, "settings": {"config", "print"},
@@ -63,7 +64,9 @@ func TestPlantedKeys(t *testing.T) {
 	for name, text := range s.files() {
 		shown[name+" afterwards"] = text
 	}
-	for name, want := range map[string]string{"petstore.db-wal": "", "backup.db": "SQLite format 3", "export.ndjson": `"Pet 1"`, "traces": "GET /pets", "metrics": "petstore_http_requests_total"} {
+	for name, want := range map[string]string{"petstore.db-wal": "", "backup.db": "SQLite format 3", "export.ndjson": `"Pet 1"`, "traces": "GET /pets", "metrics": "petstore_http_requests_total",
+		"page /console/audit of the operator's console": "key.create", "page /console/requests of the shop's console": "/pets", "page /console/keys.csv of the shop's console": "revoked",
+	} {
 		if text, ok := shown[name]; !ok || !strings.Contains(text, want) {
 			t.Errorf("the %s was not looked through", name)
 		}
@@ -79,7 +82,7 @@ func TestPlantedKeysInPostgres(t *testing.T) {
 	s := newSite(t)
 	s.db = []string{"--db=" + server.URL("postgres")}
 	keys := s.plantAll(t)
-	shown := s.shown(t)
+	shown := s.shown(t, keys[0])
 	if err := s.Stop(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
@@ -128,13 +131,23 @@ func (s *site) plantAll(t *testing.T) []string {
 	return keys
 }
 
-// shown returns what a running server shows of itself, and its log.
-func (s *site) shown(t *testing.T) map[string]string {
+// shown returns what a running server shows of itself, every page of both
+// consoles among it, and its log.
+func (s *site) shown(t *testing.T, key string) map[string]string {
 	t.Helper()
-	return map[string]string{
+	shown := map[string]string{
 		"metrics": fetch(t, s.Ops+"/metrics"), "readiness": fetch(t, s.Ops+"/readyz"), "command line": fetch(t, s.Ops+"/debug/pprof/cmdline"),
 		"goroutines": fetch(t, s.Ops+"/debug/pprof/goroutine?debug=2"), "log": s.LogText(),
 	}
+	idOf := func(string, int) string { return "1" }
+	for name, in := range map[string]pages{"shop's": {s.signedIn(key), console.Routes(), idOf, "", true}, "operator's": {s.operator(), console.OperatorRoutes(), idOf, "", false}} {
+		for _, one := range things(in.routes, in.idOf) {
+			if one.Method == http.MethodGet {
+				shown["page "+one.path+" of the "+name+" console"] = in.send("GET", one.path, nil, nil).body
+			}
+		}
+	}
+	return shown
 }
 
 // wantNoKeys fails the test if a key, or the larger part of one, is in a text.
@@ -199,6 +212,8 @@ func (s *site) plant(key string) {
 	} {
 		s.do(r)
 	}
+	s.nobody().send("POST", "/console/signin", url.Values{"key": {key}, "next": {"/console?key=" + key}}, nil)
+	s.nobody().send("GET", "/console/pets?name="+key, nil, nil)
 }
 
 // files returns the contents of the database's files and of the log.
@@ -249,18 +264,27 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 		"unknown": unknown, "revoked": revoked.Key, "another checksum": unknown[:41] + "x", "no prefix": unknown[4:],
 		"short": "pst_1", "long": "pst_" + strings.Repeat("a", 500), "other letters": strings.Repeat("é", 20), "a wildcard": "pst_%", "one letter": "x",
 	}
-	want := s.refusal(unknown)
-	for name, key := range refused {
-		if got := s.refusal(key); got != want {
-			t.Errorf("the answer to a key that is %s = %s, want %s", name, got, want)
+	framed := &http.Client{Transport: http2Transport(), Timeout: servertest.Patience}
+	t.Cleanup(framed.CloseIdleConnections)
+	for protocol, c := range map[string]*http.Client{"HTTP/1.1": client, "HTTP/2": framed} {
+		want := s.refusal(c, unknown)
+		for name, key := range refused {
+			if got := s.refusal(c, key); got != want {
+				t.Errorf("%s: the answer to a key that is %s = %s, want %s", protocol, name, got, want)
+			}
 		}
 	}
 }
 
 // refusal returns the answer to a key, without what differs by each request.
-func (s *site) refusal(key string) string {
+func (s *site) refusal(c *http.Client, key string) string {
 	s.t.Helper()
-	a := s.do(request{method: "GET", path: "/pets", key: key}).want(401, "invalid_api_key")
+	a, err := send(c, s.URL, request{method: "GET", path: "/pets", key: key})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a.t = s.t
+	a.want(401, "invalid_api_key")
 	var body map[string]any
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
 		s.t.Fatal(err)
@@ -270,7 +294,7 @@ func (s *site) refusal(key string) string {
 	}
 	delete(body, "requestId")
 	h := a.header.Clone()
-	for _, name := range []string{"Date", "X-Request-Id", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit", "Content-Length"} {
+	for _, name := range []string{"Date", "X-Request-Id", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit"} {
 		h.Del(name)
 	}
 	text, err := json.Marshal([]any{a.status, h, body})

@@ -1,0 +1,124 @@
+package security
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// certify writes a new certificate and its key for 127.0.0.1 into dir.
+func certify(t *testing.T, dir, name string) (flags []string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"--tls-cert=" + filepath.Join(dir, "cert.pem"), "--tls-key=" + filepath.Join(dir, "key.pem")}
+}
+
+// shake agrees on TLS. Whose certificate it is, the tests look at themselves.
+func shake(addr, from string, config *tls.Config) (*tls.Conn, error) {
+	config.InsecureSkipVerify = true
+	return tls.DialWithDialer(&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: servertest.Patience}, "tcp", addr, config)
+}
+
+// TestTLS offers what is no longer safe, and has the certificate change while
+// the service runs.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.workspace("shop")
+	s.serve(certify(t, s.dir, "first")...)
+	addr := strings.TrimPrefix(s.URL, "https://")
+	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11} {
+		if _, err := shake(addr, "127.0.0.1", &tls.Config{MinVersion: version, MaxVersion: version}); err == nil {
+			t.Errorf("%s is taken", tls.VersionName(version))
+		}
+	}
+	for _, suite := range tls.InsecureCipherSuites() {
+		if _, err := shake(addr, "127.0.0.1", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}}); err == nil {
+			t.Errorf("%s is taken", suite.Name)
+		}
+	}
+	c, err := shake(addr, "127.0.0.1", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
+	if err != nil {
+		t.Fatalf("a good cipher is refused: %v", err)
+	}
+	c.Close()
+	certify(t, s.dir, "second")
+	for deadline := time.Now().Add(servertest.Patience); ; {
+		c, err := shake(addr, "127.0.0.1", &tls.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if c.ConnectionState().PeerCertificates[0].Subject.CommonName == "second" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the new certificate is not shown")
+		}
+	}
+	plain := dial(t, addr)
+	plain.write(t, get+"\r\n")
+	if resp, text, err := plain.read("GET"); err == nil {
+		t.Errorf("a request without TLS was answered: %d %s", resp.StatusCode, text)
+	}
+}
+
+// TestSmugglingUnderTLS sends the vectors within TLS.
+func TestSmugglingUnderTLS(t *testing.T) {
+	t.Parallel()
+	onLoopbacks(t)
+	s := newSite(t)
+	key := s.workspace("shop")
+	s.serve(append(certify(t, s.dir, "shop"), "--log-level=error")...)
+	for i, v := range vectors() {
+		c, err := shake(strings.TrimPrefix(s.URL, "https://"), fmt.Sprint("127.0.1.", i), &tls.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Now().Add(servertest.Patience)); err != nil {
+			t.Fatal(err)
+		}
+		l := line{c, bufio.NewReader(c)}
+		raw, want := v.complete(key)
+		l.write(t, raw)
+		if got := l.statuses(t); !slices.Equal(got, want) {
+			t.Errorf("%s: answers %v, want %v", v.name, got, want)
+		}
+	}
+}
