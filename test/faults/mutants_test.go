@@ -39,9 +39,9 @@ func mutants() []mutant {
 		}, underKills},
 		{"reads the stock before the transaction", false, []edit{
 			{"internal/sqlite/change.go", "\terr := db.changeOf(ctx, named, func(w *conn) (err error) {\n\t\tbefore, err = w.do(c,",
-				"\tvar stale petstore.Facts\n\tif err := db.read(ctx, func(r *conn) (err error) {\n\t\tstale, err = r.facts(c.Workspace, c.Needs, petstore.At(db.now()))\n\t\treturn err\n\t}); err != nil {\n\t\treturn nil, err\n\t}\n\terr := db.changeOf(ctx, named, func(w *conn) (err error) {\n\t\tbefore, err = w.do(stale, c,"},
-			{"internal/sqlite/change.go", "func (c *conn) do(change *petstore.Change,", "func (c *conn) do(facts petstore.Facts, change *petstore.Change,"},
-			{"internal/sqlite/change.go", "\tfacts, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
+				"\tvar stale petstore.Facts\n\tvar loaded animal\n\tif err := db.read(ctx, func(r *conn) (err error) {\n\t\tstale, loaded, err = r.facts(c.Workspace, c.Needs, petstore.At(db.now()))\n\t\treturn err\n\t}); err != nil {\n\t\treturn nil, err\n\t}\n\terr := db.changeOf(ctx, named, func(w *conn) (err error) {\n\t\tbefore, err = w.do(stale, loaded, c,"},
+			{"internal/sqlite/change.go", "func (c *conn) do(change *petstore.Change,", "func (c *conn) do(facts petstore.Facts, loaded animal, change *petstore.Change,"},
+			{"internal/sqlite/change.go", "\tfacts, loaded, err := c.facts(change.Workspace, change.Needs, now)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", ""},
 		}, underKills},
 		{"goes on after a failed fsync", false, []edit{{"internal/sqlite/codes.go", "\t\treturn final\n\tcase sqlite.ResultCorrupt", "\t\treturn passing\n\tcase sqlite.ResultCorrupt"}}, underFailedSyncs},
 		{"ends when the disk is full", false, []edit{
@@ -111,11 +111,11 @@ func inFolder(try func(servertest.Binary, string) error) func(*testing.T, server
 func TestMutants(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
+			overlay := m.overlay(t)
 			if !m.quick && !*allMutants {
-				t.Skip("all mutants are tried with -args -mutants, as make soak does")
+				t.Skip("it follows the code; all mutants are tried with -args -mutants, as make soak does")
 			}
-			binary := m.build(t)
-			err := m.try(t, binary)
+			err := m.try(t, m.build(t, overlay))
 			if err == nil {
 				t.Fatalf("the mutant that %s was not caught", m.name)
 			}
@@ -126,11 +126,22 @@ func TestMutants(t *testing.T) {
 }
 
 // build compiles the mutant.
-func (m mutant) build(t *testing.T) servertest.Binary {
+func (m mutant) build(t *testing.T, overlay string) servertest.Binary {
 	t.Helper()
 	if len(m.edits) == 0 {
 		return petstore
 	}
+	binary, err := servertest.Build(filepath.Dir(overlay), "mutant", "-overlay="+overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// overlay writes what "go build" lays over the sources, and returns its path. It
+// fails the test if the code has moved away from under an edit.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -159,12 +170,9 @@ func (m mutant) build(t *testing.T) servertest.Binary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	binary, err := servertest.Build(dir, "mutant", "-overlay="+filepath.Join(dir, "overlay.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
+	return path
 }
