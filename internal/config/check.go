@@ -39,6 +39,10 @@ func (c *Config) checkStores(from Origins) error {
 		return &Fault{from.Of("db-read"), "must be a postgres:// URL"}
 	case c.DBRead != "" && !c.OnPostgres():
 		return &Fault{from.Of("db-read"), "db must be a postgres:// URL too: a replica copies that one"}
+	case slashInPassword(c.DB):
+		return &Fault{from.Of("db"), "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"}
+	case slashInPassword(c.DBRead):
+		return &Fault{from.Of("db-read"), "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
@@ -60,7 +64,19 @@ func (c *Config) checkBan(from Origins) error {
 // OnPostgres reports whether DB is a PostgreSQL server's, not a file.
 func (c *Config) OnPostgres() bool { return onPostgres(c.DB) }
 
-func onPostgres(url string) bool { return isURL(url, "postgres", "postgresql") }
+// onPostgres is exact: the driver takes POSTGRES:// for something else.
+func onPostgres(url string) bool {
+	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
+}
+
+// slashInPassword reports whether what is read as the database of a URL has the
+// end of a password in it, and so would be told in messages.
+func slashInPassword(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	path, _, _ = strings.Cut(path, "?")
+	return onPostgres(text) && strings.Contains(path, "@")
+}
 
 func isURL(s string, schemes ...string) bool {
 	scheme, _, ok := strings.Cut(s, "://")

@@ -162,6 +162,8 @@ func TestFaults(t *testing.T) {
 		{"replica", source{args: []string{"--db=postgres://h/d", "--db-read=h"}}, "--db-read: must be a postgres:// URL"},
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
+		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ stands behind a slash"},
+		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}
 	for _, test := range tests {
