@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -13,6 +14,11 @@ import (
 // has closed before.
 const silence = 5 * time.Second
 
+// patience is how long the first request of a connection of HTTP/2 is waited for.
+// To net/http the connection is an idle one, whose client is told to go away; but
+// one that had no time to ask yet may take that for a failure, as Go's does.
+const patience = 3 * time.Second
+
 // arrivals are the connections whose first request is not answered yet. A
 // server that is shut down drops a request that it reads from then on, without
 // an answer (net/http, conn.serve), so these must be waited for before.
@@ -22,8 +28,9 @@ type arrivals struct {
 }
 
 type arrival struct {
-	at   time.Time
-	sent bool // something came
+	at     time.Time
+	sent   bool // something came
+	agreed bool // on HTTP/2, which makes a connection idle before any request
 }
 
 // note is a server's ConnState.
@@ -41,9 +48,25 @@ func (a *arrivals) note(c net.Conn, state http.ConnState) {
 			first.sent = true
 			a.all[c] = first
 		}
+	case http.StateIdle:
+		if first, ok := a.all[c]; ok && !first.agreed && speaksHTTP2(c) {
+			a.all[c] = arrival{at: first.at, agreed: true}
+			return
+		}
+		delete(a.all, c)
 	default:
 		delete(a.all, c)
 	}
+}
+
+func speaksHTTP2(c net.Conn) bool {
+	switch c := c.(type) {
+	case interface{ ConnectionState() tls.ConnectionState }:
+		return c.ConnectionState().NegotiatedProtocol == "h2"
+	case interface{ HTTP2() bool }:
+		return c.HTTP2()
+	}
+	return false
 }
 
 // served waits until all first requests are answered, or ctx ends. A server
@@ -64,7 +87,11 @@ func (a *arrivals) waiting(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.all {
-		if c.sent || now.Sub(c.at) < silence {
+		most := silence
+		if c.agreed {
+			most = patience
+		}
+		if c.sent || now.Sub(c.at) < most {
 			return true
 		}
 	}

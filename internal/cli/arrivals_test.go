@@ -3,6 +3,8 @@ package cli
 import (
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -10,6 +12,7 @@ import (
 func TestArrivalsWaiting(t *testing.T) {
 	t.Parallel()
 	const fresh, silent = 0, 2 * silence
+	agreed := slices.Clip([]http.ConnState{http.StateNew, http.StateActive, http.StateIdle}) // as net/http begins HTTP/2
 	for _, test := range []struct {
 		name   string
 		states []http.ConnState
@@ -22,12 +25,19 @@ func TestArrivalsWaiting(t *testing.T) {
 		{"was answered", []http.ConnState{http.StateNew, http.StateActive, http.StateIdle}, fresh, false},
 		{"asks again", []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateActive}, fresh, false},
 		{"is gone", []http.ConnState{http.StateNew, http.StateClosed}, fresh, false},
+		{"has agreed on HTTP/2", agreed, fresh, true},
+		{"asks for nothing over HTTP/2", agreed, patience, false},
+		{"asks over HTTP/2", append(agreed, http.StateActive), silent, true},
+		{"was answered over HTTP/2", append(agreed, http.StateActive, http.StateIdle), fresh, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var a arrivals
 			one, other := net.Pipe()
 			t.Cleanup(func() { one.Close(); other.Close() })
+			if strings.Contains(test.name, "HTTP/2") {
+				one = modern{one}
+			}
 			for _, state := range test.states {
 				a.note(one, state)
 			}
@@ -37,3 +47,8 @@ func TestArrivalsWaiting(t *testing.T) {
 		})
 	}
 }
+
+// A modern connection speaks HTTP/2.
+type modern struct{ net.Conn }
+
+func (modern) HTTP2() bool { return true }

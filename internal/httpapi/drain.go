@@ -30,10 +30,10 @@ func (s *conns) remove(c *conn) {
 }
 
 // silence is how long a connection may send nothing before its end harms
-// nobody. Who makes one for a request sends that at once, and a second is enough
-// even if the first packet is lost; who keeps one in store must bear that it
-// ends (RFC 9112 §9.5).
-const silence = time.Second
+// nobody. Who makes one for a request sends that at once, and three seconds are
+// enough for a client that is starved or whose first packets are lost; who keeps
+// one in store must bear that it ends (RFC 9112 §9.5).
+const silence = 3 * time.Second
 
 // busy closes the connections that wait for nothing: those that have been used,
 // and those that have been silent. It reports whether there were any, or others
@@ -82,7 +82,7 @@ func (c *conn) socket() net.Conn {
 }
 
 // Drain ends the connections that have been used, each after the answer that it
-// is busy with, and those that have sent nothing for a second, and returns when
+// is busy with, and those that have sent nothing for a while, and returns when
 // that is done. What net/http has is left to the server. From now on every
 // answer is its connection's last. If ctx ends first, Drain cuts all of them and
 // returns its error; the server's Close would not, as it cannot be told from what

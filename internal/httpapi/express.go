@@ -40,6 +40,7 @@ type express struct {
 	heard  atomic.Bool // at least one byte
 	served atomic.Bool // at least one request
 	begun  atomic.Bool // the head of one has come, and its body is awaited
+	http2  atomic.Bool // the client speaks it
 
 	plain   *plainRequest // the last that was read; nil while nothing has come
 	buf     []byte        // nil while nothing has come
@@ -202,6 +203,9 @@ func (c *conn) renew() {
 	_ = c.Conn.SetWriteDeadline(now.Add(writeTimeout + slack)) // write's too
 }
 
+// HTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
+func (c *conn) HTTP2() bool { return c.x.http2.Load() }
+
 // hand gives the connection to net/http, with what has come.
 func (c *conn) hand() error {
 	if !c.x.state.CompareAndSwap(waiting, handed) {
@@ -210,6 +214,7 @@ func (c *conn) hand() error {
 	}
 	c.api.conns.remove(c)
 	c.x.rest = c.x.buf[:c.x.have]
+	c.x.http2.Store(bytes.HasPrefix(c.x.rest, []byte("PRI ")))
 	_ = c.Conn.SetReadDeadline(time.Now().Add(headTimeout)) // the read reports what this would
 	return nil
 }

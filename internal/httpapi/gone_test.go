@@ -296,7 +296,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainOfTheSilent: a connection that has never sent anything ends a second
+// TestDrainOfTheSilent: a connection that has never sent anything ends three seconds
 // after it came; one whose first request comes before that has its answer.
 func TestDrainOfTheSilent(t *testing.T) {
 	t.Parallel()
@@ -309,7 +309,7 @@ func TestDrainOfTheSilent(t *testing.T) {
 		drained := make(chan error)
 		go func() { drained <- s.api.Drain(t.Context()) }()
 		old.endsAfter(0, 2*time.Millisecond)
-		time.Sleep(900 * time.Millisecond)
+		time.Sleep(2900 * time.Millisecond)
 		late.send(account)
 		late.want("GET", http.StatusOK)
 		late.ended()
