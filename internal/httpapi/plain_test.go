@@ -201,6 +201,10 @@ func asOnOneConnection(t *testing.T, b []byte) {
 	buf := bytes.Clone(b)
 	for {
 		size, verdict := p.readPlain(buf)
+		alone := plainRequest{header: http.Header{}}
+		if n, v := alone.readPlain(buf); n != size || v != verdict {
+			t.Errorf("readPlain() = %d, %d for a request after others, and alone %d, %d", size, verdict, n, v)
+		}
 		if verdict != wholePlain {
 			return
 		}
