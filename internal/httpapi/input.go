@@ -77,6 +77,9 @@ func (x *exchange) readBody() error {
 	if x.route.body == noBody {
 		return nil
 	}
+	if len(x.r.Header["Content-Length"]) > 1 { // HTTP/2 alone gets here with two, and believes the first
+		return badParameter("Content-Length", petstore.InvalidFormat, "The header Content-Length may be sent once only.")
+	}
 	if x.r.ContentLength > maxBody {
 		return errTooLarge
 	}
