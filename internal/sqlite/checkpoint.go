@@ -31,6 +31,7 @@ const (
 // failure loses nothing.
 type checkpointer struct {
 	conn  *conn
+	file  *databaseFile
 	index *walIndex
 	fail  func(error)
 	log   *slog.Logger
@@ -51,7 +52,7 @@ type checkpointer struct {
 // newCheckpointer returns one for the open database. Until its close, no commit of
 // the writer moves frames.
 func newCheckpointer(db *DB) (*checkpointer, error) {
-	c, err := openFor(&mover, db.path)
+	c, file, err := openMover(db.path)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func newCheckpointer(db *DB) (*checkpointer, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	p := &checkpointer{
-		conn: c, index: db.index, fail: db.fail, log: db.log,
+		conn: c, file: file, index: db.index, fail: db.fail, log: db.log,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go p.work()
@@ -99,9 +100,9 @@ func (p *checkpointer) work() {
 	for range p.wake {
 		p.mu.Lock()
 		if p.busy.Load() {
-			gentle.Store(true)
+			p.file.gentle = true
 			p.move()
-			gentle.Store(false)
+			p.file.gentle = false
 			p.busy.Store(false)
 		}
 		p.mu.Unlock()

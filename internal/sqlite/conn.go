@@ -86,9 +86,9 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	return openNamed(path, sqlite.OpenReadWrite)
 }
 
-// openFor is openConn for a connection that writes in a way of ours.
-func openFor(v *vfs, path string) (*conn, error) {
-	return openNamed(v.uri(path), sqlite.OpenReadWrite|sqlite.OpenURI)
+// openWriter is openConn for the connection that writes.
+func openWriter(path string) (*conn, error) {
+	return openNamed(writer.uri(path, nil), sqlite.OpenReadWrite|sqlite.OpenURI)
 }
 
 func openNamed(name string, flags sqlite.OpenFlags) (*conn, error) {

@@ -121,12 +121,15 @@ func (s *rowStripe) get(k rowKey, spread uint64) (row, bool) {
 func (s *rowStripe) put(k rowKey, spread uint64, r *row) {
 	set := s.set(spread, true)
 	p := set.find(k)
-	if p == nil {
-		p = set.victim()
+	if p != nil {
+		s.empty(p)
 	}
-	s.empty(p)
 	if !packs(k, r) {
 		return
+	}
+	if p == nil {
+		p = set.victim()
+		s.empty(p)
 	}
 	held := packedRow{id: k.id, workspace: uint32(k.workspace), category: uint32(r.category), quantity: uint32(r.quantity), status: r.status} //nolint:gosec // see packs
 	if len(r.name) <= shortName {

@@ -125,7 +125,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if o.ReadOnly {
 		db.writer, err = openConn(db.path, true)
 	} else {
-		db.writer, err = openFor(&writer, db.path)
+		db.writer, err = openWriter(db.path)
 	}
 	if err != nil {
 		return err

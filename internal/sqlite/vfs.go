@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"maps"
 	"net/url"
 	"sync"
 	"unsafe"
@@ -24,9 +25,9 @@ var usual struct {
 	methods sync.Map // ours by SQLite's, one for each kind of file
 }
 
-// uri returns the name of a file for a connection that writes in this way. The
-// first one tells SQLite of it, for good.
-func (v *vfs) uri(path string) string {
+// uri returns the name of a file for a connection that writes in this way, with
+// parameters of ours. The first one tells SQLite of the way, for good.
+func (v *vfs) uri(path string, more url.Values) string {
 	usual.once.Do(func() {
 		tls := libc.NewTLS()
 		defer tls.Close()
@@ -34,7 +35,9 @@ func (v *vfs) uri(path string) string {
 		writer.register(tls)
 		mover.register(tls)
 	})
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: "vfs=" + v.name}).String()
+	query := url.Values{"vfs": {v.name}}
+	maps.Copy(query, more)
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
 func (v *vfs) register(tls *libc.TLS) {

@@ -37,7 +37,7 @@ func newPaged(t *testing.T) (path string, c *conn) {
 	t.Helper()
 	path, err := prepareFile(filepath.Join(t.TempDir(), "petstore.db"), Options{})
 	if err == nil {
-		c, err = openFor(&writer, path)
+		c, err = openWriter(path)
 	}
 	if err != nil {
 		t.Fatal(err)
