@@ -68,7 +68,7 @@ $(GITLEAKS):
 	rmdir bin/.gitleaks
 
 race: tools
-	go test -race -shuffle=on ./...
+	go test -race -timeout=20m -shuffle=on ./...
 	go test -race -shuffle=on $(SHARED)
 
 pictures: tools
