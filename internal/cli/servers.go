@@ -102,7 +102,9 @@ func (s *servers) stopPublic(within time.Duration) error {
 	}
 	s.public.SetKeepAlivesEnabled(false)
 	err := s.drain(ctx)
-	s.arrivals.served(ctx)
+	first, done := context.WithTimeout(ctx, within/2)
+	defer done()
+	s.arrivals.served(first)
 	// Shutdown closes what has been silent, and may meet a first request there.
 	if err = errors.Join(err, s.public.Shutdown(ctx), s.drain(ctx)); err != nil {
 		return fmt.Errorf("requests were cut off after %v: %w", within, errors.Join(err, s.public.Close()))

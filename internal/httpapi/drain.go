@@ -36,9 +36,9 @@ func (s *conns) remove(c *conn) {
 const silence = 3 * time.Second
 
 // busy closes the connections that wait for nothing: those that have been used,
-// and those that have been silent. It reports whether there were any, or others
-// are at work or have just come.
-func (s *conns) busy() bool {
+// and those that have been silent for so long. It reports whether there were any,
+// or others are at work or have just come.
+func (s *conns) busy(silence time.Duration) bool {
 	s.mu.Lock()
 	var idle []net.Conn
 	working := false
@@ -89,9 +89,13 @@ func (c *conn) socket() net.Conn {
 // Shutdown does to a connection that the server takes for a silent one.
 func (a *API) Drain(ctx context.Context) error {
 	a.draining.Store(true)
+	patience := silence
+	if end, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(end)/2)
+	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for a.conns.busy() {
+	for a.conns.busy(patience) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

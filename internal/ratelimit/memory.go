@@ -98,21 +98,20 @@ func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller 
 
 // enrol returns the handle of a key, a new one if there is none. The caller holds mu.
 func (m *Memory) enrol(workspaceID int64, keyID string) *Caller {
-	if c := cmp.Or(m.callers[keyID], m.gone[keyID]); c != nil {
-		delete(m.gone, keyID)
-		if c.key.workspace == workspaceID {
-			m.callers[keyID] = c
-			return c
-		}
+	c := cmp.Or(m.callers[keyID], m.gone[keyID])
+	if c != nil && c.key.workspace != workspaceID {
 		c.replace()
+		c = nil
 	}
-	c := &Caller{ws: m.workspace(workspaceID), key: &keyState{id: keyID, workspace: workspaceID}}
-	if b, ok := m.bans[keyID]; ok {
-		c.key.penalty.set(&b, m.now().UnixNano())
-		c.penalised = !c.key.penalty.clear()
-		delete(m.bans, keyID)
+	if c == nil {
+		c = &Caller{ws: m.workspace(workspaceID), key: &keyState{id: keyID, workspace: workspaceID}}
 	}
+	delete(m.gone, keyID)
 	m.callers[keyID] = c
+	if b, ok := m.bans[keyID]; ok {
+		delete(m.bans, keyID)
+		m.setBan(c, &b)
+	}
 	return c
 }
 

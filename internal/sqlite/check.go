@@ -30,9 +30,15 @@ func (c *conn) problems() ([]string, error) {
 			found = append(found, fmt.Sprintf(format, args...))
 		}
 	}
-	for _, check := range []func(*conn, func(string, ...any)) error{
-		checkStructure, checkReferences, checkLedger, checkOrders, checkCounters,
-	} {
+	checks := []func(*conn, func(string, ...any)) error{checkStructure, checkReferences, checkOrders, checkCounters}
+	current, err := c.hasTable("departed")
+	if err != nil {
+		return found, err
+	}
+	if current { // before, ledgers were kept in another way
+		checks = append(checks, checkLedger, checkEntries)
+	}
+	for _, check := range checks {
 		if err := check(c, report); err != nil {
 			return found, err
 		}
@@ -73,8 +79,17 @@ func checkCounters(c *conn, report func(string, ...any)) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// checkEntries makes sure that no place in a ledger can be taken again.
+func checkEntries(c *conn, report func(string, ...any)) error {
 	return c.each(`SELECT workspace, max(entry) FROM movements m GROUP BY workspace
 		HAVING max(entry) > coalesce((SELECT c.entries FROM counters c WHERE c.workspace=m.workspace), 0)`, func(row *sqlite.Stmt) {
 		report("ledger: workspace %d has the entry %d, which is beyond its last", row.ColumnInt64(0), row.ColumnInt64(1))
 	})
+}
+
+func (c *conn) hasTable(name string) (bool, error) {
+	return c.one("SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?", func(*sqlite.Stmt) {}, name)
 }

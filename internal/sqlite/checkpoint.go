@@ -15,7 +15,7 @@ const (
 	leastLog = 1000        // is moved into the database file if commits are small
 	longLog  = 8000        // is moved in any case
 	shortLog = 256         // writes may wait while so much is moved
-	mostLog  = 4 * longLog // the disk does not keep up: writes wait for it
+	mostLog  = 4 * longLog // came while the log was being moved: writes wait for the disk
 
 	commitsOfLog = 100 // of the usual size: as many make it worth while
 	mostPasses   = 8   // each leaves about half as much, which came meanwhile
@@ -47,6 +47,7 @@ type checkpointer struct {
 	usual  uint32 // frames of a commit, the larger ones of late
 	next   uint32 // the length at which there may be something to do
 	passes int    // checkpoints beside the writes since the log was shorter
+	first  uint32 // length of the log at the first of these
 }
 
 // newCheckpointer returns one for the open database. Until its close, no commit of
@@ -82,14 +83,18 @@ func (p *checkpointer) committed() {
 	few := p.passes >= mostPasses || p.passes > 0 && frames-moved <= shortLog
 	switch {
 	case frames < max(p.next, min(longLog, max(leastLog, commitsOfLog*p.usual))):
-	case frames >= mostLog, few && !busy:
+	case p.passes > 0 && frames >= p.first+mostLog, few && !busy:
+		p.file.gentle.Store(false) // of one that is under way, too
 		p.mu.Lock()
 		p.busy.Store(false) // the one that is due is this
 		p.move()
 		p.mu.Unlock()
 		p.next, p.passes = frames+leastLog, 0 // who reads in the log may keep it from beginning anew
 	case !busy:
-		p.passes++
+		if p.passes++; p.passes == 1 {
+			p.first = frames
+		}
+		p.file.gentle.Store(true)
 		p.busy.Store(true)
 		p.wake <- struct{}{}
 	}
@@ -100,9 +105,7 @@ func (p *checkpointer) work() {
 	for range p.wake {
 		p.mu.Lock()
 		if p.busy.Load() {
-			p.file.gentle = true
 			p.move()
-			p.file.gentle = false
 			p.busy.Store(false)
 		}
 		p.mu.Unlock()

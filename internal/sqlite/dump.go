@@ -133,7 +133,7 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 				return err
 			}
 		}
-		if err := c.ledger(workspace, last, to.Movement); err != nil {
+		if err := c.ledger(workspace, pet, last, to.Movement); err != nil {
 			return err
 		}
 	}

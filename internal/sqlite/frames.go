@@ -9,7 +9,8 @@ import (
 
 // writer is the way of who writes into the log: what SQLite writes in two pieces
 // a page, the frame's header and the page, goes to the file as one for a whole
-// transaction, or as much of it as the buffer holds.
+// transaction, or as much of it as the buffer holds. When the lock of the writer
+// is given back nothing is left in the buffer.
 var writer = vfs{name: "petstore-writer", open: openForWriter}
 
 const (
@@ -19,18 +20,22 @@ const (
 
 // A logFile gathers frames. The connection that opened the file uses it.
 type logFile struct {
-	theirs *sqlite3.Tsqlite3_io_methods
-	buffer uintptr
-	start  int64 // of the buffer, in the file
-	n      int32 // bytes in the buffer
-	last   bool  // the last frame of a transaction has begun
+	database uintptr // its file
+	buffer   uintptr
+	start    int64 // of the buffer, in the file
+	n        int32 // bytes in the buffer
+	last     bool  // the last frame of a transaction has begun
 }
 
-var logFiles sync.Map // *logFile by the address of the file
+// SQLite hands on no more than the address of a file.
+var (
+	logFiles  sync.Map // *logFile by the address of the log
+	logsFiles sync.Map // the address of the log by that of its database
+)
 
 func logFileAt(file uintptr) *logFile {
 	found, _ := logFiles.Load(file)
-	return found.(*logFile) //nolint:forcetypeassert // every file with our methods has one
+	return found.(*logFile) //nolint:forcetypeassert // every log with our methods has one
 }
 
 func openForWriter(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int32 {
@@ -38,17 +43,34 @@ func openForWriter(tls *libc.TLS, _, name, file uintptr, flags int32, out uintpt
 	if rc != sqlite3.SQLITE_OK || flags&sqlite3.SQLITE_OPEN_WAL == 0 {
 		return rc
 	}
-	if buffer := libc.Xmalloc(tls, mostGathered); buffer != 0 {
-		logFiles.Store(file, &logFile{buffer: buffer, theirs: override(tls, file, sqlite3.SQLITE_OPEN_WAL, func(m *sqlite3.Tsqlite3_io_methods) {
-			m.FxClose, m.FxRead, m.FxWrite = function(closeLog), function(readLog), function(writeLog)
-			m.FxTruncate, m.FxSync, m.FxFileSize = function(truncateLog), function(syncLog), function(sizeOfLog)
-		})})
+	l := &logFile{database: sqlite3.Xsqlite3_database_file_object(tls, name), buffer: libc.Xmalloc(tls, mostGathered)}
+	if l.buffer == 0 {
+		return rc // then as SQLite does it
 	}
+	logFiles.Store(file, l)
+	logsFiles.Store(l.database, file)
+	override(tls, file, "log", func(m *sqlite3.Tsqlite3_io_methods) {
+		m.FxClose, m.FxRead, m.FxWrite = function(closeLog), function(readLog), function(writeLog)
+		m.FxTruncate, m.FxSync, m.FxFileSize = function(truncateLog), function(syncLog), function(sizeOfLog)
+	})
+	override(tls, l.database, "lock", func(m *sqlite3.Tsqlite3_io_methods) { m.FxShmLock = function(lockIndex) })
 	return rc
+}
+
+// lockIndex is called for the locks of the log's index. The first is the
+// writer's (https://sqlite.org/walformat.html, section 2.3.1): who takes it next
+// writes where a transaction that was given up has gathered frames.
+func lockIndex(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
+	if log, ok := logsFiles.Load(file); ok && first == 0 && flags&sqlite3.SQLITE_SHM_UNLOCK != 0 {
+		log := log.(uintptr)               //nolint:forcetypeassert // nothing else is stored
+		_ = logFileAt(log).flush(tls, log) // these frames count for nobody
+	}
+	return method[locking](theirs(file).FxShmLock)(tls, file, first, n, flags)
 }
 
 func writeLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 	l := logFileAt(file)
+	last := l.last
 	if at != l.start+int64(l.n) || n > mostGathered-l.n {
 		if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
 			return rc
@@ -56,7 +78,7 @@ func writeLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 		l.start = at
 	}
 	if n > mostGathered {
-		return method[transfer](l.theirs.FxWrite)(tls, file, data, n, at)
+		return method[transfer](theirs(file).FxWrite)(tls, file, data, n, at)
 	}
 	libc.Xmemcpy(tls, l.buffer+uintptr(l.n), data, libc.Tsize_t(n)) //nolint:gosec // sizes are not negative
 	l.n += n
@@ -65,7 +87,7 @@ func writeLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 		// The last frame names the size of the database:
 		// https://sqlite.org/fileformat2.html, section 4.1.
 		l.last = *in[uint32](data + 4) != 0
-	case l.last:
+	case last:
 		return l.flush(tls, file)
 	}
 	return sqlite3.SQLITE_OK
@@ -79,7 +101,7 @@ func (l *logFile) flush(tls *libc.TLS, file uintptr) int32 {
 	if n == 0 {
 		return sqlite3.SQLITE_OK
 	}
-	return method[transfer](l.theirs.FxWrite)(tls, file, l.buffer, n, at)
+	return method[transfer](theirs(file).FxWrite)(tls, file, l.buffer, n, at)
 }
 
 // The methods below find the file as SQLite means it to be.
@@ -89,7 +111,7 @@ func readLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	return method[transfer](l.theirs.FxRead)(tls, file, data, n, at)
+	return method[transfer](theirs(file).FxRead)(tls, file, data, n, at)
 }
 
 func truncateLog(tls *libc.TLS, file uintptr, size int64) int32 {
@@ -97,7 +119,7 @@ func truncateLog(tls *libc.TLS, file uintptr, size int64) int32 {
 	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	return method[resize](l.theirs.FxTruncate)(tls, file, size)
+	return method[resize](theirs(file).FxTruncate)(tls, file, size)
 }
 
 func syncLog(tls *libc.TLS, file uintptr, flags int32) int32 {
@@ -105,7 +127,7 @@ func syncLog(tls *libc.TLS, file uintptr, flags int32) int32 {
 	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	return method[syncing](l.theirs.FxSync)(tls, file, flags)
+	return method[syncing](theirs(file).FxSync)(tls, file, flags)
 }
 
 func sizeOfLog(tls *libc.TLS, file, size uintptr) int32 {
@@ -113,15 +135,17 @@ func sizeOfLog(tls *libc.TLS, file, size uintptr) int32 {
 	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
-	return method[sizing](l.theirs.FxFileSize)(tls, file, size)
+	return method[sizing](theirs(file).FxFileSize)(tls, file, size)
 }
 
 func closeLog(tls *libc.TLS, file uintptr) int32 {
 	l := logFileAt(file)
 	rc := l.flush(tls, file)
 	logFiles.Delete(file)
+	logsFiles.CompareAndDelete(l.database, file)
 	libc.Xfree(tls, l.buffer)
-	if end := method[plainly](l.theirs.FxClose)(tls, file); end != sqlite3.SQLITE_OK {
+	end := method[plainly](theirs(file).FxClose)(tls, file)
+	if end != sqlite3.SQLITE_OK {
 		return end
 	}
 	return rc

@@ -22,8 +22,7 @@ const gentleStep = 64 // pages
 // A databaseFile is one that the log is moved into. One goroutine at a time uses
 // it.
 type databaseFile struct {
-	theirs   *sqlite3.Tsqlite3_io_methods
-	gentle   bool
+	gentle   atomic.Bool
 	unsynced int // pages
 }
 
@@ -56,11 +55,10 @@ func openForMover(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr
 		return rc
 	}
 	if found, ok := expectedFiles.Load(numberIn(tls, name)); ok {
-		d := found.(*databaseFile) //nolint:forcetypeassert // nothing else is stored
-		d.theirs = override(tls, file, sqlite3.SQLITE_OPEN_MAIN_DB, func(m *sqlite3.Tsqlite3_io_methods) {
+		databaseFiles.Store(file, found)
+		override(tls, file, "database", func(m *sqlite3.Tsqlite3_io_methods) {
 			m.FxWrite, m.FxClose = function(writeDatabase), function(closeDatabase)
 		})
-		databaseFiles.Store(file, d)
 	}
 	return rc
 }
@@ -77,17 +75,16 @@ func numberIn(tls *libc.TLS, name uintptr) int64 {
 
 func writeDatabase(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 	d := databaseFileAt(file)
-	rc := method[transfer](d.theirs.FxWrite)(tls, file, data, n, at)
+	rc := method[transfer](theirs(file).FxWrite)(tls, file, data, n, at)
 	d.unsynced++
-	if rc != sqlite3.SQLITE_OK || d.unsynced < gentleStep || !d.gentle {
+	if rc != sqlite3.SQLITE_OK || d.unsynced < gentleStep || !d.gentle.Load() {
 		return rc
 	}
 	d.unsynced = 0
-	return method[syncing](d.theirs.FxSync)(tls, file, sqlite3.SQLITE_SYNC_NORMAL|sqlite3.SQLITE_SYNC_DATAONLY)
+	return method[syncing](theirs(file).FxSync)(tls, file, sqlite3.SQLITE_SYNC_NORMAL|sqlite3.SQLITE_SYNC_DATAONLY)
 }
 
 func closeDatabase(tls *libc.TLS, file uintptr) int32 {
-	d := databaseFileAt(file)
 	databaseFiles.Delete(file)
-	return method[plainly](d.theirs.FxClose)(tls, file)
+	return method[plainly](theirs(file).FxClose)(tls, file)
 }

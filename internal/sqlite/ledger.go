@@ -10,7 +10,7 @@ import (
 const (
 	selectLastEntry = "SELECT last_entry FROM pets WHERE workspace=?1 AND id=?2" +
 		" UNION ALL SELECT last_entry FROM departed WHERE workspace=?1 AND pet=?2"
-	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2"
+	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
 	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND entry=?2"
 	selectDeparted = "SELECT 1 FROM departed WHERE workspace=?1 AND pet=?2"
 )
@@ -24,18 +24,26 @@ func scanMovement(row *sqlite.Stmt) petstore.Movement {
 
 // ledger gives the movements of an animal to take, oldest first. It finds them
 // from the last entry back, and holds no more of them than where they are.
-func (c *conn) ledger(workspace, last int64, take func(petstore.Movement) error) error {
+func (c *conn) ledger(workspace, pet, last int64, take func(petstore.Movement) error) error {
 	var entries []int64
 	for entry := last; entry != 0; {
 		entries = append(entries, entry)
-		before, err := find(c, selectBefore, workspace, entry, scanInt)
+		stmt, err := c.ints(selectBefore, workspace, entry, pet)
 		if err != nil {
 			return err
 		}
-		if before == nil || *before >= entry {
-			return fmt.Errorf("the ledger of workspace %d lacks its entry %d", workspace, entry)
+		found, err := stmt.Step()
+		if err != nil {
+			return err
 		}
-		entry = *before
+		before := stmt.ColumnInt64(0)
+		if !found || before >= entry {
+			return fmt.Errorf("the ledger of pet %d of workspace %d lacks the entry %d", pet, workspace, entry)
+		}
+		if err := stmt.Reset(); err != nil {
+			return err
+		}
+		entry = before
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
 		m, err := find(c, selectMovement, workspace, entries[i], scanMovement)

@@ -53,6 +53,9 @@ func TestLedgersAreMigrated(t *testing.T) {
 			(1, 1, 1, 'created', NULL, 10, 10, 100), (1, 1, 2, 'sale', 1, -1, 9, 101), (1, 1, 3, 'placed', 2, -1, 8, 102),
 			(1, 2, 1, 'created', NULL, 4, 4, 100), (1, 2, 2, 'deleted', NULL, -4, 0, 103),
 			(1, 3, 1, 'created', NULL, 5, 5, 104), (2, 1, 1, 'created', NULL, 0, 0, 105);`)
+	if err := Backup(t.Context(), path, path+".copy"); err != nil {
+		t.Errorf("a backup before the migration: %v", err)
+	}
 	db, err := Open(t.Context(), path, Options{Readers: 1})
 	if err != nil {
 		t.Fatal(err)

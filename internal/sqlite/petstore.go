@@ -168,7 +168,7 @@ func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore
 		if err != nil || last == nil {
 			return err
 		}
-		return c.ledger(workspace, *last, func(m petstore.Movement) error {
+		return c.ledger(workspace, petID, *last, func(m petstore.Movement) error {
 			all = append(all, m)
 			return nil
 		})

@@ -18,11 +18,12 @@ type vfs struct {
 	open func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
 }
 
-// The addresses of SQLite's own way, and of its methods of a file.
+// The addresses of SQLite's own way, and of the methods of files.
 var usual struct {
-	once    sync.Once
-	way     uintptr
-	methods sync.Map // ours by SQLite's, one for each kind of file
+	once   sync.Once
+	way    uintptr
+	ours   sync.Map // by SQLite's own, and by what they are for
+	theirs sync.Map // *sqlite3.Tsqlite3_io_methods by ours
 }
 
 // uri returns the name of a file for a connection that writes in this way, with
@@ -53,20 +54,31 @@ func openUsually(tls *libc.TLS, name, file uintptr, flags int32, out uintptr) in
 	return method[func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32](way.FxOpen)(tls, usual.way, name, file, flags, out)
 }
 
-// override gives an open file methods of ours in place of some of SQLite's, which
-// it returns. Files of one kind share them.
-func override(tls *libc.TLS, file uintptr, kind int32, change func(*sqlite3.Tsqlite3_io_methods)) *sqlite3.Tsqlite3_io_methods {
+// override gives an open file methods of ours in place of some of SQLite's. Files
+// that are overridden for the same purpose share them.
+func override(tls *libc.TLS, file uintptr, purpose string, change func(*sqlite3.Tsqlite3_io_methods)) {
+	type key struct {
+		methods uintptr
+		purpose string
+	}
 	f := in[sqlite3.Tsqlite3_file](file)
-	theirs := in[sqlite3.Tsqlite3_io_methods](f.FpMethods)
-	key := [2]uintptr{f.FpMethods, uintptr(kind)} //nolint:gosec // a flag
-	ours, ok := usual.methods.Load(key)
+	if _, again := usual.theirs.Load(f.FpMethods); again {
+		return
+	}
+	ours, ok := usual.ours.Load(key{f.FpMethods, purpose})
 	if !ok {
-		own := newCopy(tls, theirs)
+		own := newCopy(tls, in[sqlite3.Tsqlite3_io_methods](f.FpMethods))
 		change(in[sqlite3.Tsqlite3_io_methods](own))
-		ours, _ = usual.methods.LoadOrStore(key, own)
+		usual.theirs.Store(own, in[sqlite3.Tsqlite3_io_methods](f.FpMethods))
+		ours, _ = usual.ours.LoadOrStore(key{f.FpMethods, purpose}, own)
 	}
 	f.FpMethods = ours.(uintptr) //nolint:forcetypeassert // nothing else is stored
-	return theirs
+}
+
+// theirs returns SQLite's methods of a file that has ours.
+func theirs(file uintptr) *sqlite3.Tsqlite3_io_methods {
+	found, _ := usual.theirs.Load(in[sqlite3.Tsqlite3_file](file).FpMethods)
+	return found.(*sqlite3.Tsqlite3_io_methods) //nolint:forcetypeassert // nothing else is stored
 }
 
 // newCopy copies a value to where C finds it, for good.
@@ -93,4 +105,5 @@ type (
 	resize   = func(tls *libc.TLS, file uintptr, size int64) int32
 	syncing  = func(tls *libc.TLS, file uintptr, flags int32) int32
 	sizing   = func(tls *libc.TLS, file, size uintptr) int32
+	locking  = func(tls *libc.TLS, file uintptr, first, n, flags int32) int32
 )

@@ -13,8 +13,8 @@ import (
 
 // TestACrashFindsWhatWasCommitted writes transactions that are larger than the
 // cache, so that their frames are written early, read back, written anew and
-// given up; after each of them a copy of the files, as a crash would leave them,
-// is opened in SQLite's own way.
+// given up, beside another process that writes in SQLite's own way; after each of
+// them a copy of the files, as a crash would leave them, is opened.
 func TestACrashFindsWhatWasCommitted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -22,9 +22,15 @@ func TestACrashFindsWhatWasCommitted(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // to be repeated
 			path, c := newPaged(t)
+			other, err := openConn(path, false)
+			must(t, err)
+			defer other.Close()
 			rows := map[int64]int64{}
 			for range 12 {
 				rows = changePages(t, c, random, rows)
+				if random.IntN(2) == 0 {
+					rows = changePages(t, other, random, rows)
+				}
 				wantPages(t, crashed(t, path), rows)
 			}
 		})
@@ -119,6 +125,36 @@ func wantPages(t *testing.T, c *conn, want map[int64]int64) {
 			}
 		}))
 	}
+}
+
+// TestNothingIsWrittenAfterTheLock: what a transaction that was given up has
+// gathered does not overwrite what another process commits then.
+func TestNothingIsWrittenAfterTheLock(t *testing.T) {
+	t.Parallel()
+	path, c := newPaged(t)
+	want := map[int64]int64{}
+	for id := range int64(200) {
+		must(t, c.exec("INSERT INTO pages (id, value, rest) VALUES (?, 0, zeroblob(3000))", id))
+		want[id] = 0
+	}
+	must(t, c.exec("PRAGMA wal_checkpoint(PASSIVE)"))
+	other, err := openConn(path, false)
+	must(t, err)
+	defer other.Close()
+	must(t, c.exec("BEGIN IMMEDIATE"))
+	for id := range int64(40) {
+		must(t, c.exec("INSERT INTO pages (id, value, rest) VALUES (?, 0, zeroblob(3000))", 200+id))
+	}
+	must(t, c.exec("ROLLBACK"))
+	must(t, other.exec("UPDATE pages SET value=1 WHERE id>=100"))
+	for id := int64(100); id < 200; id++ {
+		want[id] = 1
+	}
+	wantPages(t, crashed(t, path), want)
+	must(t, c.exec("UPDATE pages SET value=2 WHERE id=150"))
+	want[150] = 2
+	wantPages(t, other, want)
+	wantPages(t, crashed(t, path), want)
 }
 
 // TestAnyNameOfAFile: what is special in a URI is not in a name.

@@ -17,8 +17,18 @@ CREATE TABLE entries (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO entries (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
-  SELECT workspace, entry, iif(number = 1, 0, entry - 1), pet, number, kind, order_id, delta, quantity, at
-  FROM (SELECT *, row_number() OVER (PARTITION BY workspace ORDER BY pet, number) AS entry FROM movements);
+  SELECT workspace, entry, iif(previous = pet, entry - 1, 0), pet, number, kind, order_id, delta, quantity, at
+  FROM (SELECT *, row_number() OVER w AS entry, lag(pet) OVER w AS previous FROM movements
+    WINDOW w AS (PARTITION BY workspace ORDER BY pet, number));
+
+-- In a table, since a sort of many movements would take as much memory.
+CREATE TABLE lasts (
+  workspace INTEGER NOT NULL,
+  pet       INTEGER NOT NULL,
+  entry     INTEGER NOT NULL,
+  PRIMARY KEY (workspace, pet)
+) STRICT, WITHOUT ROWID;
+INSERT OR REPLACE INTO lasts (workspace, pet, entry) SELECT workspace, pet, entry FROM entries ORDER BY workspace, entry;
 
 -- The animals that left the catalogue, and their ledgers with them.
 CREATE TABLE departed (
@@ -29,14 +39,11 @@ CREATE TABLE departed (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO departed (workspace, pet, last_entry)
-  SELECT workspace, pet, max(entry) FROM entries e
-  WHERE NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = e.workspace AND p.id = e.pet)
-  GROUP BY workspace, pet;
+  SELECT workspace, pet, entry FROM lasts l WHERE NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = l.workspace AND p.id = l.pet);
 
 ALTER TABLE pets ADD COLUMN last_entry INTEGER NOT NULL DEFAULT 0;
-UPDATE pets SET last_entry = l.entry
-  FROM (SELECT workspace, pet, max(entry) AS entry FROM entries GROUP BY workspace, pet) l
-  WHERE l.workspace = pets.workspace AND l.pet = pets.id;
+UPDATE pets SET last_entry = coalesce((SELECT entry FROM lasts l WHERE l.workspace = pets.workspace AND l.pet = pets.id), 0);
+DROP TABLE lasts;
 
 ALTER TABLE counters ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
 UPDATE counters SET entries = coalesce((SELECT max(entry) FROM entries e WHERE e.workspace = counters.workspace), 0);
