@@ -70,7 +70,7 @@ func mutants() []mutant {
 		{"forgets bans", false, []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
 		{"forgets counts", false, []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
 		{"does not drain", true, []edit{
-			{"internal/cli/servers.go", "\terr := s.drain(ctx)\n\ts.arrivals.served(ctx)\n", "\tvar err error\n"},
+			{"internal/cli/servers.go", "\terr := s.drain(ctx)\n\tfirst, done := context.WithTimeout(ctx, within/2)\n\tdefer done()\n\ts.arrivals.served(first)\n", "\tvar err error\n"},
 			{"internal/cli/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"},
 		}, func(t *testing.T, b servertest.Binary) error {
 			_, err := restarts(b, t.TempDir(), drill{times: 10})
