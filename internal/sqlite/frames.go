@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"sync"
-
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -20,35 +18,29 @@ const (
 
 // A logFile gathers frames. The connection that opened the file uses it.
 type logFile struct {
-	database uintptr // its file
-	buffer   uintptr
-	start    int64 // of the buffer, in the file
-	n        int32 // bytes in the buffer
-	last     bool  // the last frame of a transaction has begun
+	file, database uintptr
+	buffer         uintptr
+	start          int64 // of the buffer, in the file
+	n              int32 // bytes in the buffer
+	last           bool  // the last frame of a transaction has begun
 }
 
-// SQLite hands on no more than the address of a file.
 var (
-	logFiles  sync.Map // *logFile by the address of the log
-	logsFiles sync.Map // the address of the log by that of its database
+	logs   files[logFile] // by the address of the log
+	locked files[logFile] // by that of its database, whose lock is the log's
 )
-
-func logFileAt(file uintptr) *logFile {
-	found, _ := logFiles.Load(file)
-	return found.(*logFile) //nolint:forcetypeassert // every log with our methods has one
-}
 
 func openForWriter(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int32 {
 	rc := openUsually(tls, name, file, flags, out)
 	if rc != sqlite3.SQLITE_OK || flags&sqlite3.SQLITE_OPEN_WAL == 0 {
 		return rc
 	}
-	l := &logFile{database: sqlite3.Xsqlite3_database_file_object(tls, name), buffer: libc.Xmalloc(tls, mostGathered)}
+	l := &logFile{file: file, database: sqlite3.Xsqlite3_database_file_object(tls, name), buffer: libc.Xmalloc(tls, mostGathered)}
 	if l.buffer == 0 {
 		return rc // then as SQLite does it
 	}
-	logFiles.Store(file, l)
-	logsFiles.Store(l.database, file)
+	logs.keep(file, l)
+	locked.keep(l.database, l)
 	override(tls, file, "log", func(m *sqlite3.Tsqlite3_io_methods) {
 		m.FxClose, m.FxRead, m.FxWrite = function(closeLog), function(readLog), function(writeLog)
 		m.FxTruncate, m.FxSync, m.FxFileSize = function(truncateLog), function(syncLog), function(sizeOfLog)
@@ -61,18 +53,17 @@ func openForWriter(tls *libc.TLS, _, name, file uintptr, flags int32, out uintpt
 // writer's (https://sqlite.org/walformat.html, section 2.3.1): who takes it next
 // writes where a transaction that was given up has gathered frames.
 func lockIndex(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {
-	if log, ok := logsFiles.Load(file); ok && first == 0 && flags&sqlite3.SQLITE_SHM_UNLOCK != 0 {
-		log := log.(uintptr)               //nolint:forcetypeassert // nothing else is stored
-		_ = logFileAt(log).flush(tls, log) // these frames count for nobody
+	if l := locked.at(file); l != nil && first == 0 && flags&sqlite3.SQLITE_SHM_UNLOCK != 0 {
+		_ = l.flush(tls) // these frames count for nobody
 	}
 	return method[locking](theirs(file).FxShmLock)(tls, file, first, n, flags)
 }
 
 func writeLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
-	l := logFileAt(file)
+	l := logs.at(file)
 	last := l.last
 	if at != l.start+int64(l.n) || n > mostGathered-l.n {
-		if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
+		if rc := l.flush(tls); rc != sqlite3.SQLITE_OK {
 			return rc
 		}
 		l.start = at
@@ -88,61 +79,57 @@ func writeLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 		// https://sqlite.org/fileformat2.html, section 4.1.
 		l.last = *in[uint32](data + 4) != 0
 	case last:
-		return l.flush(tls, file)
+		return l.flush(tls)
 	}
 	return sqlite3.SQLITE_OK
 }
 
 // flush writes what was gathered. What cannot be written is forgotten: SQLite
 // gives the transaction up.
-func (l *logFile) flush(tls *libc.TLS, file uintptr) int32 {
+func (l *logFile) flush(tls *libc.TLS) int32 {
 	n, at := l.n, l.start
 	l.start, l.n, l.last = at+int64(n), 0, false
 	if n == 0 {
 		return sqlite3.SQLITE_OK
 	}
-	return method[transfer](theirs(file).FxWrite)(tls, file, l.buffer, n, at)
+	return method[transfer](theirs(l.file).FxWrite)(tls, l.file, l.buffer, n, at)
 }
 
 // The methods below find the file as SQLite means it to be.
 
 func readLog(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
-	l := logFileAt(file)
-	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
+	if rc := logs.at(file).flush(tls); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
 	return method[transfer](theirs(file).FxRead)(tls, file, data, n, at)
 }
 
 func truncateLog(tls *libc.TLS, file uintptr, size int64) int32 {
-	l := logFileAt(file)
-	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
+	if rc := logs.at(file).flush(tls); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
 	return method[resize](theirs(file).FxTruncate)(tls, file, size)
 }
 
 func syncLog(tls *libc.TLS, file uintptr, flags int32) int32 {
-	l := logFileAt(file)
-	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
+	if rc := logs.at(file).flush(tls); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
 	return method[syncing](theirs(file).FxSync)(tls, file, flags)
 }
 
 func sizeOfLog(tls *libc.TLS, file, size uintptr) int32 {
-	l := logFileAt(file)
-	if rc := l.flush(tls, file); rc != sqlite3.SQLITE_OK {
+	if rc := logs.at(file).flush(tls); rc != sqlite3.SQLITE_OK {
 		return rc
 	}
 	return method[sizing](theirs(file).FxFileSize)(tls, file, size)
 }
 
 func closeLog(tls *libc.TLS, file uintptr) int32 {
-	l := logFileAt(file)
-	rc := l.flush(tls, file)
-	logFiles.Delete(file)
-	logsFiles.CompareAndDelete(l.database, file)
+	l := logs.at(file)
+	rc := l.flush(tls)
+	logs.forget(file)
+	locked.forget(l.database)
 	libc.Xfree(tls, l.buffer)
 	end := method[plainly](theirs(file).FxClose)(tls, file)
 	if end != sqlite3.SQLITE_OK {

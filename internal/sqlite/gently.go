@@ -3,7 +3,6 @@ package sqlite
 import (
 	"net/url"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"modernc.org/libc"
@@ -26,27 +25,21 @@ type databaseFile struct {
 	unsynced int // pages
 }
 
-// SQLite hands on no more than a name and the address of a file.
 var (
-	databaseFiles sync.Map // *databaseFile by the address of the file
-	expectedFiles sync.Map // *databaseFile by the number in the name
-	expected      atomic.Int64
+	databases files[databaseFile] // by the address of the file
+	expected  files[databaseFile] // by the number in its name
+	numbers   atomic.Int64
 )
 
 const expectedParameter = "file"
 
 // openMover opens a connection that moves the log, and returns its file, too.
 func openMover(path string) (*conn, *databaseFile, error) {
-	d, number := new(databaseFile), expected.Add(1)
-	expectedFiles.Store(number, d)
-	defer expectedFiles.Delete(number)
-	c, err := openNamed(mover.uri(path, url.Values{expectedParameter: {strconv.FormatInt(number, 10)}}), sqlite.OpenReadWrite|sqlite.OpenURI)
+	d, number := new(databaseFile), uintptr(numbers.Add(1)) //nolint:gosec // not negative
+	expected.keep(number, d)
+	defer expected.forget(number)
+	c, err := openNamed(mover.uri(path, url.Values{expectedParameter: {strconv.FormatUint(uint64(number), 10)}}), sqlite.OpenReadWrite|sqlite.OpenURI)
 	return c, d, err
-}
-
-func databaseFileAt(file uintptr) *databaseFile {
-	found, _ := databaseFiles.Load(file)
-	return found.(*databaseFile) //nolint:forcetypeassert // every file with our methods has one
 }
 
 func openForMover(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr) int32 {
@@ -54,8 +47,8 @@ func openForMover(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr
 	if rc != sqlite3.SQLITE_OK || flags&sqlite3.SQLITE_OPEN_MAIN_DB == 0 {
 		return rc
 	}
-	if found, ok := expectedFiles.Load(numberIn(tls, name)); ok {
-		databaseFiles.Store(file, found)
+	if d := expected.at(numberIn(tls, name)); d != nil {
+		databases.keep(file, d)
 		override(tls, file, "database", func(m *sqlite3.Tsqlite3_io_methods) {
 			m.FxWrite, m.FxClose = function(writeDatabase), function(closeDatabase)
 		})
@@ -64,17 +57,17 @@ func openForMover(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr
 }
 
 // numberIn returns the number that the name of a file was opened with.
-func numberIn(tls *libc.TLS, name uintptr) int64 {
+func numberIn(tls *libc.TLS, name uintptr) uintptr {
 	parameter, err := libc.CString(expectedParameter)
 	if err != nil {
 		return 0
 	}
 	defer libc.Xfree(tls, parameter)
-	return sqlite3.Xsqlite3_uri_int64(tls, name, parameter, 0)
+	return uintptr(sqlite3.Xsqlite3_uri_int64(tls, name, parameter, 0)) //nolint:gosec // not negative
 }
 
 func writeDatabase(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
-	d := databaseFileAt(file)
+	d := databases.at(file)
 	rc := method[transfer](theirs(file).FxWrite)(tls, file, data, n, at)
 	d.unsynced++
 	if rc != sqlite3.SQLITE_OK || d.unsynced < gentleStep || !d.gentle.Load() {
@@ -85,6 +78,6 @@ func writeDatabase(tls *libc.TLS, file, data uintptr, n int32, at int64) int32 {
 }
 
 func closeDatabase(tls *libc.TLS, file uintptr) int32 {
-	databaseFiles.Delete(file)
+	databases.forget(file)
 	return method[plainly](theirs(file).FxClose)(tls, file)
 }

@@ -28,20 +28,13 @@ func (c *conn) ledger(workspace, pet, last int64, take func(petstore.Movement) e
 	var entries []int64
 	for entry := last; entry != 0; {
 		entries = append(entries, entry)
-		stmt, err := c.ints(selectBefore, workspace, entry, pet)
+		var before int64
+		found, err := c.one(selectBefore, func(row *sqlite.Stmt) { before = scanInt(row) }, workspace, entry, pet)
 		if err != nil {
 			return err
 		}
-		found, err := stmt.Step()
-		if err != nil {
-			return err
-		}
-		before := stmt.ColumnInt64(0)
 		if !found || before >= entry {
 			return fmt.Errorf("the ledger of pet %d of workspace %d lacks the entry %d", pet, workspace, entry)
-		}
-		if err := stmt.Reset(); err != nil {
-			return err
 		}
 		entry = before
 	}
@@ -75,10 +68,5 @@ func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement)
 
 // saveDeparted notes where the ledger of an animal ends that is gone.
 func (c *conn) saveDeparted(workspace, pet, last int64) error {
-	stmt, err := c.ints("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
-	if err != nil {
-		return err
-	}
-	_, err = stmt.Step()
-	return err
+	return c.exec("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
 }

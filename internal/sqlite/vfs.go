@@ -22,8 +22,8 @@ type vfs struct {
 var usual struct {
 	once   sync.Once
 	way    uintptr
-	ours   sync.Map // by SQLite's own, and by what they are for
-	theirs sync.Map // *sqlite3.Tsqlite3_io_methods by ours
+	ours   sync.Map                           // by SQLite's own, and by what they are for
+	theirs files[sqlite3.Tsqlite3_io_methods] // by ours
 }
 
 // uri returns the name of a file for a connection that writes in this way, with
@@ -62,14 +62,14 @@ func override(tls *libc.TLS, file uintptr, purpose string, change func(*sqlite3.
 		purpose string
 	}
 	f := in[sqlite3.Tsqlite3_file](file)
-	if _, again := usual.theirs.Load(f.FpMethods); again {
-		return
+	if usual.theirs.at(f.FpMethods) != nil {
+		return // they are ours
 	}
 	ours, ok := usual.ours.Load(key{f.FpMethods, purpose})
 	if !ok {
 		own := newCopy(tls, in[sqlite3.Tsqlite3_io_methods](f.FpMethods))
 		change(in[sqlite3.Tsqlite3_io_methods](own))
-		usual.theirs.Store(own, in[sqlite3.Tsqlite3_io_methods](f.FpMethods))
+		usual.theirs.keep(own, in[sqlite3.Tsqlite3_io_methods](f.FpMethods))
 		ours, _ = usual.ours.LoadOrStore(key{f.FpMethods, purpose}, own)
 	}
 	f.FpMethods = ours.(uintptr) //nolint:forcetypeassert // nothing else is stored
@@ -77,9 +77,22 @@ func override(tls *libc.TLS, file uintptr, purpose string, change func(*sqlite3.
 
 // theirs returns SQLite's methods of a file that has ours.
 func theirs(file uintptr) *sqlite3.Tsqlite3_io_methods {
-	found, _ := usual.theirs.Load(in[sqlite3.Tsqlite3_file](file).FpMethods)
-	return found.(*sqlite3.Tsqlite3_io_methods) //nolint:forcetypeassert // nothing else is stored
+	return usual.theirs.at(in[sqlite3.Tsqlite3_file](file).FpMethods)
 }
+
+// files are what is known of files by a number, mostly their address: SQLite hands
+// on no more.
+type files[T any] struct{ known sync.Map }
+
+// at returns what is known of a file, nil if it was not kept.
+func (f *files[T]) at(file uintptr) *T {
+	found, _ := f.known.Load(file)
+	known, _ := found.(*T)
+	return known
+}
+
+func (f *files[T]) keep(file uintptr, known *T) { f.known.Store(file, known) }
+func (f *files[T]) forget(file uintptr)         { f.known.Delete(file) }
 
 // newCopy copies a value to where C finds it, for good.
 func newCopy[T any](tls *libc.TLS, value *T) uintptr {
