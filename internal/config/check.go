@@ -40,9 +40,9 @@ func (c *Config) checkStores(from Origins) error {
 	case c.DBRead != "" && !c.OnPostgres():
 		return &Fault{from.Of("db-read"), "db must be a postgres:// URL too: a replica copies that one"}
 	case slashInPassword(c.DB):
-		return &Fault{from.Of("db"), "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"}
+		return &Fault{from.Of("db"), misplacedAt}
 	case slashInPassword(c.DBRead):
-		return &Fault{from.Of("db-read"), "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"}
+		return &Fault{from.Of("db-read"), misplacedAt}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):
@@ -68,6 +68,8 @@ func (c *Config) OnPostgres() bool { return onPostgres(c.DB) }
 func onPostgres(url string) bool {
 	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
 }
+
+const misplacedAt = "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"
 
 // slashInPassword reports whether what is read as the database of a URL has the
 // end of a password in it, and so would be told in messages.
