@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,33 +39,12 @@ func regular(ctx context.Context, number int, url, key string, length time.Durat
 	began := time.Now().Add(interval * time.Duration(number) / regulars) // not all at once
 	for due := began; due.Sub(began) < length; due = due.Add(interval) {
 		rest(ctx, time.Until(due))
-		if err := exchange(ctx, c, method, url+path, key, body); err != nil {
+		if err := exchange(ctx, c, method, url+path, key, body, ""); err != nil {
 			return nil, fmt.Errorf("of those who ask properly, number %d: %w", number, err)
 		}
 		took = append(took, time.Since(due))
 	}
 	return took, nil
-}
-
-func exchange(ctx context.Context, c *http.Client, method, url, key, body string) error {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s = %d %s", method, url, resp.StatusCode, text)
-	}
-	return err
 }
 
 // A sample is how long all requests of the regulars took, in order.
@@ -219,7 +196,7 @@ func besiege(t *testing.T) besieged {
 		{"POST", "/pets", `{"name":"Pet","categoryId":1}`},
 		{"PATCH", "/inventory/1", `{"quantity":1000000000}`},
 	} {
-		if err := exchange(t.Context(), http.DefaultClient, r[0], server.URL+r[1], k.Key, r[2]); err != nil {
+		if err := exchange(t.Context(), http.DefaultClient, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
 			t.Fatal(err)
 		}
 	}

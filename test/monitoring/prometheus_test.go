@@ -29,15 +29,7 @@ func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
 // need returns the path of a program of Debian's package prometheus.
 func need(t *testing.T, program string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err == nil {
-		return path
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is not installed", program)
-	}
-	t.Skipf("%s is not installed; it comes with Debian's package prometheus", program)
-	return ""
+	return servertest.Need(t, program, "prometheus")
 }
 
 func promtool(t *testing.T, stdin io.Reader, args ...string) {

@@ -3,12 +3,13 @@ package packaging
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/petstore/test/servertest"
 )
 
 // TestContainersUseSettingsThatExist holds the image and the nodes against the
@@ -57,13 +58,7 @@ func TestImageHasEveryPackage(t *testing.T) {
 // TestBalancer has HAProxy read its configuration.
 func TestBalancer(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("haproxy")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("haproxy is not installed")
-		}
-		t.Skip("haproxy is not installed")
-	}
+	program := servertest.Need(t, "haproxy", "haproxy")
 	out, err := exec.CommandContext(t.Context(), program, "-c", "-f", filepath.Join(root(t), "deploy/haproxy.cfg")).CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("is valid")) {
 		t.Errorf("haproxy -c = %v\n%s", err, out)

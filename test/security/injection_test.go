@@ -21,6 +21,7 @@ import (
 
 	"example.com/petstore/api"
 	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
 )
 
 // injection lets TestInjection try every parameter, which takes minutes.
@@ -48,12 +49,7 @@ func needSqlmap(t *testing.T) {
 	if !*injection {
 		t.Skip("SKIPPED: sqlmap runs with -args -injection, as make security does")
 	}
-	if _, err := exec.LookPath("sqlmap"); err == nil {
-		return
-	} else if os.Getenv("CI") == "true" {
-		t.Fatal(err)
-	}
-	t.Skip("SKIPPED: sqlmap is not installed (Debian: sqlmap)")
+	servertest.Need(t, "sqlmap", "sqlmap")
 }
 
 // sqlmap attacks one spot, and returns what it says if it found a way in. It
