@@ -36,8 +36,9 @@ func longest(t *testing.T, db *DB, frames int) (most uint32) {
 
 func TestTheLogBeginsAnew(t *testing.T) {
 	db := openTest(t, Options{})
-	if most := longest(t, db, mostLog+2*longLog); most < longLog || most > mostLog+2*framesEach {
-		t.Errorf("the log had up to %d frames, want %d to %d", most, longLog, mostLog)
+	const bound = longLog + mostLog + 2*framesEach // on the slowest of disks
+	if most := longest(t, db, bound+longLog); most < longLog || most > bound {
+		t.Errorf("the log had up to %d frames, want %d to %d", most, longLog, bound)
 	}
 	if err := db.Err(); err != nil {
 		t.Error(err)
@@ -65,10 +66,15 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	}
 	db.release(reader)
 
-	longest(t, db, longLog)
-	if now, _ := db.index.log(); now > 2*longLog {
-		t.Errorf("the log has %d frames after the reader has left, want at most %d", now, 2*longLog)
+	left, _ := db.index.log()
+	for i := range (leastLog+mostLog)/framesEach + 2 { // sooner, if the disk is not slow
+		writeFrames(t, db, fmt.Sprint("later ", i%10))
+		if now, _ := db.index.log(); now < left {
+			return
+		}
 	}
+	now, _ := db.index.log()
+	t.Errorf("the log has %d frames, %d when the reader left: it did not begin anew", now, left)
 }
 
 func countMeta(t *testing.T, c *conn) (n int64) {
@@ -100,8 +106,8 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 		now, _ := db.index.log()
 		most = max(most, now)
 	}
-	if most < leastLog || most > 2*leastLog {
-		t.Errorf("the log had up to %d frames, want little more than %d", most, leastLog)
+	if most < leastLog || most >= 4*leastLog {
+		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, leastLog)
 	}
 }
 
