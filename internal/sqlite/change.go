@@ -166,19 +166,38 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.P
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
-	if a.Pet != loaded {
-		return c.exec(`UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, status=?7, category=?8, name=?9, folded=?10
-			WHERE workspace=?1 AND id=?2`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
-			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+	query := updateStock
+	switch {
+	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
+		query = updatePet
+	case a.Name != loaded.Name:
+		query = updateName
 	}
-	stmt, err := c.ints("UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6 WHERE workspace=?1 AND id=?2",
-		workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
+	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
 	if err != nil {
 		return err
+	}
+	if query != updateStock {
+		stmt.BindText(7, a.Name)
+		stmt.BindText(8, petstore.Fold(a.Name))
+	}
+	if query == updatePet {
+		stmt.BindText(9, string(a.Status))
+		stmt.BindInt64(10, a.CategoryID)
 	}
 	_, err = stmt.Step()
 	return err
 }
+
+// The updates of an animal, from what changes most often to all of it. One that
+// names a column changes the indexes that have it, whether the value is another
+// or not.
+const (
+	updateStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6" + ofPet
+	updateName  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8" + ofPet
+	updatePet   = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8, status=?9, category=?10" + ofPet
+	ofPet       = " WHERE workspace=?1 AND id=?2"
+)
 
 func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
 	query := "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"

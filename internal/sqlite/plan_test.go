@@ -124,3 +124,22 @@ func TestPointPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexesOfUpdates: a change of stock or of a name leaves the indexes alone.
+func TestIndexesOfUpdates(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	for query, want := range map[string]int{updateStock: 1, updateName: 1, updatePet: 3} {
+		inserts := 0
+		err := db.read(t.Context(), func(c *conn) error {
+			return c.each("EXPLAIN "+query, func(row *sqlite.Stmt) {
+				if row.ColumnText(1) == "IdxInsert" {
+					inserts++
+				}
+			})
+		})
+		if err != nil || inserts != want {
+			t.Errorf("%s changes %d trees, %v, want %d: the table's, and those of indexes", query, inserts, err, want)
+		}
+	}
+}
