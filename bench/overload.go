@@ -38,70 +38,97 @@ func (b *bench) measureOverload(ctx context.Context) ([]pressure, error) {
 		if r.name != "order" && r.name != "get" {
 			continue
 		}
-		r.also = 503
-		knee, peak, err := b.capacity(ctx, &r)
+		more, err := b.pressRow(ctx, &r)
 		if err != nil {
 			return nil, err
 		}
-		for times := 1; times <= mostTimes; times++ {
-			one, err := b.press(ctx, &r, pressure{Times: float64(times), Callers: times * knee}, peak)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, *one)
-		}
-		if !r.write {
-			continue // the load's core cannot offer several times what the server's reads
-		}
-		for times := 1; times <= mostTimes; times++ {
-			one, err := b.press(ctx, &r, pressure{Times: float64(times), Open: true, Callers: mostCallers}, peak)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, *one)
-		}
+		all = append(all, more...)
 	}
 	return all, nil
 }
 
-// capacity returns the most requests a second that callers get answered, and
-// how many callers come within a twentieth of it.
-func (b *bench) capacity(ctx context.Context, r *row) (callers int, peak float64, err error) {
+// pressRow puts a row under each load. What is done is compared with the peak
+// just before and just after, since the peak moves: other work on the machine
+// disturbs it, and a shop with more orders is slower.
+func (b *bench) pressRow(ctx context.Context, r *row) ([]pressure, error) {
+	knee, most, err := b.capacity(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var loads []pressure
+	for times := 1; times <= mostTimes; times++ {
+		loads = append(loads, pressure{Times: float64(times), Callers: times * knee})
+	}
+	for times := 1; times <= mostTimes && r.write; times++ { // the load's core cannot offer several times what the server's reads
+		loads = append(loads, pressure{Times: float64(times), Open: true, Callers: mostCallers})
+	}
+	before, err := b.peak(ctx, r, most)
+	if err != nil {
+		return nil, err
+	}
+	for i := range loads {
+		if err := b.press(ctx, r, &loads[i], before); err != nil {
+			return nil, err
+		}
+		after, err := b.peak(ctx, r, most)
+		if err != nil {
+			return nil, err
+		}
+		loads[i].OfPeak = loads[i].Good / ((before + after) / 2)
+		before = after
+	}
+	return loads, nil
+}
+
+// capacity returns how many callers get the most requests a second answered, and
+// how many come within a twentieth of it.
+func (b *bench) capacity(ctx context.Context, r *row) (knee, most int, err error) {
 	counts := []int{16, 32, 64, 128, 256}
 	rates := make([]float64, len(counts))
 	for range 3 {
 		for i, n := range counts {
-			with := *r
-			with.callers = n
-			s, err := load(ctx, b.server, b.world, &with, b.round)
+			rate, err := b.peak(ctx, r, n)
 			if err != nil {
 				return 0, 0, err
 			}
-			rates[i] += s.perSecond() / 3
+			rates[i] += rate / 3
 		}
 	}
-	peak = slices.Max(rates)
-	i := slices.IndexFunc(rates, func(rate float64) bool { return rate >= .95*peak })
-	say("%s: %.0f a second at most, nearly so with %d callers", r.name, peak, counts[i])
-	return counts[i], peak, nil
+	peak := slices.Max(rates)
+	knee = counts[slices.IndexFunc(rates, func(rate float64) bool { return rate >= .95*peak })]
+	most = counts[slices.Index(rates, peak)]
+	say("%s: %.0f a second at most, with %d callers, and nearly so with %d", r.name, peak, most, knee)
+	return knee, most, nil
+}
+
+// peak returns how many requests a second callers get answered who ask again at
+// once.
+func (b *bench) peak(ctx context.Context, r *row, callers int) (float64, error) {
+	with := *r
+	with.callers, with.also = callers, 503
+	s, err := load(ctx, b.server, b.world, &with, b.round)
+	if err != nil {
+		return 0, err
+	}
+	return s.perSecond(), nil
 }
 
 // press measures one load, twice as long as a round, after a second in which the
 // service can find its measure.
-func (b *bench) press(ctx context.Context, r *row, one pressure, peak float64) (*pressure, error) {
+func (b *bench) press(ctx context.Context, r *row, one *pressure, peak float64) error {
 	with := *r
-	with.callers, with.warm = one.Callers, time.Second
+	with.callers, with.also, with.warm = one.Callers, 503, time.Second
 	if one.Open {
 		with.rate = one.Times * peak
 	}
 	say("%s at %g times the capacity, at a rate: %v", r.name, one.Times, one.Open)
 	s, err := load(ctx, b.server, b.world, &with, 2*b.round)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rss, _, err := b.server.memory()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	slices.Sort(s.refused)
 	turned := sample{latencies: s.refused}
@@ -109,9 +136,8 @@ func (b *bench) press(ctx context.Context, r *row, one pressure, peak float64) (
 	one.Row, one.RSS = r.name, mib(rss)
 	one.Good, one.Refused, one.Unsent = s.perSecond(), float64(len(s.refused))/seconds, float64(s.unsent)/seconds
 	one.Offered = one.Good + one.Refused + one.Unsent
-	one.OfPeak = one.Good / peak
 	one.P50, one.P99, one.Slow = micros(s.quantile(.5)), micros(s.quantile(.99)), micros(turned.quantile(.99))
-	return &one, b.server.log.Truncate(0)
+	return b.server.log.Truncate(0)
 }
 
 // pressures returns the table of the loads.
