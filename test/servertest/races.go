@@ -14,7 +14,10 @@ func buildRaced(dir string) (Binary, error) {
 		return Build(dir, "petstore")
 	}
 	b, err := Build(dir, "petstore", "-race")
-	return b, errors.Join(err, b.makeReports())
+	if err != nil {
+		return "", err
+	}
+	return b, b.makeReports()
 }
 
 // reports is the folder into which the race detector in the binary writes, a
