@@ -85,9 +85,9 @@ func growPart(conn *driver.Conn, first, last int) (err error) {
 		query string
 		more  map[string]any
 	}{
-		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, folded)
+		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded)
 			SELECT 1, i, printf('Beagle %07d', i), 1 + i % :categories, CASE i % 10 WHEN 3 THEN 'pending' ELSE 'available' END,
-				:stock - 3, 1, 4, i*4, printf('beagle %07d', i) FROM n`, map[string]any{":categories": categories, ":stock": stock}},
+				:stock - 3, 1, 4, i*4, :level, printf('beagle %07d', i) FROM n`, map[string]any{":categories": categories, ":stock": stock, ":level": sqlite.LevelOf(stock - ordersPerPet)}},
 		{numbers + `INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
 			SELECT 1, (i-1)*4 + k+1, iif(k=0, 0, (i-1)*4 + k), i, k+1, CASE k WHEN 0 THEN 'created' WHEN 3 THEN 'placed' ELSE 'sale' END,
 				iif(k=0, NULL, (i-1)*3 + k), iif(k=0, :stock, -1), :stock - k, :now FROM n, k`, map[string]any{":stock": stock, ":now": now}},
@@ -351,7 +351,7 @@ func sum(all map[string]float64) (total float64) {
 func perOrder(path string, orders int) (order, ledger float64, err error) {
 	all, movements, err := sizes(path)
 	ledger = movements * ordersPerPet / (ordersPerPet + 1) / float64(orders)
-	return (all["orders"]+all["orders_by_pet"]+all["orders_by_complete"])/float64(orders) + ledger, ledger, err
+	return (all["orders"]+all["orders_by_pet"]+all["orders_by_complete"]+all["orders_by_ship_day"])/float64(orders) + ledger, ledger, err
 }
 
 // sizes returns how many bytes the pages of each table and index have, and of

@@ -52,12 +52,12 @@ type Moved struct {
 }
 
 // leftBehind are the columns of SQLite's tables, and the tables without names of
-// columns, that say for the file's own use where rows are.
+// columns, that are for the file's own use: they say where rows are.
 func leftBehind() map[string][]string {
 	return map[string][]string{
 		"receipts":  {"number"},
 		"movements": {"entry", "before"},
-		"pets":      {"last_entry"},
+		"pets":      {"last_entry", "level"},
 		"counters":  {"entries"},
 		"departed":  nil,
 	}

@@ -92,7 +92,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 		}
 	}
 	if e.SaveAnimal != nil {
-		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded.Pet, last); err != nil {
+		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded.Animal, last); err != nil {
 			return err
 		}
 		c.touched.animal(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
@@ -157,27 +157,24 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 
 // saveAnimal writes no more than what changed since the pet was loaded: an index
 // costs as much as a row, and most changes move nothing but stock.
-func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Pet, lastEntry int64) (err error) {
+func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Animal, lastEntry int64) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
-	query := updateStock
-	switch {
-	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
-		query = updatePet
-	case a.Name != loaded.Name:
-		query = updateName
-	}
+	query := updateFor(a, &loaded)
 	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
 	if err != nil {
 		return err
 	}
-	if query != updateStock {
+	if query == updateLevel || query == updatePet {
+		stmt.BindInt64(11, LevelOf(a.Quantity))
+	}
+	if query == updateName || query == updatePet {
 		stmt.BindText(7, a.Name)
 		stmt.BindText(8, petstore.Fold(a.Name))
 	}
@@ -194,10 +191,25 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.P
 // or not.
 const (
 	updateStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6" + ofPet
+	updateLevel = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, level=?11" + ofPet
 	updateName  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8" + ofPet
-	updatePet   = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8, status=?9, category=?10" + ofPet
+	updatePet   = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8, status=?9, category=?10, level=?11" + ofPet
 	ofPet       = " WHERE workspace=?1 AND id=?2"
 )
+
+// updateFor returns the least of them that writes all that changed.
+func updateFor(a, loaded *petstore.Animal) string {
+	moved, renamed := LevelOf(a.Quantity) != LevelOf(loaded.Quantity), a.Name != loaded.Name
+	switch {
+	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID || moved && renamed:
+		return updatePet
+	case moved:
+		return updateLevel
+	case renamed:
+		return updateName
+	}
+	return updateStock
+}
 
 func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
 	query := "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ type filter struct {
 
 // The filters. An equality comes with an index in which the ids follow it, so
 // that a page is read in order wherever it begins; the others are tested row by
-// row in the order of ids.
+// row in the order of ids. Of those a ladder bounds the ranges.
 const (
 	byStatus      = " AND status=?"
 	notStatus     = " AND status<>?"
@@ -29,6 +30,7 @@ const (
 	byComplete    = " AND complete=?"
 	shipsFrom     = " AND ship_date>=?"
 	shipsTo       = " AND ship_date<=?"
+	upTo          = " AND id<=?"
 )
 
 // A list is a query for one page.
@@ -39,6 +41,7 @@ type list[T any] struct {
 	page      petstore.Page
 	filters   []filter
 	lanes     []filter // alternatives, each in the order of ids; none for no such condition
+	ladder    *ladder  // where to look for the rows that pass the filters, if few do; or nil
 	scan      func(*sqlite.Stmt) T
 	id        func(T) int64
 }
@@ -69,6 +72,9 @@ func (l *list[T]) sql(lane []filter) string {
 func (l *list[T]) run(c *conn) ([]T, error) {
 	if l.page.Limit <= 0 {
 		return []T{}, nil
+	}
+	if l.ladder != nil {
+		return l.climb(c)
 	}
 	out := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
 	if len(l.lanes) == 0 {
@@ -114,10 +120,14 @@ func (l *list[T]) read(ctx context.Context, db *DB) (out []T, err error) {
 			read = db.readLong
 		}
 	}
-	err = read(ctx, func(c *conn) (err error) {
+	run := func(c *conn) (err error) {
 		out, err = l.run(c)
 		return err
-	})
+	}
+	if l.ladder != nil { // several searches, between which no row may change its place
+		run = snapshot(run)
+	}
+	err = read(ctx, run)
 	return out, err
 }
 
@@ -251,7 +261,30 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	if q.ShipDateTo.Valid {
 		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
 	}
+	if q.PetID == 0 && (q.ShipDateFrom.Valid || q.ShipDateTo.Valid) {
+		l.ladder = daysOf(q)
+	}
 	return l
+}
+
+// daysOf returns the days on which what is asked for is shipped.
+func daysOf(q petstore.OrderQuery) *ladder {
+	const day = 24 * 60 * 60 * 1000 // as in the index
+	days := &ladder{
+		table: "orders", index: "orders_by_ship_day", term: "ship_date/86400000",
+		lanes: []filter{{byComplete, false}, {byComplete, true}},
+		first: math.MinInt64 / day, last: math.MaxInt64 / day,
+	}
+	if q.Complete != nil {
+		days.lanes = []filter{{byComplete, *q.Complete}}
+	}
+	if q.ShipDateFrom.Valid {
+		days.first = q.ShipDateFrom.Millis / day
+	}
+	if q.ShipDateTo.Valid {
+		days.last = q.ShipDateTo.Millis / day
+	}
+	return days
 }
 
 // Inventory implements [petstore.Store].
@@ -270,8 +303,10 @@ func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.In
 		}
 		return l
 	}
-	// The quantity stands in the row alone: to read the rows in their own order
-	// costs a quarter of fetching each one that an index names.
+	l.ladder = &ladder{
+		table: "pets", index: "pets_by_level", term: "level",
+		lanes: statusLanes(q.Statuses, true), last: LevelOf(*q.MaxQuantity),
+	}
 	l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
 	for _, s := range petstore.Statuses() {
 		if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, s) {

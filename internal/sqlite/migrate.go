@@ -170,15 +170,29 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if err := c.useWAL(ctx); err != nil {
 		return err
 	}
+	if pending == 0 {
+		return nil
+	}
+	return c.applyAll(known, o.Now)
+}
+
+// applyAll carries out the migrations that the file lacks. An index of millions of
+// rows is sorted in a temporary file: in memory it would take a gigabyte.
+func (c *conn) applyAll(known []Migration, now func() time.Time) error {
+	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
+		if err := c.exec(pragma); err != nil {
+			return err
+		}
+	}
 	for _, m := range known {
 		if m.Applied {
 			continue
 		}
-		if err := c.apply(m, o.Now()); err != nil {
+		if err := c.apply(m, now()); err != nil {
 			return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
 		}
 	}
-	return nil
+	return c.exec("PRAGMA temp_store=MEMORY")
 }
 
 // useWAL puts the file into the journal mode that lets readers run beside a

@@ -93,3 +93,36 @@ func TestLedgersAreMigrated(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelsAreMigrated: the animals of schema 4 have the levels of their
+// quantities afterwards, and the orders are found by their ship dates.
+func TestLevelsAreMigrated(t *testing.T) {
+	t.Parallel()
+	path := migratedTo(t, 4, `
+		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
+		INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 6000, 1, 3);
+		WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 6000)
+			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+			SELECT 1, i, 'Rex', 1, 'available', CASE WHEN i <= 3000 THEN i - 1 ELSE (i - 3000) * (i - 3000) * 120 END, 0, 0, 'rex' FROM n;
+		INSERT INTO orders (workspace, id, pet, quantity, ship_date, complete) VALUES (1, 1, 1, 1, -1, 1), (1, 2, 1, 1, NULL, 0), (1, 3, 1, 1, 86400000, 1);`)
+	db, err := Open(t.Context(), path, Options{Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.read(t.Context(), func(c *conn) error {
+		return checkLevels(c, func(format string, args ...any) { t.Errorf(format, args...) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	most := int64(2)
+	items, err := db.Inventory(t.Context(), 1, petstore.InventoryQuery{Page: petstore.Page{Limit: 100}, MaxQuantity: &most})
+	if len(items) != 3 || err != nil {
+		t.Errorf("Inventory of at most 2 = %v, %v, want the first three pets", items, err)
+	}
+	orders, err := db.Orders(t.Context(), 1, petstore.OrderQuery{Page: petstore.Page{Limit: 100}, ShipDateFrom: petstore.Time{Millis: 1, Valid: true}})
+	if len(orders) != 1 || orders[0].ID != 3 || err != nil {
+		t.Errorf("Orders from the first day on = %v, %v, want the third", orders, err)
+	}
+}
