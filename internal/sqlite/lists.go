@@ -124,7 +124,7 @@ func (l *list[T]) read(ctx context.Context, db *DB) (out []T, err error) {
 		out, err = l.run(c)
 		return err
 	}
-	if l.ladder != nil { // several searches, between which no row may change its place
+	if len(l.lanes) > 1 || l.ladder != nil { // several searches, between which no row may change its place
 		run = snapshot(run)
 	}
 	err = read(ctx, run)

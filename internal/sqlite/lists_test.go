@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// TestListsSeeOneState: an animal that changes its status while it is listed is in
+// the list once.
+func TestListsSeeOneState(t *testing.T) {
+	t.Parallel()
+	db := openForWorkspace(t)
+	items := make([]petstore.InventoryItem, 200)
+	for i := range items {
+		items[i] = petstore.InventoryItem{PetID: int64(i) + 1, Quantity: 1, Status: petstore.Statuses()[i%2]}
+	}
+	shelve(t, db, items, nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 500 {
+			err := db.change(t.Context(), func(c *conn) error {
+				return c.exec("UPDATE pets SET status=CASE status WHEN 'available' THEN 'pending' ELSE 'available' END WHERE workspace=1 AND id%2=1")
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	both := petstore.PetQuery{Page: petstore.Page{Limit: 1_000}, Statuses: petstore.Statuses()[:2]}
+	for writing := true; writing && !t.Failed(); {
+		select {
+		case <-done:
+			writing = false
+		default:
+		}
+		if got, err := db.Pets(t.Context(), 1, both); err != nil || len(got) != len(items) {
+			t.Errorf("Pets of both statuses = %d, %v, want %d", len(got), err, len(items))
+		}
+	}
+	<-done
+}
