@@ -92,6 +92,7 @@ func openWriter(path string) (*conn, error) {
 }
 
 func openNamed(name string, flags sqlite.OpenFlags) (*conn, error) {
+	keepPlans()
 	raw, err := sqlite.OpenConn(name, flags)
 	if err != nil {
 		return nil, err

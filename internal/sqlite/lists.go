@@ -62,9 +62,7 @@ func (l *list[T]) sql(lane []filter) string {
 	for _, f := range l.filters {
 		text.WriteString(f.sql)
 	}
-	// Not LIMIT ?: SQLite would look at the value and prepare the statement anew
-	// each time one is bound.
-	text.WriteString(" ORDER BY id LIMIT ?+0")
+	text.WriteString(" ORDER BY id LIMIT ?")
 	return text.String()
 }
 
