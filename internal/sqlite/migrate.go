@@ -131,10 +131,11 @@ func (c *conn) migrations() ([]Migration, error) {
 // one that is somebody else's, and false for an empty one.
 func (c *conn) isOurs() (bool, error) {
 	var id, tables int64
-	if _, err := c.one("PRAGMA application_id", func(row *sqlite.Stmt) { id = row.ColumnInt64(0) }); err != nil {
-		return false, err
-	}
-	if _, err := c.one("SELECT count(*) FROM sqlite_schema", func(row *sqlite.Stmt) { tables = row.ColumnInt64(0) }); err != nil {
+	// In one statement: another process may be making the file.
+	_, err := c.one("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", func(row *sqlite.Stmt) {
+		id, tables = row.ColumnInt64(0), row.ColumnInt64(1)
+	})
+	if err != nil {
 		return false, err
 	}
 	switch {
