@@ -11,7 +11,7 @@ import (
 func TestListsSeeOneState(t *testing.T) {
 	t.Parallel()
 	db := openForWorkspace(t)
-	items := make([]petstore.InventoryItem, 200)
+	items := make([]petstore.InventoryItem, 60)
 	for i := range items {
 		items[i] = petstore.InventoryItem{PetID: int64(i) + 1, Quantity: 1, Status: petstore.Statuses()[i%2]}
 	}
@@ -19,7 +19,7 @@ func TestListsSeeOneState(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 500 {
+		for range 150 {
 			err := db.change(t.Context(), func(c *conn) error {
 				return c.exec("UPDATE pets SET status=CASE status WHEN 'available' THEN 'pending' ELSE 'available' END WHERE workspace=1 AND id%2=1")
 			})
