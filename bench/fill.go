@@ -49,7 +49,20 @@ func fill(ctx context.Context, path string, pets int) (*shop, error) {
 	if err = errors.Join(err, db.Close()); err != nil || pets == 0 {
 		return s, err
 	}
-	return s, fillPets(path, id, pets)
+	if err := fillPets(path, id, pets); err != nil {
+		return nil, err
+	}
+	return s, indexNames(ctx, path)
+}
+
+// indexNames does at once what a server would do in the background while it is
+// measured.
+func indexNames(ctx context.Context, path string) error {
+	db, err := sqlite.Open(ctx, path, sqlite.Options{NoMigrate: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.IndexNames(ctx), db.Close())
 }
 
 // open makes a workspace and a key to it.

@@ -73,6 +73,9 @@ func growShop(ctx context.Context, path string, pets int) (*shop, error) {
 			return nil, fmt.Errorf("pets from %d on: %w", from+1, err)
 		}
 	}
+	if err := indexNames(ctx, path); err != nil {
+		return nil, err
+	}
 	return s, sqlitex.ExecuteTransient(conn, "PRAGMA wal_checkpoint(TRUNCATE)", nil)
 }
 

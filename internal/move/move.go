@@ -55,11 +55,13 @@ type Moved struct {
 // columns, that are for the file's own use: they say where rows are.
 func leftBehind() map[string][]string {
 	return map[string][]string{
-		"receipts":  {"number"},
-		"movements": {"entry", "before"},
-		"pets":      {"last_entry", "level"},
-		"counters":  {"entries"},
-		"departed":  nil,
+		"receipts":      {"number"},
+		"movements":     {"entry", "before"},
+		"pets":          {"last_entry", "level"},
+		"counters":      {"entries"},
+		"departed":      nil,
+		"name_segments": nil,
+		"name_grams":    nil,
 	}
 }
 

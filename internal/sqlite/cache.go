@@ -134,10 +134,11 @@ type touched struct {
 	all     bool
 	rows    []rowKey
 	catalog []int64 // workspaces whose lists of pets change
+	grown   []int64 // workspaces that may have names to index; not the cache's
 }
 
 func (t *touched) reset() {
-	t.wrote, t.all, t.rows, t.catalog = false, false, t.rows[:0], t.catalog[:0]
+	t.wrote, t.all, t.rows, t.catalog, t.grown = false, false, t.rows[:0], t.catalog[:0], t.grown[:0]
 }
 
 // animal notes the change of an animal; listed, if lists of pets show it.

@@ -162,9 +162,15 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.A
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
+		c.grew(workspace, a.ID)
 		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+	}
+	if a.Name != loaded.Name {
+		if err := c.addName(workspace, a.ID, petstore.Fold(a.Name), petstore.Fold(loaded.Name)); err != nil {
+			return err
+		}
 	}
 	query := updateFor(a, &loaded)
 	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)

@@ -13,7 +13,8 @@ const maxProblems = 100
 // Check looks for damage and returns what it found, in words, at most a hundred
 // problems; none is good. It reads the whole file, of which it checks the
 // structure, the references, and the ledger: for each animal the movements must
-// explain its stock and its open orders. Other calls go on beside it.
+// explain its stock and its open orders, and the index of names must lead to each
+// name. Other calls go on beside it.
 func (db *DB) Check(ctx context.Context) (problems []string, err error) {
 	err = db.readLong(ctx, snapshot(func(c *conn) (err error) {
 		problems, err = c.problems()
@@ -44,6 +45,12 @@ func (c *conn) problems() ([]string, error) {
 	}
 	if leveled {
 		checks = append(checks, checkLevels)
+	}
+	if current, err = c.hasTable("name_grams"); err != nil {
+		return found, err
+	}
+	if current {
+		checks = append(checks, checkNames)
 	}
 	for _, check := range checks {
 		if err := check(c, report); err != nil {

@@ -153,6 +153,9 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 	if len(q.IDs) > 0 {
 		return db.petsByID(ctx, workspace, q)
 	}
+	if q.Name != "" {
+		return db.search(ctx, workspace, &q)
+	}
 	k, holds := keyOf(workspace, &q)
 	if !holds || db.cache == nil {
 		return petList(workspace, q).read(ctx, db)

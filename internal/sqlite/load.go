@@ -42,6 +42,7 @@ type load struct {
 	entry     int64            // the ledger's next
 	issued    []*int64         // where an id was written that is void if the batch is
 	refused   []petstore.Refusal
+	indexed   *segment // the last one; nil if it is not known yet
 }
 
 // forget takes back the ids of a batch that did not happen.
@@ -60,6 +61,7 @@ func (l *load) run() error {
 			return err
 		}
 	}
+	l.due()
 	return nil
 }
 
@@ -235,6 +237,9 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 	stmt.BindText(10, a.Name)
 	stmt.BindText(11, petstore.Fold(a.Name))
 	_, err = stmt.Step()
+	if err == nil {
+		err = l.addNameOf(&a.Pet)
+	}
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
 		return petstore.NoCategory(a.CategoryID)
 	}

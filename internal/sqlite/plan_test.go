@@ -143,7 +143,7 @@ func TestPointPlans(t *testing.T) {
 		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
-		deleteReceipts,
+		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, selectPetAfter, selectNames,
 	} {
 		var steps []string
 		err := db.read(t.Context(), func(c *conn) error {

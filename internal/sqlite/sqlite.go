@@ -30,6 +30,8 @@ type Options struct {
 	Cached    int              // animals that are kept in memory once read; 0 for none
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
+
+	segment int64 // animals whose names are indexed at once; 0 for segmentSize
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -48,6 +50,10 @@ type DB struct {
 
 	index   *walIndex     // nil if it cannot be read
 	keeper  *checkpointer // nil if SQLite moves the log itself
+	namer   *namer        // nil if the database is read only
+	naming  sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
+	segment int64         // animals of one
+	pace    pace          // of searches
 	cache   *cache        // nil if there is none
 	readers *stack
 	count   int           // how many readers there are
@@ -79,6 +85,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
+	if !o.ReadOnly {
+		db.namer = newNamer(db)
+	}
 	go db.write()
 	return db, nil
 }
@@ -89,6 +98,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Readers <= 0 {
 		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.segment <= 0 {
+		o.segment = segmentSize
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -102,7 +114,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace,
 		stopped: make(chan struct{}),
 		readers: newStack(o.Readers),
 		count:   o.Readers,
@@ -187,6 +199,7 @@ func (db *DB) disconnect() error {
 func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
+		db.namer.close()
 		db.queue.close()
 		<-db.stopped
 		db.fault.close()

@@ -165,6 +165,7 @@ func (db *DB) commit(group []*write) {
 	}
 	if err == nil {
 		db.keeper.committed()
+		db.namer.grown(db.writer.touched.grown)
 	}
 }
 

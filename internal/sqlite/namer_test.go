@@ -1,0 +1,356 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// importPets imports so many pets, whose names begin with one and end with their
+// number from 0 on, from an id on.
+func importPets(t testing.TB, db *DB, workspace, from int64, n int, name string) {
+	t.Helper()
+	kind := &petstore.Category{Name: "Dogs"}
+	units := []petstore.Unit{{Category: kind}}
+	for i := range n {
+		id := from + int64(i)
+		u := petstore.Unit{In: kind, PetID: id, Animal: &petstore.Animal{Pet: petstore.Pet{ID: id, Name: fmt.Sprintf("%s %05d", name, i), Status: petstore.Available}, Quantity: 1}}
+		if _, err := u.Check(petstore.At(db.now())); err != nil {
+			t.Fatal(err)
+		}
+		units = append(units, u)
+	}
+	if refused, err := db.Load(t.Context(), workspace, &petstore.Batch{Units: units}); err != nil || len(refused) > 0 {
+		t.Fatal(refused, err)
+	}
+}
+
+// ready returns up to which id the names of a workspace are indexed.
+func (db *DB) ready(t testing.TB, workspace int64) (last int64) {
+	t.Helper()
+	err := db.read(context.Background(), func(c *conn) error {
+		s, err := find(c, selectReady, workspace, 0, scanSegment)
+		if s != nil {
+			last = s.last
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// wait waits until it is so.
+func wait(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not %s in time", what)
+		}
+	}
+}
+
+// TestNamesAreIndexedInTheBackground: when enough animals have come, and, in a file
+// that is behind, from its opening on.
+func TestNamesAreIndexedInTheBackground(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	open := func() *DB {
+		t.Helper()
+		db, err := Open(t.Context(), path, Options{Readers: 1, segment: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	db := open()
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	importPets(t, db, workspace, 1, 31, "Rex")
+	importPets(t, db, workspace, 32, 69, "Ida")
+	wait(t, "indexed", func() bool { return db.ready(t, workspace) == 80 }) // of 100, since 20 are fewer than two segments
+	db.namer.close()
+	importPets(t, db, workspace, 101, 30, "Bo")
+	if n, err := db.beginNaming(t.Context(), workspace); err != nil || n.step(t.Context()) != nil { // and is killed
+		t.Fatal(err)
+	}
+	importPets(t, db, workspace, 131, 70, "Ben")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open()
+	defer db.Close()
+	wait(t, "indexed after its opening", func() bool { return db.ready(t, workspace) == 176 })
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
+}
+
+// TestSmallShopsHaveNoIndex: not before there are twice as many as in a segment.
+func TestSmallShopsHaveNoIndex(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 16)
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	importPets(t, db, workspace, 1000, 31, "Rex") // their ids are far from those of none
+	for _, want := range []int64{0, 1015} {
+		if err := db.IndexNames(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := db.ready(t, workspace); got != want {
+			t.Errorf("indexed up to pet %d, want %d", got, want)
+		}
+		importPets(t, db, workspace, 2000+want, 1, "Rex")
+	}
+}
+
+// TestOneBuilderOfASegment: who was at work when the shop was emptied, and filled
+// again with the same ids, does not make the new segment ready.
+func TestOneBuilderOfASegment(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 16)
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	importPets(t, db, workspace, 1, 40, "Rex")
+	old, err := db.beginNaming(t.Context(), workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ResetWorkspace(t.Context(), "shop", "test"); err != nil {
+		t.Fatal(err)
+	}
+	importPets(t, db, workspace, 1, 40, "Ida")
+	now, err := db.beginNaming(t.Context(), workspace)
+	if err != nil || old.segment.last != now.segment.last {
+		t.Fatalf("the segments are %+v and %+v, %v, want the same ids", old.segment, now.segment, err)
+	}
+	for !old.done {
+		if err := old.step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := db.ready(t, workspace); got != 0 || !old.lost {
+		t.Errorf("indexed up to pet %d, lost %v, by who read other names; want 0, true", got, old.lost)
+	}
+	for !now.done {
+		if err := now.step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := db.ready(t, workspace); got != 16 {
+		t.Errorf("indexed up to pet %d, want 16", got)
+	}
+}
+
+// TestIndexingKeepsTheCache: it changes no animal.
+func TestIndexingKeepsTheCache(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 16)
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	importPets(t, db, workspace, 1, 40, "Rex")
+	if _, err := db.Pet(t.Context(), workspace, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.IndexNames(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, held, _ := db.cache.row(rowKey{workspace, 1}); !held || db.ready(t, workspace) != 16 {
+		t.Errorf("held %v, indexed up to pet %d, want true, 16", held, db.ready(t, workspace))
+	}
+}
+
+// A lockedBuffer is one that several goroutines use.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) count(s string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), s)
+}
+
+// TestIndexingFailsAlone: what goes wrong there is told once, and disturbs no write.
+func TestIndexingFailsAlone(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	db := openTest(t, Options{segment: 16, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	alter := func(query string) {
+		t.Helper()
+		err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteTransient(c.Conn, query, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter("CREATE TRIGGER broken BEFORE INSERT ON name_grams BEGIN SELECT RAISE(ABORT, 'broken'); END")
+	tried := func() int64 { return db.Stats().Writes }
+	for i := range int64(3) {
+		before := tried()
+		importPets(t, db, workspace, 1+100*i, 40, "Rex")
+		wait(t, "tried", func() bool { return tried() >= before+3 }) // the import, and two of indexing
+	}
+	if got := log.count("names could not be indexed"); got != 1 {
+		t.Errorf("told %d times, want once", got)
+	}
+	if got := db.ready(t, workspace); got != 0 {
+		t.Errorf("indexed up to pet %d, want 0", got)
+	}
+	alter("DROP TRIGGER broken")
+	importPets(t, db, workspace, 1001, 40, "Rex")
+	wait(t, "indexed", func() bool { return db.ready(t, workspace) > 100 })
+}
+
+// TestCheckFindsLostNames plants damage in the index of names.
+func TestCheckFindsLostNames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ damage, want string }{
+		"none":      {"", ""},
+		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'zzz', -1), (1, 1, 0, 'zzz', 2), (1, 0, 0, 'zzz', 1)", ""},
+		"gram":      {"DELETE FROM name_grams WHERE level=2 AND node=1 AND gram='x 0'", "segment 1 of workspace 1 lacks the grams of some names of its pets 17 to 32"},
+		"block":     {"UPDATE name_grams SET bits=bits&~4 WHERE level=2 AND node=2 AND gram='re'", "segment 2 of workspace 1 lacks the grams"},
+		"segment":   {"UPDATE name_grams SET bits=bits&~4 WHERE level=1 AND gram='rex'", "segment 2 of workspace 1 has grams that level 1 of the index lacks"},
+		"node":      {"DELETE FROM name_grams WHERE level=0", "segment 0 of workspace 1 has grams that level 0 of the index lacks"},
+		"gap":       {"DELETE FROM name_segments WHERE number=1", "segment 2 of workspace 1, from pet 33 on, does not follow from the one before"},
+		"not ready": {"UPDATE name_segments SET builder=7 WHERE number=1", "segment 2 of workspace 1, from pet 33 on, does not follow from the one before"},
+		"unindexed": {"DELETE FROM name_segments; DELETE FROM name_grams", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := openUnnamed(t, 16)
+			importPets(t, db, newWorkspace(t, t.Context(), db, "shop"), 1, 100, "Rex")
+			if err := db.IndexNames(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteScript(c.Conn, test.damage, nil) }); err != nil {
+				t.Fatal(err)
+			}
+			got, err := db.Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(got, "\n"); (len(got) > 0) != (test.want != "") || !strings.Contains(all, test.want) {
+				t.Errorf("Check = %q, want %q", all, test.want)
+			}
+		})
+	}
+}
+
+// TestGrams: those of every name of which it is a part are among those of the name.
+func TestGrams(t *testing.T) {
+	t.Parallel()
+	grams := func(s string) map[string]bool {
+		all := map[string]bool{}
+		eachGram(s, func(gram string) { all[gram] = true })
+		return all
+	}
+	for name, want := range map[string]string{"": "", "犬": "犬", "ab": "a b ab", "aaaa": "a aa aaa", "aé犬b": "a é 犬 b aé é犬 犬b aé犬 é犬b"} {
+		all := map[string]bool{}
+		for _, gram := range strings.Fields(want) {
+			all[gram] = true
+		}
+		if got := grams(name); !maps.Equal(got, all) {
+			t.Errorf("grams of %q = %v, want %v", name, got, all)
+		}
+	}
+	long := strings.Repeat("abcdé犬ghij", 10) + "z"
+	for from := range long {
+		for _, to := range []int{from + 1, from + 4, len(long)} {
+			needle := strings.ToValidUTF8(long[from:min(to, len(long))], "")
+			if needle == "" {
+				continue
+			}
+			got := gramsOf(needle)
+			for _, gram := range got {
+				if !strings.Contains(needle, gram) {
+					t.Errorf("gramsOf(%q) has %q", needle, gram)
+				}
+			}
+			if len(got) == 0 || len(got) > mostGrams {
+				t.Errorf("gramsOf(%q) are %d", needle, len(got))
+			}
+		}
+	}
+}
+
+// BenchmarkIndexNames: the processor's time for each animal, of made-up names in
+// which many letters follow many.
+func BenchmarkIndexNames(b *testing.B) {
+	db := openUnnamed(b, segmentSize)
+	workspace := newWorkspace(b, b.Context(), db, "shop")
+	const batch = 8 * segmentSize
+	for from := int64(1); from <= int64(b.N)+2*segmentSize; from += batch {
+		b.StopTimer()
+		names := make([]petstore.Unit, batch)
+		kind := &petstore.Category{Name: "Dogs"}
+		for i := range names {
+			id := from + int64(i)
+			names[i] = petstore.Unit{In: kind, PetID: id, Animal: &petstore.Animal{Pet: petstore.Pet{ID: id, Name: inventedName(id), Status: petstore.Available}, Quantity: 1}}
+			if _, err := names[i].Check(petstore.At(db.now())); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if refused, err := db.Load(b.Context(), workspace, &petstore.Batch{Units: append([]petstore.Unit{{Category: kind}}, names...)}); err != nil || len(refused) > 0 {
+			b.Fatal(refused, err)
+		}
+		b.StartTimer()
+		if err := db.IndexNames(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// inventedName returns a name of two words of three or four syllables, out of 140.
+func inventedName(n int64) string {
+	h := uint64(n) * 0x9E3779B97F4A7C15
+	var name strings.Builder
+	for i := range 7 {
+		if i == 3 {
+			name.WriteByte(' ')
+		}
+		s := h >> (8 * i) % 140
+		name.WriteString("bcdfghjklmnprstvwxyz"[s%20 : s%20+1])
+		name.WriteString([...]string{"a", "e", "i", "o", "u", "ar", "en"}[s/20])
+	}
+	return name.String()
+}
+
+// TestBlocksOfASegment: each id is in one block, and the empty ones behind the last
+// begin where the segment ends.
+func TestBlocksOfASegment(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{1, 2, 63, 64, 65, 100, 101, 4096, 4097, 5000} {
+		s := segment{first: 7, last: 6 + size}
+		next := s.first
+		for block := range int64(fan) {
+			first, last := s.ids(block)
+			if first != next {
+				t.Fatalf("block %d of %d ids begins with %d, want %d", block, size, first, next)
+			}
+			for id := first; id <= last; id++ {
+				if got := s.block(id); got != 1<<block {
+					t.Fatalf("the block of %d among %d ids = %b, want %d", id, size, got, block)
+				}
+			}
+			next = last + 1
+		}
+		if next != s.last+1 {
+			t.Errorf("the blocks of %d ids end with %d, want %d", size, next-1, s.last)
+		}
+	}
+}

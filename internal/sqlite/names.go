@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// The index of names says where to look for a part of a name. It knows the
+// animals up to the last segment that is ready; of them it may say too much, since
+// nothing is taken out when an animal is renamed or deleted, but never too little.
+// ADR 11 says why it is made so.
+const (
+	segmentSize = 4096 // animals, when a segment is made
+	fanBits     = 6
+	fan         = 1 << fanBits // bits of a row
+	blockLevel  = 2            // its rows have bits for blocks; those above, for the nodes below
+	mostRunes   = 3            // of a gram
+)
+
+// A segment is a run of animals by id. Any workspace has at most one that is not
+// ready, its last.
+type segment struct {
+	number, first, last int64
+	builder             int64 // 0 if it is ready
+}
+
+const segmentColumns = "number, first, last, builder"
+
+func scanSegment(row *sqlite.Stmt) segment {
+	return segment{row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)}
+}
+
+const (
+	selectSegment     = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number=?2"
+	selectSegmentOf   = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND last>=?2 ORDER BY last LIMIT 1"
+	selectLastSegment = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number>=?2 ORDER BY number DESC LIMIT 1"
+	selectReady       = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number>=?2 AND builder=0 ORDER BY number DESC LIMIT 1"
+)
+
+// width returns how many ids a block has.
+func (s segment) width() int64 { return (s.last-s.first)/fan + 1 }
+
+// block returns the bit of the block of an id.
+func (s segment) block(id int64) uint64 { return 1 << ((id - s.first) / s.width()) }
+
+// ids returns the first and the last id of a block. One behind the last block of
+// the segment is empty, and begins where the segment ends.
+func (s segment) ids(block int64) (first, last int64) {
+	first = min(s.first+block*s.width(), s.last+1)
+	return first, min(first+s.width()-1, s.last)
+}
+
+// eachGram calls f with every part of one, two and three runes, often more than
+// once with the same.
+func eachGram(folded string, f func(gram string)) {
+	before, last := -1, -1 // where the runes before begin
+	for i := 0; i < len(folded); {
+		_, size := utf8.DecodeRuneInString(folded[i:])
+		end := i + size
+		f(folded[i:end])
+		if last >= 0 {
+			f(folded[last:end])
+		}
+		if before >= 0 {
+			f(folded[before:end])
+		}
+		before, last, i = last, i, end
+	}
+}
+
+// addName notes the name that an animal has from now on, and its name before, ""
+// if there was none. It does nothing for one that is not indexed yet.
+func (c *conn) addName(workspace, id int64, folded, before string) error {
+	s, err := find(c, selectSegmentOf, workspace, id, scanSegment)
+	if err != nil || s == nil {
+		return err
+	}
+	known := map[string]bool{}
+	eachGram(before, func(gram string) { known[gram] = true })
+	eachGram(folded, func(gram string) {
+		if err == nil && !known[gram] {
+			known[gram] = true
+			err = c.ensureGram(workspace, s, gram, s.block(id))
+		}
+	})
+	return err
+}
+
+const (
+	selectBits = "SELECT bits FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	updateBits = "UPDATE name_grams SET bits=bits|?5 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, bits) VALUES (?1, ?2, ?3, ?4, ?5)"
+	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET bits=bits|excluded.bits"
+)
+
+// ensureGram is addGram for one that is often there.
+func (c *conn) ensureGram(workspace int64, s *segment, gram string, blocks uint64) error {
+	have, err := c.bits(workspace, blockLevel, s.number, gram)
+	if err != nil || have&blocks == blocks {
+		return err
+	}
+	return c.addGram(workspace, s.number, gram, blocks)
+}
+
+// bits returns the bits of a row, 0 if there is none.
+func (c *conn) bits(workspace, level, node int64, gram string) (uint64, error) {
+	stmt, err := c.ints(selectBits, workspace, level, node)
+	if err != nil {
+		return 0, err
+	}
+	stmt.BindText(4, gram)
+	found, err := stmt.Step()
+	if err != nil || !found {
+		return 0, err
+	}
+	bits := uint64(stmt.ColumnInt64(0)) //nolint:gosec // the same 64 bits
+	return bits, stmt.Reset()
+}
+
+// addGram notes in which blocks of a segment a gram is.
+func (c *conn) addGram(workspace, number int64, gram string, blocks uint64) error {
+	_, err := c.setBits(upsertBits, workspace, blockLevel, number, gram, blocks)
+	for level := int64(blockLevel - 1); err == nil && level >= 0; level-- {
+		bit := uint64(1) << (number % fan)
+		number /= fan
+		var there bool
+		there, err = c.setBits(updateBits, workspace, level, number, gram, bit)
+		if there || err != nil { // and so has a bit in the level above
+			return err
+		}
+		_, err = c.setBits(insertBits, workspace, level, number, gram, bit)
+	}
+	return err
+}
+
+// setBits reports whether the query changed a row.
+func (c *conn) setBits(query string, workspace, level, node int64, gram string, bits uint64) (bool, error) {
+	stmt, err := c.ints(query, workspace, level, node)
+	if err != nil {
+		return false, err
+	}
+	stmt.BindText(4, gram)
+	stmt.BindInt64(5, int64(bits)) //nolint:gosec // the same 64 bits
+	if _, err := stmt.Step(); err != nil {
+		return false, err
+	}
+	return c.Changes() > 0, nil
+}
+
+const selectNames = "SELECT id, folded FROM pets WHERE workspace=? AND id>=? AND id<=?"
+
+// gramsIn returns the grams of the names of a segment, each with its blocks.
+func (c *conn) gramsIn(workspace int64, s segment) (map[string]uint64, error) {
+	grams := make(map[string]uint64, 2*segmentSize)
+	stmt, err := c.ints(selectNames, workspace, s.first, s.last)
+	if err != nil {
+		return nil, err
+	}
+	err = rows(stmt, func(row *sqlite.Stmt) {
+		block := s.block(row.ColumnInt64(0))
+		eachGram(row.ColumnText(1), func(gram string) { grams[gram] |= block })
+	})
+	return grams, err
+}
+
+// addNameOf is addName for a pet that is imported.
+func (l *load) addNameOf(p *petstore.Pet) error {
+	if l.indexed == nil {
+		last, err := find(l.conn, selectLastSegment, l.workspace, 0, scanSegment)
+		if err != nil {
+			return err
+		}
+		if l.indexed = last; last == nil {
+			l.indexed = &segment{}
+		}
+	}
+	if p.ID > l.indexed.last {
+		return nil
+	}
+	return l.addName(l.workspace, p.ID, petstore.Fold(p.Name), "")
+}

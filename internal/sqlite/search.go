@@ -1,0 +1,351 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// A pace says how much a search does in a turn.
+type pace struct {
+	first int64 // ids are read before the index is asked: a frequent name fills a page with them
+	on    int   // rows are read on in an index of the other filters
+	ids   int64 // are read of those that the index of names named
+	seeks int   // into the index of names
+}
+
+var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256}
+
+const mostGrams = 16 // of what is searched for
+
+const (
+	upTo         = " AND id<=?"
+	sameCategory = " AND +category=?" // a test of the row, not the beginning of an index
+)
+
+// A search looks for pets by a part of their names. All up to its frontier is
+// found. It moves the frontier in two ways: by jumping to blocks in which names
+// may have the part, and, if there are other filters with an index, by reading on
+// in that. Each has its turn, as nobody knows which is better, so that a page costs
+// about twice what it costs in the better way.
+type search struct {
+	c         *conn
+	workspace int64
+	limit     int
+	found     []petstore.Pet
+	frontier  int64
+	indexed   int64 // the names up to this id are
+
+	pace   pace
+	byLane *list[petstore.Pet] // reads in the index of the other filters
+	byID   *list[petstore.Pet] // tests them row by row
+	ids    *list[int64]        // what byLane reads, whatever the name
+	grams  postings
+	looked int64 // ids that were read in the order of ids, for tests
+}
+
+// search returns a page of pets by a part of their names.
+func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery) (found []petstore.Pet, err error) {
+	if q.Limit <= 0 {
+		return []petstore.Pet{}, nil
+	}
+	err = db.readLong(ctx, snapshot(func(c *conn) error {
+		s := newSearch(c, workspace, q, db.pace)
+		err := s.run()
+		found = s.found
+		return err
+	}))
+	return found, err
+}
+
+func newSearch(c *conn, workspace int64, of *petstore.PetQuery, p pace) *search {
+	q := new(*of)
+	if len(statusLanes(q.Statuses, false)) == len(petstore.Statuses()) {
+		q.Statuses = nil
+	}
+	s := &search{
+		c: c, workspace: workspace, pace: p, limit: q.Limit, frontier: max(q.After, 0), found: make([]petstore.Pet, 0, min(q.Limit, petstore.MaxPage+1)),
+		byLane: petList(workspace, *q), byID: petsInOrder(workspace, q),
+		grams: postings{c: c, workspace: workspace, grams: gramsOf(q.Name), most: p.seeks},
+	}
+	if len(s.byLane.lanes) > 0 {
+		s.ids = idList(workspace, *q)
+	}
+	for _, l := range []*list[petstore.Pet]{s.byLane, s.byID} {
+		l.filters = append(l.filters, filter{upTo, int64(0)})
+	}
+	return s
+}
+
+// petsInOrder is petList without an index.
+func petsInOrder(workspace int64, q *petstore.PetQuery) *list[petstore.Pet] {
+	l := petList(workspace, petstore.PetQuery{Page: q.Page, Name: q.Name})
+	if q.CategoryID != 0 {
+		l.filters = append(l.filters, filter{sameCategory, q.CategoryID})
+	}
+	for _, status := range petstore.Statuses() {
+		if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, status) {
+			l.filters = append(l.filters, filter{notStatus, string(status)})
+		}
+	}
+	return l
+}
+
+// idList is petList without the name, and for the ids alone.
+func idList(workspace int64, q petstore.PetQuery) *list[int64] {
+	q.Name = ""
+	l := petList(workspace, q)
+	return &list[int64]{from: "SELECT id FROM pets", index: l.index, workspace: workspace, filters: l.filters, lanes: l.lanes}
+}
+
+// gramsOf returns grams that every name has of which needle is a part.
+func gramsOf(needle string) []string {
+	runes := utf8.RuneCountInString(needle)
+	if runes <= mostRunes {
+		return []string{needle}
+	}
+	var grams []string
+	eachGram(needle, func(gram string) {
+		if utf8.RuneCountInString(gram) == mostRunes && !slices.Contains(grams, gram) {
+			grams = append(grams, gram)
+		}
+	})
+	if len(grams) <= mostGrams {
+		return grams
+	}
+	some := make([]string, mostGrams) // from all over it
+	for i := range some {
+		some[i] = grams[i*(len(grams)-1)/(mostGrams-1)]
+	}
+	return some
+}
+
+func (s *search) run() error {
+	if err := s.read(s.byLane, min(s.frontier, math.MaxInt64-s.pace.first)+s.pace.first); err != nil || s.full() {
+		return err
+	}
+	if err := s.ready(); err != nil {
+		return err
+	}
+	for s.frontier < s.indexed {
+		if err := s.jump(); err != nil || s.full() {
+			return err
+		}
+		if s.ids == nil || s.frontier >= s.indexed {
+			continue
+		}
+		if err := s.readOn(); err != nil || s.full() {
+			return err
+		}
+	}
+	return s.read(s.byLane, math.MaxInt64)
+}
+
+func (s *search) full() bool { return len(s.found) >= s.limit }
+
+// ready finds out how far the index of names goes.
+func (s *search) ready() error {
+	last, err := find(s.c, selectReady, s.workspace, 0, scanSegment)
+	if err == nil && last != nil && utf8.ValidString(strings.Join(s.grams.grams, "")) {
+		s.indexed, s.grams.segments = last.last, last.number+1
+	}
+	return err
+}
+
+// read moves the frontier to an id, and finds what there is before, or fills the
+// page.
+func (s *search) read(l *list[petstore.Pet], to int64) error {
+	if to <= s.frontier {
+		return nil
+	}
+	l.page = petstore.Page{After: s.frontier, Limit: s.limit - len(s.found)}
+	l.filters[len(l.filters)-1].arg = to
+	pets, err := l.run(s.c)
+	s.found = append(s.found, pets...)
+	s.frontier = to
+	return err
+}
+
+// readOn moves the frontier over some rows of each lane.
+func (s *search) readOn() error {
+	to := int64(math.MaxInt64)
+	for i := range s.ids.lanes {
+		end, err := s.ids.nth(s.c, s.frontier, s.pace.on, s.ids.lanes[i:i+1])
+		if err != nil {
+			return err
+		}
+		to = min(to, end)
+	}
+	return s.read(s.byLane, to)
+}
+
+// nth returns the n-th id of a lane behind one, MaxInt64 if it has fewer.
+func (l *list[T]) nth(c *conn, after int64, n int, lane []filter) (int64, error) {
+	stmt, err := c.ints(l.sql(lane)+nthOfLane, l.workspace, after)
+	if err != nil {
+		return 0, err
+	}
+	args := append(slices.Clone(lane), l.filters...)
+	args = append(args, filter{arg: 1}, filter{arg: n - 1})
+	for i, f := range args {
+		bind(stmt, i+3, f.arg)
+	}
+	id := int64(math.MaxInt64)
+	err = rows(stmt, func(row *sqlite.Stmt) { id = row.ColumnInt64(0) })
+	return id, err
+}
+
+const nthOfLane = " OFFSET ?+0"
+
+// jump moves the frontier over blocks that the index excludes, and reads those that
+// it does not, until it has read many.
+func (s *search) jump() error {
+	at, err := find(s.c, selectSegmentOf, s.workspace, s.frontier+1, scanSegment)
+	if err == nil && at == nil {
+		err = errNoSegment
+	}
+	if err != nil {
+		return err
+	}
+	position := at.number*fan + (s.frontier+1-at.first)/at.width()
+	s.grams.seeks = 0
+	first, last := int64(0), int64(-1) // ids to read
+	for looked := int64(0); looked < s.pace.ids; {
+		var found spot
+		if position, found, err = s.grams.next(blockLevel, position); err != nil {
+			return err
+		}
+		if found == atEnd || position/fan >= s.grams.segments {
+			return s.readBlocks(first, last, s.indexed)
+		}
+		if at, err = s.segment(at, position/fan); err != nil {
+			return err
+		}
+		from, to := at.ids(position % fan)
+		if found == onTheWay {
+			return s.readBlocks(first, last, from-1)
+		}
+		if from != last+1 {
+			if err := s.readBlocks(first, last, from-1); err != nil || s.full() {
+				return err
+			}
+			first = from
+		}
+		last = to
+		looked += to - from + 1
+		position++
+	}
+	return s.readBlocks(first, last, last)
+}
+
+var errNoSegment = errors.New("the index of names lacks a segment")
+
+// segment returns the one with the number, which at may be already.
+func (s *search) segment(at *segment, number int64) (*segment, error) {
+	if at.number == number {
+		return at, nil
+	}
+	at, err := find(s.c, selectSegment, s.workspace, number, scanSegment)
+	if err == nil && at == nil {
+		err = errNoSegment
+	}
+	return at, err
+}
+
+// readBlocks reads the ids from first to last, which are all that may have the name
+// before the id to, and moves the frontier there.
+func (s *search) readBlocks(first, last, to int64) error {
+	if first <= last {
+		s.frontier = max(s.frontier, first-1)
+		s.looked += last - s.frontier
+		if err := s.read(s.byID, last); err != nil || s.full() {
+			return err
+		}
+	}
+	s.frontier = max(s.frontier, to)
+	return nil
+}
+
+// postings say in which blocks of a workspace names may have all of some grams.
+type postings struct {
+	c         *conn
+	workspace int64
+	grams     []string
+	segments  int64 // how many are ready
+	seeks     int   // so far in this turn
+	most      int   // in a turn
+
+	at [blockLevel + 1]struct { // what was read last, of each level
+		node int64
+		bits uint64
+		is   bool
+	}
+}
+
+// A spot says what is at a position of the postings.
+type spot int
+
+const (
+	atBlock  spot = iota // one with all grams
+	onTheWay             // nothing before it; the turn is over
+	atEnd                // no more
+)
+
+// next returns the least i from the given one on whose bit is set in a level, the
+// bits of which are numbered through: those of a block are its number in the
+// workspace.
+func (p *postings) next(level int, i int64) (int64, spot, error) {
+	if level < 0 { // the nodes of level 0 are looked at one by one
+		return i, atBlock, nil
+	}
+	last := (p.segments - 1) >> (fanBits * (blockLevel - level))
+	for {
+		node := i / fan
+		switch {
+		case node > last:
+			return i, atEnd, nil
+		case p.seeks >= p.most:
+			return i, onTheWay, nil
+		}
+		all, err := p.node(level, node)
+		if err != nil {
+			return 0, atEnd, err
+		}
+		if all = all >> (i % fan) << (i % fan); all != 0 {
+			return node*fan + int64(bits.TrailingZeros64(all)), atBlock, nil
+		}
+		next, found, err := p.next(level-1, node+1)
+		if i = next * fan; err != nil || found != atBlock {
+			return i, found, err
+		}
+	}
+}
+
+// node returns the bits that all grams have in a node.
+func (p *postings) node(level int, node int64) (uint64, error) {
+	at := &p.at[level]
+	if at.is && at.node == node {
+		return at.bits, nil
+	}
+	all := ^uint64(0)
+	for i, gram := range p.grams {
+		bits, err := p.c.bits(p.workspace, int64(level), node, gram)
+		if err != nil {
+			return 0, err
+		}
+		p.seeks++
+		if all &= bits; all == 0 { // that gram first: it may be rare elsewhere, too
+			p.grams[0], p.grams[i] = p.grams[i], p.grams[0]
+			break
+		}
+	}
+	at.node, at.bits, at.is = node, all, true
+	return all, nil
+}

@@ -1,0 +1,364 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// openUnnamed opens a new database in which a segment has few animals, and whose
+// names only the test indexes.
+func openUnnamed(t testing.TB, segment int64) *DB {
+	t.Helper()
+	db := openTest(t, Options{Readers: 2, Cached: 64, segment: segment})
+	db.namer.close()
+	if err := db.writer.exec("PRAGMA synchronous=OFF"); err != nil { // nothing is lost here
+		t.Fatal(err)
+	}
+	return db
+}
+
+func newWorkspace(t rapid.TB, ctx context.Context, db *DB, name string) int64 { //nolint:revive // rapid has no context of its own
+	t.Helper()
+	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.ID
+}
+
+// A nameModel is a shop and what is said to be in it.
+type nameModel struct {
+	db        *DB
+	ctx       context.Context //nolint:containedctx // of the test
+	name      string
+	workspace int64
+	pets      map[int64]petstore.Pet
+	kinds     []int64 // ids of the categories
+	last      int64   // the greatest id so far
+	naming    []*naming
+}
+
+var parts = []string{"a", "b", "ab", "A", "ß", "é", "x\u0301", "犬", "猫犬", "🐕", "🐕\u200d🦺", "-"}
+
+func drawName(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 7).Draw(t, "name"), "")
+}
+
+// load imports a pet for each id, with the next one for 0.
+func (m *nameModel) load(t *rapid.T, ids ...int64) {
+	units := make([]petstore.Unit, len(ids))
+	for i, id := range ids {
+		units[i] = petstore.Unit{PetID: id, Animal: &petstore.Animal{Pet: petstore.Pet{
+			ID: id, Name: drawName(t), CategoryID: rapid.SampledFrom(m.kinds).Draw(t, "category"), Status: rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")}}}
+		if units[i].Animal.Status != petstore.Sold {
+			units[i].Animal.Quantity = 1
+		}
+		if _, err := units[i].Check(petstore.At(m.db.now())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused, err := m.db.Load(m.ctx, m.workspace, &petstore.Batch{Units: units})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(refused) == 0 { // an id may be taken
+		for _, u := range units {
+			m.pets[u.Animal.ID], m.last = u.Animal.Pet, max(m.last, u.Animal.ID)
+		}
+	}
+}
+
+func (m *nameModel) begin(t *rapid.T) {
+	m.kinds = m.kinds[:0]
+	for _, name := range []string{"Dogs", "Cats"} {
+		kind, err := petstore.NewService(m.db).CreateCategory(m.ctx, m.workspace, petstore.NewCategory{Name: name}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.kinds = append(m.kinds, kind.ID)
+	}
+}
+
+// some draws a pet, 0 if there are none.
+func (m *nameModel) some(t *rapid.T) int64 {
+	ids := slices.Sorted(maps.Keys(m.pets))
+	if len(ids) == 0 {
+		return 0
+	}
+	return rapid.SampledFrom(ids).Draw(t, "pet")
+}
+
+func (m *nameModel) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"":        m.search,
+		"create":  func(t *rapid.T) { m.load(t, 0) },
+		"append":  func(t *rapid.T) { m.load(t, m.last+rapid.Int64Range(1, 3).Draw(t, "gap")) },
+		"leap":    func(t *rapid.T) { m.load(t, min(petstore.MaxID, m.last*5/4+1)) },
+		"fill in": func(t *rapid.T) { m.load(t, rapid.Int64Range(1, m.last+1).Draw(t, "id")) },
+		"many": func(t *rapid.T) {
+			m.load(t, make([]int64, rapid.IntRange(1, 40).Draw(t, "n"))...)
+		},
+		"rename": func(t *rapid.T) {
+			if id := m.some(t); id != 0 {
+				p, err := petstore.NewService(m.db).UpdatePet(m.ctx, m.workspace, id, petstore.PetPatch{Name: petstore.Some(drawName(t))}, petstore.Condition{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.pets[id] = p
+			}
+		},
+		"delete": func(t *rapid.T) {
+			if id := m.some(t); id != 0 {
+				if err := petstore.NewService(m.db).DeletePet(m.ctx, m.workspace, id, petstore.Condition{}); err != nil {
+					t.Fatal(err)
+				}
+				delete(m.pets, id)
+			}
+		},
+		"reset": func(t *rapid.T) {
+			if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
+				if err := m.db.ResetWorkspace(m.ctx, m.name, "test"); err != nil {
+					t.Fatal(err)
+				}
+				m.pets = map[int64]petstore.Pet{}
+				m.begin(t) // the categories have other ids now
+			}
+		},
+		"begin to index": func(t *rapid.T) {
+			n, err := m.db.beginNaming(m.ctx, m.workspace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n != nil {
+				m.naming = append(m.naming, n)
+			}
+		},
+		"index": func(t *rapid.T) {
+			for _, n := range m.naming {
+				if !n.done && rapid.Bool().Draw(t, "step") {
+					if err := n.step(m.ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		},
+		"index all": func(t *rapid.T) {
+			if err := m.db.IndexNames(m.ctx); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+// search compares one with all pets.
+func (m *nameModel) search(t *rapid.T) {
+	needle := drawName(t)
+	if id := m.some(t); id != 0 && rapid.Bool().Draw(t, "of one") {
+		runes := []rune(m.pets[id].Name)
+		from := rapid.IntRange(0, len(runes)-1).Draw(t, "from")
+		needle = string(runes[from:rapid.IntRange(from+1, len(runes)).Draw(t, "to")])
+	}
+	q := petstore.PetQuery{
+		Page:       petstore.Page{After: rapid.Int64Range(0, m.last).Draw(t, "after"), Limit: rapid.IntRange(1, 5).Draw(t, "limit")},
+		CategoryID: rapid.SampledFrom(append([]int64{0}, m.kinds...)).Draw(t, "category"), Name: petstore.Fold(needle),
+		Statuses: rapid.SliceOfNDistinct(rapid.SampledFrom(petstore.Statuses()), 0, 3, rapid.ID).Draw(t, "statuses"),
+	}
+	want := []petstore.Pet{}
+	for _, id := range slices.Sorted(maps.Keys(m.pets)) {
+		if p := m.pets[id]; id > q.After && selects(q, p) && len(want) < q.Limit {
+			want = append(want, p)
+		}
+	}
+	got, err := m.db.Pets(m.ctx, m.workspace, q)
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("Pets(%+v) = %+v, %v, want %+v", q, got, err, want)
+	}
+}
+
+// TestSearchesFindAll: whatever happens to a shop, and however far its names are
+// indexed, a search finds what is there.
+func TestSearchesFindAll(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 8)
+	n := 0
+	slow := rapid.Custom(func(t *rapid.T) pace {
+		return pace{rapid.Int64Range(1, 9).Draw(t, "first"), rapid.IntRange(1, 9).Draw(t, "on"), rapid.Int64Range(1, 30).Draw(t, "ids"), rapid.SampledFrom([]int{1, 5, 30}).Draw(t, "seeks")}
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		db.pace, db.segment = slow.Draw(r, "pace"), rapid.SampledFrom([]int64{8, 8, 30}).Draw(r, "segment")
+		name := fmt.Sprint("shop ", n)
+		m := &nameModel{db: db, ctx: t.Context(), name: name, workspace: newWorkspace(r, t.Context(), db, name), pets: map[int64]petstore.Pet{}}
+		m.begin(r)
+		r.Repeat(m.actions())
+		for _, open := range m.naming {
+			for !open.done {
+				if err := open.step(m.ctx); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		m.search(r)
+		if problems, err := db.Check(m.ctx); err != nil || len(problems) > 0 {
+			r.Fatalf("Check = %q, %v, want nothing", problems, err)
+		}
+		if err := db.DeleteWorkspace(m.ctx, name, "test"); err != nil {
+			r.Fatal(err)
+		}
+		for _, table := range []string{"name_segments", "name_grams"} {
+			err := db.read(m.ctx, func(c *conn) error {
+				return c.each("SELECT count(*) FROM "+table+" WHERE workspace=?", func(row *sqlite.Stmt) {
+					if row.ColumnInt64(0) > 0 {
+						r.Errorf("%s has %d rows of a workspace that is gone", table, row.ColumnInt64(0))
+					}
+				}, m.workspace)
+			})
+			if err != nil {
+				r.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestSearchesReadLittle: what is read for a name of none, or of one, does not grow
+// with the shop.
+func TestSearchesReadLittle(t *testing.T) {
+	t.Parallel()
+	const pets = 50_000
+	db := openUnnamed(t, 0)
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	err := db.change(t.Context(), func(c *conn) error {
+		return sqlitex.ExecuteScript(c.Conn, fmt.Sprintf(`INSERT INTO categories (workspace, id, name, folded) VALUES (%[1]d, 1, 'Dogs', 'dogs');
+			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %[2]d)
+				SELECT %[1]d, i, printf('Beagle %%05d', i), 1, 'available', 1, 0, 0, printf('beagle %%05d', i) FROM n;
+			UPDATE counters SET pets=%[2]d WHERE workspace=%[1]d;`, workspace, pets), nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.IndexNames(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ready := db.ready(t, workspace); ready <= pets-2*segmentSize {
+		t.Errorf("indexed up to pet %d of %d, want all but two segments", ready, pets)
+	}
+	for _, test := range []struct {
+		needle string
+		found  int
+		most   int64 // ids that are looked at
+	}{
+		{"dachshund", 0, 0}, {"q", 0, 0}, {"beagle 19999", 1, 10 * 64}, {"19999", 1, 50 * 64}, {"elgaeb 0", 0, 0}, {"x\xff", 0, 0},
+	} {
+		for _, statuses := range [][]petstore.Status{nil, {petstore.Sold}, petstore.Statuses()} {
+			q := petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: test.needle, Statuses: statuses}
+			found := test.found
+			if len(statuses) == 1 {
+				found = 0
+			}
+			err := db.read(t.Context(), func(c *conn) error {
+				s := newSearch(c, workspace, &q, usualPace)
+				err := s.run()
+				if len(s.found) != found || s.looked > test.most || s.grams.seeks > 60 {
+					t.Errorf("%q of %v: found %d, looked at %d ids and %d times into the index, want %d, at most %d and 60", test.needle, statuses, len(s.found), s.looked, s.grams.seeks, found, test.most)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestPostings: the blocks in which two grams are, however far apart.
+func TestPostings(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 0)
+	var sets [2]map[int64]bool
+	var last int64
+	rapid.Check(t, func(r *rapid.T) {
+		last++
+		workspace := last
+		for i, gram := range []string{"one", "two"} {
+			sets[i] = map[int64]bool{}
+			blocks := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, 300), rapid.Int64Range(0, 20_000), rapid.Int64Range(0, 1<<22)), 1, 12).Draw(r, gram)
+			err := db.change(t.Context(), func(c *conn) error {
+				for _, b := range blocks {
+					sets[i][b] = true
+					if err := c.addGram(workspace, b/fan, gram, 1<<(b%fan)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				r.Fatal(err)
+			}
+		}
+		end := rapid.Int64Range(1, 1<<16).Draw(r, "segments")
+		var want, got []int64
+		for b := range sets[0] {
+			if sets[1][b] && b/fan < end {
+				want = append(want, b)
+			}
+		}
+		slices.Sort(want)
+		err := db.read(t.Context(), func(c *conn) error {
+			p := postings{c: c, workspace: workspace, grams: []string{"one", "two"}, segments: end, most: rapid.IntRange(1, 50).Draw(r, "most")}
+			for at := int64(0); ; {
+				next, found, err := p.next(blockLevel, at)
+				if at = next; err != nil || found == atEnd || at/fan >= end {
+					return err
+				}
+				if found == atBlock {
+					got = append(got, at)
+					at++
+				}
+				p.seeks = 0
+			}
+		})
+		if err != nil || !slices.Equal(got, want) {
+			r.Fatalf("blocks of both = %v, %v, want %v", got, err, want)
+		}
+	})
+}
+
+// TestSearchPlans: each way of a search begins in the index that is meant.
+func TestSearchPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	err := db.read(t.Context(), func(c *conn) error {
+		for mask := range 8 {
+			q := petstore.PetQuery{Page: petstore.Page{Limit: 20}, Statuses: petstore.Statuses()[:mask&3], CategoryID: int64(mask >> 2), Name: "x"}
+			s := newSearch(c, 1, &q, usualPace)
+			for _, l := range []*list[petstore.Pet]{s.byLane, s.byID} {
+				texts, details := plans(t, c, l)
+				for i, detail := range details {
+					if !strings.Contains(detail, "id>? AND id<?)") || strings.Contains(detail, "SCAN") || strings.Contains(detail, "TEMP") || strings.Contains(detail, ";") ||
+						l == s.byID && !strings.Contains(detail, "USING PRIMARY KEY") {
+						t.Errorf("plan of %s = %q, want one search of a range of ids", texts[i], detail)
+					}
+				}
+			}
+			if s.ids != nil {
+				wantPlan(t, c, s.ids)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
