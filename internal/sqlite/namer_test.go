@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
@@ -93,6 +94,29 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	wait(t, "indexed after its opening", func() bool { return db.ready(t, workspace) == 176 })
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
+}
+
+// TestASearchWakesTheNamer: what another process brought is indexed when somebody
+// searches it.
+func TestASearchWakesTheNamer(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1, segment: 16})
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	other, err := Open(t.Context(), db.path, Options{Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	importPets(t, other, workspace, 1, 100, "Rex")
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // before, and after
+		got, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 100, After: 98}, Name: "rex 00"})
+		if err != nil || len(got) != 2 {
+			t.Errorf("Pets = %v, %v, want two", got, err)
+		}
+		wait(t, "indexed", func() bool { return db.ready(t, workspace) == 80 })
 	}
 }
 
@@ -288,8 +312,8 @@ func TestGrams(t *testing.T) {
 	}
 }
 
-// BenchmarkIndexNames: the processor's time for each animal, of made-up names in
-// which many letters follow many.
+// BenchmarkIndexNames: the time and the room that the index takes for each animal,
+// of made-up names in which many letters follow many.
 func BenchmarkIndexNames(b *testing.B) {
 	db := openUnnamed(b, segmentSize)
 	workspace := newWorkspace(b, b.Context(), db, "shop")
@@ -313,6 +337,19 @@ func BenchmarkIndexNames(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(size(b, db)/float64(db.ready(b, workspace)), "B/animal")
+}
+
+// size returns how many bytes the index of names takes.
+func size(b *testing.B, db *DB) (bytes float64) {
+	b.Helper()
+	err := db.read(b.Context(), func(c *conn) error {
+		return c.each("SELECT sum(pgsize) FROM dbstat WHERE name='name_grams'", func(row *sqlite.Stmt) { bytes = row.ColumnFloat(0) })
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes
 }
 
 // inventedName returns a name of two words of three or four syllables, out of 140.

@@ -42,6 +42,7 @@ type search struct {
 	found     []petstore.Pet
 	frontier  int64
 	indexed   int64 // the names up to this id are
+	issued    int64 // the last id; 0 if it did not matter
 
 	pace   pace
 	byLane *list[petstore.Pet] // reads in the index of the other filters
@@ -56,12 +57,16 @@ func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery)
 	if q.Limit <= 0 {
 		return []petstore.Pet{}, nil
 	}
+	behind := false
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
 		s := newSearch(c, workspace, q, db.pace)
 		err := s.run()
-		found = s.found
+		found, behind = s.found, s.issued-s.indexed >= 2*db.segment
 		return err
 	}))
+	if behind { // by another process, which left it
+		db.namer.grown([]int64{workspace})
+	}
 	return found, err
 }
 
@@ -145,6 +150,11 @@ func (s *search) run() error {
 			return err
 		}
 	}
+	last, err := s.c.lastIDs(s.workspace)
+	if err != nil {
+		return err
+	}
+	s.issued = last.Pets
 	return s.read(s.byLane, math.MaxInt64)
 }
 
