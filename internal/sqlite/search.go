@@ -25,10 +25,7 @@ var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256}
 
 const mostGrams = 16 // of what is searched for
 
-const (
-	upTo         = " AND id<=?"
-	sameCategory = " AND +category=?" // a test of the row, not the beginning of an index
-)
+const sameCategory = " AND +category=?" // a test of the row, not the beginning of an index
 
 // A search looks for pets by a part of their names. All up to its frontier is
 // found. It moves the frontier in two ways: by jumping to blocks in which names
