@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -52,16 +51,6 @@ func (db *DB) ready(t testing.TB, workspace int64) (last int64) {
 	return last
 }
 
-// wait waits until it is so.
-func wait(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not %s in time", what)
-		}
-	}
-}
-
 // TestNamesAreIndexedInTheBackground: when enough animals have come, and, in a file
 // that is behind, from its opening on.
 func TestNamesAreIndexedInTheBackground(t *testing.T) {
@@ -79,7 +68,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	workspace := newWorkspace(t, t.Context(), db, "shop")
 	importPets(t, db, workspace, 1, 31, "Rex")
 	importPets(t, db, workspace, 32, 69, "Ida")
-	wait(t, "indexed", func() bool { return db.ready(t, workspace) == 80 }) // of 100, since 20 are fewer than two segments
+	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 80 }) // of 100, since 20 are fewer than two segments
 	db.namer.close()
 	importPets(t, db, workspace, 101, 30, "Bo")
 	if n, err := db.beginNaming(t.Context(), workspace); err != nil || n.step(t.Context()) != nil { // and is killed
@@ -91,7 +80,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	}
 	db = open()
 	defer db.Close()
-	wait(t, "indexed after its opening", func() bool { return db.ready(t, workspace) == 176 })
+	eventually(t, "what was there is indexed", func() bool { return db.ready(t, workspace) == 176 })
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %q, %v, want nothing", problems, err)
 	}
@@ -116,7 +105,7 @@ func TestASearchWakesTheNamer(t *testing.T) {
 		if err != nil || len(got) != 2 {
 			t.Errorf("Pets = %v, %v, want two", got, err)
 		}
-		wait(t, "indexed", func() bool { return db.ready(t, workspace) == 80 })
+		eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 80 })
 	}
 }
 
@@ -227,7 +216,7 @@ func TestIndexingFailsAlone(t *testing.T) {
 	for i := range int64(3) {
 		before := tried()
 		importPets(t, db, workspace, 1+100*i, 40, "Rex")
-		wait(t, "tried", func() bool { return tried() >= before+3 }) // the import, and two of indexing
+		eventually(t, "it was tried", func() bool { return tried() >= before+3 }) // the import, and two of indexing
 	}
 	if got := log.count("names could not be indexed"); got != 1 {
 		t.Errorf("told %d times, want once", got)
@@ -237,7 +226,7 @@ func TestIndexingFailsAlone(t *testing.T) {
 	}
 	alter("DROP TRIGGER broken")
 	importPets(t, db, workspace, 1001, 40, "Rex")
-	wait(t, "indexed", func() bool { return db.ready(t, workspace) > 100 })
+	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) > 100 })
 }
 
 // TestCheckFindsLostNames plants damage in the index of names.
