@@ -294,7 +294,7 @@ func setStock(dst []byte, w *world, r *rand.Rand) []byte {
 }
 
 func rename(dst []byte, w *world, r *rand.Rand) []byte {
-	return patch(dst, "/pets/", w, r, `{"name":"Beagle"}`)
+	return patch(dst, "/pets/", w, r, fmt.Sprintf(`{"name":"Beagle %07d"}`, r.IntN(1e7))) // the name that it has would change nothing
 }
 
 func patch(dst []byte, path string, w *world, r *rand.Rand, body string) []byte {
