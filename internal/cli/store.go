@@ -85,7 +85,7 @@ func (s serverStore) follow(ctx context.Context, changed func()) {
 
 // A storeUse is what a store is opened for.
 type storeUse struct {
-	few     bool         // one connection for reading will do
+	few     bool         // for a while: one connection for reading will do
 	migrate bool         // make the database, and bring it up to date
 	log     *slog.Logger // may be nil
 }
@@ -108,7 +108,7 @@ func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
 		}
 		return serverStore{db}, nil
 	}
-	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, Cached: cached, NoMigrate: !u.migrate, Log: u.log})
+	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, Cached: cached, NoMigrate: !u.migrate, LeaveNames: u.few, Log: u.log})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *app) using(ctx context.Context, u storeUse, f func(store) error) (err e
 
 // withFile runs f on the database, which must be a SQLite file.
 func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
-	o.Now, o.Readers = a.now, 1
+	o.Now, o.Readers, o.LeaveNames = a.now, 1, true
 	db, err := sqlite.Open(ctx, a.config.DB, o)
 	if err != nil {
 		return err

@@ -21,19 +21,30 @@ type ladder struct {
 }
 
 const (
-	nearby   = 500   // ids that are looked at one by one before the steps are
-	maxSteps = 4_096 // for each a search or two: some 12 ms
+	nearby   = 500    // ids that are looked at one by one before the steps are
+	farther  = 20_000 // at most, if as many rows match as fill the page then: some 4 ms
+	maxSteps = 4_096  // for each a search or two: some 12 ms
 )
 
 // climb returns the page of a list with a ladder. Where many rows match the page is
-// full after few in the order of ids, so those come first.
+// full after few in the order of ids, so those come first: and as many more as the
+// page needs if matches go on like that, twice over.
 func (l *list[T]) climb(c *conn) ([]T, error) {
-	near, far := l.split()
+	near, far := l.split(nearby)
 	page, err := near.run(c)
 	if err != nil || len(page) == l.page.Limit {
 		return page, err
 	}
 	far.page.Limit -= len(page)
+	if len(page) > 0 {
+		near, far = far.split(min(farther, 2*nearby*int64(far.page.Limit)/int64(len(page))))
+		more, err := near.run(c)
+		page = append(page, more...)
+		if err != nil || len(page) == l.page.Limit {
+			return page, err
+		}
+		far.page.Limit -= len(more)
+	}
 	steps, all, err := far.steps(c)
 	if err != nil {
 		return nil, err
@@ -50,10 +61,10 @@ func (l *list[T]) climb(c *conn) ([]T, error) {
 	return far.append(c, page, ids)
 }
 
-// split returns what is nearby, row by row, and what comes then.
-func (l *list[T]) split() (near, far list[T]) {
+// split returns what the next ids have, row by row, and what comes then.
+func (l *list[T]) split(ids int64) (near, far list[T]) {
 	near, far = *l, *l
-	far.page.After = min(far.page.After, petstore.MaxID) + nearby
+	far.page.After = min(far.page.After, petstore.MaxID) + ids
 	near.ladder, near.filters = nil, append(slices.Clip(l.filters), filter{upTo, far.page.After})
 	return near, far
 }

@@ -12,7 +12,7 @@ const levelsPerDecade = 8
 // and most orders leave the level as it is.
 func LevelOf(quantity int64) (level int64) {
 	for quantity > levelEnds[len(levelEnds)-1] {
-		quantity = (quantity + 9) / 10
+		quantity = (quantity-1)/10 + 1
 		level += levelsPerDecade
 	}
 	for _, end := range levelEnds {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -85,7 +86,7 @@ func (n *namer) work(ctx context.Context) {
 		all = err != nil
 		var again <-chan time.Time
 		if err != nil {
-			if !n.told {
+			if !n.told && !errors.Is(err, errTaken) {
 				n.db.log.Warn("names could not be indexed; a search may read more than it had to", "err", err)
 			}
 			again = time.After(tryAgain)
@@ -109,12 +110,14 @@ func (n *namer) index(ctx context.Context, all bool) error {
 			return err
 		}
 	}
+	var failed error
 	for _, workspace := range due {
-		if err := n.db.name(ctx, workspace, rest); err != nil {
-			return err
+		if ctx.Err() != nil {
+			break
 		}
+		failed = errors.Join(failed, n.db.name(ctx, workspace, rest)) // one that cannot be indexed keeps no other from it
 	}
-	return nil
+	return failed
 }
 
 // rest leaves the writer to others for as long as it was taken from them.
@@ -145,6 +148,10 @@ func (db *DB) unnamed(ctx context.Context) (due []int64, err error) {
 	return due, err
 }
 
+// errTaken says that another process, or one before this, goes on with a segment. It
+// may end before the segment is ready.
+var errTaken = errors.New("another process has taken over a segment")
+
 // name indexes segments of a workspace while there are any, and calls pause after
 // each transaction. It leaves one to who has taken it over.
 func (db *DB) name(ctx context.Context, workspace int64, pause func(context.Context, time.Duration)) error {
@@ -170,7 +177,10 @@ func (db *DB) nameOne(ctx context.Context, workspace int64, pause func(context.C
 		}
 		pause(ctx, time.Since(began))
 	}
-	return !n.lost, nil
+	if n.lost {
+		return false, errTaken
+	}
+	return true, nil
 }
 
 // A naming is the indexing of one segment. First it is noted, with what this

@@ -380,3 +380,29 @@ func TestBlocksOfASegment(t *testing.T) {
 		}
 	}
 }
+
+// TestLongNames are found, and cost the index no more than a row of each level.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	db := openUnnamed(t, 16)
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	long := strings.Repeat("x", mostLetters) + " Ōkami"
+	importPets(t, db, workspace, 1, 48, long)
+	if err := db.IndexNames(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for needle, want := range map[string]int{"ami 00007": 1, petstore.Fold(long) + " 0000": 10, "k": 48, "ami 00048": 0} {
+		got, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 100}, Name: needle})
+		if err != nil || len(got) != want {
+			t.Errorf("Pets of %q = %d, %v, want %d", needle, len(got), err, want)
+		}
+	}
+	var grams int64
+	err := db.read(t.Context(), func(c *conn) error {
+		_, err := c.one("SELECT count(*) FROM name_grams WHERE level=?", func(row *sqlite.Stmt) { grams = scanInt(row) }, blockLevel)
+		return err
+	})
+	if ready := db.ready(t, workspace); err != nil || ready != 32 || grams != 2 {
+		t.Errorf("of pets up to %d there are %d grams, %v, want 2 of 32: one of each segment", ready, grams, err)
+	}
+}

@@ -17,6 +17,9 @@ const (
 	fan         = 1 << fanBits // bits of a row
 	blockLevel  = 2            // its rows have bits for blocks; those above, for the nodes below
 	mostRunes   = 3            // of a gram
+
+	mostLetters = 32 // of a name whose grams are noted: with rare letters, each is a row or three
+	anyGram     = "" // of a longer name, which may have all
 )
 
 // A segment is a run of animals by id. Any workspace has at most one that is not
@@ -53,8 +56,12 @@ func (s segment) ids(block int64) (first, last int64) {
 }
 
 // eachGram calls f with every part of one, two and three runes, often more than
-// once with the same.
+// once with the same, or with anyGram alone for a long name.
 func eachGram(folded string, f func(gram string)) {
+	if utf8.RuneCountInString(folded) > mostLetters {
+		f(anyGram)
+		return
+	}
 	before, last := -1, -1 // where the runes before begin
 	for i := 0; i < len(folded); {
 		_, size := utf8.DecodeRuneInString(folded[i:])

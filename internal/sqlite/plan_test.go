@@ -51,7 +51,7 @@ func plans[T any](t *testing.T, c *conn, l *list[T]) (texts, details []string) {
 func wantPlan[T any](t *testing.T, c *conn, l *list[T]) {
 	t.Helper()
 	if l.ladder != nil {
-		near, far := l.split()
+		near, far := l.split(nearby)
 		wantPlan(t, c, &near)
 		for _, lane := range l.ladder.lanes {
 			wantPlan(t, c, &far.step(lane, l.ladder.first).list)

@@ -113,6 +113,9 @@ func gramsOf(needle string) []string {
 	if runes <= mostRunes {
 		return []string{needle}
 	}
+	if runes > mostLetters {
+		return []string{anyGram}
+	}
 	var grams []string
 	eachGram(needle, func(gram string) {
 		if utf8.RuneCountInString(gram) == mostRunes && !slices.Contains(grams, gram) {
@@ -341,6 +344,11 @@ func (p *postings) node(level int, node int64) (uint64, error) {
 	if at.is && at.node == node {
 		return at.bits, nil
 	}
+	long, err := p.c.bits(p.workspace, int64(level), node, anyGram)
+	if err != nil {
+		return 0, err
+	}
+	p.seeks++
 	all := ^uint64(0)
 	for i, gram := range p.grams {
 		bits, err := p.c.bits(p.workspace, int64(level), node, gram)
@@ -348,7 +356,7 @@ func (p *postings) node(level int, node int64) (uint64, error) {
 			return 0, err
 		}
 		p.seeks++
-		if all &= bits; all == 0 { // that gram first: it may be rare elsewhere, too
+		if all &= bits | long; all == 0 { // that gram first: it may be rare elsewhere, too
 			p.grams[0], p.grams[i] = p.grams[i], p.grams[0]
 			break
 		}

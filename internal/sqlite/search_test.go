@@ -55,7 +55,11 @@ var parts = []string{"a", "b", "ab", "A", "ß", "é", "x\u0301", "犬", "猫犬"
 // madeUp returns a name.
 func madeUp(r *rand.Rand) string {
 	var name strings.Builder
-	for range 1 + r.IntN(7) {
+	count := 1 + r.IntN(7)
+	if r.IntN(6) == 0 {
+		count = 22 // often longer than names whose grams are noted
+	}
+	for range count {
 		name.WriteString(parts[r.IntN(len(parts))])
 	}
 	return name.String()

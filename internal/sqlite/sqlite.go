@@ -31,6 +31,10 @@ type Options struct {
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 
+	// LeaveNames leaves the index of names to the process that serves: this one ends
+	// soon, and two would take segments from each other.
+	LeaveNames bool
+
 	segment int64 // animals whose names are indexed at once; 0 for segmentSize
 }
 
@@ -50,7 +54,7 @@ type DB struct {
 
 	index   *walIndex     // nil if it cannot be read
 	keeper  *checkpointer // nil if SQLite moves the log itself
-	namer   *namer        // nil if the database is read only
+	namer   *namer        // nil if the names are left to others
 	naming  sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
 	segment int64         // animals of one
 	pace    pace          // of searches
@@ -85,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	if !o.ReadOnly {
+	if !o.ReadOnly && !o.LeaveNames {
 		db.namer = newNamer(db)
 	}
 	go db.write()
