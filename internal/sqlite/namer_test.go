@@ -71,8 +71,15 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 80 }) // of 100, since 20 are fewer than two segments
 	db.namer.close()
 	importPets(t, db, workspace, 101, 30, "Bo")
-	if n, err := db.beginNaming(t.Context(), workspace); err != nil || n.step(t.Context()) != nil { // and is killed
+	n, err := db.beginNaming(t.Context(), workspace)
+	if err == nil {
+		err = n.change(t.Context(), func(c *conn) error { return n.add(c, n.grams[:5], false) }) // and is killed
+	}
+	if err != nil {
 		t.Fatal(err)
+	}
+	if ready := db.ready(t, workspace); ready != 80 {
+		t.Errorf("pets up to %d are ready, want 80: the next segment is half made", ready)
 	}
 	importPets(t, db, workspace, 131, 70, "Ben")
 	if err := db.Close(); err != nil {
