@@ -58,7 +58,7 @@ func fill(ctx context.Context, path string, pets int) (*shop, error) {
 // indexNames does at once what a server would do in the background while it is
 // measured.
 func indexNames(ctx context.Context, path string) error {
-	db, err := sqlite.Open(ctx, path, sqlite.Options{NoMigrate: true})
+	db, err := sqlite.Open(ctx, path, sqlite.Options{NoMigrate: true, LeaveNames: true})
 	if err != nil {
 		return err
 	}

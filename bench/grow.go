@@ -377,7 +377,7 @@ func sizes(path string) (all map[string]float64, movements float64, err error) {
 
 // sound reports whether doctor would find nothing.
 func sound(ctx context.Context, path string) (bool, error) {
-	db, err := sqlite.Open(ctx, path, sqlite.Options{NoMigrate: true})
+	db, err := sqlite.Open(ctx, path, sqlite.Options{NoMigrate: true, LeaveNames: true})
 	if err != nil {
 		return false, err
 	}

@@ -196,10 +196,12 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.A
 // names a column changes the indexes that have it, whether the value is another
 // or not.
 const (
-	updateStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6" + ofPet
-	updateLevel = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, level=?11" + ofPet
-	updateName  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8" + ofPet
-	updatePet   = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, name=?7, folded=?8, status=?9, category=?10, level=?11" + ofPet
+	setStock    = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
+	updateStock = setStock + ofPet
+	updateLevel = setStock + ", level=?11" + ofPet
+	updateName  = setStock + setName + ofPet
+	updatePet   = setStock + setName + ", status=?9, category=?10, level=?11" + ofPet
+	setName     = ", name=?7, folded=?8"
 	ofPet       = " WHERE workspace=?1 AND id=?2"
 )
 

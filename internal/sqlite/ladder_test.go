@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/storetest"
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 	"pgregory.net/rapid"
@@ -81,17 +82,6 @@ func randomShop(pets, orders int) (items []petstore.InventoryItem, all []petstor
 	return items, all
 }
 
-// naive returns the page of the rows that match.
-func naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) bool) []T {
-	out := []T{}
-	for _, row := range all {
-		if id(row) > page.After && len(out) < page.Limit && match(row) {
-			out = append(out, row)
-		}
-	}
-	return out
-}
-
 func pagesUpTo(last int64) *rapid.Generator[petstore.Page] {
 	return rapid.Custom(func(t *rapid.T) petstore.Page {
 		return petstore.Page{After: rapid.Int64Range(0, last+10).Draw(t, "after"), Limit: rapid.SampledFrom([]int{1, 2, 7, 21, 101, 1000}).Draw(t, "limit")}
@@ -116,7 +106,7 @@ func TestLaddersMissNothing(t *testing.T) {
 		m := most.Draw(t, "most")
 		q.MaxQuantity = &m
 		got, err := db.Inventory(t.Context(), 1, q)
-		want := naive(items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page, func(i petstore.InventoryItem) bool {
+		want := storetest.Naive(items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page, func(i petstore.InventoryItem) bool {
 			return i.Quantity <= m && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status))
 		})
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -130,7 +120,7 @@ func TestLaddersMissNothing(t *testing.T) {
 			q.Complete = &complete
 		}
 		got, err := db.Orders(t.Context(), 1, q)
-		want := naive(all, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
+		want := storetest.Naive(all, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
 			return (q.Complete == nil || *q.Complete == o.Complete) &&
 				(!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
 				(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)

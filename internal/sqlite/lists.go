@@ -93,7 +93,17 @@ func (l *list[T]) run(c *conn) ([]T, error) {
 
 // lane appends the page of one lane.
 func (l *list[T]) lane(c *conn, out []T, lane []filter) ([]T, error) {
-	stmt, err := c.ints(l.sql(lane), l.workspace, l.page.After)
+	stmt, err := l.prepare(c, lane, "", l.page.Limit)
+	if err == nil {
+		err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
+	}
+	return out, err
+}
+
+// prepare returns the query of one lane, with more behind it, and all bound: last
+// are what comes after the filters.
+func (l *list[T]) prepare(c *conn, lane []filter, more string, last ...int) (*sqlite.Stmt, error) {
+	stmt, err := c.ints(l.sql(lane)+more, l.workspace, l.page.After)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +114,11 @@ func (l *list[T]) lane(c *conn, out []T, lane []filter) ([]T, error) {
 			i++
 		}
 	}
-	bind(stmt, i, l.page.Limit)
-	err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
-	return out, err
+	for _, n := range last {
+		bind(stmt, i, n)
+		i++
+	}
+	return stmt, nil
 }
 
 // read runs the list on a connection of db; one that tests row by row can be
@@ -146,6 +158,16 @@ func statusLanes(asked []petstore.Status, needed bool) []filter {
 		}
 	}
 	return lanes
+}
+
+// statusTests returns the same condition, as tests of a row.
+func statusTests(asked []petstore.Status) (tests []filter) {
+	for _, s := range petstore.Statuses() {
+		if len(asked) > 0 && !slices.Contains(asked, s) {
+			tests = append(tests, filter{notStatus, string(s)})
+		}
+	}
+	return tests
 }
 
 // Pets implements [petstore.Store].
@@ -309,10 +331,6 @@ func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.In
 		lanes: statusLanes(q.Statuses, true), last: LevelOf(*q.MaxQuantity),
 	}
 	l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
-	for _, s := range petstore.Statuses() {
-		if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, s) {
-			l.filters = append(l.filters, filter{notStatus, string(s)})
-		}
-	}
+	l.filters = append(l.filters, statusTests(q.Statuses)...)
 	return l
 }

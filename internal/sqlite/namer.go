@@ -248,18 +248,21 @@ func (db *DB) nextSegment(ctx context.Context, workspace int64) (next *segment, 
 		if err != nil || issued.Pets-last.last < 2*db.segment {
 			return err
 		}
-		_, beyond, err := c.petAfter(workspace, last.last, 2*db.segment)
+		end, found, err := c.petAfter(workspace, last.last, db.segment)
+		if err != nil || !found {
+			return err
+		}
+		_, beyond, err := c.petAfter(workspace, end, db.segment)
 		if err != nil || !beyond {
 			return err
 		}
-		end, _, err := c.petAfter(workspace, last.last, db.segment)
 		next = &segment{number: last.number + 1, first: last.last + 1, last: end}
-		return err
+		return nil
 	}))
 	return next, err
 }
 
-const selectPetAfter = "SELECT id FROM pets WHERE workspace=? AND id>? ORDER BY id LIMIT 1 OFFSET ?+0"
+const selectPetAfter = "SELECT id FROM pets WHERE workspace=? AND id>? ORDER BY id LIMIT 1 OFFSET ?"
 
 // petAfter returns the id of the n-th pet behind one, if there are so many.
 func (c *conn) petAfter(workspace, id, n int64) (after int64, found bool, err error) {

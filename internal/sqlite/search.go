@@ -92,11 +92,7 @@ func petsInOrder(workspace int64, q *petstore.PetQuery) *list[petstore.Pet] {
 	if q.CategoryID != 0 {
 		l.filters = append(l.filters, filter{sameCategory, q.CategoryID})
 	}
-	for _, status := range petstore.Statuses() {
-		if len(q.Statuses) > 0 && !slices.Contains(q.Statuses, status) {
-			l.filters = append(l.filters, filter{notStatus, string(status)})
-		}
-	}
+	l.filters = append(l.filters, statusTests(q.Statuses)...)
 	return l
 }
 
@@ -186,8 +182,9 @@ func (s *search) read(l *list[petstore.Pet], to int64) error {
 // readOn moves the frontier over some rows of each lane.
 func (s *search) readOn() error {
 	to := int64(math.MaxInt64)
+	s.ids.page.After = s.frontier
 	for i := range s.ids.lanes {
-		end, err := s.ids.nth(s.c, s.frontier, s.pace.on, s.ids.lanes[i:i+1])
+		end, err := s.ids.nth(s.c, s.pace.on, s.ids.lanes[i:i+1])
 		if err != nil {
 			return err
 		}
@@ -196,23 +193,16 @@ func (s *search) readOn() error {
 	return s.read(s.byLane, to)
 }
 
-// nth returns the n-th id of a lane behind one, MaxInt64 if it has fewer.
-func (l *list[T]) nth(c *conn, after int64, n int, lane []filter) (int64, error) {
-	stmt, err := c.ints(l.sql(lane)+nthOfLane, l.workspace, after)
+// nth returns the n-th id of a lane, MaxInt64 if it has fewer.
+func (l *list[T]) nth(c *conn, n int, lane []filter) (int64, error) {
+	stmt, err := l.prepare(c, lane, " OFFSET ?", 1, n-1)
 	if err != nil {
 		return 0, err
-	}
-	args := append(slices.Clone(lane), l.filters...)
-	args = append(args, filter{arg: 1}, filter{arg: n - 1})
-	for i, f := range args {
-		bind(stmt, i+3, f.arg)
 	}
 	id := int64(math.MaxInt64)
 	err = rows(stmt, func(row *sqlite.Stmt) { id = row.ColumnInt64(0) })
 	return id, err
 }
-
-const nthOfLane = " OFFSET ?+0"
 
 // jump moves the frontier over blocks that the index excludes, and reads those that
 // it does not, until it has read many.

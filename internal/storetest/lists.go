@@ -76,8 +76,8 @@ func (s *shop) fill(n int64) {
 	}
 }
 
-// naive returns the page of the rows that match.
-func naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) bool) []T {
+// Naive returns the page of the rows that match, which are in the order of ids.
+func Naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) bool) []T {
 	out := []T{}
 	for _, row := range all {
 		if id(row) > page.After && len(out) < page.Limit && match(row) {
@@ -123,7 +123,7 @@ func testPetLists(t *testing.T, open Open) {
 			q.IDs = rapid.SliceOfN(rapid.Int64Range(-1, 50), 1, 30).Draw(t, "ids")
 		}
 		got, err := c.Stores.Pets(c.ctx, c.workspace, q)
-		compare(t, q, got, err, naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
+		compare(t, q, got, err, Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
 			return (len(q.IDs) == 0 || slices.Contains(q.IDs, p.ID)) &&
 				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
 				(q.CategoryID == 0 || q.CategoryID == p.CategoryID) && named(p.Name, q.Name)
@@ -136,7 +136,7 @@ func testCategoryLists(t *testing.T, open Open) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := petstore.CategoryQuery{Page: pages().Draw(t, "page"), Name: parts().Draw(t, "name")}
 		got, err := c.Stores.Categories(c.ctx, c.workspace, q)
-		compare(t, q, got, err, naive(c.categories, func(c petstore.Category) int64 { return c.ID }, q.Page,
+		compare(t, q, got, err, Naive(c.categories, func(c petstore.Category) int64 { return c.ID }, q.Page,
 			func(c petstore.Category) bool { return named(c.Name, q.Name) }))
 	})
 }
@@ -159,7 +159,7 @@ func testOrderLists(t *testing.T, open Open) {
 			q.Complete = &complete
 		}
 		got, err := c.Stores.Orders(c.ctx, c.workspace, q)
-		compare(t, q, got, err, naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
+		compare(t, q, got, err, Naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
 			return (q.PetID == 0 || q.PetID == o.PetID) && (q.Complete == nil || *q.Complete == o.Complete) &&
 				(!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
 				(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)
@@ -176,7 +176,7 @@ func testInventoryLists(t *testing.T, open Open) {
 			q.MaxQuantity = &most
 		}
 		got, err := c.Stores.Inventory(c.ctx, c.workspace, q)
-		compare(t, q, got, err, naive(c.items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page,
+		compare(t, q, got, err, Naive(c.items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page,
 			func(i petstore.InventoryItem) bool {
 				return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status)) &&
 					(q.MaxQuantity == nil || i.Quantity <= *q.MaxQuantity)
