@@ -13,6 +13,12 @@ import (
 const (
 	cachePages  = 200 // 0.9 MiB: the upper levels of the trees of millions of rows
 	writerPages = 300 // what a group of eighty orders changes
+
+	// unspilledPages is how many pages the writer holds rather than write changed
+	// ones into the log before the transaction's end: what maxGroup orders change.
+	// A page that was written early and changes again has SQLite read the log
+	// back, from there on, to make its checksums anew.
+	unspilledPages = 4 * maxGroup
 )
 
 var memory sync.Once

@@ -149,8 +149,10 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
-	if err := db.writer.exec("PRAGMA cache_size=" + strconv.Itoa(writerPages)); err != nil {
-		return err
+	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
+		if err := db.writer.exec(pragma); err != nil {
+			return err
+		}
 	}
 	for range o.Readers {
 		c, err := openConn(db.path, o.ReadOnly)
