@@ -84,13 +84,14 @@ anything durable, in turns with this service, which has all of these. A POST to 
 
 The capacity is the most that 16 to 256 callers get done. "At once again" are callers who do not wait before they ask again, whatever
 the answer; "at a rate" are requests that come at multiples of the capacity, whatever becomes of them. The refused get 503 with Retry-After.
-"Of the peak" is the share of what was done at the capacity in the seconds just before and just after.
+"Of the peak" is the share of what was done at the capacity in the seconds just before and just after. A load lasts four seconds
+before it counts: the first three the service takes for a crowd that passes, and has it wait.
 
 `)
 		r.pressures().markdown(to)
 	}
 	if r.Grown != nil {
-		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were read into the kernel's cache before each row.\n\n", r.Grown.Date)
+		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were held in the kernel's cache.\n\n", r.Grown.Date)
 		r.Grown.table().markdown(to)
 		for _, note := range r.Grown.notes() {
 			fmt.Fprintf(to, "- %s\n", note)

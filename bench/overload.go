@@ -113,11 +113,14 @@ func (b *bench) peak(ctx context.Context, r *row, callers int) (float64, error) 
 	return s.perSecond(), nil
 }
 
-// press measures one load, twice as long as a round, after a second in which the
-// service can find its measure.
+// settles is for how long a load lasts before it counts: longer than the service
+// takes a crowd for one that passes, see gateBurst in internal/httpapi.
+const settles = 4 * time.Second
+
+// press measures one load, twice as long as a round.
 func (b *bench) press(ctx context.Context, r *row, one *pressure, peak float64) error {
 	with := *r
-	with.callers, with.also, with.warm = one.Callers, 503, time.Second
+	with.callers, with.also, with.warm = one.Callers, 503, settles
 	if one.Open {
 		with.rate = one.Times * peak
 	}
