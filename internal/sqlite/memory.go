@@ -9,16 +9,17 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// How many pages connections hold at most.
+// How many pages connections hold at most, but for unspilledPages.
 const (
 	cachePages  = 200 // 0.9 MiB: the upper levels of the trees of millions of rows
 	writerPages = 300 // what a group of eighty orders changes
 
-	// unspilledPages is how many pages the writer holds rather than write changed
-	// ones into the log before the transaction's end: what maxGroup orders change.
-	// A page that was written early and changes again has SQLite read the log
-	// back, from there on, to make its checksums anew.
-	unspilledPages = 4 * maxGroup
+	// unspilledPages is how many pages the writer's cache grows to rather than have
+	// changed ones written into the log before the transaction's end: more than
+	// maxGroup orders need. If a page that was written early changes again, the
+	// commit reads the log back from there, to make the checksums of all frames
+	// behind it anew. Some versions of SQLite take a multiple of 256 for "never".
+	unspilledPages = 1000
 )
 
 var memory sync.Once

@@ -33,13 +33,20 @@ func TestLargeGroupsWriteNothingEarly(t *testing.T) {
 	written := func(pages int) (early int64) {
 		t.Helper()
 		err := db.change(t.Context(), func(c *conn) error {
-			before := logSize(t, db)
+			before, err := logSize(db)
+			if err != nil {
+				return err
+			}
 			if err := c.exec("CREATE TABLE IF NOT EXISTS wide (bytes BLOB)"); err != nil {
 				return err
 			}
-			err := c.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?1)
+			err = c.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?1)
 				INSERT INTO wide (bytes) SELECT zeroblob(4000) FROM n`, pages)
-			early = logSize(t, db) - before
+			if err != nil {
+				return err
+			}
+			after, err := logSize(db)
+			early = after - before
 			return err
 		})
 		if err != nil {
@@ -55,11 +62,10 @@ func TestLargeGroupsWriteNothingEarly(t *testing.T) {
 	}
 }
 
-func logSize(t *testing.T, db *DB) int64 {
-	t.Helper()
+func logSize(db *DB) (int64, error) {
 	info, err := os.Stat(db.path + "-wal")
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
-	return info.Size()
+	return info.Size(), nil
 }
