@@ -85,13 +85,17 @@ anything durable, in turns with this service, which has all of these. A POST to 
 The capacity is the most that 16 to 256 callers get done. "At once again" are callers who do not wait before they ask again, whatever
 the answer; "at a rate" are requests that come at multiples of the capacity, whatever becomes of them. The refused get 503 with Retry-After.
 "Of the peak" is the share of what was done at the capacity in the seconds just before and just after; each load comes three times, and
-the median counts. One at a rate lasts four seconds before it counts: the first three the service takes for a crowd that passes, and has it wait.
+the one with the median of that share is shown. One at a rate lasts four seconds before it counts: the first three the service takes for a crowd that passes, and has it wait.
 
 `)
 		r.pressures().markdown(to)
 	}
 	if r.Grown != nil {
-		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were held in the kernel's cache.\n\n", r.Grown.Date)
+		where := "held in the kernel's cache"
+		if r.Grown.Loose {
+			where = "read into the kernel's cache beforehand"
+		}
+		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were %s.\n\n", r.Grown.Date, where)
 		r.Grown.table().markdown(to)
 		for _, note := range r.Grown.notes() {
 			fmt.Fprintf(to, "- %s\n", note)

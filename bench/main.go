@@ -116,6 +116,9 @@ func parse(args []string) (*settings, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
+	if s.grown <= 0 || s.grown%10 != 0 {
+		return nil, fmt.Errorf("-pets %d: has to be a multiple of ten", s.grown)
+	}
 	if *short {
 		s.rounds, s.round, s.scales, s.starts = 3, 400*time.Millisecond, []int{0, 100_000}, 5
 	}

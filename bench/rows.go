@@ -37,7 +37,8 @@ type world struct {
 	unknown string // a key with a good checksum that nobody has
 	cursor  string // after 10,000 pages of 20
 	tags    []string
-	strange atomic.Uint32 // counts the requests of those without a key
+	strange atomic.Uint32  // counts the requests of those without a key
+	pending map[int64]bool // the pets that setStatus made so
 }
 
 // rows returns every row, in the order of the table.
@@ -159,7 +160,7 @@ func post(dst []byte, path, key string, body []byte) []byte {
 
 // newWorld asks the server for what the requests need to know.
 func newWorld(ctx context.Context, p *process, s *shop) (*world, error) {
-	w := &world{shop: s}
+	w := &world{shop: s, pending: make(map[int64]bool)}
 	w.unknown, _ = access.Mint()
 	c, err := dial(ctx, p.addr)
 	if err != nil {
