@@ -95,23 +95,25 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// within repeats a request until it has its status.
+// within repeats a request until it has its status, and the code of its error if
+// one is given behind a slash.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 5 || args[1] != "http" {
-		ts.Fatalf("usage: within TIME http STATUS METHOD TARGET …")
+		ts.Fatalf("usage: within TIME http STATUS[/CODE] METHOD TARGET …")
 	}
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	c, want, last := parseCall(ts, args[3:]), args[2], ""
+	c, last := parseCall(ts, args[3:]), ""
+	want, code, _ := strings.Cut(args[2], "/")
 	for deadline := time.Now().Add(limit); ; {
 		resp, body, err := c.do()
-		if err == nil && strconv.Itoa(resp.StatusCode) == want {
+		if err == nil && strconv.Itoa(resp.StatusCode) == want && (code == "" || strings.Contains(body, strconv.Quote("code")+":"+strconv.Quote(code))) {
 			show(ts, resp, body)
 			return
 		}
 		last = fmt.Sprint(body, err)
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s %s was not %s within %v: %s", args[3], args[4], want, limit, last)
+			ts.Fatalf("%s %s was not %s within %v: %s", args[3], args[4], args[2], limit, last)
 		}
 		time.Sleep(10 * time.Millisecond) // between two polls
 	}
