@@ -30,6 +30,10 @@ const (
 	mostCallers = 2048 // connections for requests at a rate
 	mostTimes   = 5
 	pressTries  = 3 // of each, of which the median counts
+
+	// settles is for how long a load at a rate lasts before it counts: longer than
+	// the service takes a crowd for one that passes, see gateBurst in internal/httpapi.
+	settles = 4 * time.Second
 )
 
 // measureOverload finds the capacity and then offers multiples of it: orders at
@@ -57,12 +61,13 @@ func (b *bench) pressRow(ctx context.Context, r *row) ([]pressure, error) {
 	if err != nil {
 		return nil, err
 	}
+	multiples := []int{1, 2, mostTimes}
 	var loads []pressure
-	for _, times := range []int{1, 2, mostTimes} {
+	for _, times := range multiples {
 		loads = append(loads, pressure{Times: float64(times), Callers: times * knee})
 	}
-	for _, times := range []int{1, 2, mostTimes} {
-		if r.write { // the load's core cannot offer several times the reads that the server's answers
+	if r.write { // the load's core cannot offer several times the reads that the server's answers
+		for _, times := range multiples {
 			loads = append(loads, pressure{Times: float64(times), Open: true, Callers: mostCallers})
 		}
 	}
@@ -128,10 +133,6 @@ func (b *bench) peak(ctx context.Context, r *row, callers int) (float64, error) 
 	}
 	return s.perSecond(), nil
 }
-
-// settles is for how long a load at a rate lasts before it counts: longer than the
-// service takes a crowd for one that passes, see gateBurst in internal/httpapi.
-const settles = 4 * time.Second
 
 // press measures one load, twice as long as a round, when it has settled.
 func (b *bench) press(ctx context.Context, r *row, one *pressure, peak float64) error {

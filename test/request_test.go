@@ -107,7 +107,7 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	want, code, _ := strings.Cut(args[2], "/")
 	for deadline := time.Now().Add(limit); ; {
 		resp, body, err := c.do()
-		if err == nil && strconv.Itoa(resp.StatusCode) == want && (code == "" || strings.Contains(body, strconv.Quote("code")+":"+strconv.Quote(code))) {
+		if err == nil && strconv.Itoa(resp.StatusCode) == want && (code == "" || strings.Contains(body, `"code":"`+code+`"`)) {
 			show(ts, resp, body)
 			return
 		}
