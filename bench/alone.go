@@ -108,6 +108,7 @@ func openPlain(path string) (*driver.Conn, error) {
 // with prepared statements.
 func orderPlain(conn *driver.Conn, pet int64) (err error) {
 	var quantity, open, movements, before, id, entry int64
+	var recent []byte
 	now := time.Now().UnixMilli()
 	do := func(query string, row func(*driver.Stmt), args ...any) {
 		if err == nil {
@@ -119,14 +120,20 @@ func orderPlain(conn *driver.Conn, pet int64) (err error) {
 	}
 	none := func(*driver.Stmt) {}
 	do("BEGIN IMMEDIATE", none)
-	do("SELECT quantity, open_orders, movements, last_entry FROM pets WHERE workspace=1 AND id=?", func(s *driver.Stmt) {
+	do("SELECT quantity, open_orders, movements, last_entry, recent FROM pets WHERE workspace=1 AND id=?", func(s *driver.Stmt) {
 		quantity, open, movements, before = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3)
+		recent = make([]byte, s.ColumnLen(4))
+		s.ColumnBytes(4, recent)
 	}, pet)
 	do("UPDATE counters SET orders=orders+1, entries=entries+1 WHERE workspace=1 RETURNING orders, entries", func(s *driver.Stmt) {
 		id, entry = s.ColumnInt64(0), s.ColumnInt64(1)
 	})
-	do("UPDATE pets SET quantity=?2, open_orders=?3, movements=?4, last_entry=?5 WHERE workspace=1 AND id=?1",
-		none, pet, quantity-1, open+1, movements+1, entry)
+	recent, ok := sqlite.AppendRecent(recent, petstore.Order{ID: id})
+	if err == nil && !ok {
+		err = errors.New("the pet has more orders than its row has room for")
+	}
+	do("UPDATE pets SET quantity=?2, open_orders=?3, movements=?4, last_entry=?5, recent=?6 WHERE workspace=1 AND id=?1",
+		none, pet, quantity-1, open+1, movements+1, entry, recent)
 	do("INSERT INTO orders (workspace, id, pet, quantity, complete) VALUES (1, ?, ?, 1, 0)", none, id, pet)
 	do(`INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
 		VALUES (1, ?, ?, ?, ?, 'placed', ?, -1, ?, ?)`, none, entry, before, pet, movements+1, id, quantity-1, now)

@@ -92,8 +92,8 @@ func fillPets(path string, workspace int64, pets int) (err error) {
 	for _, query := range []string{
 		"PRAGMA synchronous=OFF", // of this connection; the file is new
 		"BEGIN",
-		numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded)
-			SELECT :workspace, i, printf('Beagle %07d', i), 1 + i % :categories, 'available', :stock, 0, 1, i, :level, printf('beagle %07d', i) FROM n`,
+		numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
+			SELECT :workspace, i, printf('Beagle %07d', i), 1 + i % :categories, 'available', :stock, 0, 1, i, :level, printf('beagle %07d', i), x'' FROM n`,
 		numbers + `INSERT INTO movements (workspace, entry, before, pet, number, kind, delta, quantity, at)
 			SELECT :workspace, i, 0, i, 1, 'created', :stock, :stock, :now FROM n`,
 		"UPDATE counters SET pets = :pets, entries = :pets WHERE workspace = :workspace",

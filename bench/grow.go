@@ -13,6 +13,7 @@ import (
 	driver "zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -67,6 +68,9 @@ func growShop(ctx context.Context, path string, pets int) (*shop, error) {
 			return nil, err
 		}
 	}
+	if err := conn.CreateFunction("orders_of", &driver.FunctionImpl{NArgs: 1, Deterministic: true, Scalar: ordersOf}); err != nil {
+		return nil, err
+	}
 	const part = 200_000 // pets in a transaction: what it writes is in the log until it ends
 	for from := 0; from < pets; from += part {
 		if err := growPart(conn, from+1, min(from+part, pets)); err != nil {
@@ -79,6 +83,17 @@ func growShop(ctx context.Context, path string, pets int) (*shop, error) {
 	return s, sqlitex.ExecuteTransient(conn, "PRAGMA wal_checkpoint(TRUNCATE)", nil)
 }
 
+// ordersOf returns what the row of a pet says of its orders, as growPart writes
+// them.
+func ordersOf(_ driver.Context, pet []driver.Value) (driver.Value, error) {
+	first := (pet[0].Int64()-1)*ordersPerPet + 1
+	column, ok := sqlite.AppendRecent(nil, petstore.Order{ID: first, Complete: true}, petstore.Order{ID: first + 1, Complete: true}, petstore.Order{ID: first + 2})
+	if !ok {
+		return driver.Value{}, errors.New("the orders of a pet have no room in its row")
+	}
+	return driver.BlobValue(column), nil
+}
+
 // growPart writes the pets from first to last, of workspace 1.
 func growPart(conn *driver.Conn, first, last int) (err error) {
 	defer sqlitex.Transaction(conn)(&err)
@@ -88,9 +103,9 @@ func growPart(conn *driver.Conn, first, last int) (err error) {
 		query string
 		more  map[string]any
 	}{
-		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded)
+		{numbers + `INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
 			SELECT 1, i, printf('Beagle %07d', i), 1 + i % :categories, CASE i % 10 WHEN 3 THEN 'pending' ELSE 'available' END,
-				:stock - 3, 1, 4, i*4, :level, printf('beagle %07d', i) FROM n`, map[string]any{":categories": categories, ":stock": stock, ":level": sqlite.LevelOf(stock - ordersPerPet)}},
+				:stock - 3, 1, 4, i*4, :level, printf('beagle %07d', i), orders_of(i) FROM n`, map[string]any{":categories": categories, ":stock": stock, ":level": sqlite.LevelOf(stock - ordersPerPet)}},
 		{numbers + `INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
 			SELECT 1, (i-1)*4 + k+1, iif(k=0, 0, (i-1)*4 + k), i, k+1, CASE k WHEN 0 THEN 'created' WHEN 3 THEN 'placed' ELSE 'sale' END,
 				iif(k=0, NULL, (i-1)*3 + k), iif(k=0, :stock, -1), :stock - k, :now FROM n, k`, map[string]any{":stock": stock, ":now": now}},
@@ -380,7 +395,9 @@ func sum(all map[string]float64) (total float64) {
 func perOrder(path string, orders int) (order, ledger float64, err error) {
 	all, movements, err := sizes(path)
 	ledger = movements * ordersPerPet / (ordersPerPet + 1) / float64(orders)
-	return (all["orders"]+all["orders_by_pet"]+all["orders_by_complete"]+all["orders_by_ship_day"])/float64(orders) + ledger, ledger, err
+	column, failed := ordersOf(driver.Context{}, []driver.Value{driver.IntegerValue(int64(orders / ordersPerPet))})
+	recent := float64(len(column.Blob())) / ordersPerPet
+	return (all["orders"]+all["orders_by_complete"]+all["orders_by_ship_day"])/float64(orders) + recent + ledger, ledger, errors.Join(err, failed)
 }
 
 // sizes returns how many bytes the pages of each table and index have, and of

@@ -57,11 +57,12 @@ func leftBehind() map[string][]string {
 	return map[string][]string{
 		"receipts":      {"number"},
 		"movements":     {"entry", "before"},
-		"pets":          {"last_entry", "level"},
+		"pets":          {"last_entry", "level", "recent"},
 		"counters":      {"entries"},
 		"departed":      nil,
 		"name_segments": nil,
 		"name_grams":    nil,
+		"pet_orders":    nil,
 	}
 }
 

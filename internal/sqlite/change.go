@@ -91,8 +91,12 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 			return err
 		}
 	}
+	ordered, err := c.keepOrder(workspace, e, &loaded)
+	if err != nil {
+		return err
+	}
 	if e.SaveAnimal != nil {
-		if err := c.saveAnimal(workspace, e.SaveAnimal, loaded.Animal, last); err != nil {
+		if err := c.saveAnimal(workspace, e.SaveAnimal, &loaded, last, ordered); err != nil {
 			return err
 		}
 		c.touched.animal(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
@@ -102,9 +106,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
 			return err
 		}
-	}
-	if e.SaveOrder != nil {
-		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
+		if err := c.saveEarlier(workspace, e.DropPet, &loaded.recent); err != nil {
 			return err
 		}
 	}
@@ -115,6 +117,27 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 		}
 	}
 	return c.drop(workspace, e)
+}
+
+// keepOrder writes the order, and reports whether the animal's latest ones changed,
+// which are not written yet. An order that is placed, completed or removed comes
+// with its animal: they change the ledger.
+func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *animal) (ordered bool, err error) {
+	fresh := e.SaveOrder != nil && e.SaveOrder.ID == 0
+	if e.SaveOrder != nil {
+		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case fresh:
+		return true, c.orderPlaced(workspace, a.ID, &a.recent, e.SaveOrder.ID, e.SaveOrder.Complete)
+	case e.SaveOrder != nil && e.SaveOrder.Complete: // it was open: complete ones do not change
+		return true, c.orderEnded(workspace, a.ID, &a.recent, e.SaveOrder.ID, false)
+	case e.DropOrder != 0:
+		return true, c.orderEnded(workspace, a.ID, &a.recent, e.DropOrder, true)
+	}
+	return false, nil
 }
 
 func (c *conn) drop(workspace int64, e *petstore.Effects) error {
@@ -156,15 +179,16 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 }
 
 // saveAnimal writes no more than what changed since the pet was loaded: an index
-// costs as much as a row, and most changes move nothing but stock.
-func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.Animal, lastEntry int64) (err error) {
+// costs as much as a row, and most changes move nothing but stock. The latest
+// orders are those of loaded, and written if they changed.
+func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, lastEntry int64, ordered bool) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
 		c.grew(workspace, a.ID)
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded, recent)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
 	if a.Name != loaded.Name {
@@ -172,51 +196,76 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded petstore.A
 			return err
 		}
 	}
-	query := updateFor(a, &loaded)
-	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
+	what := updateFor(a, &loaded.Animal)
+	queries := &updates
+	if ordered {
+		queries = &updatesOfOrders
+	}
+	stmt, err := c.ints(queries[what], workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
 	if err != nil {
 		return err
 	}
-	if query == updateLevel || query == updatePet {
+	if what == ofLevel || what == ofPet {
 		stmt.BindInt64(11, LevelOf(a.Quantity))
 	}
-	if query == updateName || query == updatePet {
+	if what == ofName || what == ofPet {
 		stmt.BindText(7, a.Name)
 		stmt.BindText(8, petstore.Fold(a.Name))
 	}
-	if query == updatePet {
+	if what == ofPet {
 		stmt.BindText(9, string(a.Status))
 		stmt.BindInt64(10, a.CategoryID)
+	}
+	if ordered {
+		stmt.BindBytes(12, loaded.recent.column())
 	}
 	_, err = stmt.Step()
 	return err
 }
 
-// The updates of an animal, from what changes most often to all of it. One that
-// names a column changes the indexes that have it, whether the value is another
-// or not.
+// What of an animal changes, from what does most often to all of it.
 const (
-	setStock    = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
-	updateStock = setStock + ofPet
-	updateLevel = setStock + ", level=?11" + ofPet
-	updateName  = setStock + setName + ofPet
-	updatePet   = setStock + setName + ", status=?9, category=?10, level=?11" + ofPet
-	setName     = ", name=?7, folded=?8"
-	ofPet       = " WHERE workspace=?1 AND id=?2"
+	ofStock = iota
+	ofLevel
+	ofName
+	ofPet
 )
 
-// updateFor returns the least of them that writes all that changed.
-func updateFor(a, loaded *petstore.Animal) string {
+const (
+	setStock  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
+	setOrders = ", recent=?12"
+	setLevel  = ", level=?11"
+	setName   = ", name=?7, folded=?8"
+	setRest   = ", status=?9, category=?10"
+	oneAnimal = " WHERE workspace=?1 AND id=?2"
+)
+
+// The updates of an animal, and those that write its latest orders, too. One that
+// names a column changes the indexes that have it, whether the value is another
+// or not.
+var (
+	updates = [...]string{
+		ofStock: setStock + oneAnimal, ofLevel: setStock + setLevel + oneAnimal, ofName: setStock + setName + oneAnimal,
+		ofPet: setStock + setLevel + setName + setRest + oneAnimal,
+	}
+	updatesOfOrders = [...]string{
+		ofStock: setStock + setOrders + oneAnimal, ofLevel: setStock + setOrders + setLevel + oneAnimal, ofName: setStock + setOrders + setName + oneAnimal,
+		ofPet: setStock + setOrders + setLevel + setName + setRest + oneAnimal,
+	}
+)
+
+// updateFor returns the least that is all that changed.
+func updateFor(a, loaded *petstore.Animal) int {
 	moved, renamed := LevelOf(a.Quantity) != LevelOf(loaded.Quantity), a.Name != loaded.Name
 	switch {
 	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID || moved && renamed:
-		return updatePet
+		return ofPet
 	case moved:
-		return updateLevel
+		return ofLevel
 	case renamed:
-		return updateName
+		return ofName
 	}
-	return updateStock
+	return ofStock
 }
 
 func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {

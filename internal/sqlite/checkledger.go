@@ -10,19 +10,30 @@ import (
 // A ledgerCheck holds the animals against their ledgers, and counts the entries
 // that are somebody's.
 type ledgerCheck struct {
-	c      *conn
-	report func(string, ...any)
-	owned  map[int64]int64 // entries of animals, by workspace
-	err    error           // of reading
+	c       *conn
+	report  func(string, ...any)
+	owned   map[int64]int64 // entries of animals, by workspace
+	recents bool            // that animals have their latest orders
+	ordered map[int64]int64 // orders that animals have, by workspace
+	err     error           // of reading
 }
 
 // checkLedger walks over the ledgers of all animals, from the last entry of each
 // to the first.
 func checkLedger(c *conn, report func(string, ...any)) error {
-	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}}
-	err := c.each(`SELECT `+animalColumns+`, workspace,
-			(SELECT count(*) FROM orders o WHERE o.workspace=p.workspace AND o.pet=p.id AND o.complete=0)
-		FROM pets p`, func(row *sqlite.Stmt) { k.animal(scanAnimal(row), row.ColumnInt64(8), row.ColumnInt64(9)) })
+	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}, ordered: map[int64]int64{}}
+	var err error
+	if k.recents, err = c.hasTable("pet_orders"); err != nil {
+		return err
+	}
+	columns, open := ledgerColumns+", NULL", "SELECT count(*) FROM orders WHERE workspace=?1 AND pet=?2 AND complete=0"
+	if k.recents { // before, there was an index
+		columns, open = animalColumns, countOpen
+	}
+	err = c.each("SELECT "+columns+", workspace FROM pets", func(row *sqlite.Stmt) {
+		workspace, a := row.ColumnInt64(9), scanAnimal(row)
+		k.animal(a, workspace, k.latest(workspace, &a)+k.count(open, workspace, a.ID))
+	})
 	if err == nil && k.err == nil {
 		err = c.each("SELECT workspace, pet, last_entry FROM departed", func(row *sqlite.Stmt) {
 			k.departed(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2))
@@ -35,10 +46,22 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 			}
 		})
 	}
+	if err == nil && k.err == nil && k.recents {
+		err = k.orders()
+	}
 	if k.err != nil {
 		return k.err
 	}
 	return err
+}
+
+func (k *ledgerCheck) count(query string, workspace, pet int64) int64 {
+	n, err := find(k.c, query, workspace, pet, scanInt)
+	if err != nil {
+		k.fail(err)
+		return 0
+	}
+	return *n
 }
 
 // animal checks one of the catalogue, given how many of its orders are open.

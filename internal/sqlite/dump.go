@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"example.com/petstore/internal/petstore"
@@ -93,48 +94,82 @@ func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
 }
 
 // dumpAnimals walks over pets, those that are gone, and orders side by side. The
-// ledger of an animal comes after its orders.
+// ledger of an animal comes after its orders, the open ones before the complete ones.
 func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
-	var last int64 // entry of the animal at hand
-	queries := [...]struct {
-		query string
-		col   int
-		take  func(*sqlite.Stmt) error
-	}{
-		{"SELECT " + animalColumns + " FROM pets WHERE workspace=? ORDER BY id", 0, func(row *sqlite.Stmt) error {
-			a := scanAnimal(row)
-			last = a.lastEntry
-			return to.Animal(a.Animal)
-		}},
-		{"SELECT pet, last_entry FROM departed WHERE workspace=? ORDER BY pet", 0, func(row *sqlite.Stmt) error {
-			last = row.ColumnInt64(1)
-			return nil
-		}},
-		{"SELECT " + orderColumns + " FROM orders WHERE workspace=? ORDER BY pet, complete, id", 1,
-			func(row *sqlite.Stmt) error { return to.Order(scanOrder(row)) }},
-	}
-	cursors := make([]*cursor, len(queries))
-	for i, q := range queries {
-		cur, err := c.cursor(q.query, workspace, q.col)
+	cursors := make([]*cursor, 0, 3)
+	for _, query := range []string{
+		"SELECT " + animalColumns + " FROM pets WHERE workspace=? ORDER BY id",
+		"SELECT pet, last_entry FROM departed WHERE workspace=? ORDER BY pet",
+		allEarlier,
+	} {
+		cur, err := c.cursor(query, workspace, 0)
 		if err != nil {
 			return err
 		}
 		defer cur.stmt.Reset()
-		cursors[i] = cur
+		cursors = append(cursors, cur)
 	}
+	pets, gone, earlier := cursors[0], cursors[1], cursors[2]
 	for {
-		pet := min(cursors[0].pet, cursors[1].pet, cursors[2].pet)
+		pet := min(pets.pet, gone.pet, earlier.pet)
 		if pet == math.MaxInt64 {
 			return nil
 		}
-		last = 0
-		for i, cur := range cursors {
-			if err := cur.give(pet, queries[i].take); err != nil {
-				return err
+		var latest recent
+		var last int64 // entry of the ledger
+		err := pets.give(pet, func(row *sqlite.Stmt) error {
+			a := scanAnimal(row)
+			last, latest = a.lastEntry, a.recent
+			return to.Animal(a.Animal)
+		})
+		if err == nil {
+			err = gone.give(pet, func(row *sqlite.Stmt) error {
+				last = row.ColumnInt64(1)
+				return nil
+			})
+		}
+		for _, complete := range []bool{false, true} {
+			if err == nil {
+				err = c.dumpOrders(workspace, pet, complete, earlier, &latest, to)
 			}
 		}
-		if err := c.ledger(workspace, pet, last, to.Movement); err != nil {
+		if err == nil {
+			err = c.ledger(workspace, pet, last, to.Movement)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// dumpOrders gives the open or the complete orders of a pet, those of pet_orders,
+// at which the cursor is, before the latest.
+func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest *recent, to petstore.Sink) error {
+	order := func(id int64) error {
+		o, err := find(c, selectOrder, workspace, id, scanOrder)
+		if err == nil && o == nil {
+			err = fmt.Errorf("pet %d of workspace %d has the order %d, which does not exist", pet, workspace, id)
+		}
+		if err != nil {
+			return err
+		}
+		return to.Order(*o)
+	}
+	for earlier.pet == pet && earlier.stmt.ColumnBool(1) == complete {
+		if err := order(earlier.stmt.ColumnInt64(2)); err != nil {
+			return err
+		}
+		if err := earlier.next(); err != nil {
+			return err
+		}
+	}
+	for id, is := range latest.all() {
+		if is != complete {
+			continue
+		}
+		if err := order(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -26,7 +26,6 @@ const (
 	byCategory    = " AND category=?"
 	byName        = " AND instr(folded,?)>0"
 	byMaxQuantity = " AND quantity<=?"
-	byPet         = " AND pet=?"
 	byComplete    = " AND complete=?"
 	shipsFrom     = " AND ship_date>=?"
 	shipsTo       = " AND ship_date<=?"
@@ -259,24 +258,29 @@ func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Cate
 }
 
 // Orders implements [petstore.Store].
-func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
-	return orderList(workspace, q).read(ctx, db)
+func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) (found []petstore.Order, err error) {
+	if q.PetID == 0 {
+		return orderList(workspace, q).read(ctx, db)
+	}
+	read := db.read
+	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid { // may read all of them
+		read = db.readLong
+	}
+	err = read(ctx, snapshot(func(c *conn) (err error) {
+		found, err = c.ordersOf(workspace, &q)
+		return err
+	}))
+	return found, err
 }
 
+// orderList is of the orders of all animals.
 func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{
 		from: "SELECT " + orderColumns + " FROM orders", workspace: workspace, page: q.Page,
 		scan: scanOrder, id: func(o petstore.Order) int64 { return o.ID },
 	}
-	switch {
-	case q.Complete != nil:
+	if q.Complete != nil {
 		l.index, l.lanes = "orders_by_complete", []filter{{byComplete, *q.Complete}}
-	case q.PetID != 0: // its index has complete before the id
-		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
-	}
-	if q.PetID != 0 {
-		l.index = "orders_by_pet"
-		l.filters = append(l.filters, filter{byPet, q.PetID})
 	}
 	if q.ShipDateFrom.Valid {
 		l.filters = append(l.filters, filter{shipsFrom, q.ShipDateFrom.Millis})
@@ -284,7 +288,7 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	if q.ShipDateTo.Valid {
 		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
 	}
-	if q.PetID == 0 && (q.ShipDateFrom.Valid || q.ShipDateTo.Valid) {
+	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid {
 		l.ladder = daysOf(q)
 	}
 	return l

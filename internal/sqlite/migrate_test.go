@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,5 +126,62 @@ func TestLevelsAreMigrated(t *testing.T) {
 	orders, err := db.Orders(t.Context(), 1, petstore.OrderQuery{Page: petstore.Page{Limit: 100}, ShipDateFrom: petstore.Time{Millis: 1, Valid: true}})
 	if len(orders) != 1 || orders[0].ID != 3 || err != nil {
 		t.Errorf("Orders from the first day on = %v, %v, want the third", orders, err)
+	}
+}
+
+// TestOrdersOfPetsAreMigrated: the orders of schema 6, where an index led to those of a
+// pet, are listed afterwards as they were, before those that come then.
+func TestOrdersOfPetsAreMigrated(t *testing.T) {
+	t.Parallel()
+	path := migratedTo(t, 6, `
+		INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
+		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
+		INSERT INTO counters (workspace, pets, categories, orders, entries) VALUES (1, 1, 1, 40, 41);
+		INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded, level, last_entry)
+			VALUES (1, 1, 'Rex', 1, 'available', 10, 20, 41, 'rex', 5, 41);
+		WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
+			INSERT INTO orders (workspace, id, pet, quantity, complete) SELECT 1, i, 1, 1, i % 2 FROM n;
+		WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i+1 FROM n WHERE i < 40)
+			INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
+			SELECT 1, i+1, i, 1, i+1, iif(i = 0, 'created', iif(i % 2, 'sale', 'placed')), iif(i, i, NULL), iif(i, -1, 50), 50 - i, 0 FROM n;`)
+	c, err := openConn(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := c.problems()
+	if err = errors.Join(err, c.Close()); err != nil || len(before) > 0 {
+		t.Fatalf("before: %q, %v, want nothing", before, err)
+	}
+	db, err := Open(t.Context(), path, Options{Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	shop, want := petstore.NewService(db), []int64{}
+	for id := range int64(42) {
+		want = append(want, id+1)
+	}
+	for range 2 {
+		if _, err := shop.CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := shop.UpdateOrder(t.Context(), 1, 40, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := shop.CancelOrder(t.Context(), 1, 38, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	want = slices.DeleteFunc(want, func(id int64) bool { return id == 38 })
+	orders, err := db.Orders(t.Context(), 1, petstore.OrderQuery{PetID: 1, Page: petstore.Page{Limit: 100}})
+	got := []int64{}
+	for _, o := range orders {
+		got = append(got, o.ID)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Orders of the pet = %v, %v, want %v", got, err, want)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want nothing", problems, err)
 	}
 }

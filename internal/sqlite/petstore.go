@@ -10,7 +10,8 @@ import (
 // The columns of each row, in the order in which the scan functions read them.
 const (
 	petColumns      = "id, name, category, status"
-	animalColumns   = petColumns + ", quantity, open_orders, movements, last_entry"
+	ledgerColumns   = petColumns + ", quantity, open_orders, movements, last_entry"
+	animalColumns   = ledgerColumns + ", recent"
 	itemColumns     = "id, quantity, status"
 	rowColumns      = "name, category, status, quantity"
 	categoryColumns = "id, name, description"
@@ -26,16 +27,18 @@ func scanRow(stmt *sqlite.Stmt) row {
 	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
-// An animal is one with the last entry of its ledger.
+// An animal is one with the last entry of its ledger, and its latest orders.
 type animal struct {
 	petstore.Animal
 	lastEntry int64
+	recent    recent
 }
 
 func scanAnimal(row *sqlite.Stmt) animal {
 	return animal{
 		Animal:    petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
 		lastEntry: row.ColumnInt64(7),
+		recent:    scanRecent(row, 8),
 	}
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func wantPlan[T any](t *testing.T, c *conn, l *list[T]) {
 	texts, details := plans(t, c, l)
 	for i, detail := range details {
 		want := []string{"SEARCH", "(workspace=? AND "}
-		for _, equality := range []string{byStatus, byCategory, byPet, byComplete} {
+		for _, equality := range []string{byStatus, byCategory, byComplete} {
 			if strings.Contains(texts[i], equality) {
 				want = append(want, strings.TrimPrefix(equality, " AND "))
 			}
@@ -127,7 +128,7 @@ func TestPlans(t *testing.T) {
 }
 
 func orderQuery(mask int) petstore.OrderQuery {
-	q := petstore.OrderQuery{Page: petstore.Page{Limit: 20}, PetID: int64(mask & 1)}
+	q := petstore.OrderQuery{Page: petstore.Page{Limit: 20}}
 	if mask&2 != 0 {
 		q.Complete = new(bool)
 	}
@@ -144,6 +145,7 @@ func TestPointPlans(t *testing.T) {
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
 		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, selectPetAfter, selectNames,
+		selectRecent, selectEarlier, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,
 	} {
 		var steps []string
 		err := db.read(t.Context(), func(c *conn) error {
@@ -160,8 +162,9 @@ func TestPointPlans(t *testing.T) {
 func TestIndexesOfUpdates(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	for query, want := range map[string]int{updateStock: 1, updateName: 1, updateLevel: 2, updatePet: 4} {
-		inserts := 0
+	trees := [...]int{ofStock: 1, ofName: 1, ofLevel: 2, ofPet: 4}
+	for i, query := range slices.Concat(updates[:], updatesOfOrders[:]) {
+		inserts, want := 0, trees[i%len(trees)]
 		err := db.read(t.Context(), func(c *conn) error {
 			return c.each("EXPLAIN "+query, func(row *sqlite.Stmt) {
 				if row.ColumnText(1) == "IdxInsert" {
@@ -172,5 +175,23 @@ func TestIndexesOfUpdates(t *testing.T) {
 		if err != nil || inserts != want {
 			t.Errorf("%s changes %d trees, %v, want %d: the table's, and those of indexes", query, inserts, err, want)
 		}
+	}
+}
+
+// TestShopTables: a shop that is emptied leaves no row in any table that has rows
+// of shops.
+func TestShopTables(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	kept := []string{"api_keys", "counters", "limit_keys", "usage"} // they are of the workspace
+	err := db.read(t.Context(), func(c *conn) error {
+		return c.each(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`, func(row *sqlite.Stmt) {
+			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.Contains(shopTables[:], name) {
+				t.Errorf("the table %s has rows of shops, and is not emptied with them", name)
+			}
+		})
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -136,7 +136,7 @@ func (db *DB) SetPlan(ctx context.Context, name string, p access.Plan, q access.
 }
 
 // shopTables hold the rows of shops, those that refer to others first.
-var shopTables = [...]string{"receipts", "movements", "departed", "orders", "pets", "categories", "name_grams", "name_segments"}
+var shopTables = [...]string{"receipts", "movements", "departed", "orders", "pet_orders", "pets", "categories", "name_grams", "name_segments"}
 
 func (c *conn) emptyShop(workspace int64) error {
 	for _, table := range shopTables {

@@ -1,0 +1,15 @@
+-- Where the orders of an animal are: the latest in its own row, see recent.go,
+-- which an order changes anyway; those before here. NULL is a row that was written
+-- before there was the column: all of its orders are here.
+
+CREATE TABLE pet_orders (
+  workspace INTEGER NOT NULL,
+  pet       INTEGER NOT NULL,
+  complete  INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  PRIMARY KEY (workspace, pet, complete, id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO pet_orders (workspace, pet, complete, id)
+  SELECT workspace, pet, complete, id FROM orders INDEXED BY orders_by_pet ORDER BY workspace, pet, complete, id;
+DROP INDEX orders_by_pet;
+ALTER TABLE pets ADD COLUMN recent BLOB;
