@@ -12,13 +12,13 @@ import (
 // How many pages connections hold at most, but for unspilledPages.
 const (
 	cachePages  = 200 // 0.9 MiB: the upper levels of the trees of millions of rows
-	writerPages = 300 // what a group of eighty orders changes
+	writerPages = 300 // what a group of maxGroup orders changes
 
 	// unspilledPages is how many pages the writer's cache grows to rather than have
 	// changed ones written into the log before the transaction's end: more than
-	// maxGroup orders need. If a page that was written early changes again, the
-	// commit reads the log back from there, to make the checksums of all frames
-	// behind it anew. Some versions of SQLite take a multiple of 256 for "never".
+	// maxGroup changes of most kinds need. If a page that was written early changes
+	// again, the commit reads the log back from there, to make the checksums of all
+	// frames behind it anew. Some versions of SQLite take a multiple of 256 for "never".
 	unspilledPages = 1000
 )
 
