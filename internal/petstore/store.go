@@ -118,7 +118,8 @@ type Facts struct {
 	CategoryInUse bool
 }
 
-// Effects are what a change writes. A saved row whose ID is 0 is new.
+// Effects are what a change writes. A saved row whose ID is 0 is new. An order that
+// is new, has become complete, or is dropped comes with its animal, saved as well.
 type Effects struct {
 	SaveAnimal   *Animal
 	SaveCategory *Category
