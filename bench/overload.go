@@ -17,6 +17,7 @@ type pressure struct {
 	Offered float64 `json:"offeredPerSecond"`
 	Good    float64 `json:"goodPerSecond"`
 	OfPeak  float64 `json:"goodOfPeak"`
+	Floor   float64 `json:"floorOfPeak"` // of as many callers who ask bare net/http, at once again
 	Refused float64 `json:"refusedPerSecond"`
 	Unsent  float64 `json:"unsentPerSecond"` // no connection was free: the client would have had to wait
 	P50     float64 `json:"p50Micros"`
@@ -57,6 +58,9 @@ func (b *bench) measureOverload(ctx context.Context) ([]pressure, error) {
 // just before and just after, since the peak moves: other work on the machine
 // disturbs it, and a shop with more orders is slower.
 func (b *bench) pressRow(ctx context.Context, r *row) ([]pressure, error) {
+	if err := b.mirror(ctx, r); err != nil {
+		return nil, err
+	}
 	knee, most, err := b.capacity(ctx, r)
 	if err != nil {
 		return nil, err
@@ -71,7 +75,7 @@ func (b *bench) pressRow(ctx context.Context, r *row) ([]pressure, error) {
 			loads = append(loads, pressure{Times: float64(times), Open: true, Callers: mostCallers})
 		}
 	}
-	before, err := b.peak(ctx, r, most)
+	before, err := b.peak(ctx, b.server, r, most)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +94,23 @@ func (b *bench) pressRow(ctx context.Context, r *row) ([]pressure, error) {
 }
 
 // pressBeside measures one load beside the peak before it, and returns the peak
-// after it.
+// after it. What as many connections cost net/http alone is measured the same way.
 func (b *bench) pressBeside(ctx context.Context, r *row, one *pressure, before float64, most int) (after float64, err error) {
 	if err := b.press(ctx, r, one, before); err != nil {
 		return 0, err
 	}
-	if after, err = b.peak(ctx, r, most); err == nil {
-		one.OfPeak = one.Good / ((before + after) / 2)
+	if after, err = b.peak(ctx, b.server, r, most); err != nil {
+		return 0, err
 	}
-	return after, err
+	one.OfPeak = one.Good / ((before + after) / 2)
+	var floor [3]float64
+	for i, callers := range [...]int{most, one.Callers, most} {
+		if floor[i], err = b.peak(ctx, b.floor, r, callers); err != nil {
+			return 0, fmt.Errorf("the floor: %w", err)
+		}
+	}
+	one.Floor = floor[1] / ((floor[0] + floor[2]) / 2)
+	return after, nil
 }
 
 // capacity returns how many callers get the most requests a second answered, and
@@ -108,7 +120,7 @@ func (b *bench) capacity(ctx context.Context, r *row) (knee, most int, err error
 	rates := make([]float64, len(counts))
 	for range 3 {
 		for i, n := range counts {
-			rate, err := b.peak(ctx, r, n)
+			rate, err := b.peak(ctx, b.server, r, n)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -124,10 +136,10 @@ func (b *bench) capacity(ctx context.Context, r *row) (knee, most int, err error
 
 // peak returns how many requests a second callers get answered who ask again at
 // once.
-func (b *bench) peak(ctx context.Context, r *row, callers int) (float64, error) {
+func (b *bench) peak(ctx context.Context, p *process, r *row, callers int) (float64, error) {
 	with := *r
 	with.callers, with.also = callers, 503
-	s, err := load(ctx, b.server, b.world, &with, b.round)
+	s, err := load(ctx, p, b.world, &with, b.round)
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +174,7 @@ func (b *bench) press(ctx context.Context, r *row, one *pressure, peak float64) 
 
 // pressures returns the table of the loads.
 func (r *results) pressures() table {
-	t := table{{"load", "connections", "offered/s", "done/s", "of the peak", "refused/s", "not sent/s", "p50 ms", "p99 ms", "refused p99 ms", "RSS MiB"}}
+	t := table{{"load", "connections", "offered/s", "done/s", "of the peak", "bare net/http, of its peak", "refused/s", "not sent/s", "p50 ms", "p99 ms", "refused p99 ms", "RSS MiB"}}
 	for _, p := range r.Overload {
 		what := fmt.Sprintf("%s, %g × the callers, at once again", p.Row, p.Times)
 		if p.Open {
@@ -172,7 +184,7 @@ func (r *results) pressures() table {
 		if p.Refused > 0 {
 			slow = fmt.Sprintf("%.1f", p.Slow/1000)
 		}
-		t.add(what, fmt.Sprint(p.Callers), fmt.Sprintf("%.0f", p.Offered), fmt.Sprintf("%.0f", p.Good), fmt.Sprintf("%.2f", p.OfPeak),
+		t.add(what, fmt.Sprint(p.Callers), fmt.Sprintf("%.0f", p.Offered), fmt.Sprintf("%.0f", p.Good), fmt.Sprintf("%.2f", p.OfPeak), fmt.Sprintf("%.2f", p.Floor),
 			fmt.Sprintf("%.0f", p.Refused), fmt.Sprintf("%.0f", p.Unsent), fmt.Sprintf("%.1f", p.P50/1000), fmt.Sprintf("%.1f", p.P99/1000),
 			slow, fmt.Sprintf("%.0f", p.RSS))
 	}
