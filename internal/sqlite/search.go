@@ -1,12 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
@@ -75,7 +75,7 @@ func newSearch(c *conn, workspace int64, of *petstore.PetQuery, p pace) *search 
 	s := &search{
 		c: c, workspace: workspace, pace: p, limit: q.Limit, frontier: max(q.After, 0), found: make([]petstore.Pet, 0, min(q.Limit, petstore.MaxPage+1)),
 		byLane: petList(workspace, *q), byID: petsInOrder(workspace, q),
-		grams: postings{c: c, workspace: workspace, grams: gramsOf(q.Name), most: p.seeks},
+		grams: postings{c: c, workspace: workspace, grams: soughtFor(gramsOf(q.Name)...), most: p.seeks},
 	}
 	if len(s.byLane.lanes) > 0 {
 		s.ids = idList(workspace, *q)
@@ -159,7 +159,7 @@ func (s *search) full() bool { return len(s.found) >= s.limit }
 // ready finds out how far the index of names goes.
 func (s *search) ready() error {
 	last, err := find(s.c, selectReady, s.workspace, 0, scanSegment)
-	if err == nil && last != nil && utf8.ValidString(strings.Join(s.grams.grams, "")) {
+	if err == nil && last != nil && !slices.ContainsFunc(s.grams.grams, (*sought).invalid) {
 		s.indexed, s.grams.segments = last.last, last.number+1
 	}
 	return err
@@ -277,17 +277,26 @@ func (s *search) readBlocks(first, last, to int64) error {
 type postings struct {
 	c         *conn
 	workspace int64
-	grams     []string
-	segments  int64 // how many are ready
-	seeks     int   // so far in this turn
-	most      int   // in a turn
+	grams     []*sought // in the order in which they are looked up
+	segments  int64     // how many are ready
+	seeks     int       // so far in this turn
+	most      int       // in a turn
 
 	at [blockLevel + 1]struct { // what was read last, of each level
 		node int64
 		bits uint64
+		long uint64 // those of longer names
 		is   bool
 	}
 }
+
+// A sought is a gram of what is searched for.
+type sought struct {
+	gram   string
+	blocks int // that had it where it was looked up last, in a segment
+}
+
+const dense = fan * 7 / 8 // blocks of a gram that excludes too few to look it up for one block
 
 // A spot says what is at a position of the postings.
 type spot int
@@ -321,6 +330,9 @@ func (p *postings) next(level int, i int64) (int64, spot, error) {
 		if all = all >> (i % fan) << (i % fan); all != 0 {
 			return node*fan + int64(bits.TrailingZeros64(all)), atBlock, nil
 		}
+		if node == last {
+			return (node + 1) * fan, atEnd, nil
+		}
 		next, found, err := p.next(level-1, node+1)
 		if i = next * fan; err != nil || found != atBlock {
 			return i, found, err
@@ -328,29 +340,75 @@ func (p *postings) next(level int, i int64) (int64, spot, error) {
 	}
 }
 
-// node returns the bits that all grams have in a node.
+// node returns the bits that all grams have in a node, of a segment perhaps one more.
 func (p *postings) node(level int, node int64) (uint64, error) {
 	at := &p.at[level]
 	if at.is && at.node == node {
 		return at.bits, nil
 	}
-	long, err := p.c.bits(p.workspace, int64(level), node, anyGram)
+	long, err := p.long(level, node)
 	if err != nil {
 		return 0, err
 	}
-	p.seeks++
 	all := ^uint64(0)
 	for i, gram := range p.grams {
-		bits, err := p.c.bits(p.workspace, int64(level), node, gram)
+		if level == blockLevel && all&(all-1) == 0 && gram.skip() {
+			continue
+		}
+		have, err := p.look(level, node, gram.gram)
 		if err != nil {
 			return 0, err
 		}
-		p.seeks++
-		if all &= bits | long; all == 0 { // that gram first: it may be rare elsewhere, too
-			p.grams[0], p.grams[i] = p.grams[i], p.grams[0]
+		if level == blockLevel {
+			gram.blocks = bits.OnesCount64(have)
+		}
+		if all &= have | long; all == 0 { // that gram first, then those it has nothing in common with
+			copy(p.grams[1:], p.grams[:i])
+			p.grams[0] = gram
 			break
 		}
 	}
-	at.node, at.bits, at.is = node, all, true
+	if all != 0 {
+		slices.SortStableFunc(p.grams, func(a, b *sought) int { return cmp.Compare(a.blocks/dense, b.blocks/dense) })
+	}
+	at.node, at.bits, at.long, at.is = node, all, long, true
 	return all, nil
+}
+
+func soughtFor(grams ...string) []*sought {
+	all := make([]*sought, len(grams))
+	for i, gram := range grams {
+		all[i] = &sought{gram: gram}
+	}
+	return all
+}
+
+// invalid reports whether the gram is not text.
+func (s *sought) invalid() bool { return !utf8.ValidString(s.gram) }
+
+// skip reports whether one block had better be read than the gram be looked up:
+// that costs as much as ten grams. Segments differ, so each time it is less sure.
+func (s *sought) skip() bool {
+	if s.blocks < dense {
+		return false
+	}
+	s.blocks--
+	return true
+}
+
+// long returns the bits of a node for longer names. Mostly there are none, which
+// the node above knows.
+func (p *postings) long(level int, node int64) (uint64, error) {
+	if level > 0 {
+		above := p.at[level-1]
+		if above.is && above.node == node/fan && above.long>>(node%fan)&1 == 0 {
+			return 0, nil
+		}
+	}
+	return p.look(level, node, anyGram)
+}
+
+func (p *postings) look(level int, node int64, gram string) (uint64, error) {
+	p.seeks++
+	return p.c.bits(p.workspace, int64(level), node, gram)
 }
