@@ -174,7 +174,7 @@ func (b *bench) press(ctx context.Context, r *row, one *pressure, peak float64) 
 
 // pressures returns the table of the loads.
 func (r *results) pressures() table {
-	t := table{{"load", "connections", "offered/s", "done/s", "of the peak", "bare net/http, of its peak", "refused/s", "not sent/s", "p50 ms", "p99 ms", "refused p99 ms", "RSS MiB"}}
+	t := table{{"load", "connections", "offered/s", "done/s", "of the peak", "bare net/http", "refused/s", "not sent/s", "p50 ms", "p99 ms", "refused p99 ms", "RSS MiB"}}
 	for _, p := range r.Overload {
 		what := fmt.Sprintf("%s, %g × the callers, at once again", p.Row, p.Times)
 		if p.Open {

@@ -133,9 +133,9 @@ func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *animal) (order
 	case fresh:
 		return true, c.orderPlaced(workspace, a.ID, &a.recent, e.SaveOrder.ID, e.SaveOrder.Complete)
 	case e.SaveOrder != nil && e.SaveOrder.Complete: // it was open: complete ones do not change
-		return true, c.orderEnded(workspace, a.ID, &a.recent, e.SaveOrder.ID, false)
+		return c.orderEnded(workspace, a.ID, &a.recent, e.SaveOrder.ID, false)
 	case e.DropOrder != 0:
-		return true, c.orderEnded(workspace, a.ID, &a.recent, e.DropOrder, true)
+		return c.orderEnded(workspace, a.ID, &a.recent, e.DropOrder, true)
 	}
 	return false, nil
 }

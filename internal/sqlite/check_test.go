@@ -27,6 +27,8 @@ func TestCheckFinds(t *testing.T) {
 		{"lost order", "DELETE FROM orders WHERE id=1", "pet 1 of workspace 1 has the order 1, which does not exist"},
 		{"order of another", "UPDATE orders SET pet=2 WHERE id=1", "order 1 of workspace 1 is of the pet 2, complete: false, and listed for the pet 1, complete: false"},
 		{"order that ended", "UPDATE orders SET complete=1 WHERE id=2", "order 2 of workspace 1 is of the pet 1, complete: true, and listed for the pet 1, complete: false"},
+		{"something behind the orders", "UPDATE pets SET recent=x'00000000000000000000000000000007'", "pet 1 of workspace 1 has something else behind its latest orders"},
+		{"odd length", "UPDATE pets SET recent=zeroblob(15)", "pet 1 of workspace 1 has something else behind its latest orders"},
 		{"unlisted orders", "UPDATE pets SET recent=x''", "workspace 1 has 2 orders, and its animals account for 0"},
 		{"unlisted open order", "UPDATE pets SET recent=x'0002'", "the number of open orders is 2, and the orders say 1"},
 		{"unknown earlier order", "INSERT INTO pet_orders VALUES (1, 1, 0, 1)", "pet 1 of workspace 1 had orders before its latest, and its row does not say so"},

@@ -26,9 +26,9 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 	if k.recents, err = c.hasTable("pet_orders"); err != nil {
 		return err
 	}
-	columns, open := ledgerColumns+", NULL", "SELECT count(*) FROM orders WHERE workspace=?1 AND pet=?2 AND complete=0"
-	if k.recents { // before, there was an index
-		columns, open = animalColumns, countOpen
+	columns, open := animalColumns, countOpen
+	if !k.recents { // a file of before: an index led to the orders
+		columns, open = ledgerColumns+", NULL", "SELECT count(*) FROM orders WHERE workspace=?1 AND pet=?2 AND complete=0"
 	}
 	err = c.each("SELECT "+columns+", workspace FROM pets", func(row *sqlite.Stmt) {
 		workspace, a := row.ColumnInt64(9), scanAnimal(row)
@@ -55,7 +55,11 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 	return err
 }
 
+// count returns the number that a query of a pet selects.
 func (k *ledgerCheck) count(query string, workspace, pet int64) int64 {
+	if k.err != nil {
+		return 0
+	}
 	n, err := find(k.c, query, workspace, pet, scanInt)
 	if err != nil {
 		k.fail(err)

@@ -1,6 +1,10 @@
 package sqlite
 
-import "zombiezen.com/go/sqlite"
+import (
+	"bytes"
+
+	"zombiezen.com/go/sqlite"
+)
 
 const selectLastEarlier = "SELECT coalesce(max(id), 0) FROM (SELECT max(id) AS id FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=0" +
 	" UNION ALL SELECT max(id) FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=1)"
@@ -8,8 +12,11 @@ const selectLastEarlier = "SELECT coalesce(max(id), 0) FROM (SELECT max(id) AS i
 // latest checks the orders that an animal's row names, and returns how many of
 // them are open.
 func (k *ledgerCheck) latest(workspace int64, a *animal) (open int64) {
-	if !k.recents {
+	if !k.recents || k.err != nil {
 		return 0
+	}
+	if end, _ := a.recent.end(); a.recent.length%recentStep != 0 || len(bytes.TrimRight(a.recent.bytes[end:], "\x00")) > 0 {
+		k.report("lists: pet %d of workspace %d has something else behind its latest orders", a.ID, workspace)
 	}
 	last := k.count(selectLastEarlier, workspace, a.ID)
 	if last > 0 && !a.recent.earlier() {
@@ -30,6 +37,9 @@ func (k *ledgerCheck) latest(workspace int64, a *animal) (open int64) {
 
 // order checks an order that an animal is said to have.
 func (k *ledgerCheck) order(workspace, pet, id int64, complete bool) {
+	if k.err != nil {
+		return
+	}
 	k.ordered[workspace]++
 	o, err := find(k.c, selectOrder, workspace, id, scanOrder)
 	switch {

@@ -110,10 +110,10 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 		cursors = append(cursors, cur)
 	}
 	pets, gone, earlier := cursors[0], cursors[1], cursors[2]
-	for {
+	for given := int64(0); ; {
 		pet := min(pets.pet, gone.pet, earlier.pet)
 		if pet == math.MaxInt64 {
-			return nil
+			return c.gaveAll(workspace, given)
 		}
 		var latest recent
 		var last int64 // entry of the ledger
@@ -130,7 +130,10 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 		}
 		for _, complete := range []bool{false, true} {
 			if err == nil {
-				err = c.dumpOrders(workspace, pet, complete, earlier, &latest, to)
+				err = c.dumpOrders(workspace, pet, complete, earlier, &latest, func(o petstore.Order) error {
+					given++
+					return to.Order(o)
+				})
 			}
 		}
 		if err == nil {
@@ -142,9 +145,19 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 	}
 }
 
+// gaveAll returns an error if a workspace has other than so many orders.
+func (c *conn) gaveAll(workspace, given int64) error {
+	orders := int64(0)
+	_, err := c.one("SELECT count(*) FROM orders WHERE workspace=?", func(row *sqlite.Stmt) { orders = scanInt(row) }, workspace)
+	if err == nil && given != orders {
+		err = fmt.Errorf("workspace %d has %d orders, and its animals account for %d; petstore doctor says more", workspace, orders, given)
+	}
+	return err
+}
+
 // dumpOrders gives the open or the complete orders of a pet, those of pet_orders,
 // at which the cursor is, before the latest.
-func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest *recent, to petstore.Sink) error {
+func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest *recent, take func(petstore.Order) error) error {
 	order := func(id int64) error {
 		o, err := find(c, selectOrder, workspace, id, scanOrder)
 		if err == nil && o == nil {
@@ -153,7 +166,7 @@ func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, 
 		if err != nil {
 			return err
 		}
-		return to.Order(*o)
+		return take(*o)
 	}
 	for earlier.pet == pet && earlier.stmt.ColumnBool(1) == complete {
 		if err := order(earlier.stmt.ColumnInt64(2)); err != nil {

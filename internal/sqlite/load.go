@@ -227,8 +227,8 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 		a.ID = u.PetID
 		l.issued = append(l.issued, &a.ID)
 	}
-	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, level, status, name, folded, recent)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, iif(?12, NULL, x''))`,
+	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, level, status, name, folded)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`, // and all of its orders in pet_orders
 		l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, l.lastEntry(u), a.CategoryID, LevelOf(a.Quantity))
 	if err != nil {
 		return err
@@ -236,7 +236,6 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 	stmt.BindText(9, string(a.Status))
 	stmt.BindText(10, a.Name)
 	stmt.BindText(11, petstore.Fold(a.Name))
-	stmt.BindBool(12, len(u.Orders) > 0)
 	_, err = stmt.Step()
 	if err == nil {
 		err = l.addNameOf(&a.Pet)

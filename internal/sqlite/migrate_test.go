@@ -158,30 +158,45 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 	}
 	defer db.Close()
 	shop, want := petstore.NewService(db), []int64{}
-	for id := range int64(42) {
+	for id := range int64(40) {
 		want = append(want, id+1)
 	}
-	for range 2 {
-		if _, err := shop.CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
-			t.Fatal(err)
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"nothing", func() error { return nil }},
+		{"order 40 is completed", func() error {
+			_, err := shop.UpdateOrder(t.Context(), 1, 40, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+			return err
+		}},
+		{"order 38 is cancelled", func() error {
+			want = slices.DeleteFunc(want, func(id int64) bool { return id == 38 })
+			return shop.CancelOrder(t.Context(), 1, 38, petstore.Condition{})
+		}},
+		{"order 41 is placed", func() error {
+			want = append(want, 41)
+			_, err := shop.CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+			return err
+		}},
+		{"order 36 is completed", func() error {
+			_, err := shop.UpdateOrder(t.Context(), 1, 36, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+			return err
+		}},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
 		}
-	}
-	if _, err := shop.UpdateOrder(t.Context(), 1, 40, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := shop.CancelOrder(t.Context(), 1, 38, petstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
-	want = slices.DeleteFunc(want, func(id int64) bool { return id == 38 })
-	orders, err := db.Orders(t.Context(), 1, petstore.OrderQuery{PetID: 1, Page: petstore.Page{Limit: 100}})
-	got := []int64{}
-	for _, o := range orders {
-		got = append(got, o.ID)
-	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("Orders of the pet = %v, %v, want %v", got, err, want)
-	}
-	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
-		t.Errorf("Check = %q, %v, want nothing", problems, err)
+		got := []int64{}
+		orders, err := db.Orders(t.Context(), 1, petstore.OrderQuery{PetID: 1, Page: petstore.Page{Limit: 100}})
+		for _, o := range orders {
+			got = append(got, o.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: orders of the pet = %v, %v, want %v", step.name, got, err, want)
+		}
+		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+			t.Errorf("%s: Check = %q, %v, want nothing", step.name, problems, err)
+		}
 	}
 }

@@ -18,7 +18,8 @@ const (
 	allEarlier    = "SELECT pet, complete, id FROM pet_orders WHERE workspace=? ORDER BY pet, complete, id"
 )
 
-// orderPlaced notes a new order of an animal, as its latest.
+// orderPlaced notes a new order of an animal, as its latest. The others give way if
+// there is no room.
 func (c *conn) orderPlaced(workspace, pet int64, r *recent, id int64, complete bool) error {
 	if r.add(id, complete) {
 		return nil
@@ -41,16 +42,17 @@ func (c *conn) saveEarlier(workspace, pet int64, r *recent) error {
 	return nil
 }
 
-// orderEnded notes that an open order of an animal was completed, or removed.
-func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool) error {
+// orderEnded notes that an open order of an animal was completed, or removed. It
+// reports whether that was one of the latest.
+func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool) (latest bool, err error) {
 	if r.change(id, remove) {
-		return nil
+		return true, nil
 	}
 	query := finishEarlier
 	if remove {
 		query = deleteEarlier
 	}
-	return c.exec(query, workspace, pet, id)
+	return false, c.exec(query, workspace, pet, id)
 }
 
 // ordersOf returns the orders of one animal, also of one that is gone. The latest
@@ -117,10 +119,10 @@ func (c *conn) earlierLane(workspace int64, q *petstore.OrderQuery, complete boo
 	return out, nil
 }
 
-// appendOrder appends an order if it ships when it is asked for.
+// appendOrder appends an order if it is what is asked for.
 func (c *conn) appendOrder(workspace, id int64, q *petstore.OrderQuery, out []petstore.Order) ([]petstore.Order, error) {
 	o, err := find(c, selectOrder, workspace, id, scanOrder)
-	if err != nil || o == nil || !shipsWithin(q, o.ShipDate) {
+	if err != nil || o == nil || o.PetID != q.PetID || q.Complete != nil && *q.Complete != o.Complete || !shipsWithin(q, o.ShipDate) {
 		return out, err
 	}
 	return append(out, *o), nil

@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"example.com/petstore/internal/access"
@@ -36,7 +38,7 @@ func TestOrdersOfPets(t *testing.T) {
 		s := &sales{t: t, db: db, shop: petstore.NewService(db)}
 		s.open(fmt.Sprint("shop ", shops), 3)
 		r.Repeat(map[string]func(*rapid.T){
-			"place": s.place, "place many": s.placeMany, "complete": s.complete, "cancel": s.cancel, "delete a pet": s.deletePet, "list": s.list,
+			"place": s.place, "place many": s.placeMany, "complete": s.complete, "cancel": s.cancel, "delete a pet": s.deletePet, "age": s.age, "list": s.list,
 		})
 		s.list(r)
 		s.dump(r)
@@ -163,6 +165,20 @@ func (s *sales) deletePet(r *rapid.T) {
 	s.pets = slices.DeleteFunc(s.pets, func(id int64) bool { return id == pet })
 }
 
+// age leaves a pet's row as an import or the migration does.
+func (s *sales) age(r *rapid.T) {
+	pet := rapid.SampledFrom(s.pets).Draw(r, "pet")
+	if err := s.db.change(s.t.Context(), func(c *conn) error {
+		a, err := find(c, selectAnimal, s.workspace, pet, scanAnimal)
+		if err == nil {
+			err = c.saveEarlier(s.workspace, pet, &a.recent)
+		}
+		return errors.Join(err, c.exec("UPDATE pets SET recent=NULL WHERE workspace=? AND id=?", s.workspace, pet))
+	}); err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (s *sales) list(r *rapid.T) {
 	q := petstore.OrderQuery{PetID: rapid.Int64Range(1, 4).Draw(r, "pet")}
 	q.Limit = rapid.SampledFrom([]int{1, 2, 7, 21, 101}).Draw(r, "limit")
@@ -211,3 +227,86 @@ func (e *exported) Category(petstore.Category) error { return nil }
 func (e *exported) Animal(petstore.Animal) error     { return nil }
 func (e *exported) Movement(petstore.Movement) error { return nil }
 func (e *exported) Order(o petstore.Order) error     { *e = append(*e, o); return nil }
+
+// TestImportedOrdersOfPets: orders of a pet that is gone are listed, also when a pet
+// of that id comes later.
+func TestImportedOrdersOfPets(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
+	s.open("shop", 0)
+	load := func(u petstore.Unit) {
+		t.Helper()
+		if _, err := u.Check(petstore.At(db.now())); err != nil {
+			t.Fatal(err)
+		}
+		if refused, err := db.Load(t.Context(), s.workspace, &petstore.Batch{Units: []petstore.Unit{u}}); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+	}
+	order := petstore.Order{ID: 10, PetID: 5, Quantity: 1, Complete: true}
+	load(petstore.Unit{PetID: 5, Orders: []petstore.Order{order}})
+	load(petstore.Unit{PetID: 5, Animal: &petstore.Animal{Pet: petstore.Pet{ID: 5, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 3}})
+	made, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 5, Quantity: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Orders(t.Context(), s.workspace, petstore.OrderQuery{PetID: 5, Page: petstore.Page{Limit: 9}})
+	if len(got) != 2 || got[0] != order || got[1].ID != made.ID || err != nil {
+		t.Errorf("Orders of the pet = %v, %v, want 10 and %d", got, err, made.ID)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
+}
+
+// TestOrdersOfOthers: a row that names an order of another pet, or a state that it does
+// not have, does not show it.
+func TestOrdersOfOthers(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
+	s.open("shop", 2)
+	made, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error {
+		return errors.Join(c.exec("UPDATE pets SET recent=(SELECT recent FROM pets WHERE id=1) WHERE id=2"),
+			c.exec("INSERT INTO pet_orders (workspace, pet, complete, id) VALUES (?, 3, 1, ?)", s.workspace, made.ID))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error { return c.exec("UPDATE pets SET recent=x'0003' WHERE id=1") }); err != nil {
+		t.Fatal(err)
+	}
+	complete := true
+	if got, err := db.Orders(t.Context(), s.workspace, petstore.OrderQuery{PetID: 1, Complete: &complete, Page: petstore.Page{Limit: 9}}); len(got) != 0 || err != nil {
+		t.Errorf("Complete orders of pet 1 = %v, %v, want none", got, err)
+	}
+	for pet := range int64(3) {
+		got, err := db.Orders(t.Context(), s.workspace, petstore.OrderQuery{PetID: pet + 1, Page: petstore.Page{Limit: 9}})
+		if want := 1 - min(int(pet), 1); len(got) != want || err != nil {
+			t.Errorf("Orders of pet %d = %v, %v, want %d", pet+1, got, err, want)
+		}
+	}
+}
+
+// TestExportMissesNoOrder: an export without an order that no animal accounts for
+// does not succeed.
+func TestExportMissesNoOrder(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
+	s.open("shop", 1)
+	if _, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error { return c.exec("UPDATE pets SET recent=x''") }); err != nil {
+		t.Fatal(err)
+	}
+	var got exported
+	if err := db.Dump(t.Context(), s.workspace, &got); err == nil || !strings.Contains(err.Error(), "has 1 orders, and its animals account for 0") {
+		t.Errorf("Dump = %v after %d orders, want an error", err, len(got))
+	}
+}

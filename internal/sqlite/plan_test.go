@@ -111,7 +111,7 @@ func TestPlans(t *testing.T) {
 		for mask := range 16 {
 			wantPlan(t, c, petList(1, petstore.PetQuery{Page: petstore.Page{Limit: 20},
 				Statuses: petstore.Statuses()[:mask&3], CategoryID: int64(mask >> 2 & 1), Name: strings.Repeat("x", mask>>3)}))
-			wantPlan(t, c, orderList(1, orderQuery(mask)))
+			wantPlan(t, c, orderList(1, orderQuery(mask>>1)))
 			most := int64(3)
 			q := petstore.InventoryQuery{Page: petstore.Page{Limit: 20}, Statuses: petstore.Statuses()[:mask&3]}
 			if mask&4 != 0 {
@@ -129,10 +129,10 @@ func TestPlans(t *testing.T) {
 
 func orderQuery(mask int) petstore.OrderQuery {
 	q := petstore.OrderQuery{Page: petstore.Page{Limit: 20}}
-	if mask&2 != 0 {
+	if mask&1 != 0 {
 		q.Complete = new(bool)
 	}
-	q.ShipDateFrom.Valid, q.ShipDateTo.Valid = mask&4 != 0, mask&8 != 0
+	q.ShipDateFrom.Valid, q.ShipDateTo.Valid = mask&2 != 0, mask&4 != 0
 	return q
 }
 

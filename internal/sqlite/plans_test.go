@@ -37,6 +37,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 		page := petstore.Page{After: i, Limit: int(5 + i)}
 		for mask := range 16 {
 			q := orderQuery(mask)
+			q.PetID = int64(mask >> 3)
 			q.Page, q.ShipDateFrom.Millis, q.ShipDateTo.Millis = page, i, now.Millis+i
 			_, err := db.Orders(t.Context(), workspace, q)
 			do("Orders", err)

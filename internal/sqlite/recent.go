@@ -9,26 +9,25 @@ import (
 )
 
 // A recent is the column of that name: the latest orders of an animal, in
-// ascending order of their ids. The first byte says whether there are earlier ones,
-// in pet_orders. Of each order follows, as binary.Uvarint reads it, how much its id
-// is greater than the one before, twice that, and one more if it is complete; then
-// zeros. The length is a multiple of recentStep, so that most orders leave the row
-// as long as it was and its page in place. Without a byte an animal had no order
-// yet.
+// ascending order of their ids. The first byte says whether there may be earlier
+// ones, in pet_orders. Of each order follows, as binary.Uvarint reads it, how much
+// its id is greater than the one before, twice that, and one more if it is complete;
+// then zeros. The length is a multiple of recentStep, so that most orders leave the
+// row as long as it was and its page in place. Without a byte an animal had no order
+// yet. NULL is the row of an animal whose orders, if it has any, are all in
+// pet_orders: one that was imported, or was there before the column.
 type recent struct {
 	bytes  [mostRecent]byte
 	length int // of the column
 }
 
 const (
-	mostRecent  = 64 // bytes: some fifteen orders
+	mostRecent  = 64 // bytes: ten orders of many animals that are far apart, sixty of one that has every order
 	recentStep  = 16
 	hasEarlier  = 1 // in the first byte
 	noneEarlier = 0
 )
 
-// scanRecent reads the column. A row from before there was one has all of its
-// orders in pet_orders.
 func scanRecent(row *sqlite.Stmt, col int) (r recent) {
 	if row.ColumnIsNull(col) {
 		r.bytes[0] = hasEarlier
@@ -44,33 +43,60 @@ func (r *recent) earlier() bool { return r.bytes[0] != noneEarlier }
 // all gives the ids of the orders, and whether each is complete.
 func (r *recent) all() iter.Seq2[int64, bool] {
 	return func(yield func(int64, bool) bool) {
-		id := int64(0)
-		for at := 1; at < mostRecent; {
-			step, n := binary.Uvarint(r.bytes[at:])
-			if step < 2 || n <= 0 {
+		for at, id := 1, int64(0); ; {
+			step, n := r.step(at)
+			if n == 0 {
 				return
 			}
 			at += n
-			id += int64(step >> 1) //nolint:gosec // below 2^63
-			if !yield(id, step&1 != 0) {
+			if id += step >> 1; !yield(id, step&1 != 0) {
 				return
 			}
 		}
 	}
 }
 
-// add appends an order with an id greater than all of these. It reports false, and
-// leaves them as they are, if there is no room.
-func (r *recent) add(id int64, complete bool) bool {
-	at, last := 1, int64(0)
-	for at < mostRecent {
-		step, n := binary.Uvarint(r.bytes[at:])
-		if step < 2 || n <= 0 {
-			break
+// step returns what is noted of an order at a place, and in how many bytes: none
+// behind the last.
+func (r *recent) step(at int) (int64, int) {
+	step, n := binary.Uvarint(r.bytes[at:])
+	if step < 2 || step > petstore.MaxID<<1+1 || n <= 0 {
+		return 0, 0
+	}
+	return int64(step), n //nolint:gosec // bounded
+}
+
+// end returns the place behind the last order, and its id.
+func (r *recent) end() (at int, last int64) {
+	for at = 1; ; {
+		step, n := r.step(at)
+		if n == 0 {
+			return at, last
 		}
 		at += n
-		last += int64(step >> 1) //nolint:gosec // below 2^63
+		last += step >> 1
 	}
+}
+
+// add appends an order. It reports false, and leaves the others as they are, if
+// there is no room or the id is not greater than theirs.
+func (r *recent) add(id int64, complete bool) bool {
+	at, last := r.end()
+	if id <= last {
+		return false
+	}
+	at = r.put(at, last, id, complete)
+	if at == 0 {
+		return false
+	}
+	clear(r.bytes[at:]) // of what damage left there
+	r.length = max(r.length, (at+recentStep-1)/recentStep*recentStep)
+	return true
+}
+
+// put writes an order to a place, behind the one with the id last, and returns the
+// place behind it. It returns 0, and writes nothing, if there is no room.
+func (r *recent) put(at int, last, id int64, complete bool) int {
 	var coded [binary.MaxVarintLen64]byte
 	step := uint64(id-last) << 1 //nolint:gosec // greater
 	if complete {
@@ -78,11 +104,9 @@ func (r *recent) add(id int64, complete bool) bool {
 	}
 	n := binary.PutUvarint(coded[:], step)
 	if at+n > mostRecent {
-		return false
+		return 0
 	}
-	copy(r.bytes[at:], coded[:n])
-	r.length = max(r.length, (at+n+recentStep-1)/recentStep*recentStep)
-	return true
+	return at + copy(r.bytes[at:], coded[:n])
 }
 
 // change completes an order, or removes it. It reports whether the order is one of
@@ -90,6 +114,7 @@ func (r *recent) add(id int64, complete bool) bool {
 func (r *recent) change(id int64, remove bool) (found bool) {
 	changed := recent{length: r.length}
 	changed.bytes[0] = r.bytes[0]
+	at, last := 1, int64(0)
 	for have, complete := range r.all() {
 		if have == id {
 			found, complete = true, true
@@ -97,7 +122,7 @@ func (r *recent) change(id int64, remove bool) (found bool) {
 				continue
 			}
 		}
-		changed.add(have, complete) // never longer than it was
+		at, last = changed.put(at, last, have, complete), have // never longer than it was
 	}
 	if found {
 		*r = changed
@@ -111,11 +136,16 @@ func (r *recent) empty() {
 }
 
 // column returns what is kept.
-func (r *recent) column() []byte { return r.bytes[:r.length] }
+func (r *recent) column() []byte {
+	if r.earlier() {
+		return r.bytes[:max(r.length, recentStep)]
+	}
+	return r.bytes[:r.length]
+}
 
-// AppendRecent appends orders to the column recent of a pet, for who writes rows
-// without a store, in ascending order of their ids. It reports false if not all of
-// them have room there.
+// AppendRecent appends orders to the column recent of a pet, which is not NULL, for
+// who writes rows without a store. It reports false if not all of them have room
+// there, or their ids do not ascend.
 func AppendRecent(column []byte, orders ...petstore.Order) (_ []byte, ok bool) {
 	var r recent
 	r.length = copy(r.bytes[:], column)

@@ -19,9 +19,10 @@ type pace struct {
 	on    int   // rows are read on in an index of the other filters
 	ids   int64 // are read of those that the index of names named
 	seeks int   // into the index of names
+	dense int   // blocks of a segment: a gram in as many excludes too few to be looked up for one block
 }
 
-var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256}
+var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256, dense: fan * 7 / 8}
 
 const mostGrams = 16 // of what is searched for
 
@@ -75,7 +76,7 @@ func newSearch(c *conn, workspace int64, of *petstore.PetQuery, p pace) *search 
 	s := &search{
 		c: c, workspace: workspace, pace: p, limit: q.Limit, frontier: max(q.After, 0), found: make([]petstore.Pet, 0, min(q.Limit, petstore.MaxPage+1)),
 		byLane: petList(workspace, *q), byID: petsInOrder(workspace, q),
-		grams: postings{c: c, workspace: workspace, grams: soughtFor(gramsOf(q.Name)...), most: p.seeks},
+		grams: postings{c: c, workspace: workspace, grams: soughtFor(gramsOf(q.Name)...), most: p.seeks, dense: p.dense},
 	}
 	if len(s.byLane.lanes) > 0 {
 		s.ids = idList(workspace, *q)
@@ -281,6 +282,7 @@ type postings struct {
 	segments  int64     // how many are ready
 	seeks     int       // so far in this turn
 	most      int       // in a turn
+	dense     int       // see pace
 
 	at [blockLevel + 1]struct { // what was read last, of each level
 		node int64
@@ -295,8 +297,6 @@ type sought struct {
 	gram   string
 	blocks int // that had it where it was looked up last, in a segment
 }
-
-const dense = fan * 7 / 8 // blocks of a gram that excludes too few to look it up for one block
 
 // A spot says what is at a position of the postings.
 type spot int
@@ -352,7 +352,7 @@ func (p *postings) node(level int, node int64) (uint64, error) {
 	}
 	all := ^uint64(0)
 	for i, gram := range p.grams {
-		if level == blockLevel && all&(all-1) == 0 && gram.skip() {
+		if level == blockLevel && all&(all-1) == 0 && gram.skip(p.dense) {
 			continue
 		}
 		have, err := p.look(level, node, gram.gram)
@@ -369,7 +369,7 @@ func (p *postings) node(level int, node int64) (uint64, error) {
 		}
 	}
 	if all != 0 {
-		slices.SortStableFunc(p.grams, func(a, b *sought) int { return cmp.Compare(a.blocks/dense, b.blocks/dense) })
+		slices.SortStableFunc(p.grams, func(a, b *sought) int { return cmp.Compare(a.blocks/p.dense, b.blocks/p.dense) })
 	}
 	at.node, at.bits, at.long, at.is = node, all, long, true
 	return all, nil
@@ -386,9 +386,10 @@ func soughtFor(grams ...string) []*sought {
 // invalid reports whether the gram is not text.
 func (s *sought) invalid() bool { return !utf8.ValidString(s.gram) }
 
-// skip reports whether one block had better be read than the gram be looked up:
-// that costs as much as ten grams. Segments differ, so each time it is less sure.
-func (s *sought) skip() bool {
+// skip reports whether one block had better be read than the gram be looked up: to
+// read a block costs as much as looking up ten grams. Segments differ, so each time
+// it is less sure.
+func (s *sought) skip(dense int) bool {
 	if s.blocks < dense {
 		return false
 	}

@@ -208,7 +208,8 @@ func TestSearchesFindAll(t *testing.T) {
 	db := openUnnamed(t, 8)
 	n := 0
 	slow := rapid.Custom(func(t *rapid.T) pace {
-		return pace{rapid.Int64Range(1, 9).Draw(t, "first"), rapid.IntRange(1, 9).Draw(t, "on"), rapid.Int64Range(1, 30).Draw(t, "ids"), rapid.SampledFrom([]int{1, 5, 30}).Draw(t, "seeks")}
+		return pace{rapid.Int64Range(1, 9).Draw(t, "first"), rapid.IntRange(1, 9).Draw(t, "on"), rapid.Int64Range(1, 30).Draw(t, "ids"), rapid.SampledFrom([]int{1, 5, 30}).Draw(t, "seeks"),
+			rapid.SampledFrom([]int{1, 3, 56}).Draw(t, "dense")}
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		n++
@@ -306,6 +307,7 @@ func TestPostings(t *testing.T) {
 	t.Parallel()
 	db := openUnnamed(t, 0)
 	var sets [3]map[int64]bool
+	has := func(block int64) func(map[int64]bool) bool { return func(of map[int64]bool) bool { return of[block] } }
 	var last int64
 	rapid.Check(t, func(r *rapid.T) {
 		last++
@@ -346,8 +348,9 @@ func TestPostings(t *testing.T) {
 		from := rapid.Int64Range(0, end*fan).Draw(r, "again from")
 		begin, _ := slices.BinarySearch(want, from)
 		want = append(want, want[begin:]...)
+		dense := rapid.SampledFrom([]int{1, 2, fan + 1}).Draw(r, "dense")
 		err := db.read(t.Context(), func(c *conn) error {
-			p := postings{c: c, workspace: workspace, grams: soughtFor("one", "two"), segments: end, most: rapid.IntRange(1, 50).Draw(r, "most")}
+			p := postings{c: c, workspace: workspace, grams: soughtFor("one", "two"), segments: end, most: rapid.IntRange(1, 50).Draw(r, "most"), dense: dense}
 			again := false
 			for at := int64(0); ; {
 				next, found, err := p.next(blockLevel, at)
@@ -365,6 +368,9 @@ func TestPostings(t *testing.T) {
 				p.seeks = 0
 			}
 		})
+		if dense <= fan { // some are not looked up for the second
+			got = slices.DeleteFunc(got, func(b int64) bool { return !slices.Contains(want, b) && slices.ContainsFunc(sets[:], has(b)) })
+		}
 		if err != nil || !slices.Equal(got, want) {
 			r.Fatalf("blocks of both = %v, %v, want %v", got, err, want)
 		}
@@ -381,11 +387,12 @@ func TestPostingsLookLittle(t *testing.T) {
 		name          string
 		usual         uint64 // the blocks of most grams, in the second half of the segments
 		one, other    uint64 // those of the others
+		least         int    // blocks that have all
 		blocks, seeks int    // at most
 	}{
-		{"never together", all, 3, 12, 0, 2*segments + 20},
-		{"together", all, 1, 1, segments, 4 * segments},
-		{"usual at first", 2, 1, 1, segments/2 + 10, 5 * segments},
+		{"never together", all, 3, 12, 0, 0, 2*segments + 20},
+		{"together", all, 1, 1, segments, segments, 4 * segments},
+		{"usual at first", 2, 1, 1, segments / 2, segments/2 + 10, 5 * segments},
 	} {
 		workspace := int64(i + 1)
 		grams := []string{"a", "b", "c", "d", "e", "one", "other"}
@@ -408,7 +415,7 @@ func TestPostingsLookLittle(t *testing.T) {
 		})
 		blocks, seeks := 0, 0
 		err = errors.Join(err, db.read(t.Context(), func(c *conn) error {
-			p := postings{c: c, workspace: workspace, grams: soughtFor(grams...), segments: segments, most: 1000}
+			p := postings{c: c, workspace: workspace, grams: soughtFor(grams...), segments: segments, most: 1000, dense: usualPace.dense}
 			at, found, err := p.next(blockLevel, 0)
 			for ; err == nil && found == atBlock && at/fan < segments; at, found, err = p.next(blockLevel, at+1) {
 				blocks++
@@ -416,8 +423,8 @@ func TestPostingsLookLittle(t *testing.T) {
 			seeks = p.seeks
 			return err
 		}))
-		if err != nil || blocks > test.blocks || seeks > test.seeks {
-			t.Errorf("%s: %d blocks after %d seeks, %v, want at most %d and %d", test.name, blocks, seeks, err, test.blocks, test.seeks)
+		if err != nil || blocks < test.least || blocks > test.blocks || seeks > test.seeks {
+			t.Errorf("%s: %d blocks after %d seeks, %v, want %d to %d, and at most %d", test.name, blocks, seeks, err, test.least, test.blocks, test.seeks)
 		}
 	}
 }

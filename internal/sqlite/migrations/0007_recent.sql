@@ -1,6 +1,6 @@
 -- Where the orders of an animal are: the latest in its own row, see recent.go,
--- which an order changes anyway; those before here. NULL is a row that was written
--- before there was the column: all of its orders are here.
+-- which an order changes anyway; those before here. A row that is NULL there, as all
+-- are that were written before, has all of its orders here.
 
 CREATE TABLE pet_orders (
   workspace INTEGER NOT NULL,
