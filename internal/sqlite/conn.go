@@ -22,6 +22,8 @@ var errMissing = errors.New("the file does not exist")
 type conn struct {
 	*sqlite.Conn
 
+	held *walHeader // the state that a reader holds; nil if none
+
 	// The writer's, while its transaction lasts.
 	touched touched
 	issued  map[int64]ids // by workspace

@@ -34,8 +34,30 @@ func (s *stack) pop() *conn {
 	return c
 }
 
+// empty takes all idle connections for good.
+func (s *stack) empty() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle := s.idle
+	s.idle = nil
+	return idle
+}
+
 // reader takes a connection to read with; release gives it back.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
+	c, err := db.holding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.letGo(); err != nil {
+		db.release(c)
+		return nil, db.judge(err)
+	}
+	return c, nil
+}
+
+// holding is reader, for findLatest.
+func (db *DB) holding(ctx context.Context) (*conn, error) {
 	if err := db.fault.err(); err != nil {
 		return nil, petstore.Unavailable(err)
 	}

@@ -59,6 +59,7 @@ type DB struct {
 	segment int64         // animals of one
 	pace    pace          // of searches
 	cache   *cache        // nil if there is none
+	holder  holder
 	readers *stack
 	count   int           // how many readers there are
 	closed  chan struct{} // closed when the last reader is back for good
@@ -178,6 +179,7 @@ func (db *DB) watch(o Options) (err error) {
 	}
 	if o.Cached > 0 {
 		db.cache = newCache(db.index, o.Cached)
+		db.holder.index, db.holder.begun = db.index, time.Now()
 	}
 	if !o.ReadOnly {
 		db.keeper, err = newCheckpointer(db)
@@ -188,7 +190,7 @@ func (db *DB) watch(o Options) (err error) {
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
 	errs := []error{db.keeper.close()}
-	for _, c := range db.readers.idle {
+	for _, c := range db.readers.empty() {
 		errs = append(errs, c.Close())
 	}
 	if db.writer != nil {

@@ -208,6 +208,11 @@ func together(group []*write) manner {
 }
 
 func (db *DB) try(group []*write, how manner) error {
+	quiet := db.holder.may()
+	db.holder.writes()
+	if quiet {
+		db.readers.letGo() // from now on none holds a state
+	}
 	err := db.writer.begin()
 	before := db.cache.begin()
 	db.writer.touched.reset()

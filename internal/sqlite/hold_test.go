@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// openQuiet opens the file at path for a server that has not written for long.
+func openQuiet(t *testing.T, path string, readers int) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), path, Options{Readers: readers, Cached: 64, LeaveNames: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	calmDown(db)
+	return db
+}
+
+func calmDown(db *DB) { db.holder.wrote.Store(-int64(time.Hour)) }
+
+// held returns how many idle connections hold a state.
+func (db *DB) held() (n int) {
+	db.readers.mu.Lock()
+	defer db.readers.mu.Unlock()
+	for _, c := range db.readers.idle {
+		if c.held != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAHeldStateIsTheLatest: what another process commits is read at once, on a
+// connection that has held a state since before.
+func TestAHeldStateIsTheLatest(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	here, there := openQuiet(t, path, 1), openQuiet(t, path, 1)
+	workspace := newShop(t, there)
+	holds := 0
+	for i := range 200 {
+		name := fmt.Sprint("Dogs ", i)
+		if _, err := petstore.NewService(there).UpdateCategory(t.Context(), workspace, 1, petstore.CategoryPatch{Name: petstore.Some(name)}, petstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := here.Category(t.Context(), workspace, 1); got.Name != name || err != nil {
+				t.Fatalf("Category = %v, %v, want %s", got, err, name)
+			}
+			holds += here.held()
+		}
+		if all, err := here.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 9}}); len(all) != 1 || err != nil { // on the same connection
+			t.Fatalf("Categories = %v, %v", all, err)
+		}
+		if here.held() > 0 {
+			t.Fatal("a list left a state held")
+		}
+		if _, err := here.Order(t.Context(), workspace, 9); petstore.CodeOf(err) != petstore.CodeOrderNotFound {
+			t.Fatalf("Order = %v, want none", err)
+		}
+	}
+	if holds < 300 { // but for when all let go in between
+		t.Errorf("a state was held after %d of 400 reads", holds)
+	}
+}
+
+// TestNobodyHoldsBesideWrites: the first write of a process has all of its connections
+// let go, and none holds a state while it writes.
+func TestNobodyHoldsBesideWrites(t *testing.T) {
+	t.Parallel()
+	db := openQuiet(t, filepath.Join(t.TempDir(), "petstore.db"), 3)
+	workspace := newShop(t, db)
+	rename := func(name string) {
+		t.Helper()
+		if _, err := petstore.NewService(db).UpdateCategory(t.Context(), workspace, 1, petstore.CategoryPatch{Name: petstore.Some(name)}, petstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		calmDown(db)
+		eventually(t, "a state is held", func() bool {
+			if _, err := db.Category(t.Context(), workspace, 1); err != nil {
+				t.Fatal(err)
+			}
+			return db.held() > 0
+		})
+		before := db.holder.wrote.Load()
+		rename(fmt.Sprint("Dogs ", i))
+		if db.holder.wrote.Load() <= before {
+			t.Fatal("a write is not noted")
+		}
+		if n := db.held(); n > 0 {
+			t.Fatalf("%d connections hold a state after a write", n)
+		}
+		db.holder.writes() // just now, however slow the machine is
+		if _, err := db.Category(t.Context(), workspace, 1); err != nil || db.held() > 0 {
+			t.Fatalf("%d connections hold a state beside writes, %v", db.held(), err)
+		}
+	}
+}
+
+// TestHeldStatesEnd: another process can have the log begin anew soon after reads.
+func TestHeldStatesEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	here, there := openQuiet(t, path, 2), openQuiet(t, path, 1)
+	workspace := newShop(t, there)
+	if _, err := here.Category(t.Context(), workspace, 1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the log is emptied", func() bool {
+		busy := int64(1)
+		err := there.change(t.Context(), func(*conn) error { return nil })
+		if err == nil {
+			there.keeper.mu.Lock()
+			defer there.keeper.mu.Unlock()
+			_, err = there.keeper.conn.one("PRAGMA wal_checkpoint(TRUNCATE)", func(row *sqlite.Stmt) { busy = row.ColumnInt64(0) })
+		}
+		return err == nil && busy == 0
+	})
+	if n := here.held(); n > 0 {
+		t.Errorf("%d connections hold a state", n)
+	}
+}
