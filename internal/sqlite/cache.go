@@ -19,6 +19,7 @@ type cache struct {
 	index      *walIndex
 	known      atomic.Pointer[walHeader] // the state that the entries are of
 	committing atomic.Bool               // the writer is about to set known itself
+	others     func()                    // told that another process has committed
 	flushing   sync.Mutex
 
 	rows  [rowStripes]rowStripe
@@ -50,7 +51,7 @@ func placeOf(s petstore.Status) uint8 {
 }
 
 func newCache(index *walIndex, rows int) *cache {
-	c := &cache{index: index}
+	c := &cache{index: index, others: func() {}}
 	c.makeRoom(rows)
 	c.pages.all = make(map[pageKey]page)
 	c.known.Store(index.header())
@@ -91,6 +92,7 @@ func (c *cache) catchUp() {
 	defer c.flushing.Unlock()
 	if !c.index.is(c.known.Load()) {
 		c.flush()
+		c.others()
 	}
 }
 

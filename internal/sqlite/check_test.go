@@ -28,6 +28,7 @@ func TestCheckFinds(t *testing.T) {
 		{"order of another", "UPDATE orders SET pet=2 WHERE id=1", "order 1 of workspace 1 is of the pet 2, complete: false, and listed for the pet 1, complete: false"},
 		{"order that ended", "UPDATE orders SET complete=1 WHERE id=2", "order 2 of workspace 1 is of the pet 1, complete: true, and listed for the pet 1, complete: false"},
 		{"something behind the orders", "UPDATE pets SET recent=x'00000000000000000000000000000007'", "pet 1 of workspace 1 has something else behind its latest orders"},
+		{"too long", "UPDATE pets SET recent=zeroblob(80)", "pet 1 of workspace 1 has something else behind its latest orders"},
 		{"odd length", "UPDATE pets SET recent=zeroblob(15)", "pet 1 of workspace 1 has something else behind its latest orders"},
 		{"unlisted orders", "UPDATE pets SET recent=x''", "workspace 1 has 2 orders, and its animals account for 0"},
 		{"unlisted open order", "UPDATE pets SET recent=x'0002'", "the number of open orders is 2, and the orders say 1"},

@@ -15,7 +15,7 @@ func (k *ledgerCheck) latest(workspace int64, a *animal) (open int64) {
 	if !k.recents || k.err != nil {
 		return 0
 	}
-	if end, _ := a.recent.end(); a.recent.length%recentStep != 0 || len(bytes.TrimRight(a.recent.bytes[end:], "\x00")) > 0 {
+	if end, _ := a.recent.end(); a.recent.length%recentStep != 0 || a.recent.length > mostRecent || len(bytes.TrimRight(a.recent.bytes[end:], "\x00")) > 0 {
 		k.report("lists: pet %d of workspace %d has something else behind its latest orders", a.ID, workspace)
 	}
 	last := k.count(selectLastEarlier, workspace, a.ID)

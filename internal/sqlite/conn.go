@@ -22,7 +22,9 @@ var errMissing = errors.New("the file does not exist")
 type conn struct {
 	*sqlite.Conn
 
-	held *walHeader // the state that a reader holds; nil if none
+	// A reader's, see holder.
+	held  *walHeader // the state that it holds; nil if none
+	since int64      // when it took it
 
 	// The writer's, while its transaction lasts.
 	touched touched

@@ -160,8 +160,8 @@ func (c *conn) gaveAll(workspace, given int64) error {
 func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest *recent, take func(petstore.Order) error) error {
 	order := func(id int64) error {
 		o, err := find(c, selectOrder, workspace, id, scanOrder)
-		if err == nil && o == nil {
-			err = fmt.Errorf("pet %d of workspace %d has the order %d, which does not exist", pet, workspace, id)
+		if err == nil && (o == nil || o.PetID != pet || o.Complete != complete) {
+			err = fmt.Errorf("pet %d of workspace %d has not the order %d that it names, or not in that state; petstore doctor says more", pet, workspace, id)
 		}
 		if err != nil {
 			return err

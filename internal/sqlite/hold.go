@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -11,42 +12,80 @@ import (
 // the system and half of what it takes to find a row. As long as nobody commits a
 // connection may as well keep the lock, and with it the state that it reads, for the
 // next row. But the log cannot begin anew while somebody reads in it: so states are
-// held only while this process does not write, and not for long.
+// held only while nobody writes, and not for long.
 const (
-	holdAfter = 50 * time.Millisecond  // since it last wrote
-	holdFor   = 100 * time.Millisecond // then all are let go: other processes may write
+	holdAfter = 50 * time.Millisecond  // since somebody wrote, or was seen to have written
+	holdFor   = 100 * time.Millisecond // then another is taken: another process may write
 )
 
-// A holder says when connections to read with may hold a state.
+// A holder says when connections to read with may hold a state. Times are since
+// begun.
 type holder struct {
 	index *walIndex // nil if there is none to see commits by: then never
-	begun time.Time // what wrote counts from
-	wrote atomic.Int64
-	due   atomic.Bool // letGo, in holdFor
+	begun time.Time
+	wrote atomic.Int64 // when somebody did; writing while this process does
+	idle  *stack
+	due   bool // that all let go; idle's lock guards it
 }
 
-// writes notes that a transaction begins.
-func (h *holder) writes() { h.wrote.Store(int64(time.Since(h.begun))) }
+const writing = 1 << 62
 
-func (h *holder) may() bool {
-	return h.index != nil && int64(time.Since(h.begun))-h.wrote.Load() > int64(holdAfter)
+func (h *holder) now() int64 { return int64(time.Since(h.begun)) }
+
+// may reports whether a state may be held.
+func (h *holder) may(now int64) bool { return h.index != nil && now-h.wrote.Load() > int64(holdAfter) }
+
+// begin is called before a transaction of this process: from now on no connection
+// that nobody uses holds a state.
+func (h *holder) begin() {
+	if h.wrote.Swap(writing) != writing {
+		h.idle.letGo()
+	}
+}
+
+// end is called after the transaction, and what of the log is moved behind it.
+func (h *holder) end() { h.wrote.Store(h.now()) }
+
+// others notes that another process has committed.
+func (h *holder) others() {
+	if wrote := h.wrote.Load(); wrote != writing && h.wrote.CompareAndSwap(wrote, h.now()) {
+		h.idle.letGo()
+	}
 }
 
 // hold makes the state that c reads next the one it goes on to read, unless it holds
-// the latest already.
-func (h *holder) hold(c *conn) error {
-	if c.held != nil && h.index.is(c.held) {
-		return nil
-	}
-	if err := c.letGo(); err != nil {
-		return err
+// the latest already, or another process is writing.
+func (h *holder) hold(c *conn, now int64) error {
+	if c.held != nil {
+		if !h.index.is(c.held) {
+			h.others()
+			return c.letGo()
+		}
+		if now-c.since <= int64(holdFor) {
+			return nil
+		}
+		if err := c.letGo(); err != nil {
+			return err
+		}
 	}
 	before := h.index.header() // what is read may be later, never earlier
 	if err := c.exec("BEGIN"); err != nil {
 		return err
 	}
-	c.held = before
+	c.held, c.since = before, now
 	return nil
+}
+
+// rest is called with idle's lock for a connection that nobody will use.
+func (h *holder) rest(c *conn) {
+	switch {
+	case c.held == nil:
+	case !h.may(h.now()):
+		_ = c.letGo() // it is in no transaction then, or fails whoever uses it
+	case !h.due:
+		h.due = true
+		time.AfterFunc(holdFor, h.idle.letGo)
+	}
 }
 
 // letGo ends what hold began, if anything.
@@ -54,29 +93,30 @@ func (c *conn) letGo() error {
 	if c.held == nil {
 		return nil
 	}
-	c.held = nil
-	return c.exec("COMMIT")
+	err := c.exec("COMMIT")
+	if err != nil && !c.AutocommitEnabled() {
+		err = errors.Join(err, c.exec("ROLLBACK"))
+	}
+	if c.AutocommitEnabled() {
+		c.held = nil
+	}
+	return err
 }
 
-// findLatest is find on a connection that takes, in the latest state.
+// findLatest is find on a connection that holding returned, in the latest state.
 func findLatest[T any](db *DB, c *conn, query string, workspace, id int64, scan func(*sqlite.Stmt) T) (*T, error) {
-	if !db.holder.may() {
-		if err := c.letGo(); err != nil {
-			return nil, err
-		}
-		return find(c, query, workspace, id, scan)
+	var err error
+	if now := db.holder.now(); db.holder.may(now) {
+		err = db.holder.hold(c, now)
+	} else {
+		err = c.letGo()
 	}
-	if err := db.holder.hold(c); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	row, err := find(c, query, workspace, id, scan)
 	if err != nil {
 		_ = c.letGo() // the first failure is what counts
-	} else if db.holder.due.CompareAndSwap(false, true) {
-		time.AfterFunc(holdFor, func() {
-			db.holder.due.Store(false)
-			db.readers.letGo()
-		})
 	}
 	return row, err
 }
@@ -85,7 +125,8 @@ func findLatest[T any](db *DB, c *conn, query string, workspace, id int64, scan 
 func (s *stack) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.holder.due = false
 	for _, c := range s.idle {
-		_ = c.letGo() // its next statement fails with the same
+		_ = c.letGo() // as in rest
 	}
 }

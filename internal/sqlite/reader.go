@@ -10,15 +10,21 @@ import (
 // A stack holds the connections to read with that nobody uses. The one given
 // back last is taken first: its cache is warm.
 type stack struct {
-	free chan struct{} // a token for each idle connection
-	mu   sync.Mutex
-	idle []*conn
+	free   chan struct{} // a token for each idle connection
+	holder *holder
+	mu     sync.Mutex
+	idle   []*conn
 }
 
-func newStack(size int) *stack { return &stack{free: make(chan struct{}, size)} }
+func newStack(size int, h *holder) *stack {
+	s := &stack{free: make(chan struct{}, size), holder: h}
+	h.idle = s
+	return s
+}
 
 func (s *stack) push(c *conn) {
 	s.mu.Lock()
+	s.holder.rest(c)
 	s.idle = append(s.idle, c)
 	s.mu.Unlock()
 	s.free <- struct{}{}

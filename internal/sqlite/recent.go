@@ -33,7 +33,8 @@ func scanRecent(row *sqlite.Stmt, col int) (r recent) {
 		r.bytes[0] = hasEarlier
 		return r
 	}
-	r.length = row.ColumnBytes(col, r.bytes[:])
+	row.ColumnBytes(col, r.bytes[:])
+	r.length = row.ColumnLen(col)
 	return r
 }
 
@@ -137,10 +138,11 @@ func (r *recent) empty() {
 
 // column returns what is kept.
 func (r *recent) column() []byte {
+	n := min(r.length, mostRecent)
 	if r.earlier() {
-		return r.bytes[:max(r.length, recentStep)]
+		n = max(n, recentStep)
 	}
-	return r.bytes[:r.length]
+	return r.bytes[:n]
 }
 
 // AppendRecent appends orders to the column recent of a pet, which is not NULL, for

@@ -121,12 +121,13 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace,
 		stopped: make(chan struct{}),
-		readers: newStack(o.Readers),
 		count:   o.Readers,
 		closed:  make(chan struct{}),
 		fault:   fault{failed: make(chan struct{})},
 	}
 	db.queue.wake = make(chan struct{}, 1)
+	db.holder.begun = time.Now()
+	db.readers = newStack(o.Readers, &db.holder)
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
 		return nil, explain(err)
@@ -179,7 +180,7 @@ func (db *DB) watch(o Options) (err error) {
 	}
 	if o.Cached > 0 {
 		db.cache = newCache(db.index, o.Cached)
-		db.holder.index, db.holder.begun = db.index, time.Now()
+		db.holder.index, db.cache.others = db.index, db.holder.others
 	}
 	if !o.ReadOnly {
 		db.keeper, err = newCheckpointer(db)

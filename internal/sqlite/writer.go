@@ -149,6 +149,8 @@ func (db *DB) write() {
 // of them get Unavailable, the refused ones too: what they were refused for may
 // not have happened.
 func (db *DB) commit(group []*write) {
+	db.holder.begin()
+	defer db.holder.end()
 	err := db.fault.err()
 	if err == nil {
 		err = db.transact(group)
@@ -208,11 +210,6 @@ func together(group []*write) manner {
 }
 
 func (db *DB) try(group []*write, how manner) error {
-	quiet := db.holder.may()
-	db.holder.writes()
-	if quiet {
-		db.readers.letGo() // from now on none holds a state
-	}
 	err := db.writer.begin()
 	before := db.cache.begin()
 	db.writer.touched.reset()
