@@ -14,8 +14,9 @@ import (
 // next row. But the log cannot begin anew while somebody reads in it: so states are
 // held only while nobody writes, and not for long.
 const (
-	holdAfter = 50 * time.Millisecond  // since somebody wrote, or was seen to have written
-	holdFor   = 100 * time.Millisecond // then another is taken: another process may write
+	holdAfter   = 50 * time.Millisecond  // since this process wrote
+	othersAfter = time.Second            // since another was seen to have written, which mostly goes on unseen
+	holdFor     = 100 * time.Millisecond // then another is taken: another process may write
 )
 
 // A holder says when connections to read with may hold a state. Times are since
@@ -23,7 +24,7 @@ const (
 type holder struct {
 	index *walIndex // nil if there is none to see commits by: then never
 	begun time.Time
-	wrote atomic.Int64 // when somebody did; writing while this process does
+	wrote atomic.Int64 // as if this process had then; writing while it does
 	idle  *stack
 	due   bool // that all let go; idle's lock guards it
 }
@@ -48,7 +49,7 @@ func (h *holder) end() { h.wrote.Store(h.now()) }
 
 // others notes that another process has committed.
 func (h *holder) others() {
-	if wrote := h.wrote.Load(); wrote != writing && h.wrote.CompareAndSwap(wrote, h.now()) {
+	if wrote := h.wrote.Load(); wrote != writing && h.wrote.CompareAndSwap(wrote, h.now()+int64(othersAfter-holdAfter)) {
 		h.idle.letGo()
 	}
 }

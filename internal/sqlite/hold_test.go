@@ -207,3 +207,22 @@ func TestHeldStatesEndWhereverTheyAre(t *testing.T) {
 	}
 	db.release(c)
 }
+
+// TestTheLogBeginsAnewBesideReads: who reads one row after each commit of another
+// process does not keep the log from beginning anew.
+func TestTheLogBeginsAnewBesideReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	here, there := openQuiet(t, path, 2), openQuiet(t, path, 1)
+	workspace := newShop(t, there)
+	const bound = longLog + mostLog + 2*framesEach
+	most := uint32(0)
+	for range (bound + longLog) / framesEach {
+		most = max(most, longest(t, there, framesEach))
+		if _, err := here.Category(t.Context(), workspace, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most > bound {
+		t.Errorf("the log had up to %d frames, want at most %d", most, bound)
+	}
+}

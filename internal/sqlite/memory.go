@@ -11,8 +11,8 @@ import (
 
 // How many pages connections hold at most, but for unspilledPages.
 const (
-	cachePages  = 256 // 1.1 MiB: the upper levels of the trees of millions of rows, and what a search for one name reads
-	writerPages = 300 // what a group of maxGroup orders changes
+	cachePages  = 240 // 1 MiB: the upper levels of the trees of millions of rows, and what a search for one name reads
+	writerPages = 200 // what most groups change
 
 	// unspilledPages is how many pages the writer's cache grows to rather than have
 	// changed ones written into the log before the transaction's end: more than
