@@ -243,16 +243,14 @@ const (
 // The updates of an animal, and those that write its latest orders, too. One that
 // names a column changes the indexes that have it, whether the value is another
 // or not.
-var (
-	updates = [...]string{
-		ofStock: setStock + oneAnimal, ofLevel: setStock + setLevel + oneAnimal, ofName: setStock + setName + oneAnimal,
-		ofPet: setStock + setLevel + setName + setRest + oneAnimal,
+var updates, updatesOfOrders = updatesThat(setStock), updatesThat(setStock + setOrders)
+
+func updatesThat(set string) [4]string {
+	return [...]string{
+		ofStock: set + oneAnimal, ofLevel: set + setLevel + oneAnimal, ofName: set + setName + oneAnimal,
+		ofPet: set + setLevel + setName + setRest + oneAnimal,
 	}
-	updatesOfOrders = [...]string{
-		ofStock: setStock + setOrders + oneAnimal, ofLevel: setStock + setOrders + setLevel + oneAnimal, ofName: setStock + setOrders + setName + oneAnimal,
-		ofPet: setStock + setOrders + setLevel + setName + setRest + oneAnimal,
-	}
-)
+}
 
 // updateFor returns the least that is all that changed.
 func updateFor(a, loaded *petstore.Animal) int {
@@ -268,14 +266,22 @@ func updateFor(a, loaded *petstore.Animal) int {
 	return ofStock
 }
 
+const (
+	insertOrder = "INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+	updateOrder = "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"
+)
+
 func (c *conn) saveOrder(workspace int64, o *petstore.Order) (err error) {
-	query := "UPDATE orders SET pet=?3, quantity=?4, complete=?5, ship_date=?6 WHERE workspace=?1 AND id=?2"
-	if o.ID == 0 {
-		query = "INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-		if o.ID, err = c.nextID(workspace, orderID); err != nil {
-			return err
-		}
+	if o.ID != 0 {
+		return c.writeOrder(updateOrder, workspace, o)
 	}
+	if o.ID, err = c.nextID(workspace, orderID); err != nil {
+		return err
+	}
+	return c.writeOrder(insertOrder, workspace, o)
+}
+
+func (c *conn) writeOrder(query string, workspace int64, o *petstore.Order) error {
 	stmt, err := c.ints(query, workspace, o.ID, o.PetID, o.Quantity)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ const (
 	byCategory    = " AND category=?"
 	byName        = " AND instr(folded,?)>0"
 	byMaxQuantity = " AND quantity<=?"
+	byPet         = " AND pet=?"
 	byComplete    = " AND complete=?"
 	shipsFrom     = " AND ship_date>=?"
 	shipsTo       = " AND ship_date<=?"
@@ -273,14 +274,22 @@ func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery
 	return found, err
 }
 
-// orderList is of the orders of all animals.
+// orderList is of the orders of all animals, or of those of one that are in
+// pet_orders.
 func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{
 		from: "SELECT " + orderColumns + " FROM orders", workspace: workspace, page: q.Page,
 		scan: scanOrder, id: func(o petstore.Order) int64 { return o.ID },
 	}
-	if q.Complete != nil {
+	switch {
+	case q.Complete != nil:
 		l.index, l.lanes = "orders_by_complete", []filter{{byComplete, *q.Complete}}
+	case q.PetID != 0: // the key has complete before the id
+		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
+	}
+	if q.PetID != 0 {
+		l.from, l.index = selectEarlier, ""
+		l.filters = append(l.filters, filter{byPet, q.PetID})
 	}
 	if q.ShipDateFrom.Valid {
 		l.filters = append(l.filters, filter{shipsFrom, q.ShipDateFrom.Millis})
@@ -288,7 +297,7 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	if q.ShipDateTo.Valid {
 		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
 	}
-	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid {
+	if q.PetID == 0 && (q.ShipDateFrom.Valid || q.ShipDateTo.Valid) {
 		l.ladder = daysOf(q)
 	}
 	return l

@@ -256,16 +256,7 @@ func (l *load) isGone(id int64) error {
 }
 
 func (l *load) addOrder(o petstore.Order) error {
-	stmt, err := l.ints("INSERT INTO orders (workspace, id, pet, quantity, complete, ship_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-		l.workspace, o.ID, o.PetID, o.Quantity)
-	if err != nil {
-		return err
-	}
-	stmt.BindBool(5, o.Complete)
-	if o.ShipDate.Valid {
-		stmt.BindInt64(6, o.ShipDate.Millis)
-	}
-	if _, err = stmt.Step(); err != nil {
+	if err := l.writeOrder(insertOrder, l.workspace, &o); err != nil {
 		return l.clash(err, "There is an order with the id %d already.", o.ID)
 	}
 	return l.exec(insertEarlier, l.workspace, o.PetID, o.ID, o.Complete)

@@ -1,16 +1,13 @@
 package sqlite
 
 import (
-	"cmp"
-	"slices"
-
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
 
 const (
 	selectRecent  = "SELECT recent FROM pets WHERE workspace=?1 AND id=?2"
-	selectEarlier = "SELECT id FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=?3 AND id>?4 ORDER BY id"
+	selectEarlier = "SELECT " + orderColumns + " FROM pet_orders CROSS JOIN orders USING (workspace, pet, complete, id)" // in this order
 	insertEarlier = "INSERT INTO pet_orders (workspace, pet, id, complete) VALUES (?1, ?2, ?3, ?4)"
 	finishEarlier = "UPDATE pet_orders SET complete=1 WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
 	deleteEarlier = "DELETE FROM pet_orders WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
@@ -57,19 +54,16 @@ func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool
 
 // ordersOf returns the orders of one animal, also of one that is gone. The latest
 // come after all those before.
-func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) ([]petstore.Order, error) {
-	out := make([]petstore.Order, 0, min(max(q.Limit, 0), petstore.MaxPage+1))
+func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) (out []petstore.Order, err error) {
 	latest, err := find(c, selectRecent, workspace, q.PetID, func(row *sqlite.Stmt) recent { return scanRecent(row, 0) })
 	if err != nil {
 		return nil, err
 	}
+	out = []petstore.Order{}
 	if latest == nil || latest.earlier() {
-		if out, err = c.earlierOf(workspace, q, out); err != nil {
-			return nil, err
+		if out, err = orderList(workspace, *q).run(c); err != nil || latest == nil {
+			return out, err
 		}
-	}
-	if latest == nil {
-		return out, nil
 	}
 	for id, complete := range latest.all() {
 		if len(out) >= q.Limit {
@@ -79,40 +73,6 @@ func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) ([]petstore.Ord
 			continue
 		}
 		if out, err = c.appendOrder(workspace, id, q, out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// earlierOf appends those that are in pet_orders, of the open ones and of the
-// complete ones as many as are asked for, merged by id.
-func (c *conn) earlierOf(workspace int64, q *petstore.OrderQuery, out []petstore.Order) (_ []petstore.Order, err error) {
-	for _, complete := range []bool{false, true} {
-		if q.Complete == nil || *q.Complete == complete {
-			if out, err = c.earlierLane(workspace, q, complete, len(out)+q.Limit, out); err != nil {
-				return nil, err
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b petstore.Order) int { return cmp.Compare(a.ID, b.ID) })
-	return out[:min(len(out), max(q.Limit, 0))], nil
-}
-
-func (c *conn) earlierLane(workspace int64, q *petstore.OrderQuery, complete bool, most int, out []petstore.Order) ([]petstore.Order, error) {
-	stmt, err := c.ints(selectEarlier, workspace, q.PetID)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindBool(3, complete)
-	stmt.BindInt64(4, q.After)
-	defer stmt.Reset() // it would keep the snapshot
-	for len(out) < most {
-		found, err := stmt.Step()
-		if err != nil || !found {
-			return out, err
-		}
-		if out, err = c.appendOrder(workspace, stmt.ColumnInt64(0), q, out); err != nil {
 			return nil, err
 		}
 	}

@@ -145,7 +145,7 @@ func TestPointPlans(t *testing.T) {
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
 		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, selectPetAfter, selectNames,
-		selectRecent, selectEarlier, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,
+		selectRecent, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,
 	} {
 		var steps []string
 		err := db.read(t.Context(), func(c *conn) error {
@@ -154,6 +154,30 @@ func TestPointPlans(t *testing.T) {
 		if got := fmt.Sprint(steps); err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
 			t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
 		}
+	}
+}
+
+// TestEarlierPlans: the orders of a pet before its latest are read in the order of
+// pet_orders, each by its key.
+func TestEarlierPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	const want = "SEARCH pet_orders USING PRIMARY KEY (workspace=? AND pet=? AND complete=? AND id>?); SEARCH orders USING PRIMARY KEY (workspace=? AND id=?)"
+	err := db.read(t.Context(), func(c *conn) error {
+		for mask := range 8 {
+			q := orderQuery(mask)
+			q.PetID = 1
+			texts, details := plans(t, c, orderList(1, q))
+			for i, detail := range details {
+				if detail != want {
+					t.Errorf("plan of %s = %q, want %q", texts[i], detail, want)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
