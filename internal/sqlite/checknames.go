@@ -59,7 +59,18 @@ func (k *namesCheck) segment(s segment) error {
 			break
 		}
 	}
+	if lacksParts(have) {
+		k.report("%s has grams without their parts", name)
+	}
 	return k.parents(name, have, s.number, before.number)
+}
+
+// lacksParts reports whether there is a gram in a block that a part of it is not in.
+func lacksParts(have map[string]uint64) (lacks bool) {
+	for gram, blocks := range have {
+		eachGram(gram, func(part string) { lacks = lacks || have[part]&blocks != blocks })
+	}
+	return lacks
 }
 
 // parents checks that the levels above have the grams of a segment. What they have

@@ -172,7 +172,7 @@ func (db *DB) nameOne(ctx context.Context, workspace int64, pause func(context.C
 	}
 	for !n.done {
 		began := time.Now()
-		if err := n.step(ctx); err != nil {
+		if err := n.step(ctx, gramsAtOnce); err != nil {
 			return false, err
 		}
 		pause(ctx, time.Since(began))
@@ -296,6 +296,9 @@ func (n *naming) begin(c *conn) error {
 	s := n.segment
 	switch {
 	case last.number == s.number && last.builder != 0 && last.first == s.first && last.last == s.last:
+		if err := c.exec(deleteGrams, n.workspace, blockLevel, s.number); err != nil { // of names that may be gone, and not all of them
+			return err
+		}
 		return c.exec("UPDATE name_segments SET builder=? WHERE workspace=? AND number=?", s.builder, n.workspace, s.number)
 	case last.number != s.number-1 || last.builder != 0 || last.last != s.first-1:
 		return n.lose(c, nil)
@@ -308,14 +311,16 @@ func (n *naming) begin(c *conn) error {
 		n.workspace, s.number, s.first, s.last, s.builder)
 }
 
+const deleteGrams = "DELETE FROM name_grams WHERE workspace=? AND level=? AND node=?"
+
 func (n *naming) lose(c *conn, err error) error {
 	c.touched.wrote, n.lost = false, err == nil
 	return err
 }
 
-// step adds some grams, and ends with the last of them.
-func (n *naming) step(ctx context.Context) error {
-	some := min(len(n.grams), gramsAtOnce)
+// step adds some grams, at most so many, and ends with the last of them.
+func (n *naming) step(ctx context.Context, most int) error {
+	some := min(len(n.grams), most)
 	err := n.change(ctx, func(c *conn) error { return n.add(c, n.grams[:some], some == len(n.grams)) })
 	if err == nil {
 		n.grams = n.grams[some:]

@@ -73,7 +73,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	importPets(t, db, workspace, 101, 30, "Bo")
 	n, err := db.beginNaming(t.Context(), workspace)
 	if err == nil {
-		err = n.change(t.Context(), func(c *conn) error { return n.add(c, n.grams[:5], false) }) // and is killed
+		err = n.step(t.Context(), 5) // and is killed
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestOneBuilderOfASegment(t *testing.T) {
 		t.Fatalf("the segments are %+v and %+v, %v, want the same ids", old.segment, now.segment, err)
 	}
 	for !old.done {
-		if err := old.step(t.Context()); err != nil {
+		if err := old.step(t.Context(), gramsAtOnce); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestOneBuilderOfASegment(t *testing.T) {
 		t.Errorf("indexed up to pet %d, lost %v, by who read other names; want 0, true", got, old.lost)
 	}
 	for !now.done {
-		if err := now.step(t.Context()); err != nil {
+		if err := now.step(t.Context(), gramsAtOnce); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,7 +241,8 @@ func TestCheckFindsLostNames(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ damage, want string }{
 		"none":      {"", ""},
-		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'zzz', -1), (1, 1, 0, 'zzz', 2), (1, 0, 0, 'zzz', 1)", ""},
+		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'z', -1), (1, 1, 0, 'z', 2), (1, 0, 0, 'z', 1)", ""},
+		"parts":     {"UPDATE name_grams SET bits=-1 WHERE level=2 AND node=1 AND gram='rex'", "segment 1 of workspace 1 has grams without their parts"},
 		"gram":      {"DELETE FROM name_grams WHERE level=2 AND node=1 AND gram='x 0'", "segment 1 of workspace 1 lacks the grams of some names of its pets 17 to 32"},
 		"block":     {"UPDATE name_grams SET bits=bits&~4 WHERE level=2 AND node=2 AND gram='re'", "segment 2 of workspace 1 lacks the grams"},
 		"segment":   {"UPDATE name_grams SET bits=bits&~4 WHERE level=1 AND gram='rex'", "segment 2 of workspace 1 has grams that level 1 of the index lacks"},

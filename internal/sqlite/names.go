@@ -79,19 +79,29 @@ func eachGram(folded string, f func(gram string)) {
 
 // addName notes the name that an animal has from now on, and its name before, ""
 // if there was none. It does nothing for one that is not indexed yet.
+//
+// Whoever adds a gram of three letters to a block adds its parts, too, so that one
+// that is there spares the looks for five.
 func (c *conn) addName(workspace, id int64, folded, before string) error {
 	s, err := find(c, selectSegmentOf, workspace, id, scanSegment)
 	if err != nil || s == nil {
 		return err
 	}
 	known := map[string]bool{}
-	eachGram(before, func(gram string) { known[gram] = true })
-	eachGram(folded, func(gram string) {
-		if err == nil && !known[gram] {
+	know := func(gram string) { known[gram] = true }
+	eachGram(before, know)
+	for size := mostRunes; size >= 0; size-- {
+		eachGram(folded, func(gram string) {
+			if err != nil || known[gram] || utf8.RuneCountInString(gram) != size {
+				return
+			}
 			known[gram] = true
-			err = c.ensureGram(workspace, s, gram, s.block(id))
-		}
-	})
+			var there bool
+			if there, err = c.ensureGram(workspace, s, gram, s.block(id)); there {
+				eachGram(gram, know)
+			}
+		})
+	}
 	return err
 }
 
@@ -102,13 +112,19 @@ const (
 	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET bits=bits|excluded.bits"
 )
 
-// ensureGram is addGram for one that is often there.
-func (c *conn) ensureGram(workspace int64, s *segment, gram string, blocks uint64) error {
+// ensureGram is addGram for one that is often there, which it reports.
+func (c *conn) ensureGram(workspace int64, s *segment, gram string, blocks uint64) (there bool, err error) {
 	have, err := c.bits(workspace, blockLevel, s.number, gram)
-	if err != nil || have&blocks == blocks {
-		return err
+	switch {
+	case err != nil:
+	case have&blocks == blocks:
+		there = true
+	case have != 0: // and the levels above know
+		_, err = c.setBits(updateBits, workspace, blockLevel, s.number, gram, blocks)
+	default:
+		err = c.addGram(workspace, s.number, gram, blocks)
 	}
-	return c.addGram(workspace, s.number, gram, blocks)
+	return there, err
 }
 
 // bits returns the bits of a row, 0 if there is none.

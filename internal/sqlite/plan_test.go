@@ -144,7 +144,7 @@ func TestPointPlans(t *testing.T) {
 		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
-		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, selectPetAfter, selectNames,
+		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, deleteGrams, selectPetAfter, selectNames,
 		selectRecent, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,
 	} {
 		var steps []string

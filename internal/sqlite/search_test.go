@@ -162,7 +162,7 @@ func (m *nameModel) actions() map[string]func(*rapid.T) {
 		"index": func(t *rapid.T) {
 			for _, n := range m.naming {
 				if !n.done && rapid.Bool().Draw(t, "step") {
-					if err := n.step(m.ctx); err != nil {
+					if err := n.step(m.ctx, rapid.IntRange(1, 2*len(n.grams)+1).Draw(t, "grams")); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -220,7 +220,7 @@ func TestSearchesFindAll(t *testing.T) {
 		r.Repeat(m.actions())
 		for _, open := range m.naming {
 			for !open.done {
-				if err := open.step(m.ctx); err != nil {
+				if err := open.step(m.ctx, gramsAtOnce); err != nil {
 					r.Fatal(err)
 				}
 			}
