@@ -122,7 +122,7 @@ func (c *conn) migrations() ([]Migration, error) {
 		}
 	})
 	if err == nil && latest > len(known) {
-		err = fmt.Errorf("was made by a newer version of petstore (schema %d; this one knows 1 to %d)", latest, len(known))
+		err = newer(latest, len(known))
 	}
 	return known, err
 }
@@ -241,6 +241,9 @@ func (c *conn) apply(m Migration, now time.Time) (err error) {
 		if err := c.sign(); err != nil {
 			return err
 		}
+	}
+	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil { // a program that has the file open sees it, see checkSchema
+		return err
 	}
 	return c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, now.UnixMilli())
 }

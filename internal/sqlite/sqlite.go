@@ -60,6 +60,7 @@ type DB struct {
 	pace    pace          // of searches
 	cache   *cache        // nil if there is none
 	holder  holder
+	schema  schemaWatch
 	readers *stack
 	count   int           // how many readers there are
 	closed  chan struct{} // closed when the last reader is back for good
@@ -151,6 +152,11 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
+	known, err := migrations()
+	if err != nil {
+		return err
+	}
+	db.schema.known = len(known)
 	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
 		if err := db.writer.exec(pragma); err != nil {
 			return err
@@ -180,7 +186,7 @@ func (db *DB) watch(o Options) (err error) {
 	}
 	if o.Cached > 0 {
 		db.cache = newCache(db.index, o.Cached)
-		db.holder.index, db.cache.others = db.index, db.holder.others
+		db.holder.index, db.cache.others = db.index, db.othersCommitted
 	}
 	if !o.ReadOnly {
 		db.keeper, err = newCheckpointer(db)

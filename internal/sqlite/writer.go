@@ -212,6 +212,9 @@ func together(group []*write) manner {
 func (db *DB) try(group []*write, how manner) error {
 	err := db.writer.begin()
 	before := db.cache.begin()
+	if err == nil {
+		err = db.checkSchema(db.writer) // in the transaction: nobody changes it from now on
+	}
 	db.writer.touched.reset()
 	clear(db.writer.issued)
 	for i := 0; err == nil && i < len(group); i++ {
