@@ -84,18 +84,18 @@ func (n *namer) work(ctx context.Context) {
 			return
 		}
 		all = err != nil
-		var again <-chan time.Time
+		wake, again := n.wake, (<-chan time.Time)(nil)
 		if err != nil {
 			if !n.told && !errors.Is(err, errTaken) {
 				n.db.log.Warn("names could not be indexed; a search may read more than it had to", "err", err)
 			}
-			again = time.After(tryAgain)
+			wake, again = nil, time.After(n.db.tryAgain) // whoever searches wakes it: that must not be a write each
 		}
 		n.told = err != nil
 		select {
 		case <-ctx.Done():
 			return
-		case <-n.wake:
+		case <-wake:
 		case <-again:
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -209,16 +210,9 @@ func (b *lockedBuffer) count(s string) int {
 func TestIndexingFailsAlone(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
-	db := openTest(t, Options{segment: 16, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	db := openTest(t, Options{segment: 16, tryAgain: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	workspace := newWorkspace(t, t.Context(), db, "shop")
-	alter := func(query string) {
-		t.Helper()
-		err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteTransient(c.Conn, query, nil) })
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	alter("CREATE TRIGGER broken BEFORE INSERT ON name_grams BEGIN SELECT RAISE(ABORT, 'broken'); END")
+	alter(t, db, breakIndex)
 	tried := func() int64 { return db.Stats().Writes }
 	for i := range int64(3) {
 		before := tried()
@@ -231,9 +225,38 @@ func TestIndexingFailsAlone(t *testing.T) {
 	if got := db.ready(t, workspace); got != 0 {
 		t.Errorf("indexed up to pet %d, want 0", got)
 	}
-	alter("DROP TRIGGER broken")
-	importPets(t, db, workspace, 1001, 40, "Rex")
+	alter(t, db, "DROP TRIGGER broken")
 	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) > 100 })
+}
+
+const breakIndex = "CREATE TRIGGER broken BEFORE INSERT ON name_grams BEGIN SELECT RAISE(ABORT, 'broken'); END"
+
+func alter(t *testing.T, db *DB, query string) {
+	t.Helper()
+	err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteTransient(c.Conn, query, nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSearchesDoNotRetryIndexing: a read must not become a write that fails.
+func TestSearchesDoNotRetryIndexing(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	db := openTest(t, Options{segment: 16, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	alter(t, db, breakIndex)
+	importPets(t, db, workspace, 1, 40, "Rex")
+	eventually(t, "it failed", func() bool { return log.count("names could not be indexed") > 0 })
+	before := db.Stats().Writes
+	for range 200 {
+		if _, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 100}, Name: "ida"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := db.Stats().Writes; after != before {
+		t.Errorf("200 searches came with %d writes, want none", after-before)
+	}
 }
 
 // TestCheckFindsLostNames plants damage in the index of names.

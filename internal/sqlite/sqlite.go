@@ -35,7 +35,8 @@ type Options struct {
 	// soon, and two would take segments from each other.
 	LeaveNames bool
 
-	segment int64 // animals whose names are indexed at once; 0 for segmentSize
+	segment  int64         // animals whose names are indexed at once; 0 for segmentSize
+	tryAgain time.Duration // after names could not be indexed; 0 for tryAgain
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -52,18 +53,19 @@ type DB struct {
 
 	limitDay int64 // the newest day of the windows saved; the writer's
 
-	index   *walIndex     // nil if it cannot be read
-	keeper  *checkpointer // nil if SQLite moves the log itself
-	namer   *namer        // nil if the names are left to others
-	naming  sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
-	segment int64         // animals of one
-	pace    pace          // of searches
-	cache   *cache        // nil if there is none
-	holder  holder
-	schema  schemaWatch
-	readers *stack
-	count   int           // how many readers there are
-	closed  chan struct{} // closed when the last reader is back for good
+	index    *walIndex     // nil if it cannot be read
+	keeper   *checkpointer // nil if SQLite moves the log itself
+	namer    *namer        // nil if the names are left to others
+	naming   sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
+	segment  int64         // animals of one
+	pace     pace          // of searches
+	tryAgain time.Duration // after names could not be indexed
+	cache    *cache        // nil if there is none
+	holder   holder
+	schema   schemaWatch
+	readers  *stack
+	count    int           // how many readers there are
+	closed   chan struct{} // closed when the last reader is back for good
 
 	fault   fault
 	counted counters
@@ -108,6 +110,9 @@ func (o Options) withDefaults() Options {
 	if o.segment <= 0 {
 		o.segment = segmentSize
 	}
+	if o.tryAgain <= 0 {
+		o.tryAgain = tryAgain
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -120,7 +125,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace,
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace, tryAgain: o.tryAgain,
 		stopped: make(chan struct{}),
 		count:   o.Readers,
 		closed:  make(chan struct{}),
