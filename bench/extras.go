@@ -84,7 +84,7 @@ anything durable, in turns with this service, which has all of these. A POST to 
 
 The capacity is the most that 16 to 256 callers get done. "At once again" are callers who do not wait before they ask again, whatever
 the answer; "at a rate" are requests that come at multiples of the capacity, whatever becomes of them. The refused get 503 with Retry-After.
-"Of the peak" is the share of what was done at the capacity in the seconds just before and just after; each load comes three times, and
+"Of the peak" is the share of what was done at the capacity in the seconds just before and just after; each load comes five times, and
 the one with the median of that share is shown. One at a rate lasts four seconds before it counts: the first three the service takes for a crowd that passes, and has it wait. Beside it stands what bare net/http does with as many connections, all of them busy, of what it does with those of the capacity.
 
 `)

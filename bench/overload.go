@@ -30,7 +30,7 @@ type pressure struct {
 const (
 	mostCallers = 2048 // connections for requests at a rate
 	mostTimes   = 5
-	pressTries  = 3 // of each, of which the median counts
+	pressTries  = 5 // of each, of which the median counts
 
 	// settles is for how long a load at a rate lasts before it counts: longer than
 	// the service takes a crowd for one that passes, see gateBurst in internal/httpapi.
