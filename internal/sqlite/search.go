@@ -41,6 +41,7 @@ type search struct {
 	frontier  int64
 	indexed   int64 // the names up to this id are
 	issued    int64 // the last id; 0 if it did not matter
+	damaged   bool  // a segment is missing
 
 	pace   pace
 	byLane *list[petstore.Pet] // reads in the index of the other filters
@@ -55,13 +56,16 @@ func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery)
 	if q.Limit <= 0 {
 		return []petstore.Pet{}, nil
 	}
-	behind := false
+	behind, damaged := false, false
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
 		s := newSearch(c, workspace, q, db.pace)
 		err := s.run()
-		found, behind = s.found, s.issued-s.indexed >= 2*db.segment
+		found, behind, damaged = s.found, s.issued-s.indexed >= 2*db.segment, s.damaged
 		return err
 	}))
+	if damaged {
+		db.log.Warn("the index of names lacks a segment: a search reads row by row; see petstore doctor", "workspace", workspace)
+	}
 	if behind { // by another process, which left it
 		db.namer.grown([]int64{workspace})
 	}
@@ -137,7 +141,12 @@ func (s *search) run() error {
 		return err
 	}
 	for s.frontier < s.indexed {
-		if err := s.jump(); err != nil || s.full() {
+		err := s.jump()
+		if errors.Is(err, errNoSegment) { // what is behind the frontier is read row by row then
+			s.damaged = true
+			break
+		}
+		if err != nil || s.full() {
 			return err
 		}
 		if s.ids == nil || s.frontier >= s.indexed {
@@ -209,7 +218,7 @@ func (l *list[T]) nth(c *conn, n int, lane []filter) (int64, error) {
 // it does not, until it has read many.
 func (s *search) jump() error {
 	at, err := find(s.c, selectSegmentOf, s.workspace, s.frontier+1, scanSegment)
-	if err == nil && at == nil {
+	if err == nil && (at == nil || at.first > s.frontier+1) {
 		err = errNoSegment
 	}
 	if err != nil {

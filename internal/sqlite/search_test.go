@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -248,6 +249,32 @@ func TestSearchesFindAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSearchesOutliveALostSegment: what the index lacks is read row by row, and told.
+func TestSearchesOutliveALostSegment(t *testing.T) {
+	t.Parallel()
+	for number := range 6 {
+		var log lockedBuffer
+		db := openTest(t, Options{Readers: 1, segment: 16, LeaveNames: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		db.pace.first = 1
+		workspace := newWorkspace(t, t.Context(), db, "shop")
+		importPets(t, db, workspace, 1, 112, "Rex")
+		if err := db.IndexNames(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		alter(t, db, fmt.Sprintf("DELETE FROM name_segments WHERE number=%d", number))
+		for after := range int64(100) {
+			q := petstore.PetQuery{Page: petstore.Page{After: after, Limit: 1}, Name: fmt.Sprintf("%05d", 99)}
+			got, err := db.Pets(t.Context(), workspace, q)
+			if err != nil || len(got) != 1 || got[0].ID != 100 {
+				t.Fatalf("without segment %d, Pets(%+v) = %v, %v, want the pet 100", number, q, got, err)
+			}
+		}
+		if number < 5 && log.count("lacks a segment") == 0 {
+			t.Errorf("that segment %d is missing was not told", number)
+		}
+	}
 }
 
 // TestSearchesReadLittle: what is read for a name of none, or of one, does not grow
