@@ -59,8 +59,8 @@ func (n *node) abandon(err error) (*node, error) { return nil, errors.Join(err, 
 
 // A redisCollector shows the figures of the Redis limiter.
 type redisCollector struct {
-	read                                   func() ratelimit.RedisStats
-	decisions, failures, away, nodes, took *prometheus.Desc
+	read                                             func() ratelimit.RedisStats
+	decisions, failures, repeated, away, nodes, took *prometheus.Desc
 }
 
 func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
@@ -71,6 +71,7 @@ func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
 		read:      read,
 		decisions: desc("decisions_total", "Decisions by source: redis, denied (known before, without a call), local (without Redis).", "source"),
 		failures:  desc("failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", "cause"),
+		repeated:  desc("repeated_total", "Admissions of an outage that are added again, since the answer to adding them did not come: at most so many count twice."),
 		away:      desc("away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says."),
 		nodes:     desc("nodes", "Nodes that share the counts, as last seen."),
 		took:      desc("duration_seconds", "Time of the calls that were answered."),
@@ -79,7 +80,7 @@ func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
 
 // Describe implements prometheus.Collector.
 func (c *redisCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.away, c.nodes, c.took} {
+	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.repeated, c.away, c.nodes, c.took} {
 		to <- d
 	}
 }
@@ -87,14 +88,15 @@ func (c *redisCollector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *redisCollector) Collect(to chan<- prometheus.Metric) {
 	s := c.read()
-	count := func(d *prometheus.Desc, n int64, label string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)
+	count := func(d *prometheus.Desc, n int64, label ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label...)
 	}
 	count(c.decisions, s.Decided, "redis")
 	count(c.decisions, s.Denied, "denied")
 	count(c.decisions, s.Alone, "local")
 	count(c.failures, s.Failed, "any")
 	count(c.failures, s.Late, "late")
+	count(c.repeated, s.Repeated)
 	away := 0.0
 	if s.Away {
 		away = 1

@@ -241,6 +241,7 @@ func (r *Redis) owe(c *Caller, q *question) {
 	if q.add.none() {
 		return
 	}
+	r.counts.repeated.Add(q.add.most())
 	now := r.time().UnixNano()
 	c.ws.mu.Lock()
 	c.key.shared.owed = q.add.plus(c.key.shared.owed, now)

@@ -94,6 +94,7 @@ func (r *Redis) oweAddress(q *question) {
 	if q.add.none() {
 		return
 	}
+	r.counts.repeated.Add(q.add.most())
 	subject, now := q.key[len(keyPrefix):], r.time().UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()

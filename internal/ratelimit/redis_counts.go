@@ -15,6 +15,9 @@ type shared struct {
 // none reports whether nothing is counted.
 func (w windows) none() bool { return w.minuteUsed == 0 && w.dayUsed == 0 }
 
+// most returns how many requests are counted, in a window at least.
+func (w windows) most() int64 { return max(w.minuteUsed, w.dayUsed) }
+
 // means reports whether two windows count the same.
 func (w windows) means(other windows) bool {
 	if w.minuteUsed == 0 {

@@ -2,7 +2,9 @@ package ratelimit
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -183,6 +185,39 @@ func TestWithoutRedis(t *testing.T) {
 				t.Errorf("%d admitted, want %d", admitted, test.want)
 			}
 		})
+	}
+}
+
+// TestWhatMayCountTwiceIsTold: what was admitted without Redis, each time that adding it failed.
+func TestWhatMayCountTwiceIsTold(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	server := redistest.Start(t)
+	r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+	c, address := r.Caller(1, "k", plenty), netip.MustParseAddr("192.0.2.1")
+	server.Kill()
+	for range 5 {
+		r.Admit(t.Context(), c)
+	}
+	for range 2 {
+		r.AdmitAddress(t.Context(), address)
+	}
+	const before = 1 + 2 // the second and third call, after which Redis is away, were to add those before
+	for i := range int64(3) {
+		if got, want := r.RedisStats().Repeated, before+5*i; got != want {
+			t.Errorf("%d may count twice, want %d", got, want)
+		}
+		if err := r.pay(); err == nil {
+			t.Fatal("pay without Redis failed not")
+		}
+	}
+	for _, subject := range slices.Collect(maps.Keys(r.owed)) {
+		if err := r.payForAddress(subject); err == nil {
+			t.Fatal("payForAddress without Redis failed not")
+		}
+	}
+	if got, want := r.RedisStats().Repeated, int64(before+5*3+2); got != want {
+		t.Errorf("%d may count twice, want %d", got, want)
 	}
 }
 

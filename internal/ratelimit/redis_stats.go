@@ -14,9 +14,9 @@ var latencies = [...]time.Duration{
 }
 
 type redisCounts struct {
-	decided, denied, alone, failed, late atomic.Int64
-	classes                              [len(latencies) + 1]atomic.Int64
-	total                                atomic.Int64 // nanoseconds
+	decided, denied, alone, failed, late, repeated atomic.Int64
+	classes                                        [len(latencies) + 1]atomic.Int64
+	total                                          atomic.Int64 // nanoseconds
 }
 
 func (c *redisCounts) observe(d time.Duration) {
@@ -33,6 +33,10 @@ type RedisStats struct {
 	Failed  int64 // calls that failed
 	Late    int64 // calls that came to Redis after their deadline, and did nothing
 
+	// Repeated are admissions of an outage that are added again, since the answer to adding them did not come: at most so
+	// many count twice.
+	Repeated int64
+
 	Away  bool  // the breaker is open: Redis is not asked
 	Aways int64 // how often it has opened
 	Nodes int64 // last seen alive, this one among them
@@ -47,7 +51,8 @@ func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	s := RedisStats{
 		Decided: c.decided.Load(), Denied: c.denied.Load(), Alone: c.alone.Load(), Failed: c.failed.Load(), Late: c.late.Load(),
-		Away: r.breaker.open.Load(), Aways: r.breaker.opened.Load(), Nodes: r.nodes.Load(),
+		Repeated: c.repeated.Load(),
+		Away:     r.breaker.open.Load(), Aways: r.breaker.opened.Load(), Nodes: r.nodes.Load(),
 		Latency: make(map[float64]uint64, len(latencies)), LatencySum: time.Duration(c.total.Load()).Seconds(),
 	}
 	for i := range c.classes {
