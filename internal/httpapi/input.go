@@ -99,51 +99,6 @@ func (x *exchange) readBody() error {
 
 var errTooLarge = petstore.Errorf(codePayloadTooLarge, "The body is longer than %d bytes.", maxBody)
 
-// checkAccept returns not_acceptable unless application/json may be sent. The
-// most specific range that matches decides (RFC 9110 §12.5.1).
-func checkAccept(values []string) error {
-	if len(values) == 0 || len(values) == 1 && (values[0] == "*/*" || values[0] == "application/json" || values[0] == "") {
-		return nil
-	}
-	specific, acceptable, some := -1, false, false
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if strings.TrimSpace(part) == "" {
-			continue // RFC 9110 §5.6.1.2
-		}
-		some = true
-		media, q := qualified(part)
-		rank := -1
-		switch strings.ToLower(media) {
-		case "application/json":
-			rank = 2
-		case "application/*":
-			rank = 1
-		case "*/*":
-			rank = 0
-		}
-		if rank > specific {
-			specific, acceptable = rank, q
-		}
-	}
-	if some && !acceptable {
-		return petstore.Errorf(codeNotAcceptable, "Only application/json can be sent, which Accept does not allow.")
-	}
-	return nil
-}
-
-// qualified splits an element of Accept or Accept-Encoding, and reports whether
-// its weight is above zero.
-func qualified(part string) (name string, wanted bool) {
-	name, params, _ := strings.Cut(part, ";")
-	for param := range strings.SplitSeq(params, ";") {
-		key, value, _ := strings.Cut(param, "=")
-		if strings.EqualFold(strings.TrimSpace(key), "q") {
-			return strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), "0.") != ""
-		}
-	}
-	return strings.TrimSpace(name), true
-}
-
 // onceOf returns the request's Idempotency-Key, or nil.
 func (x *exchange) onceOf() (*petstore.Idempotency, error) {
 	values := x.r.Header["Idempotency-Key"]

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -173,11 +174,13 @@ func (x *exchange) admit() error {
 	if x.route.public {
 		return nil
 	}
-	if err := checkAccept(x.r.Header["Accept"]); err != nil {
-		return err
+	if !accept.JSON(x.r.Header["Accept"]) {
+		return errNotAcceptable
 	}
 	return x.readInput()
 }
+
+var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "Only application/json can be sent, which Accept does not allow.")
 
 func insufficientScope(need access.Scopes) error {
 	return petstore.Errorf(codeInsufficientScope, "This needs a key with the scope %s.", need)

@@ -6,7 +6,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,93 +13,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
-
-// A preference is one element of Accept or Accept-Encoding.
-type preference struct {
-	name   string
-	wanted bool
-}
-
-// preferences reads elements by the grammar of RFC 9110 §12.4.2 alone, word for word. It reports false for what is not in
-// it, and for what has quoted strings, in which a comma would be none.
-func preferences(values []string) (all []preference, ok bool) {
-	element := regexp.MustCompile(`^([!#$%&'*+.^_|~0-9A-Za-z/-]+)((?:[ \t]*;[ \t]*[a-pr-z][a-z0-9]*=[!#$%&'*+.^_|~0-9A-Za-z-]+)*)(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?$`)
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		if part = strings.Trim(part, " \t"); part == "" {
-			continue // RFC 9110 §5.6.1.2
-		}
-		found := element.FindStringSubmatch(part)
-		if found == nil {
-			return nil, false
-		}
-		all = append(all, preference{strings.ToLower(found[1]), strings.Trim(found[3], "0.") != "" || found[3] == ""})
-	}
-	return all, true
-}
-
-// mostSpecific returns what the elements say of the first of the names that they have at all, and whether they agree.
-func mostSpecific(all []preference, names ...string) (wanted, found, agreed bool) {
-	for _, name := range names {
-		var of []bool
-		for _, p := range all {
-			if p.name == name {
-				of = append(of, p.wanted)
-			}
-		}
-		if len(of) > 0 {
-			return of[0], true, !slices.Contains(of, !of[0])
-		}
-	}
-	return false, false, true
-}
-
-// FuzzAccept checks that application/json is sent to those who take it, by a reading of the grammar of its own, and that
-// it does not matter how the elements are spread over lines.
-func FuzzAccept(f *testing.F) {
-	for _, seed := range [][2]string{
-		{"", ""}, {"*/*", "application/json;q=0"}, {"text/html, application/*;q=0.5", "*/*;q=0"}, {",", ","}, {"application/JSON ; q=0.000", ""},
-		{"application/json;version=1;q=1.0", "text/*"}, {"application/json;q=0.0001", ""}, {"Application/Json;Q=0", "*/*"}, {"application/json; q=", ""},
-	} {
-		f.Add(seed[0], seed[1])
-	}
-	f.Fuzz(func(t *testing.T, first, second string) {
-		err := checkAccept([]string{first, second})
-		if together := checkAccept([]string{first + "," + second}); (err == nil) != (together == nil) {
-			t.Errorf("Accept %q and %q: %v, and in one line: %v", first, second, err, together)
-		}
-		if more := checkAccept([]string{"", first, " ,", second, "\t"}); (err == nil) != (more == nil) {
-			t.Errorf("Accept %q and %q: %v, and with empty elements: %v", first, second, err, more)
-		}
-		if status, _ := StatusOf(err); err != nil && status != http.StatusNotAcceptable {
-			t.Errorf("Accept %q and %q: %v, want 406", first, second, err)
-		}
-		all, ok := preferences([]string{first, second})
-		wanted, found, agreed := mostSpecific(all, "application/json", "application/*", "*/*")
-		if want := wanted || !found && len(all) == 0; ok && agreed && (err == nil) != want {
-			t.Errorf("Accept %q and %q: %v, want that it is acceptable to be %t", first, second, err, want)
-		}
-	})
-}
-
-// FuzzAcceptEncoding is FuzzAccept for gzip, which nobody gets who did not ask for it.
-func FuzzAcceptEncoding(f *testing.F) {
-	for _, seed := range []string{"", "gzip", "gzip;q=0, *", "*;q=0.5", "identity, x-gzip;q=0.001", "GZIP ;Q=1.000", "deflate,,gzip;q=0.000", "gzip;q"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got := takesGzip([]string{text})
-		if low := strings.ToLower(text); got && !strings.Contains(low, "gzip") && !strings.Contains(low, "*") {
-			t.Errorf("Accept-Encoding %q takes gzip", text)
-		}
-		all, ok := preferences([]string{text})
-		if _, x, _ := mostSpecific(all, "x-gzip"); x {
-			return // RFC 9110 §8.4.1.3: another name for it; which of the two counts is nowhere said
-		}
-		if want, _, agreed := mostSpecific(all, "gzip", "*"); ok && agreed && got != want {
-			t.Errorf("Accept-Encoding %q takes gzip: %t, want %t", text, got, want)
-		}
-	})
-}
 
 // FuzzContentType checks that a body is taken as what it says that it is, in UTF-8, however that is spelled, and as
 // nothing else.

@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
+	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -44,7 +44,7 @@ func (x *exchange) tagged(weak string, tag petstore.Tag, contentType string, bod
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
-	if zipped != nil && takesGzip(x.r.Header["Accept-Encoding"]) {
+	if zipped != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
 		x.set("Content-Encoding", "gzip")
 		body = zipped()
 	}
@@ -193,18 +193,4 @@ func zip(body []byte) []byte {
 	_, _ = z.Write(body) // a bytes.Buffer takes everything
 	_ = z.Close()
 	return out.Bytes()
-}
-
-// takesGzip reports whether Accept-Encoding allows gzip (RFC 9110 §12.5.3).
-func takesGzip(values []string) bool {
-	other := false
-	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		switch name, wanted := qualified(part); strings.ToLower(name) {
-		case "gzip", "x-gzip":
-			return wanted
-		case "*":
-			other = wanted
-		}
-	}
-	return other
 }

@@ -14,6 +14,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"example.com/petstore/internal/accept"
 )
 
 // A File is something to serve as it is, or in gzip, which is made when it is first asked for. It may be used concurrently.
@@ -43,7 +45,7 @@ func compress(text []byte) []byte {
 func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	body, tag := f.text, `"`+f.etag+`"`
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if accept.Gzip(r.Header["Accept-Encoding"]) {
 		body, tag = f.small(), `"`+f.etag+`-gzip"`
 		h.Set("Content-Encoding", "gzip")
 	}

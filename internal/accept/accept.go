@@ -1,0 +1,106 @@
+// Package accept reads what a client takes: the lists of Accept and
+// Accept-Encoding (RFC 9110 §12.5). It neither refuses nor compresses anything.
+package accept
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// The weights of an element that has none in the range from 0 to 1, and of what
+// is not in the list.
+const (
+	malformed = -1
+	unlisted  = -2
+)
+
+// JSON reports whether the values of Accept let application/json be sent. The
+// most specific range that matches decides (RFC 9110 §12.5.1). A malformed
+// weight counts as 1: a refusal would help nobody.
+func JSON(values []string) bool {
+	if len(values) == 0 || len(values) == 1 && (values[0] == "*/*" || values[0] == "application/json" || values[0] == "") {
+		return true
+	}
+	specific, acceptable, some := -1, false, false
+	for name, weight := range elements(values) {
+		some = true
+		rank := -1
+		switch name {
+		case "application/json":
+			rank = 2
+		case "application/*":
+			rank = 1
+		case "*/*":
+			rank = 0
+		}
+		if rank > specific {
+			specific, acceptable = rank, weight != 0
+		}
+	}
+	return acceptable || !some
+}
+
+// Gzip reports whether the values of Accept-Encoding ask for gzip, and do not
+// prefer the plain form (RFC 9110 §12.5.3). A malformed weight counts as 0: the
+// plain form is understood by everybody. It is also for clients that say they
+// take neither.
+func Gzip(values []string) bool {
+	var zipped, plain, other float64 = unlisted, unlisted, unlisted
+	for name, weight := range elements(values) {
+		of := &other
+		switch name {
+		case "gzip", "x-gzip": // RFC 9110 §8.4.1.3
+			of = &zipped
+		case "identity":
+			of = &plain
+		case "*":
+		default:
+			continue
+		}
+		if *of == unlisted {
+			*of = weight
+		}
+	}
+	if zipped == unlisted {
+		zipped = other
+	}
+	if plain == unlisted {
+		plain = other
+	}
+	return zipped > 0 && zipped >= plain
+}
+
+// elements yields those of a list, in lower case, with their weights
+// (RFC 9110 §12.4.2); empty ones are none (§5.6.1.2).
+func elements(values []string) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+			name, params, _ := strings.Cut(part, ";")
+			if strings.TrimSpace(part) != "" && !yield(strings.ToLower(strings.TrimSpace(name)), weightOf(params)) {
+				return
+			}
+		}
+	}
+}
+
+// weightOf returns the weight among the parameters of an element.
+func weightOf(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		key, value, _ := strings.Cut(param, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "q") {
+			return parseWeight(strings.TrimSpace(value))
+		}
+	}
+	return 1
+}
+
+// parseWeight reads a decimal number from 0 to 1, of more digits than RFC 9110
+// allows if need be.
+func parseWeight(text string) float64 {
+	q, err := strconv.ParseFloat(text, 64)
+	if err != nil || q > 1 || strings.Trim(text, "0123456789.") != "" {
+		return malformed
+	}
+	return q
+}
