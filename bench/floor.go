@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strconv"
 	"sync/atomic"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // The floor is net/http with nothing behind it: it answers every request with
@@ -78,7 +80,7 @@ func serveFloor(ctx context.Context, args []string) error {
 
 // startFloor starts the floor and returns when it listens.
 func startFloor(ctx context.Context) (*process, error) {
-	addr, err := freeAddr()
+	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // A peer is another server of pets, with neither keys nor limits nor a
@@ -167,7 +169,7 @@ func (b *bench) startPeers(ctx context.Context) ([]*side, error) {
 	sides := []*side{{name: "the floor", process: b.floor, world: b.world}, {name: "this service", process: b.server, world: b.world}}
 	theirs := &world{shop: &shop{pets: peerPets, key: "none"}}
 	for _, p := range peers() {
-		addr, err := freeAddr()
+		addr, err := processtest.FreeAddr()
 		if err != nil {
 			return sides, err
 		}

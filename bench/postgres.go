@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/processtest"
 )
 
 // The service on PostgreSQL beside what bounds it: a read of one pet through pgx behind net/http, with nothing else, and
@@ -171,7 +172,7 @@ func (b *postgresBench) startOurs(ctx context.Context, binary string) (*process,
 	var addrs [2]string
 	for i := range addrs {
 		var err error
-		if addrs[i], err = freeAddr(); err != nil {
+		if addrs[i], err = processtest.FreeAddr(); err != nil {
 			return nil, err
 		}
 	}
@@ -193,7 +194,7 @@ func (b *postgresBench) startBare(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}

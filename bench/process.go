@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // The cores of the two sides.
@@ -120,16 +121,6 @@ func (p *process) mallocs(ctx context.Context) (float64, error) {
 	return strconv.ParseFloat(line, 64)
 }
 
-// freeAddr returns an address of this machine at which nobody listens.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
-
 // build returns the path of the server's binary, built as make build does.
 func build(ctx context.Context, s *settings, dir string) (string, error) {
 	if s.binary != "" {
@@ -147,11 +138,11 @@ func build(ctx context.Context, s *settings, dir string) (string, error) {
 // startServer starts the service on the database and returns when it is ready,
 // with the time that this took.
 func startServer(ctx context.Context, binary, db string) (*process, time.Duration, error) {
-	addr, err := freeAddr()
+	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, 0, err
 	}
-	ops, err := freeAddr()
+	ops, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, 0, err
 	}

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -72,7 +73,7 @@ func limiterOnRedis(ctx context.Context, s *settings) (err error) {
 }
 
 func startRedis(ctx context.Context) (*process, error) {
-	addr, err := freeAddr()
+	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}

@@ -99,9 +99,10 @@ type file struct {
 
 // product reports whether a file is of the program, not of its tests, its
 // benchmarks, or a package that is for tests alone, as net/http/httptest is.
-func (f file) product() bool {
-	return !f.test && f.dir != "bench" && !strings.HasSuffix(f.dir, "test")
-}
+func (f file) product() bool { return !f.test && f.dir != "bench" && !forTests(f.dir) }
+
+// forTests reports whether a folder is of a package that is for tests alone.
+func forTests(dir string) bool { return strings.HasSuffix(dir, "test") }
 
 // files parses every Go file of the module; nested modules are others.
 func files(t *testing.T) []file {
@@ -173,7 +174,10 @@ func TestImportsOfOurs(t *testing.T) {
 		}
 		for _, imported := range f.imports {
 			ours, ok := strings.CutPrefix(imported, module+"/")
-			if ok && !within(ours, entry) && !slices.Contains(may, ours) {
+			if !ok || within(ours, entry) || forTests(f.dir) && forTests(ours) {
+				continue
+			}
+			if !slices.Contains(may, ours) {
 				t.Errorf("%s imports %s; by docs/design.md %s may import %v of ours", f.path, ours, entry, may)
 			}
 		}
@@ -213,7 +217,7 @@ func TestTestingStaysInTests(t *testing.T) {
 			continue
 		}
 		for _, imported := range f.imports {
-			if imported == "testing" || strings.HasPrefix(imported, module) && strings.HasSuffix(imported, "test") {
+			if imported == "testing" || strings.HasPrefix(imported, module) && forTests(imported) {
 				t.Errorf("%s imports %s, which only tests and packages for tests may", f.path, imported)
 			}
 		}
@@ -246,6 +250,23 @@ func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
 		for _, call := range []string{"os.Getenv(", "os.LookupEnv(", "os.Environ("} {
 			if bytes.Contains(text, []byte(call)) {
 				t.Errorf("%s calls %s…), which only internal/config may", f.path, call)
+			}
+		}
+	}
+}
+
+// TestFreePortsAreChosenInOnePlace finds who lets the system choose a port for
+// another process: a client's connection may get it meanwhile. Tests may, for
+// listeners that they keep.
+func TestFreePortsAreChosenInOnePlace(t *testing.T) {
+	t.Parallel()
+	for _, f := range files(t) {
+		if f.test || !slices.Contains(f.imports, "net") {
+			continue
+		}
+		for _, call := range []string{`Listen("tcp", "127.0.0.1:0")`, `Listen("tcp", "localhost:0")`, `Listen("tcp", ":0")`} {
+			if bytes.Contains(read(t, f.path), []byte(call)) {
+				t.Errorf("%s calls %s; free ports come from internal/processtest", f.path, call)
 			}
 		}
 	}

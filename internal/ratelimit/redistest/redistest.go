@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/processtest"
 	"github.com/gomodule/redigo/redis"
 )
 
@@ -92,7 +93,7 @@ func (s *Server) runFirst() (err error) {
 			return nil
 		}
 		s.Kill()
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = processtest.FreePort(); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func newServer(program string, args []string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrNoProgram, program)
 	}
-	port, err := freePort()
+	port, err := processtest.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +121,6 @@ func newServer(program string, args []string) (*Server, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // unprivileged returns the user nobody if the test runs as root, else nil.

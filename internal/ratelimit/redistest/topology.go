@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // StartReplica runs a replica of a server.
@@ -95,7 +97,7 @@ func several(servers []*Server) string {
 // StartClusterNode runs a server for a cluster, which belongs to none yet.
 func StartClusterNode(tb testing.TB) *Server {
 	tb.Helper()
-	bus, err := freePort()
+	bus, err := processtest.FreePort()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -140,7 +142,7 @@ func StartTLS(tb testing.TB) (s *Server, url, certificate string) {
 	dir := tb.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(tb, cert, key)
-	port, err := freePort()
+	port, err := processtest.FreePort()
 	if err != nil {
 		tb.Fatal(err)
 	}
