@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +25,6 @@ var (
 	allMutants = flag.Bool("mutants", false, "let TestMutants try every mutant")
 	seed       = flag.Uint64("seed", 1, "the seed of what is random in the campaigns")
 )
-
-// petstore is the binary under test; TestMain sets it once.
-var petstore servertest.Binary
-
-func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
 
 // A disk is where a campaign keeps its database.
 type disk interface {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/test/servertest"
 )
@@ -52,7 +53,7 @@ func balance(t *testing.T, places []place) (public, stats string) {
 	cmd := exec.Command(program, "-db", "-f", file) //nolint:gosec // found in PATH
 	var said strings.Builder
 	cmd.Stderr = &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	processtest.EndWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,8 @@ func (s *Server) Run() error {
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
 	s.process = exec.Command(s.program, args...) //nolint:gosec // the tests choose both
 	s.process.Dir = s.dir
-	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged(), Pdeathsig: syscall.SIGKILL}
+	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged()}
+	processtest.EndWithParent(s.process)
 	if err := s.process.Start(); err != nil {
 		return err
 	}

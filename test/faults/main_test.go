@@ -1,0 +1,13 @@
+package faults
+
+import (
+	"os"
+	"testing"
+
+	"example.com/petstore/test/servertest"
+)
+
+// petstore is the binary under test; TestMain sets it once.
+var petstore servertest.Binary
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(&petstore, m.Run)) }
