@@ -46,8 +46,8 @@ Give a password by PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 			case m.to == "":
 				return usagef("--to is needed: a postgres:// URL")
 			case !(&config.Config{DB: m.to}).OnPostgres():
-				return usagef("--to: %q is not a postgres:// URL", config.Redact(m.to))
-			case (&config.Config{DB: m.from}).OnPostgres():
+				return usagef("--to: must be a postgres:// URL, such as postgres://user@host/dbname")
+			case config.CheckPath(m.from) != nil:
 				return usagef("--from: must be the path of a SQLite file")
 			}
 			return m.run(ctx)

@@ -30,13 +30,14 @@ func (c *Config) check(from Origins) error {
 
 // checkStores checks where the data and the counts are kept.
 func (c *Config) checkStores(from Origins) error {
+	if err := CheckPath(c.DB); err != nil && !c.OnPostgres() {
+		return &Fault{from.Of("db"), err.Error()}
+	}
 	switch {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
-	case strings.Contains(c.DB, "://") && !c.OnPostgres():
-		return &Fault{from.Of("db"), fmt.Sprintf("%q is neither the path of a database nor a postgres:// URL", Redact(c.DB))}
 	case c.DBRead != "" && !onPostgres(c.DBRead):
-		return &Fault{from.Of("db-read"), "must be a postgres:// URL"}
+		return &Fault{from.Of("db-read"), "must be a postgres:// URL, such as postgres://user@host/dbname"}
 	case c.DBRead != "" && !c.OnPostgres():
 		return &Fault{from.Of("db-read"), "db must be a postgres:// URL too: a replica copies that one"}
 	case slashInPassword(c.DB):
@@ -59,14 +60,6 @@ func (c *Config) checkBan(from Origins) error {
 		origin = from.Of(first)
 	}
 	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
-}
-
-// OnPostgres reports whether DB is a PostgreSQL server's, not a file.
-func (c *Config) OnPostgres() bool { return onPostgres(c.DB) }
-
-// onPostgres is exact: the driver takes POSTGRES:// for something else.
-func onPostgres(url string) bool {
-	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
 }
 
 const misplacedAt = "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"

@@ -164,6 +164,10 @@ func TestFaults(t *testing.T) {
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ stands behind a slash"},
 		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
+		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
+		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},
+		{"keywords of a replica", source{args: []string{"--db=postgres://h/d", "--db-read=host=h password=secret"}}, "--db-read: must be a postgres:// URL, such as postgres://user@host/dbname"},
+		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}
 	for _, test := range tests {
@@ -181,6 +185,33 @@ func TestFaults(t *testing.T) {
 				t.Errorf("Load = %q, want one line %q without the secret", got, test.want)
 			}
 		})
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	t.Parallel()
+	const asURL, neither = "PostgreSQL is given as a URL", " is neither the path of a database nor a postgres:// URL"
+	for db, want := range map[string]string{
+		"petstore.db": "", "/var/lib/petstore/a b=c.db": "", "./a=b.db": "", "a=b.db": "", "shop=1.db": "", "Host=1.db": "", "ghost=1": "",
+		"./dbname=shop.db": "", "user=ann/shop.db": "", "user=ann/region=eu/shop.db": "", "user=ann shop.db": "", "port=5432": "", "host=h (copy).db": "",
+		"postgres": "", "postgres.db": "", "postgres/shop.db": "", "postgresql-16:old.db": "", "./postgres:shop.db": "", "a:b.db": "", "": "", " ": "",
+
+		"host=localhost dbname=shop": asURL, "dbname=shop": asURL, "service=shop": asURL, "hostaddr=::1": asURL, "port=5432\tuser=ann": asURL,
+		" host = h  port=1 ": asURL, "host=/run/postgresql dbname=shop": asURL, "user=ann password='my secret' sslmode=disable": asURL,
+		`password=my\ secret/1 host=h`: asURL, `password='it\'s secret' host=h search_path=x`: asURL, "password=secret dbname=postgres://h/d": asURL,
+
+		"postgresql//h/d": asURL, "postgres//h": asURL, "postgres:/u:secret@h/d": asURL, "postgres:h/d": asURL, "postgresql:": asURL, "POSTGRES:/h": asURL, " postgres:/h": asURL,
+
+		"mysql://u:secret@h/d": `"mysql://u:xxxxx@h/d"` + neither, "POSTGRES://u:secret@h/d": `"postgres://u:xxxxx@h/d"` + neither, "sqlite:///shop.db": `"sqlite:///shop.db"` + neither,
+		"postgres ://h": `"postgres ://xxxxx"` + neither,
+	} {
+		got := ""
+		if err := config.CheckPath(db); err != nil {
+			got = err.Error()
+		}
+		if (got == "") != (want == "") || !strings.HasPrefix(got, want) || strings.Contains(got, "secret") {
+			t.Errorf("CheckPath(%q) = %q, want %q without the secret", db, got, want)
+		}
 	}
 }
 
