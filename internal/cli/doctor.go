@@ -30,6 +30,9 @@ changes nothing and may run beside a server. Each finding says what to do. It
 fails if it finds a problem; a warning is none.`,
 		output: o,
 		run: func(ctx context.Context, _ []string) error {
+			if err := a.checkLimiter(); err != nil {
+				return err
+			}
 			return a.printDiagnosis(o, a.examine(ctx))
 		},
 	})

@@ -22,23 +22,46 @@ type limiter interface {
 
 var _, _ limiter = (*ratelimit.Memory)(nil), (*ratelimit.Redis)(nil)
 
+// checkLimiter returns an error that names the setting if newLimiter would: it
+// asks no Redis, and is for before anything is made.
+func (a *app) checkLimiter() error {
+	if a.config.Redis == "" {
+		return nil
+	}
+	_, err := a.redisOptions()
+	return err
+}
+
 // newLimiter returns the limiter that the operator chose.
 func (a *app) newLimiter(now func() time.Time, log *slog.Logger) (limiter, error) {
-	c := a.config
-	if c.Redis == "" {
-		return ratelimit.NewMemory(limiterConfig(c), now), nil
+	if a.config.Redis == "" {
+		return ratelimit.NewMemory(limiterConfig(a.config), now), nil
 	}
-	away, err := ratelimit.ParseOnFailure(c.LimiterOnFailure)
+	o, err := a.redisOptions()
 	if err != nil {
-		return nil, a.fault("limiter-on-failure", "%v", err)
+		return nil, err
 	}
-	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{
-		URL: c.Redis, Config: limiterConfig(c), Now: now, OnFailure: away, Log: log,
-	})
+	o.Now, o.Log = now, log
+	r, err := ratelimit.NewRedis(o)
 	if err != nil {
-		return nil, a.fault("redis", "%q: %v", config.Redact(c.Redis), err)
+		return nil, err
 	}
 	return r, nil
+}
+
+// redisOptions returns what the settings say of Redis. Its error names the
+// setting.
+func (a *app) redisOptions() (ratelimit.RedisOptions, error) {
+	c := a.config
+	o := ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c)}
+	var err error
+	if o.OnFailure, err = ratelimit.ParseOnFailure(c.LimiterOnFailure); err != nil {
+		return o, a.fault("limiter-on-failure", "%v", err)
+	}
+	if err := o.Validate(); err != nil {
+		return o, a.fault("redis", "%q: %v", config.Redact(c.Redis), err)
+	}
+	return o, nil
 }
 
 // closeLimiter ends the conversation with Redis, if there is one.

@@ -39,8 +39,12 @@ start makes a key that is valid for a week, and prints it.`,
 }
 
 // serve runs the service until ctx ends or its store fails. It listens before
-// it opens the store, so that who asks early waits, and is told why.
+// it opens the store, so that who asks early waits, and is told why; a setting
+// that cannot be used ends it before, so that no new database stays behind.
 func (a *app) serve(ctx context.Context, demo bool) (err error) {
+	if err := a.checkLimiter(); err != nil {
+		return err
+	}
 	a.spareMemory()
 	log := a.logger()
 	if a.tracer, log, err = a.startTraces(ctx, log); err != nil {

@@ -153,6 +153,7 @@ func TestFaults(t *testing.T) {
 		{"duration", env("PETSTORE_DRAIN_TIMEOUT", "30"), "PETSTORE_DRAIN_TIMEOUT: "},
 		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
 		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
+		{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
 		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},

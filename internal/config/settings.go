@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -49,7 +50,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "ban-strikes", Usage: "ban a key after `N` strikes", value: number{&c.Ban.Strikes, 1, 1000}},
 		{Name: "ban-window", Usage: "count the strikes of the last `DURATION`", value: duration{&c.Ban.Window, 1}},
 		{Name: "ban-grace", Usage: "forgive refusals for `DURATION` after the first", value: duration{&c.Ban.Grace, 0}},
-		{Name: "ban-first", Usage: "ban for `DURATION` the first time, then twice as long each time", value: duration{&c.Ban.First, 1}},
+		{Name: "ban-first", Usage: "ban for `DURATION` the first time, then twice as long each time", value: duration{&c.Ban.First, time.Second}},
 		{Name: "ban-max", Usage: "ban for `DURATION` at most", value: duration{&c.Ban.Max, 1}},
 		{Name: "address-table", Usage: "count up to `N` addresses without a key apart", value: number{&c.AddressTable, 1, 1 << 24}},
 	}

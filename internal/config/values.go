@@ -188,8 +188,10 @@ func (v duration) Set(s string) error {
 		return errors.New("must be a duration such as 500ms, 30s or 24h")
 	case d < v.min && v.min == 0:
 		return errors.New("must not be negative")
-	case d < v.min:
+	case d < v.min && v.min == 1:
 		return errors.New("must be longer than 0s")
+	case d < v.min:
+		return fmt.Errorf("must be at least %v", v.min)
 	}
 	*v.to = d
 	return nil

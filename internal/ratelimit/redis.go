@@ -60,6 +60,21 @@ type RedisOptions struct {
 	Log       *slog.Logger // says when Redis goes and comes; nil: nobody
 }
 
+// Validate returns an error if NewRedis would: the URL or the configuration
+// cannot be used. It asks no server. The error tells no password.
+func (o RedisOptions) Validate() error {
+	_, err := o.target()
+	return err
+}
+
+func (o RedisOptions) target() (target, error) {
+	t, err := parseTarget(o.URL)
+	if err != nil {
+		return target{}, err
+	}
+	return t, o.Config.Validate()
+}
+
 // Redis is the Limiter of any number of nodes. They share all counts and bans, which Redis (5 or later) or Valkey keeps
 // under one key a workspace and one an address; each decision is one script on one key, by the server's clock. Calls that
 // come while others are under way go together with the next batch, in a cluster each server's calls.
@@ -116,11 +131,8 @@ func NewRedis(o RedisOptions) (*Redis, error) {
 }
 
 func newRedis(o RedisOptions) (*Redis, error) {
-	target, err := parseTarget(o.URL)
+	target, err := o.target()
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Config.Validate(); err != nil {
 		return nil, err
 	}
 	if o.Log == nil {

@@ -68,6 +68,19 @@ func TestParseTargetNamesTheFault(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("parseTarget(%q) = %v, want an error with %q", url, err, want)
 		}
+		if got := (RedisOptions{URL: url, Config: DefaultConfig()}).Validate(); got == nil || got.Error() != err.Error() {
+			t.Errorf("Validate with %q = %v, want %v", url, got, err)
+		}
+	}
+}
+
+func TestRedisOptionsValidate(t *testing.T) {
+	t.Parallel()
+	if err := (RedisOptions{URL: "redis://h", Config: DefaultConfig()}).Validate(); err != nil {
+		t.Errorf("Validate = %v, want that nothing answers at h yet is no fault", err)
+	}
+	if err := (RedisOptions{URL: "redis://h"}).Validate(); err == nil {
+		t.Error("Validate takes a configuration without numbers")
 	}
 }
 
