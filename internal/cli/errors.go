@@ -13,6 +13,7 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/spelling"
 )
 
 // The exit codes.
@@ -161,11 +162,11 @@ func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
 	}
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-	return usagef("%q has no flag %s%s", cmd.CommandPath(), name, suggestion(name, flags))
+	return usagef("%q has no flag %s%s", cmd.CommandPath(), name, spelling.Suggest(name, flags))
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	return usagef("there is no command %q%s", spoken(cmd, name), suggestion(name, strings.Split(commandNames(cmd), ", ")))
+	return usagef("there is no command %q%s", spoken(cmd, name), spelling.Suggest(name, strings.Split(commandNames(cmd), ", ")))
 }
 
 // spoken returns what was typed after the program's name to reach a word.
@@ -182,43 +183,4 @@ func commandNames(cmd *cobra.Command) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// suggestion returns the name that was likely meant, in words, or "".
-func suggestion(given string, names []string) string {
-	best, least := "", 3
-	for _, name := range names {
-		d := distance(given, name)
-		if strings.HasPrefix(name, given) {
-			d = 1
-		}
-		if d < least {
-			best, least = name, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
-}
-
-// distance returns how many bytes must be inserted, removed or replaced to make
-// a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

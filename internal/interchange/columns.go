@@ -1,9 +1,10 @@
 package interchange
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"example.com/petstore/internal/spelling"
 )
 
 // A layout says where in a record each column stands; -1 for one that is not
@@ -50,32 +51,11 @@ func meant(name string) string {
 		"stock":    {"quantity", "qty", "count", "amount", "units", "inventory", "in stock"},
 	}
 	for _, column := range columns() {
-		if slices.Contains(synonyms[column], name) || apart(name, column) <= 2 {
-			return fmt.Sprintf("; did you mean %s?", column)
+		if slices.Contains(synonyms[column], name) {
+			return spelling.DidYouMean(column)
 		}
 	}
-	return ""
-}
-
-// apart returns how many bytes must be inserted, removed or replaced to make a
-// into b.
-func apart(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
-		}
-	}
-	return row[len(b)]
+	return spelling.Suggest(name, columns())
 }
 
 // separatorOf returns what separates the columns of a spreadsheet's first line:

@@ -168,6 +168,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file has lost lines"},
 		{"UTF-16", interchange.CSV, "\xff\xfen\x00", "1: the file is UTF-16"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; did you mean category?`},
+		{"column cut short", interchange.CSV, "name,cat\n", `1: there is no column "cat"; did you mean category?`},
 		{"misspelt column", interchange.CSV, "naem,category\n", `1: there is no column "naem"; did you mean name?`},
 		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name stands twice, as number 1 and 3"},
 		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
