@@ -100,6 +100,9 @@ func (a *app) command(s spec) *cobra.Command {
 				return err
 			}
 			a.origins = origins
+			if err := a.checkURLs(); err != nil {
+				return err
+			}
 			return s.run(cmd.Context(), args)
 		},
 	}

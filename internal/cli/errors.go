@@ -79,7 +79,23 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
-	return strings.Map(shown, strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+	return strings.Map(shown, oneLine(text))
+}
+
+// oneLine joins lines; what stands behind a colon goes on there.
+func oneLine(text string) string {
+	var line strings.Builder
+	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		switch before := line.String(); {
+		case before == "":
+		case strings.HasSuffix(before, ":"):
+			line.WriteString(" ")
+		default:
+			line.WriteString("; ")
+		}
+		line.WriteString(strings.TrimSpace(part))
+	}
+	return line.String()
 }
 
 // shown returns a character, or another one for those that a terminal obeys: an

@@ -93,6 +93,20 @@ type storeUse struct {
 // cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
 const cachedAnimals = 96 << 10
 
+// checkURLs returns an error that names the setting if the URL of a database
+// cannot be one. It asks no server.
+func (a *app) checkURLs() error {
+	for _, s := range [...]struct{ flag, url string }{{"db", a.config.DB}, {"db-read", a.config.DBRead}} {
+		if s.url == "" || s.flag == "db" && !a.config.OnPostgres() {
+			continue
+		}
+		if err := postgres.CheckURL(s.url); err != nil {
+			return a.fault(s.flag, "%v", err)
+		}
+	}
+	return nil
+}
+
 // openStore opens the database of the settings.
 func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
 	readers, cached := 0, cachedAnimals

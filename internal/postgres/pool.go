@@ -67,6 +67,13 @@ func parameters(u use) map[string]string {
 
 func millisText(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
+// CheckURL returns an error if url cannot be that of a database. It asks no server,
+// and the error tells no password.
+func CheckURL(url string) error {
+	_, err := pgxpool.ParseConfig(url) // which leaves the password out
+	return err
+}
+
 // describe returns how the database at url is called in messages.
 func describe(url string) (string, error) {
 	c, err := pgconn.ParseConfig(url)
