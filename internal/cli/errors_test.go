@@ -26,7 +26,7 @@ func TestExit(t *testing.T) {
 		{"usage", t.Context(), usagef("so not"), 2, "petstore: so not\n"},
 		{"setting", t.Context(), &config.Fault{Origin: "PETSTORE_DB", Reason: "no"}, 2, "petstore: PETSTORE_DB: no\n"},
 		{"failure of two lines", t.Context(), errors.Join(errors.New("a"), errors.New("b")), 1, "petstore: a; b\n"},
-		{"lines of a driver", t.Context(), errors.New("failed:\n\tno route\n\tno route either\n"), 1, "petstore: failed: no route; no route either\n"},
+		{"lines of a driver", t.Context(), errors.New("failed:\n\tno route\n\tno route either"), 1, "petstore: failed: no route; no route either\n"},
 		{"domain", t.Context(), fmt.Errorf("x: %w", petstore.Errorf("key_not_found", "There is no key k.")), 1, "petstore: x: There is no key k.\n"},
 		{"two of the domain", t.Context(), errors.Join(petstore.Errorf("a", "One."), fmt.Errorf("two: %w", petstore.Errorf("b", "Two."))), 1, "petstore: One.; two: Two.\n"},
 		{"domain with a cause", t.Context(), petstore.Unavailable(errors.New("disk full")), 1,
