@@ -86,6 +86,9 @@ func (c *cache) state() *walHeader {
 	return nil
 }
 
+// notice tells if another process has committed.
+func (c *cache) notice() { _ = c.state() }
+
 // catchUp empties the cache if another process has committed.
 func (c *cache) catchUp() {
 	c.flushing.Lock()

@@ -113,7 +113,7 @@ func (c *conn) migrations() ([]Migration, error) {
 	if ours, err := c.isOurs(); err != nil || !ours {
 		return known, err
 	}
-	latest := 0
+	latest, set := 0, 0
 	err = c.each("SELECT version, name, at FROM migrations ORDER BY version", func(row *sqlite.Stmt) {
 		latest = row.ColumnInt(0)
 		if latest <= len(known) {
@@ -121,7 +121,10 @@ func (c *conn) migrations() ([]Migration, error) {
 			m.Name, m.Applied, m.At = row.ColumnText(1), true, instant(row, 2)
 		}
 	})
-	if err == nil && latest > len(known) {
+	if err == nil {
+		_, err = c.one(selectSchema, func(row *sqlite.Stmt) { set = row.ColumnInt(0) })
+	}
+	if latest = max(latest, set); err == nil && latest > len(known) {
 		err = newer(latest, len(known))
 	}
 	return known, err

@@ -200,3 +200,49 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesAreIndexedAnew: the index of schema 7 may have grams without their parts,
+// which no backup is refused for, and which is gone afterwards.
+func TestNamesAreIndexedAnew(t *testing.T) {
+	t.Parallel()
+	path := migratedTo(t, 7, `
+		INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
+		INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 40, 1, 0);
+		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
+		WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
+			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
+			SELECT 1, i, 'Bo', 1, 'sold', 0, 0, 0, 0, 0, 'bo', x'' FROM n;
+		INSERT INTO name_segments VALUES (1, 0, 1, 16, 0);
+		INSERT INTO name_grams VALUES (1, 2, 0, 'b', -1), (1, 2, 0, 'o', -1), (1, 2, 0, 'bo', -1), (1, 2, 0, 'rex', -1),
+			(1, 1, 0, 'b', 1), (1, 1, 0, 'o', 1), (1, 1, 0, 'bo', 1), (1, 1, 0, 'rex', 1), (1, 0, 0, 'b', 1), (1, 0, 0, 'o', 1), (1, 0, 0, 'bo', 1), (1, 0, 0, 'rex', 1);`)
+	c, err := openConn(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkNames(c, func(format string, args ...any) { t.Errorf("schema 7: "+format, args...) }); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(t.Context(), path, Options{Readers: 1, LeaveNames: true, segment: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if got := db.ready(t, 1); got != 0 {
+		t.Errorf("indexed up to pet %d, want none", got)
+	}
+	if err := db.IndexNames(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := db.ready(t, 1); got != 16 {
+		t.Errorf("indexed up to pet %d, want 16", got)
+	}
+	err = db.read(t.Context(), func(c *conn) error {
+		return checkNames(c, func(format string, args ...any) { t.Errorf(format, args...) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

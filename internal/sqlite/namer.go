@@ -191,6 +191,7 @@ type naming struct {
 	db        *DB
 	workspace int64
 	segment   segment
+	read      bool         // the names are
 	grams     []gramBlocks // what is left to be added, in the order of the rows
 	done      bool
 	lost      bool // another naming has the segment, or it is gone
@@ -212,13 +213,15 @@ func (db *DB) beginNaming(ctx context.Context, workspace int64) (*naming, error)
 	if err := n.change(ctx, n.begin); err != nil {
 		return nil, err
 	}
-	if n.lost {
-		n.done = true
-		return n, nil
-	}
+	n.done = n.lost
+	return n, nil
+}
+
+// readNames finds the grams that are to be added.
+func (n *naming) readNames(ctx context.Context) error {
 	var grams map[string]uint64
-	err = db.readLong(ctx, func(c *conn) (err error) {
-		grams, err = c.gramsIn(workspace, n.segment)
+	err := n.db.readLong(ctx, func(c *conn) (err error) {
+		grams, err = c.gramsIn(n.workspace, n.segment)
 		return err
 	})
 	n.grams = make([]gramBlocks, 0, len(grams))
@@ -226,7 +229,8 @@ func (db *DB) beginNaming(ctx context.Context, workspace int64) (*naming, error)
 		n.grams = append(n.grams, gramBlocks{gram, blocks})
 	}
 	slices.SortFunc(n.grams, func(a, b gramBlocks) int { return cmp.Compare(a.gram, b.gram) })
-	return n, err
+	n.read = err == nil
+	return err
 }
 
 // nextSegment returns the segment that is to be indexed next: one that was begun
@@ -311,6 +315,7 @@ func (n *naming) begin(c *conn) error {
 		n.workspace, s.number, s.first, s.last, s.builder)
 }
 
+// deleteGrams is carried out as a whole: half of a name's grams must not stay.
 const deleteGrams = "DELETE FROM name_grams WHERE workspace=? AND level=? AND node=?"
 
 func (n *naming) lose(c *conn, err error) error {
@@ -318,8 +323,12 @@ func (n *naming) lose(c *conn, err error) error {
 	return err
 }
 
-// step adds some grams, at most so many, and ends with the last of them.
+// step reads the names, the first time, and then adds some grams, at most so many; it
+// ends with the last of them.
 func (n *naming) step(ctx context.Context, most int) error {
+	if !n.read {
+		return n.readNames(ctx)
+	}
 	some := min(len(n.grams), most)
 	err := n.change(ctx, func(c *conn) error { return n.add(c, n.grams[:some], some == len(n.grams)) })
 	if err == nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -74,7 +75,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	importPets(t, db, workspace, 101, 30, "Bo")
 	n, err := db.beginNaming(t.Context(), workspace)
 	if err == nil {
-		err = n.step(t.Context(), 5) // and is killed
+		err = errors.Join(n.step(t.Context(), 5), n.step(t.Context(), 5)) // and is killed
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +143,9 @@ func TestOneBuilderOfASegment(t *testing.T) {
 	workspace := newWorkspace(t, t.Context(), db, "shop")
 	importPets(t, db, workspace, 1, 40, "Rex")
 	old, err := db.beginNaming(t.Context(), workspace)
+	if err == nil {
+		err = old.step(t.Context(), gramsAtOnce) // reads the names
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +172,53 @@ func TestOneBuilderOfASegment(t *testing.T) {
 	}
 	if got := db.ready(t, workspace); got != 16 {
 		t.Errorf("indexed up to pet %d, want 16", got)
+	}
+}
+
+// TestNamesThatNoBuilderReads: an animal is renamed, and once more or deleted, after its
+// segment was noted and before its names are read. What the first new name had in common
+// with the old one is then added by nobody, and another of its block gets it.
+func TestNamesThatNoBuilderReads(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"renamed", "deleted"} {
+		db := openUnnamed(t, 2*fan)
+		db.pace.first = 1
+		workspace := newWorkspace(t, t.Context(), db, "shop")
+		importPets(t, db, workspace, 1, 4*fan, "Ben")
+		shop := petstore.NewService(db)
+		rename := func(id int64, name string) {
+			t.Helper()
+			if _, err := shop.UpdatePet(t.Context(), workspace, id, petstore.PetPatch{Name: petstore.Some(name)}, petstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rename(1, "xyz")
+		n, err := db.beginNaming(t.Context(), workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rename(1, "wxyz")
+		if end == "deleted" {
+			err = shop.DeletePet(t.Context(), workspace, 1, petstore.Condition{})
+		} else {
+			rename(1, "Ben")
+		}
+		for err == nil && !n.done {
+			err = n.step(t.Context(), gramsAtOnce)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rename(2, "wxy")
+		for _, needle := range []string{"w", "x", "y", "wx", "xy", "wxy"} {
+			got, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 1}, Name: needle})
+			if err != nil || len(got) != 1 || got[0].ID != 2 {
+				t.Errorf("%s: Pets of %q = %v, %v, want the pet 2", end, needle, got, err)
+			}
+		}
+		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+			t.Errorf("%s: Check = %q, %v, want nothing", end, problems, err)
+		}
 	}
 }
 

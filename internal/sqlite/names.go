@@ -80,12 +80,17 @@ func eachGram(folded string, f func(gram string)) {
 // addName notes the name that an animal has from now on, and its name before, ""
 // if there was none. It does nothing for one that is not indexed yet.
 //
-// Whoever adds a gram of three letters to a block adds its parts, too, so that one
-// that is there spares the looks for five.
+// In a segment that is ready a gram of three letters is in a block with all of its
+// parts, so that one that is there spares the looks for five; and so are all grams of
+// the name before. One that is not ready may have a gram whose parts are still to be
+// added by its builder, who may have read the name before, or may not.
 func (c *conn) addName(workspace, id int64, folded, before string) error {
 	s, err := find(c, selectSegmentOf, workspace, id, scanSegment)
 	if err != nil || s == nil {
 		return err
+	}
+	if s.builder != 0 {
+		before = ""
 	}
 	known := map[string]bool{}
 	know := func(gram string) { known[gram] = true }

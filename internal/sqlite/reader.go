@@ -70,6 +70,7 @@ func (db *DB) holding(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, petstore.Unavailable(err)
 	}
+	db.cache.notice()
 	select {
 	case <-db.readers.free:
 		return db.readers.pop(), nil

@@ -19,7 +19,8 @@ func newer(has, known int) error {
 
 // A schemaWatch notices that a newer version of this program has migrated the file
 // while this one had it open: then no call is served any more. The writer looks in
-// each of its transactions, a reader when another process was seen to commit.
+// each of its transactions; a reader when another process was seen to commit, if the
+// database was opened with a cache.
 type schemaWatch struct {
 	known int          // the newest schema that this program knows
 	due   atomic.Int64 // how often somebody was seen to commit since a reader looked

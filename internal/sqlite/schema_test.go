@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -62,26 +64,38 @@ func TestANewerSchemaEndsWrites(t *testing.T) {
 // TestANewerSchemaEndsReads, too, when another process was seen to commit.
 func TestANewerSchemaEndsReads(t *testing.T) {
 	t.Parallel()
-	db := openTest(t, Options{Cached: 64, LeaveNames: true})
-	workspace := newWorkspace(t, t.Context(), db, "shop")
-	byAnother(t, db, migrateByNewer...)
-	eventually(t, "reads are refused", func() bool {
-		_, err := db.Pet(t.Context(), workspace, 1)
-		return petstore.CodeOf(err) == petstore.CodeServiceUnavailable
-	})
-	wantNewer(t, db)
+	for name, read := range map[string]func(*DB, int64) error{
+		"animals": func(db *DB, workspace int64) error { _, err := db.Pet(t.Context(), workspace, 1); return err },
+		"orders":  func(db *DB, workspace int64) error { _, err := db.Order(t.Context(), workspace, 1); return err },
+		"lists": func(db *DB, workspace int64) error {
+			_, err := db.Orders(t.Context(), workspace, petstore.OrderQuery{Page: petstore.Page{Limit: 1}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := openTest(t, Options{Cached: 64, LeaveNames: true})
+			workspace := newWorkspace(t, t.Context(), db, "shop")
+			byAnother(t, db, migrateByNewer...)
+			eventually(t, "reads are refused", func() bool { return petstore.CodeOf(read(db, workspace)) == petstore.CodeServiceUnavailable })
+			wantNewer(t, db)
+		})
+	}
 }
 
 func wantNewer(t *testing.T, db *DB) {
 	t.Helper()
-	const want = "was made by a newer version of petstore (schema 99; this one knows 1 to 7)"
+	select {
+	case <-db.Failed():
+	case <-time.After(10 * time.Second):
+		t.Error("Failed is open, want closed")
+	}
+	want := newer(99, db.schema.known).Error()
 	if err := db.Err(); err == nil || err.Error() != want {
 		t.Errorf("Err = %v, want %q", err, want)
 	}
-	select {
-	case <-db.Failed():
-	default:
-		t.Error("Failed is open, want closed")
+	if again, err := Open(t.Context(), db.path, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Open = %v, %v, want %q", again, err, want)
 	}
 }
 

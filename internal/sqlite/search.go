@@ -63,7 +63,7 @@ func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery)
 		found, behind, damaged = s.found, s.issued-s.indexed >= 2*db.segment, s.damaged
 		return err
 	}))
-	if damaged {
+	if damaged && !db.lost.Swap(true) {
 		db.log.Warn("the index of names lacks a segment: a search reads row by row; see petstore doctor", "workspace", workspace)
 	}
 	if behind { // by another process, which left it

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -59,6 +60,7 @@ type DB struct {
 	naming   sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
 	segment  int64         // animals of one
 	pace     pace          // of searches
+	lost     atomic.Bool   // that a segment is missing was told
 	tryAgain time.Duration // after names could not be indexed
 	cache    *cache        // nil if there is none
 	holder   holder
