@@ -255,6 +255,8 @@ func TestTheEnvironmentIsReadInOnePlace(t *testing.T) {
 	}
 }
 
+var anyPort = regexp.MustCompile(`Listen\w*\([^)]*:0"\)`)
+
 // TestFreePortsAreChosenInOnePlace finds who lets the system choose a port for
 // another process: a client's connection may get it meanwhile. Tests may, for
 // listeners that they keep.
@@ -264,10 +266,8 @@ func TestFreePortsAreChosenInOnePlace(t *testing.T) {
 		if f.test || !slices.Contains(f.imports, "net") {
 			continue
 		}
-		for _, call := range []string{`Listen("tcp", "127.0.0.1:0")`, `Listen("tcp", "localhost:0")`, `Listen("tcp", ":0")`} {
-			if bytes.Contains(read(t, f.path), []byte(call)) {
-				t.Errorf("%s calls %s; free ports come from internal/processtest", f.path, call)
-			}
+		if call := anyPort.Find(read(t, f.path)); call != nil {
+			t.Errorf("%s calls %s; free ports come from internal/processtest", f.path, call)
 		}
 	}
 }

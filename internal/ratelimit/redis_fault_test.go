@@ -211,7 +211,10 @@ func TestWhatMayCountTwiceIsTold(t *testing.T) {
 			t.Fatal("pay without Redis failed not")
 		}
 	}
-	for _, subject := range slices.Collect(maps.Keys(r.owed)) {
+	r.mu.Lock()
+	subjects := slices.Collect(maps.Keys(r.owed))
+	r.mu.Unlock()
+	for _, subject := range subjects {
 		if err := r.payForAddress(subject); err == nil {
 			t.Fatal("payForAddress without Redis failed not")
 		}
