@@ -93,7 +93,7 @@ func (i *importer) run(ctx context.Context, workspace string) error {
 	if err != nil {
 		return err
 	}
-	in, size, err := i.openFile()
+	in, size, err := i.openFile(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,11 +109,12 @@ func (i *importer) run(ctx context.Context, workspace string) error {
 	})
 }
 
-// openFile opens the file and returns its size, or -1 if that is not known.
-func (i *importer) openFile() (io.ReadCloser, int64, error) {
+// openFile opens the file and returns its size, or -1 if that is not known. The
+// end of ctx ends a read that waits for somebody to write.
+func (i *importer) openFile(ctx context.Context) (io.ReadCloser, int64, error) {
 	if i.file == standardStream {
 		i.file = "stdin"
-		return io.NopCloser(i.in), -1, nil
+		return io.NopCloser(interruptible(ctx, i.in)), -1, nil
 	}
 	f, err := os.Open(i.file)
 	if err != nil {
@@ -124,7 +125,10 @@ func (i *importer) openFile() (io.ReadCloser, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	if !info.Mode().IsRegular() {
-		return f, -1, nil
+		return struct {
+			io.Reader
+			io.Closer
+		}{interruptible(ctx, f), f}, -1, nil
 	}
 	return f, info.Size(), nil
 }

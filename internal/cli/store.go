@@ -168,8 +168,8 @@ func (a *app) onlyFile(what, instead string) error {
 func (a *app) database() string { return config.Redact(a.config.DB) }
 
 // confirm returns nil if the operator means it: --yes was given, or answer is
-// typed on the terminal.
-func (a *app) confirm(yes bool, what, answer string) error {
+// typed on the terminal. The end of ctx ends the question.
+func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error {
 	if yes {
 		return nil
 	}
@@ -177,7 +177,11 @@ func (a *app) confirm(yes bool, what, answer string) error {
 		return usagef("--yes is needed to %s where there is no terminal to ask on", what)
 	}
 	fmt.Fprintf(a.err, "This will %s and cannot be undone. Type %s to go on: ", what, answer)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
+	line, err := bufio.NewReader(interruptible(ctx, a.in)).ReadString('\n')
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err)
+		return ctx.Err()
+	}
 	if strings.TrimSpace(line) != answer {
 		return errors.Join(errors.New("nothing was done"), err)
 	}

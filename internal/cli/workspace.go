@@ -194,7 +194,7 @@ func (a *app) destructive(use, short, long, what string, do func(context.Context
 				if err != nil {
 					return err
 				}
-				if err := a.confirm(yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
+				if err := a.confirm(ctx, yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
 					return err
 				}
 				return do(ctx, db, w.Name)
