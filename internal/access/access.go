@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
 )
 
 // A Plan decides how many requests a workspace may make.
@@ -170,6 +172,21 @@ func (k *Key) State(now time.Time) string {
 		return "banned"
 	}
 	return "active"
+}
+
+// CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if no
+// key may take the place of k at now. The expiry of a key that was rotated is
+// the end of its overlap: one more that took it over would end with it.
+func (k *Key) CheckRotation(now time.Time) error {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return petstore.Errorf(CodeKeyRevoked, "The key %s is revoked and cannot be rotated.", k.ID)
+	case k.RotatedTo != "":
+		return petstore.Errorf(CodeKeyRotated, "The key %s was rotated to %s already; rotate that one.", k.ID, k.RotatedTo)
+	case k.Expired(now):
+		return petstore.Errorf(CodeKeyExpired, "The key %s has expired and cannot be rotated; make a new one.", k.ID)
+	}
+	return nil
 }
 
 // A Ban refuses every request of a key from From until Until.

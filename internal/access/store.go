@@ -13,6 +13,8 @@ const (
 	CodeWorkspaceExists   petstore.Code = "workspace_exists"
 	CodeKeyNotFound       petstore.Code = "key_not_found"
 	CodeKeyRevoked        petstore.Code = "key_revoked"
+	CodeKeyRotated        petstore.Code = "key_rotated"
+	CodeKeyExpired        petstore.Code = "key_expired"
 )
 
 // A Store keeps workspaces and keys. Each method is one transaction, durable
@@ -39,7 +41,7 @@ type Store interface {
 	Key(ctx context.Context, id string) (Key, error)
 	// RotateKey adds next, which takes over the workspace, name, scopes and
 	// expiry of the key id, and lets the old one expire at until unless it
-	// would sooner. It returns CodeKeyRevoked for a revoked key.
+	// would sooner. It returns the error of CheckRotation of the key.
 	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
 	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
 	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban

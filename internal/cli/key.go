@@ -139,7 +139,7 @@ func (a *app) keyRotate() *cobra.Command {
 	cmd := a.command(spec{
 		use:      "rotate ID [--overlap 24h]",
 		short:    "Make a key that takes another's place, and show it once",
-		long:     "Make a key with the workspace, name, scopes and expiry of another, and show it once. Both are valid for the overlap; then the old one expires.",
+		long:     "Make a key with the workspace, name, scopes and expiry of another, and show it once. Both are valid for the overlap; then the old one expires. A key that was rotated, has expired or is revoked cannot be rotated.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			if overlap < 0 {

@@ -148,8 +148,8 @@ func (x *txn) rotate(id string, next access.Key, until time.Time, by access.Acto
 	if err != nil {
 		return old, err
 	}
-	if !old.RevokedAt.IsZero() {
-		return old, petstore.Errorf(access.CodeKeyRevoked, "The key %s is revoked and cannot be rotated.", id)
+	if err := old.CheckRotation(x.now); err != nil {
+		return old, err
 	}
 	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
 	if next.CreatedAt.IsZero() {

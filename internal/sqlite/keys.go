@@ -128,8 +128,8 @@ func (db *DB) rotate(c *conn, id string, next access.Key, until time.Time, by ac
 	if err != nil {
 		return old, err
 	}
-	if !old.RevokedAt.IsZero() {
-		return old, petstore.Errorf(access.CodeKeyRevoked, "The key %s is revoked and cannot be rotated.", id)
+	if err := old.CheckRotation(db.now()); err != nil {
+		return old, err
 	}
 	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
 	if next.CreatedAt.IsZero() {

@@ -175,10 +175,18 @@ func testRotate(t *testing.T, open Open) {
 		k.ExpiresAt, k.RotatedTo = test.old, next.ID
 		s.wantKey(k)
 	}
-	revoked := s.key("revoked", time.Time{})
+	revoked, rotated, expired := s.key("revoked", time.Time{}), s.key("rotated", time.Time{}), s.key("expired", s.clock.Now().Add(time.Second))
 	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, revoked.ID, start, "cli"), "")
-	_, err := s.RotateKey(s.ctx, revoked.ID, access.Key{ID: access.MintID()}, until, "cli")
-	wantCode(t, "RotateKey of a revoked key", err, access.CodeKeyRevoked)
+	next := func() access.Key {
+		text, prefix := access.Mint()
+		return access.Key{ID: access.MintID(), Prefix: prefix, Hash: access.HashOf(text)}
+	}
+	_, err := s.RotateKey(s.ctx, rotated.ID, next(), until, "cli")
+	wantCode(t, "RotateKey", err, "")
+	for id, code := range map[string]petstore.Code{revoked.ID: access.CodeKeyRevoked, rotated.ID: access.CodeKeyRotated, expired.ID: access.CodeKeyExpired} {
+		_, err := s.RotateKey(s.ctx, id, next(), until, "cli")
+		wantCode(t, "RotateKey of a key that cannot be", err, code)
+	}
 }
 
 func testRevoke(t *testing.T, open Open) {

@@ -80,7 +80,10 @@ func (v *visit) keyCells(k *keyRow) []cell {
 	}
 	if k.RevokedAt.IsZero() {
 		at := "/console/keys/" + k.ID
-		row[7].Links = []link{{Title: "Rotate", URL: at + "/rotate"}, {Title: "Revoke", URL: at + "/revoke", Danger: true}}
+		if k.CheckRotation(v.Now()) == nil {
+			row[7].Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
+		}
+		row[7].Links = append(row[7].Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
 	}
 	return row
 }
@@ -227,6 +230,9 @@ func rotateForm(k access.Key) form {
 
 func askRotate(v *visit) error {
 	k, err := v.key()
+	if err == nil {
+		err = k.CheckRotation(v.Now())
+	}
 	if err != nil {
 		return err
 	}
