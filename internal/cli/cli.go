@@ -71,6 +71,7 @@ it was.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from `FILE`, in YAML")
+	a.builtin(root)
 	return root
 }
 
@@ -120,18 +121,22 @@ func (a *app) group(name, short string, commands ...*cobra.Command) *cobra.Comma
 	cmd := &cobra.Command{
 		Use: name, Short: short,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 0:
-				return unknownCommand(cmd, args[0])
-			case cmd.HasParent():
-				return usagef("%q needs a command: %s", cmd.CommandPath(), commandNames(cmd))
-			}
-			return cmd.Help()
-		},
+		RunE: runGroup,
 	}
 	cmd.AddCommand(commands...)
 	return a.common(cmd)
+}
+
+// runGroup says that a word is no command, or that one is needed; the root
+// without a word helps.
+func runGroup(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 0:
+		return unknownCommand(cmd, args[0])
+	case cmd.HasParent():
+		return usagef("%q needs a command: %s", cmd.CommandPath(), commandNames(cmd))
+	}
+	return cmd.Help()
 }
 
 func (a *app) common(cmd *cobra.Command) *cobra.Command {
