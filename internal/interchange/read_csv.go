@@ -167,9 +167,9 @@ func (r *csvReader) animal(status, stock string) (*petstore.Animal, error) {
 		}
 	}
 	if stock != "" {
-		n, err := strconv.ParseInt(stock, 10, 64)
+		n, err := r.quantity(stock)
 		if err != nil {
-			return nil, faultf(r.line, "stock: %.100q is not a whole number", stock)
+			return nil, err
 		}
 		a.Quantity = n
 	}
@@ -186,6 +186,18 @@ func (r *csvReader) animal(status, stock string) (*petstore.Animal, error) {
 		return nil, faultf(r.line, "status: %.100q is none of available, pending and sold", status)
 	}
 	return a, nil
+}
+
+// quantity reads a stock that is given.
+func (r *csvReader) quantity(stock string) (int64, error) {
+	n, err := strconv.ParseInt(stock, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && (n < 0 || n > petstore.MaxQuantity):
+		return 0, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
+	case err != nil:
+		return 0, faultf(r.line, "stock: %.100q is not a whole number", stock)
+	}
+	return n, nil
 }
 
 // category returns the category of the name, and whether it is new.

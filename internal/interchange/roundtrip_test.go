@@ -177,7 +177,8 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"after a quoted newline", interchange.CSV, "name,category,stock\nRex,\"Do\ngs\",x\nA,B,x\n", `2: stock: "x" is not a whole number`},
 		{"open quote", interchange.CSV, "name,category\nRex,\"Dogs\nA,B\n", "2: a quoted cell is not closed properly"},
 		{"status", interchange.CSV, "name,category,status\nRex,Dogs,gone\n", `2: status: "gone" is none of available, pending and sold`},
-		{"stock", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", "2: quantity must be between 0 and 1000000000."},
+		{"stock", interchange.CSV, "name,category,stock\nRex,Dogs,-1\n", "2: stock: must be between 0 and 1000000000"},
+		{"stock beyond all", interchange.CSV, "name,category,stock\nRex,Dogs,99999999999999999999\n", "2: stock: must be between 0 and 1000000000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
