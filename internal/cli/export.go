@@ -120,7 +120,7 @@ func (a *app) export(ctx context.Context, db store, workspace, file string, f in
 			return err
 		}
 		n := out.Written()
-		fmt.Fprintf(a.err, "petstore: exported %d pets, %d categories, %d orders and %d movements\n", n.Pets, n.Categories, n.Orders, n.Movements)
+		fmt.Fprintf(a.err, "petstore: exported %v\n", n)
 		return nil
 	}
 	if file == standardStream {

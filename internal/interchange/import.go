@@ -3,7 +3,6 @@ package interchange
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -265,9 +264,4 @@ func (b *batch) count() {
 		b.counts.Orders += int64(len(e.Orders))
 		b.counts.Movements += int64(len(e.Unit.Movements))
 	}
-}
-
-// String says in words how much was kept.
-func (r Report) String() string {
-	return fmt.Sprintf("%d pets, %d categories, %d orders and %d movements", r.Pets, r.Categories, r.Orders, r.Movements)
 }

@@ -305,7 +305,7 @@ func (r *ndjsonReader) checkEnd() {
 	m.end("end")
 	r.ended = true
 	if m.err == nil && !r.spoilt && want != r.counted {
-		m.err = finalf(m.line, "the file has lost lines: it had %+v, and has %+v", want, r.counted)
+		m.err = finalf(m.line, "the file is not whole: it was written with %v, and has %v", want, r.counted)
 	}
 }
 

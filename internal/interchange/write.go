@@ -3,6 +3,7 @@ package interchange
 import (
 	"bufio"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -21,6 +22,11 @@ type Counts struct {
 	Pets       int64 `json:"pets"`
 	Orders     int64 `json:"orders"`
 	Movements  int64 `json:"movements"`
+}
+
+// String returns the numbers as people say them.
+func (c Counts) String() string {
+	return fmt.Sprintf("%d pets, %d categories, %d orders and %d movements", c.Pets, c.Categories, c.Orders, c.Movements)
 }
 
 // A Writer is a [petstore.Sink] that writes a stream. Close ends the stream; it
