@@ -341,6 +341,9 @@ func TestBannedKey(t *testing.T) {
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	h.limiter.SetBan(k.ID, &ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator})
 	g.get("/console").want(200, `role="alert"><strong>This key is banned`)
+	if strings.Contains(g.get("/console").body, "kept coming") {
+		t.Error("the console says that a key which the operator banned was banned by the limiter")
+	}
 	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").want(403, "banned")
 	h.advance(2 * time.Hour)
 	g.get("/console").want(200, `role="alert" hidden="hidden"><strong>This key is banned`)
