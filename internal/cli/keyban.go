@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -54,14 +58,34 @@ func (a *app) keyBan() *cobra.Command {
 			case strings.TrimSpace(reason) == "":
 				return usagef("--reason is needed: why the key is banned")
 			}
+			if err := checkReason(reason); err != nil {
+				return a.fault("reason", "%v", err)
+			}
 			now := a.now()
 			ban := access.Ban{KeyID: args[0], From: now, Until: now.Add(length), Reason: reason, By: ratelimit.ByOperator}
 			return a.withStore(ctx, func(db store) error { return db.SetBan(ctx, ban, actor) })
 		},
 	})
 	cmd.Flags().DurationVar(&length, "for", 0, "ban for `DURATION`")
-	cmd.Flags().StringVar(&reason, "reason", "", "say why, for the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the audit log")
 	return cmd
+}
+
+// maxReason is the greatest number of characters in the reason of a ban.
+const maxReason = 1000
+
+// checkReason returns what is wrong with the reason of a ban: it is shown to
+// operators, and PostgreSQL keeps valid UTF-8 alone.
+func checkReason(reason string) error {
+	switch {
+	case utf8.RuneCountInString(reason) > maxReason:
+		return fmt.Errorf("must have at most %d characters", maxReason)
+	case !utf8.ValidString(reason):
+		return errors.New("must be valid UTF-8")
+	case strings.ContainsFunc(reason, unicode.IsControl):
+		return errors.New("must not contain control characters")
+	}
+	return nil
 }
 
 func (a *app) keyUnban() *cobra.Command {
