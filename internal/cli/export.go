@@ -159,13 +159,23 @@ func mayReplace(path string, force bool) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil
+		return inFolder(path)
 	case err != nil:
 		return err
 	case info.IsDir():
 		return usagef("%s is a directory", path)
 	case !force:
 		return usagef("%s exists already; --force replaces it", path)
+	}
+	return nil
+}
+
+// inFolder returns an error if the folder of a new file is missing: later ones
+// would name the file's name while it is being made.
+func inFolder(path string) error {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
 	}
 	return nil
 }

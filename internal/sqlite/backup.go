@@ -93,8 +93,12 @@ func syncPath(path string) error {
 func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
 	// Not opened but by SQLite: closing the file elsewhere in a process that has
 	// the database open would drop SQLite's locks (POSIX, fcntl).
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return fmt.Errorf("database %s: %w", path, fileError(path, err))
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("database %s: %w", path, noFile(info))
 	}
 	c, err := openConn(path, true)
 	if err != nil {

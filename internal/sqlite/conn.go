@@ -43,10 +43,8 @@ func prepareFile(path string, o Options) (string, error) {
 	}
 	info, err := os.Stat(abs)
 	switch {
-	case err == nil && info.IsDir():
-		return "", errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		return "", errors.New("is not a file")
+		return "", noFile(info)
 	case err == nil:
 		// Not opened here: closing it again would drop the locks that SQLite
 		// holds on the file elsewhere in this process (POSIX, fcntl).
@@ -80,6 +78,14 @@ func fileError(path string, err error) error {
 		err = cause.Err
 	}
 	return fmt.Errorf("cannot be opened: %w", err)
+}
+
+// noFile returns the error of what is there, but no file.
+func noFile(info fs.FileInfo) error {
+	if info.IsDir() {
+		return errors.New("is a directory")
+	}
+	return errors.New("is not a file")
 }
 
 // openConn opens one connection and sets what SQLite keeps by connection.
