@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,8 @@ func (v *keyView) count(row ratelimit.SavedKey, now time.Time) {
 }
 
 func (a *app) keyCreate() *cobra.Command {
-	var name, scope string
+	var name string
+	var scopes []string
 	var expires time.Duration
 	o := tables()
 	cmd := a.command(spec{
@@ -68,7 +70,7 @@ func (a *app) keyCreate() *cobra.Command {
 		long:     "Make a key, and show it once: the database keeps only its hash. A running server accepts it within one second.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			k, secret, err := a.newKey(name, scope, expires)
+			k, secret, err := a.newKey(name, strings.Join(scopes, ","), expires)
 			if err != nil {
 				return err
 			}
@@ -86,7 +88,8 @@ func (a *app) keyCreate() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "call the key `NAME`")
-	cmd.Flags().StringVar(&scope, "scope", "read,write", "let the key `SCOPE,…`: read, write or both")
+	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read", "write"}, "let the key `SCOPE,…`: read, write or both")
+	cmd.Flags().Lookup("scope").DefValue = "read,write" // as it is typed
 	cmd.Flags().DurationVar(&expires, "expires", 0, "let the key expire after `DURATION` (default never)")
 	return cmd
 }

@@ -85,11 +85,15 @@ func (v instant) Set(s string) error {
 	return nil
 }
 
-type prefixes struct{ to *[]netip.Prefix }
+// prefixes is a list; a flag that is given again adds to it.
+type prefixes struct {
+	to    *[]netip.Prefix
+	given bool
+}
 
-func (v prefixes) Type() string { return "prefixes" }
+func (v *prefixes) Type() string { return "prefixes" }
 
-func (v prefixes) String() string {
+func (v *prefixes) String() string {
 	if v.to == nil {
 		return ""
 	}
@@ -100,8 +104,11 @@ func (v prefixes) String() string {
 	return strings.Join(words, ",")
 }
 
-func (v prefixes) Set(s string) error {
+func (v *prefixes) Set(s string) error {
 	var all []netip.Prefix
+	if v.given {
+		all = *v.to
+	}
 	for word := range strings.SplitSeq(s, ",") {
 		p, err := parsePrefix(strings.TrimSpace(word))
 		if err != nil {
@@ -109,7 +116,7 @@ func (v prefixes) Set(s string) error {
 		}
 		all = append(all, p)
 	}
-	*v.to = all
+	*v.to, v.given = all, true
 	return nil
 }
 
