@@ -256,7 +256,8 @@ func (e *examination) disk(context.Context) {
 func (e *examination) backups(context.Context) {
 	b := e.config.Backup
 	if b.Every == 0 {
-		e.add(warning, "set --backup-every and --backup-dir, or call petstore backup by a timer", "the server makes no backups by itself")
+		e.add(warning, "give doctor the --backup-every and --backup-dir of serve; if it has none, set them, or call petstore backup by a timer",
+			"with these settings the server makes no backups by itself")
 		return
 	}
 	s := &scheduler{dir: b.Dir, now: e.now}

@@ -64,7 +64,7 @@ func TestDoctor(t *testing.T) {
 		found string
 	}{
 		{"well", later, nothing, nil, "integrity and ledger", fine, "nothing"},
-		{"no backups", later, nothing, nil, "backups", warning, "makes no backups"},
+		{"no backups", later, nothing, nil, "backups", warning, "with these settings the server makes no backups"},
 		{"clock set back", later.Add(-48 * time.Hour), nothing, nil, "clock", problem, "set back by 36h0m0s"},
 		{"open to all", later, func(p string) { os.Chmod(p, 0o644) }, nil, "files", problem, "mode 0644"},
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
