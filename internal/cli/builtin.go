@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // builtin adds the commands of the library, help and completion, which then
@@ -21,6 +22,29 @@ func (a *app) builtin(root *cobra.Command) {
 				shell.Args = argumentsOf(shell.Use)
 			}
 		}
+	}
+}
+
+// A worded value of a flag knows the words that it takes.
+type worded interface{ Words() []string }
+
+// complete lets shells complete the flags of cmd, and of the commands below it,
+// with the words that they take; with names of files only where those are meant.
+func complete(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		words := cobra.NoFileCompletions
+		if v, ok := f.Value.(worded); ok {
+			words = cobra.FixedCompletions(v.Words(), cobra.ShellCompDirectiveNoFileComp)
+		}
+		if is, _ := pflag.UnquoteUsage(f); slices.Contains([]string{"FILE", "PATH", "DIR"}, is) {
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, words); err != nil {
+			panic(err) // it was registered twice
+		}
+	})
+	for _, c := range cmd.Commands() {
+		complete(c)
 	}
 }
 

@@ -71,6 +71,7 @@ it was.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from `FILE`, in YAML")
+	complete(root)
 	a.builtin(root)
 	return root
 }

@@ -41,6 +41,11 @@ func (f *formatFlag) Set(s string) error {
 	return errors.New("must be ndjson or csv")
 }
 
+// Words implements worded.
+func (*formatFlag) Words() []string {
+	return []string{string(interchange.NDJSON), string(interchange.CSV)}
+}
+
 // of returns the format of a file.
 func (f *formatFlag) of(file string) (interchange.Format, error) {
 	if f.format != "" {

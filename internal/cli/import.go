@@ -55,6 +55,9 @@ func (o *onError) Set(s string) error {
 	return nil
 }
 
+// Words implements worded.
+func (*onError) Words() []string { return []string{"stop", "skip"} }
+
 func (a *app) importCommand() *cobra.Command {
 	i := &importer{app: a, output: tables()}
 	cmd := a.command(spec{

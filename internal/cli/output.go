@@ -40,6 +40,9 @@ func (o *output) Set(s string) error {
 	return nil
 }
 
+// Words implements worded.
+func (o *output) Words() []string { return o.forms }
+
 // chosen returns the form to print.
 func (a *app) chosen(o *output) string {
 	switch {

@@ -148,6 +148,9 @@ func (v level) String() string {
 	return strings.ToLower(v.to.String())
 }
 
+// Words returns what Set takes, for completion.
+func (v level) Words() []string { return []string{"debug", "info", "warn", "error"} }
+
 func (v level) Set(s string) error {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	i := slices.IndexFunc(levels, func(l slog.Level) bool { return strings.EqualFold(l.String(), s) })
@@ -165,6 +168,9 @@ type choice struct {
 
 func (v choice) Type() string   { return "choice" }
 func (v choice) String() string { return deref(v.to) }
+
+// Words returns what Set takes, for completion.
+func (v choice) Words() []string { return v.of }
 
 func (v choice) Set(s string) error {
 	if !slices.Contains(v.of, s) {
