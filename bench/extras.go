@@ -33,10 +33,11 @@ func describeRow(name string) string {
 
 // table returns the operations at both sizes.
 func (g *grown) table() table {
-	t := table{{"operation", fmt.Sprintf("CPU µs, %d pets", g.Pets[0]), fmt.Sprintf("CPU µs, %d pets", g.Pets[1]), "ratio", "rate, of the small shop's", "p99 ms"}}
+	t := table{{"operation", fmt.Sprintf("CPU µs, %d pets", g.Pets[0]), fmt.Sprintf("CPU µs, %d pets", g.Pets[1]), "ratio", "rate, of the small shop's", "p99 ms",
+		fmt.Sprintf("alone, p50 µs, %d pets", g.Pets[0]), fmt.Sprintf("alone, p50 µs, %d pets", g.Pets[1]), "ratio alone"}}
 	for _, r := range g.Rows {
 		t.add(r.Name, fmt.Sprintf("%.1f", r.Small), fmt.Sprintf("%.1f", r.Big), fmt.Sprintf("%.2f", r.Ratio), r.Rate.ranged("%.2f"),
-			fmt.Sprintf("%.1f", r.P99/1000))
+			fmt.Sprintf("%.1f", r.P99/1000), fmt.Sprintf("%.0f", r.SmallAlone), fmt.Sprintf("%.0f", r.BigAlone), r.OfAlone.ranged("%.2f"))
 	}
 	return t
 }
@@ -95,7 +96,13 @@ the one with the median of that share is shown. One at a rate lasts four seconds
 		if r.Grown.Loose {
 			where = "read into the kernel's cache beforehand"
 		}
-		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were %s.\n\n", r.Grown.Date, where)
+		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were %s.\n", r.Grown.Date, where)
+		fmt.Fprint(to, `
+
+Reads of one row or one page have 32 callers, and writes 64, whose changes share pages and syncs: the processor time is that of one request
+among theirs. "Alone" is what one caller waits for who is the only one, a write until it is on the disk.
+
+`)
 		r.Grown.table().markdown(to)
 		for _, note := range r.Grown.notes() {
 			fmt.Fprintf(to, "- %s\n", note)

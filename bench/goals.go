@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // A goal is a bound on a figure: it is at least the first and shall be at least
 // the second, or at most if the second is less.
@@ -121,12 +125,14 @@ func (r *results) grownGoals() []goal {
 			all = append(all, goal{row.Name + ", × its cost in a small shop", row.Ratio, true, 0, 1.5, true})
 		}
 	}
-	if len(all) == 1 && len(r.Grown.Rows) > 0 {
-		worst := 0.0
-		for _, row := range r.Grown.Rows {
-			worst = max(worst, row.Ratio)
-		}
-		all = append(all, goal{"the dearest operation, × its cost in a small shop", worst, true, 0, 1.5, true})
+	if len(r.Grown.Rows) == 0 {
+		return all
 	}
-	return all
+	dearest := slices.MaxFunc(r.Grown.Rows, func(a, b grownRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	if dearest.Ratio <= 1.5 {
+		all = append(all, goal{"the dearest operation, × its cost in a small shop", dearest.Ratio, true, 0, 1.5, true})
+	}
+	slowest := slices.MaxFunc(r.Grown.Rows, func(a, b grownRow) int { return cmp.Compare(a.OfAlone.Median, b.OfAlone.Median) })
+	what := fmt.Sprintf("%s alone, the most of all, × its time in a small shop", slowest.Name)
+	return append(all, goal{what, slowest.OfAlone.Median, slowest.OfAlone.Median > 0, 0, 1.5, true})
 }

@@ -39,7 +39,8 @@ type grown struct {
 	Rows       []grownRow `json:"rows"`
 }
 
-// A grownRow is one operation's cost at both sizes.
+// A grownRow is one operation's cost at both sizes: the processor time of one
+// among those of all callers, and what a caller waits for one that is alone.
 type grownRow struct {
 	Name  string  `json:"name"`
 	Small float64 `json:"smallCPUMicros"`
@@ -47,6 +48,10 @@ type grownRow struct {
 	Ratio float64 `json:"ratio"`
 	P99   float64 `json:"bigP99Micros"`
 	Rate  spread  `json:"bigRateOfSmall"`
+
+	SmallAlone float64 `json:"smallAloneP50Micros"`
+	BigAlone   float64 `json:"bigAloneP50Micros"`
+	OfAlone    spread  `json:"aloneRatio"` // of the rounds' medians
 }
 
 // growShop fills a database with pets and their orders, in the order of their
@@ -222,30 +227,54 @@ func (b *bench) compareGrown(ctx context.Context, g *grown, small, big *shop) (e
 	return err
 }
 
-// compareRow measures a row.
+// compareRow measures a row, and then its operation alone.
 func (b *bench) compareRow(ctx context.Context, r *row, sides [2]*side) (*grownRow, error) {
+	if err := b.haveTurns(ctx, r, sides, b.round); err != nil {
+		return nil, err
+	}
+	row := &grownRow{Name: r.name, Small: perRequest(sides[0].samples), Big: perRequest(sides[1].samples)}
+	row.Ratio = row.Big / max(row.Small, .001)
+	row.P99 = spreadOf(each(sides[1].samples, func(s *sample) float64 { return micros(s.quantile(.99)) })).Median
+	row.Rate = spreadOf(ratios(sides[1].samples, sides[0].samples))
+	if r.callers > 1 {
+		single := *r
+		single.callers = 1
+		if err := b.haveTurns(ctx, &single, sides, b.round/2); err != nil {
+			return nil, err
+		}
+	}
+	small, big := each(sides[0].samples, medianMicros), each(sides[1].samples, medianMicros)
+	row.SmallAlone, row.BigAlone = spreadOf(small).Median, spreadOf(big).Median
+	quotients := make([]float64, len(big))
+	for i := range big {
+		quotients[i] = big[i] / max(small[i], .001)
+	}
+	row.OfAlone = spreadOf(quotients)
+	return row, nil
+}
+
+func medianMicros(s *sample) float64 { return micros(s.quantile(.5)) }
+
+// haveTurns has both sides take turns at a row and replaces their samples.
+func (b *bench) haveTurns(ctx context.Context, r *row, sides [2]*side, long time.Duration) error {
 	for _, s := range sides {
 		s.samples = nil
 	}
 	for range b.rounds {
 		for _, s := range sides {
-			got, err := b.turn(ctx, r, s)
+			got, err := b.turn(ctx, r, s, long)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			s.samples = append(s.samples, got)
 		}
 	}
 	for _, s := range sides {
 		if err := s.process.log.Truncate(0); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	row := &grownRow{Name: r.name, Small: perRequest(sides[0].samples), Big: perRequest(sides[1].samples)}
-	row.Ratio = row.Big / max(row.Small, .001)
-	row.P99 = spreadOf(each(sides[1].samples, func(s *sample) float64 { return micros(s.quantile(.99)) })).Median
-	row.Rate = spreadOf(ratios(sides[1].samples, sides[0].samples))
-	return row, nil
+	return nil
 }
 
 // grownRows returns the operations that are compared. Some pets are more popular

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"example.com/petstore/internal/processtest"
 )
@@ -99,7 +100,7 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 	}
 	for range max(3, b.rounds-2) {
 		for _, s := range sides {
-			got, err := b.turn(ctx, r, s)
+			got, err := b.turn(ctx, r, s, b.round)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -120,8 +121,8 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 }
 
 // turn has one side do a row, again if it got no turn on a busy machine.
-func (b *bench) turn(ctx context.Context, r *row, s *side) (*sample, error) {
-	theirs, long := *r, b.round
+func (b *bench) turn(ctx context.Context, r *row, s *side, long time.Duration) (*sample, error) {
+	theirs := *r
 	if r.name == "list" && s.list != "" {
 		theirs.request = s.requestList
 	}
