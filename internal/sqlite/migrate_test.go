@@ -236,8 +236,8 @@ func TestNamesAreIndexedAnew(t *testing.T) {
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := db.ready(t, 1); got != 16 {
-		t.Errorf("indexed up to pet %d, want 16", got)
+	if got := db.ready(t, 1); got != 32 {
+		t.Errorf("indexed up to pet %d, want 32", got)
 	}
 	err = db.read(t.Context(), func(c *conn) error {
 		return checkNames(c, func(format string, args ...any) { t.Errorf(format, args...) })

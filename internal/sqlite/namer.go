@@ -143,7 +143,7 @@ func (db *DB) unnamed(ctx context.Context) (due []int64, err error) {
 	err = db.read(ctx, func(c *conn) error {
 		return c.each(`SELECT workspace FROM counters c WHERE pets - coalesce((SELECT max(last) FROM name_segments s WHERE s.workspace=c.workspace), 0) >= ?
 			OR EXISTS (SELECT 1 FROM name_segments s WHERE s.workspace=c.workspace AND builder<>0)`,
-			func(row *sqlite.Stmt) { due = append(due, row.ColumnInt64(0)) }, 2*db.segment)
+			func(row *sqlite.Stmt) { due = append(due, row.ColumnInt64(0)) }, db.enough())
 	})
 	return due, err
 }
@@ -233,9 +233,12 @@ func (n *naming) readNames(ctx context.Context) error {
 	return err
 }
 
+// enough is how many animals there are when the first of them become a segment: the
+// newest are left, as they are those that are corrected most.
+func (db *DB) enough() int64 { return db.segment + db.segment/4 }
+
 // nextSegment returns the segment that is to be indexed next: one that was begun
-// and is not ready, or the next animals, if twice as many are there. The last ones
-// are left, so that small shops have no index.
+// and is not ready, or the next animals, if enough are there.
 func (db *DB) nextSegment(ctx context.Context, workspace int64) (next *segment, err error) {
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
 		last, err := find(c, selectLastSegment, workspace, 0, scanSegment)
@@ -249,14 +252,14 @@ func (db *DB) nextSegment(ctx context.Context, workspace int64) (next *segment, 
 			return nil
 		}
 		issued, err := c.lastIDs(workspace)
-		if err != nil || issued.Pets-last.last < 2*db.segment {
+		if err != nil || issued.Pets-last.last < db.enough() {
 			return err
 		}
 		end, found, err := c.petAfter(workspace, last.last, db.segment)
 		if err != nil || !found {
 			return err
 		}
-		_, beyond, err := c.petAfter(workspace, end, db.segment)
+		_, beyond, err := c.petAfter(workspace, end, db.enough()-db.segment)
 		if err != nil || !beyond {
 			return err
 		}
@@ -362,7 +365,7 @@ func (n *naming) add(c *conn, grams []gramBlocks, last bool) error {
 // grew notes that a workspace got the pet with the id: the namer looks from time to
 // time.
 func (c *conn) grew(workspace, id int64) {
-	if id%segmentSize == 0 {
+	if id%(segmentSize/4) == 0 {
 		c.touched.grown = append(c.touched.grown, workspace)
 	}
 }

@@ -70,7 +70,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	workspace := newWorkspace(t, t.Context(), db, "shop")
 	importPets(t, db, workspace, 1, 31, "Rex")
 	importPets(t, db, workspace, 32, 69, "Ida")
-	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 80 }) // of 100, since 20 are fewer than two segments
+	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 96 }) // of 100, since 4 are few
 	db.namer.close()
 	importPets(t, db, workspace, 101, 30, "Bo")
 	n, err := db.beginNaming(t.Context(), workspace)
@@ -80,8 +80,8 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ready := db.ready(t, workspace); ready != 80 {
-		t.Errorf("pets up to %d are ready, want 80: the next segment is half made", ready)
+	if ready := db.ready(t, workspace); ready != 96 {
+		t.Errorf("pets up to %d are ready, want 96: the next segment is half made", ready)
 	}
 	importPets(t, db, workspace, 131, 70, "Ben")
 	if err := db.Close(); err != nil {
@@ -89,7 +89,7 @@ func TestNamesAreIndexedInTheBackground(t *testing.T) {
 	}
 	db = open()
 	defer db.Close()
-	eventually(t, "what was there is indexed", func() bool { return db.ready(t, workspace) == 176 })
+	eventually(t, "what was there is indexed", func() bool { return db.ready(t, workspace) == 192 })
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %q, %v, want nothing", problems, err)
 	}
@@ -114,16 +114,16 @@ func TestASearchWakesTheNamer(t *testing.T) {
 		if err != nil || len(got) != 2 {
 			t.Errorf("Pets = %v, %v, want two", got, err)
 		}
-		eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 80 })
+		eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 96 })
 	}
 }
 
-// TestSmallShopsHaveNoIndex: not before there are twice as many as in a segment.
+// TestSmallShopsHaveNoIndex: not before there are a quarter more than in a segment.
 func TestSmallShopsHaveNoIndex(t *testing.T) {
 	t.Parallel()
 	db := openUnnamed(t, 16)
 	workspace := newWorkspace(t, t.Context(), db, "shop")
-	importPets(t, db, workspace, 1000, 31, "Rex") // their ids are far from those of none
+	importPets(t, db, workspace, 1000, 19, "Rex") // their ids are far from those of none
 	for _, want := range []int64{0, 1015} {
 		if err := db.IndexNames(t.Context()); err != nil {
 			t.Fatal(err)
@@ -234,8 +234,8 @@ func TestIndexingKeepsTheCache(t *testing.T) {
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, held, _ := db.cache.row(rowKey{workspace, 1}); !held || db.ready(t, workspace) != 16 {
-		t.Errorf("held %v, indexed up to pet %d, want true, 16", held, db.ready(t, workspace))
+	if _, held, _ := db.cache.row(rowKey{workspace, 1}); !held || db.ready(t, workspace) != 32 {
+		t.Errorf("held %v, indexed up to pet %d, want true, 32", held, db.ready(t, workspace))
 	}
 }
 

@@ -60,7 +60,7 @@ func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery)
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
 		s := newSearch(c, workspace, q, db.pace)
 		err := s.run()
-		found, behind, damaged = s.found, s.issued-s.indexed >= 2*db.segment, s.damaged
+		found, behind, damaged = s.found, s.issued-s.indexed >= db.enough(), s.damaged
 		return err
 	}))
 	if damaged && !db.lost.Swap(true) {

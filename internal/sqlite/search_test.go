@@ -297,8 +297,8 @@ func TestSearchesReadLittle(t *testing.T) {
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if ready := db.ready(t, workspace); ready <= pets-2*segmentSize {
-		t.Errorf("indexed up to pet %d of %d, want all but two segments", ready, pets)
+	if ready := db.ready(t, workspace); ready <= pets-db.enough() {
+		t.Errorf("indexed up to pet %d of %d, want all but a segment and a quarter", ready, pets)
 	}
 	for _, test := range []struct {
 		needle string
