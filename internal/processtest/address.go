@@ -15,7 +15,8 @@ const leastPort, mostPort = 15000, 32767
 
 // FreePort returns a port of the loopback at which nobody listens. No client's
 // connection takes it before the server that it is meant for, or while that
-// restarts, for clients get theirs from the system. Another server may.
+// restarts, for clients get theirs from the system. Another server may; and a process
+// that this one is just starting holds it until its program runs.
 func FreePort() (port int, err error) {
 	for range 100 {
 		port = leastPort + rand.IntN(mostPort-leastPort+1) //nolint:gosec // not a secret
