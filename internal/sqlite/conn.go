@@ -29,6 +29,8 @@ type conn struct {
 	// The writer's, while its transaction lasts.
 	touched touched
 	issued  map[int64]ids // by workspace
+
+	quarter int64 // see DB.quarter; the writer's, too
 }
 
 // prepareFile returns the absolute path, and creates an empty file with the

@@ -24,7 +24,8 @@ const (
 type namer struct {
 	db    *DB
 	mu    sync.Mutex
-	due   map[int64]bool // workspaces with names to index, perhaps
+	due   map[int64]bool  // workspaces with names to index, perhaps
+	few   map[int64]int64 // the last id of workspaces when they had too few animals for it
 	wake  chan struct{}
 	told  bool // that it did not work
 	end   context.CancelFunc
@@ -34,7 +35,7 @@ type namer struct {
 // newNamer returns one for the open database.
 func newNamer(db *DB) *namer {
 	ctx, end := context.WithCancel(context.Background())
-	n := &namer{db: db, due: map[int64]bool{}, wake: make(chan struct{}, 1), end: end, ended: make(chan struct{})}
+	n := &namer{db: db, due: map[int64]bool{}, few: map[int64]int64{}, wake: make(chan struct{}, 1), end: end, ended: make(chan struct{})}
 	go n.work(ctx)
 	return n
 }
@@ -62,6 +63,38 @@ func (n *namer) grown(workspaces []int64) {
 	case n.wake <- struct{}{}:
 	default:
 	}
+}
+
+// mostFew bounds what is remembered; what is forgotten is looked at once more.
+const mostFew = 1000
+
+// tooFew notes that a workspace has many ids, but not animals, that are not indexed.
+func (n *namer) tooFew(workspace, last int64) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.few) >= mostFew {
+		clear(n.few)
+	}
+	n.few[workspace] = last
+}
+
+// searched is called for a workspace with many ids that are not indexed, the last
+// of which is given. It reports whether there may be something to do.
+func (n *namer) searched(workspace, last int64) bool {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	before, few := n.few[workspace]
+	n.mu.Unlock()
+	if few && last >= before && last-before < n.db.quarter() {
+		return false
+	}
+	n.grown([]int64{workspace})
+	return true
 }
 
 func (n *namer) take() []int64 {
@@ -235,7 +268,10 @@ func (n *naming) readNames(ctx context.Context) error {
 
 // enough is how many animals there are when the first of them become a segment: the
 // newest are left, as they are those that are corrected most.
-func (db *DB) enough() int64 { return db.segment + db.segment/4 }
+func (db *DB) enough() int64 { return db.segment + db.quarter() }
+
+// quarter is after how many new animals it is worth while to look again.
+func (db *DB) quarter() int64 { return max(1, db.segment/4) }
 
 // nextSegment returns the segment that is to be indexed next: one that was begun
 // and is not ready, or the next animals, if enough are there.
@@ -255,13 +291,16 @@ func (db *DB) nextSegment(ctx context.Context, workspace int64) (next *segment, 
 		if err != nil || issued.Pets-last.last < db.enough() {
 			return err
 		}
-		end, found, err := c.petAfter(workspace, last.last, db.segment)
-		if err != nil || !found {
-			return err
+		end, many, err := c.petAfter(workspace, last.last, db.segment)
+		if err == nil && many {
+			_, many, err = c.petAfter(workspace, end, db.quarter())
 		}
-		_, beyond, err := c.petAfter(workspace, end, db.enough()-db.segment)
-		if err != nil || !beyond {
+		switch {
+		case err != nil:
 			return err
+		case !many:
+			db.namer.tooFew(workspace, issued.Pets)
+			return nil
 		}
 		next = &segment{number: last.number + 1, first: last.last + 1, last: end}
 		return nil
@@ -365,7 +404,7 @@ func (n *naming) add(c *conn, grams []gramBlocks, last bool) error {
 // grew notes that a workspace got the pet with the id: the namer looks from time to
 // time.
 func (c *conn) grew(workspace, id int64) {
-	if id%(segmentSize/4) == 0 {
+	if c.quarter > 0 && id%c.quarter == 0 {
 		c.touched.grown = append(c.touched.grown, workspace)
 	}
 }

@@ -118,6 +118,41 @@ func TestASearchWakesTheNamer(t *testing.T) {
 	}
 }
 
+// TestNewAnimalsWakeTheNamer: it looks after a quarter of a segment.
+func TestNewAnimalsWakeTheNamer(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1, segment: 16})
+	workspace := newShop(t, db)
+	for range 20 {
+		createPet(t, db, workspace, "Rex")
+	}
+	eventually(t, "names are indexed", func() bool { return db.ready(t, workspace) == 16 })
+}
+
+// TestFewAnimalsAreNotLookedAtAgain: where ids are far apart, not each search wakes
+// the namer, which would find nothing.
+func TestFewAnimalsAreNotLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1, segment: 16})
+	workspace := newWorkspace(t, t.Context(), db, "shop")
+	importPets(t, db, workspace, 1, 1, "Rex")
+	importPets(t, db, workspace, 1000, 10, "Rex")
+	const last = 1009
+	eventually(t, "it has looked", func() bool {
+		db.namer.mu.Lock()
+		defer db.namer.mu.Unlock()
+		return db.namer.few[workspace] == last
+	})
+	for _, test := range []struct {
+		last int64
+		want bool
+	}{{last, false}, {last + 3, false}, {last + 4, true}, {last - 1, true}} {
+		if got := db.namer.searched(workspace, test.last); got != test.want {
+			t.Errorf("a search with ids up to %d wakes it: %v, want %v", test.last, got, test.want)
+		}
+	}
+}
+
 // TestSmallShopsHaveNoIndex: not before there are a quarter more than in a segment.
 func TestSmallShopsHaveNoIndex(t *testing.T) {
 	t.Parallel()

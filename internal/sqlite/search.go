@@ -56,18 +56,18 @@ func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery)
 	if q.Limit <= 0 {
 		return []petstore.Pet{}, nil
 	}
-	behind, damaged := false, false
+	issued, behind, damaged := int64(0), false, false
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
 		s := newSearch(c, workspace, q, db.pace)
 		err := s.run()
-		found, behind, damaged = s.found, s.issued-s.indexed >= db.enough(), s.damaged
+		found, issued, behind, damaged = s.found, s.issued, s.issued-s.indexed >= db.enough(), s.damaged
 		return err
 	}))
 	if damaged && !db.lost.Swap(true) {
 		db.log.Warn("the index of names lacks a segment: a search reads row by row; see petstore doctor", "workspace", workspace)
 	}
 	if behind { // by another process, which left it
-		db.namer.grown([]int64{workspace})
+		db.namer.searched(workspace, issued)
 	}
 	return found, err
 }

@@ -156,6 +156,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	db.writer.quarter = db.quarter()
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
