@@ -98,9 +98,9 @@ the one with the median of that share is shown. One at a rate lasts four seconds
 		}
 		fmt.Fprintf(to, "## Scale\n\nWritten by `go run ./bench -scale`, %s. Both files were %s.\n", r.Grown.Date, where)
 		fmt.Fprint(to, `
-
-Reads of one row or one page have 32 callers, and writes 64, whose changes share pages and syncs: the processor time is that of one request
-among theirs. "Alone" is what one caller waits for who is the only one, a write until it is on the disk.
+Reads have 32 callers, and writes 64, whose changes share pages and syncs: the processor time is that of one request among theirs.
+Searches by name, and lists by ship date and quantity, have one. "Alone" is what one caller waits for who is the only one, a write until
+it is on the disk; its ratio is the median of those of the rounds, which are half as long.
 
 `)
 		r.Grown.table().markdown(to)
