@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lastSave bounds the save that Keep makes after its context has ended.
+// lastSave bounds, together, the save that is under way when Keep's context ends and the last one.
 const lastSave = 10 * time.Second
 
 // Keep saves what has changed to the store, each interval until ctx ends, and then once more. A failed save is made up
@@ -17,18 +17,19 @@ func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) err
 	if every <= 0 {
 		return errors.New("the interval between saves must be positive")
 	}
+	saving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	context.AfterFunc(ctx, func() { time.AfterFunc(lastSave, end) })
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			_ = m.save(ctx, store) // counted, and made up for
+			_ = m.save(saving, store) // counted, and made up for
 		case <-ctx.Done():
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
-	defer cancel()
-	return m.save(last, store)
+	return m.save(saving, store)
 }
 
 func (m *Memory) save(ctx context.Context, store Store) error {

@@ -322,6 +322,57 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 	})
 }
 
+// slowTable takes its time for each save, and notes those that were broken off.
+type slowTable struct {
+	*table
+	takes  time.Duration
+	broken int
+}
+
+func (s *slowTable) SaveLimits(ctx context.Context, rows Saved) error {
+	select {
+	case <-time.After(s.takes):
+		return s.table.SaveLimits(ctx, rows)
+	case <-ctx.Done():
+		s.broken++
+		return ctx.Err()
+	}
+}
+
+// TestTheEndBreaksNoSaveOff: of a save that is broken off nobody may know whether it was done.
+func TestTheEndBreaksNoSaveOff(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		takes         time.Duration
+		broken        int
+		failed        bool
+		least, atMost time.Duration // from the end on
+	}{
+		{3 * time.Second, 0, false, 5 * time.Second, 6 * time.Second},
+		{time.Hour, 2, true, lastSave, lastSave},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, store := NewMemory(DefaultConfig(), time.Now), &slowTable{table: newTable(), takes: test.takes}
+			c := m.Caller(1, "k", free)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- m.Keep(ctx, store, time.Second) }()
+			m.Admit(ctx, c)
+			time.Sleep(1100 * time.Millisecond)
+			m.Admit(ctx, c)
+			cancel()
+			began := time.Now()
+			err := <-done
+			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
+				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
+			}
+			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows.Keys[0].Admitted != 2 {
+				t.Errorf("saves of %v: %d were broken off and the store has %+v, want %d, and 2 admitted", test.takes, store.broken, rows, test.broken)
+			}
+		})
+	}
+}
+
 func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
 	t.Parallel()
 	m, store := NewMemory(DefaultConfig(), time.Now), newTable()

@@ -11,20 +11,23 @@ const (
 	idleFor     = time.Hour        // after which a workspace leaves memory
 	idleShort   = 10 * time.Minute // the same when there is little room left for events
 	forgetEvery = 10 * time.Minute
-	lastSave    = 10 * time.Second // bounds the save after the end
+	lastSave    = 10 * time.Second // bounds, together, the save under way at the end and the last one
 )
 
 // Run saves what was counted each interval until ctx ends, and then once more, and removes old rows from the store. A
-// save that failed is made up for by the next; one whose outcome the store does not know may count twice. Run returns
-// nil when its last save succeeded, else that save's error.
+// save that failed is made up for by the next; one whose outcome the store does not know may count twice, so the end of
+// ctx does not break off a save. Run returns nil when its last save succeeded, else that save's error.
 func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logger) error {
+	saving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	context.AfterFunc(ctx, func() { time.AfterFunc(lastSave, end) })
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var forgotten time.Time
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			if err := r.Save(ctx); err != nil && ctx.Err() == nil {
+			if err := r.Save(saving); err != nil {
 				log.Error("usage could not be saved", "err", err)
 			}
 			if now := r.now(); now.Sub(forgotten) >= forgetEvery {
@@ -34,9 +37,7 @@ func (r *Recorder) Run(ctx context.Context, every time.Duration, log *slog.Logge
 		case <-ctx.Done():
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSave)
-	defer cancel()
-	return r.Save(last)
+	return r.Save(saving)
 }
 
 // Save saves what was counted so far. Workspaces that have done nothing for a while leave memory.

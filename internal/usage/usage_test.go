@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/petstore/internal/usage"
@@ -40,6 +42,45 @@ func (m *memory) AddUsage(_ context.Context, rows []usage.Row) error {
 		m.rows[at] = c
 	}
 	return nil
+}
+
+// slow is a store that takes a while, and counts the saves that were broken off.
+type slow struct {
+	*memory
+	broken int
+}
+
+func (s *slow) AddUsage(ctx context.Context, rows []usage.Row) error {
+	select {
+	case <-time.After(3 * time.Second):
+		return s.memory.AddUsage(ctx, rows)
+	case <-ctx.Done():
+		s.broken++
+		return ctx.Err()
+	}
+}
+
+// TestTheEndBreaksNoSaveOff: of a save that is broken off nobody may know whether it was done, and it would count twice.
+func TestTheEndBreaksNoSaveOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &slow{memory: newMemory()}
+		r := usage.NewRecorder(store, time.Now)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx, time.Second, slog.New(slog.DiscardHandler)) }()
+		r.Record(1, usage.Event{At: time.Now(), Status: 200})
+		time.Sleep(1100 * time.Millisecond)
+		r.Record(1, usage.Event{At: time.Now(), Status: 200})
+		cancel()
+		if err := <-done; err != nil || store.broken > 0 {
+			t.Errorf("Run = %v, and %d saves were broken off, want none", err, store.broken)
+		}
+		rows, err := r.Series(context.Background(), 1, usage.Hour, time.Now(), time.Now())
+		if err != nil || len(rows) != 1 || rows[0].Total() != 2 {
+			t.Errorf("the store has %+v, %v, want two requests", rows, err)
+		}
+	})
 }
 
 func (m *memory) Usage(_ context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
