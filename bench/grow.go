@@ -192,8 +192,8 @@ func (b *bench) measureGrown(ctx context.Context) (g *grown, err error) {
 
 // compareGrown has both shops take turns in every row.
 func (b *bench) compareGrown(ctx context.Context, g *grown, small, big *shop) (err error) {
-	var sides [2]*side
-	for i, s := range []*shop{small, big} {
+	var sides []*side
+	for _, s := range []*shop{small, big} {
 		release, held, failed := hold(s.path)
 		if failed != nil {
 			return failed
@@ -209,7 +209,7 @@ func (b *bench) compareGrown(ctx context.Context, g *grown, small, big *shop) (e
 		if failed != nil {
 			return failed
 		}
-		sides[i] = &side{process: p, world: w}
+		sides = append(sides, &side{name: fmt.Sprintf("%d pets", s.pets), process: p, world: w})
 	}
 	for _, r := range grownRows() {
 		if !b.rows.MatchString(r.name) {
@@ -228,8 +228,8 @@ func (b *bench) compareGrown(ctx context.Context, g *grown, small, big *shop) (e
 }
 
 // compareRow measures a row, and then its operation alone.
-func (b *bench) compareRow(ctx context.Context, r *row, sides [2]*side) (*grownRow, error) {
-	if err := b.haveTurns(ctx, r, sides, b.round); err != nil {
+func (b *bench) compareRow(ctx context.Context, r *row, sides []*side) (*grownRow, error) {
+	if err := b.grownTurns(ctx, r, sides, b.round); err != nil {
 		return nil, err
 	}
 	row := &grownRow{Name: r.name, Small: perRequest(sides[0].samples), Big: perRequest(sides[1].samples)}
@@ -239,35 +239,22 @@ func (b *bench) compareRow(ctx context.Context, r *row, sides [2]*side) (*grownR
 	if r.callers > 1 {
 		single := *r
 		single.callers = 1
-		if err := b.haveTurns(ctx, &single, sides, b.round/2); err != nil {
+		if err := b.grownTurns(ctx, &single, sides, b.round/2); err != nil {
 			return nil, err
 		}
 	}
 	small, big := each(sides[0].samples, medianMicros), each(sides[1].samples, medianMicros)
 	row.SmallAlone, row.BigAlone = spreadOf(small).Median, spreadOf(big).Median
-	quotients := make([]float64, len(big))
-	for i := range big {
-		quotients[i] = big[i] / max(small[i], .001)
-	}
-	row.OfAlone = spreadOf(quotients)
+	row.OfAlone = spreadOf(quotients(big, small))
 	return row, nil
 }
 
 func medianMicros(s *sample) float64 { return micros(s.quantile(.5)) }
 
-// haveTurns has both sides take turns at a row and replaces their samples.
-func (b *bench) haveTurns(ctx context.Context, r *row, sides [2]*side, long time.Duration) error {
-	for _, s := range sides {
-		s.samples = nil
-	}
-	for range b.rounds {
-		for _, s := range sides {
-			got, err := b.turn(ctx, r, s, long)
-			if err != nil {
-				return err
-			}
-			s.samples = append(s.samples, got)
-		}
+// grownTurns has both sides take turns, and empties their logs.
+func (b *bench) grownTurns(ctx context.Context, r *row, sides []*side, long time.Duration) error {
+	if err := b.haveTurns(ctx, r, sides, b.rounds, long); err != nil {
+		return err
 	}
 	for _, s := range sides {
 		if err := s.process.log.Truncate(0); err != nil {

@@ -95,17 +95,8 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 	if err := b.mirror(ctx, r); err != nil {
 		return nil, err
 	}
-	for _, s := range sides {
-		s.samples = nil
-	}
-	for range max(3, b.rounds-2) {
-		for _, s := range sides {
-			got, err := b.turn(ctx, r, s, b.round)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-			s.samples = append(s.samples, got)
-		}
+	if err := b.haveTurns(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
+		return nil, err
 	}
 	c := &contest{Row: r.name}
 	for _, s := range sides {
@@ -118,6 +109,23 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 		c.Sides = append(c.Sides, p.figure(&plain))
 	}
 	return c, nil
+}
+
+// haveTurns has all sides take turns at a row, and replaces their samples.
+func (b *bench) haveTurns(ctx context.Context, r *row, sides []*side, rounds int, long time.Duration) error {
+	for _, s := range sides {
+		s.samples = nil
+	}
+	for range rounds {
+		for _, s := range sides {
+			got, err := b.turn(ctx, r, s, long)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			s.samples = append(s.samples, got)
+		}
+	}
+	return nil
 }
 
 // turn has one side do a row, again if it got no turn on a busy machine.

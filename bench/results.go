@@ -165,9 +165,14 @@ func each[T any](all []T, f func(T) float64) []float64 {
 }
 
 func ratios(ours, floors []*sample) []float64 {
-	out := make([]float64, len(ours))
-	for i := range ours {
-		out[i] = ours[i].perSecond() / floors[i].perSecond()
+	return quotients(each(ours, (*sample).perSecond), each(floors, (*sample).perSecond))
+}
+
+// quotients divides each of a by the one of b at its place.
+func quotients(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] / b[i]
 	}
 	return out
 }

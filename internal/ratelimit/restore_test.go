@@ -289,16 +289,28 @@ func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 	}
 }
 
+// keeping returns a limiter that saves each second, a key that it admitted once, 1.1 seconds ago, and what ends the
+// saving and returns what Keep did. It is for a bubble.
+func keeping(t *testing.T, store Store) (m *Memory, c *Caller, end func() error) {
+	t.Helper()
+	m = NewMemory(DefaultConfig(), time.Now)
+	c = m.Caller(1, "k", free)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.Keep(ctx, store, time.Second) }()
+	m.Admit(ctx, c)
+	time.Sleep(1100 * time.Millisecond)
+	return m, c, func() error {
+		cancel()
+		return <-done
+	}
+}
+
 func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, store := NewMemory(DefaultConfig(), time.Now), newTable()
-		c := m.Caller(1, "k", free)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- m.Keep(ctx, store, time.Second) }()
-		m.Admit(ctx, c)
-		time.Sleep(1100 * time.Millisecond)
+		ctx, store := t.Context(), newTable()
+		m, c, end := keeping(t, store)
 		if rows, _ := store.LoadLimits(ctx); len(rows.Windows) != 1 || rows.Windows[0].DayUsed != 1 {
 			t.Errorf("after an interval the store has %+v, want 1 used", rows)
 		}
@@ -309,8 +321,7 @@ func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
 			t.Errorf("FailedSaves = %d, want 2", got)
 		}
 		store.setFail(nil)
-		cancel()
-		if err := <-done; err != nil {
+		if err := end(); err != nil {
 			t.Errorf("Keep = %v, want nil", err)
 		}
 		if rows, _ := store.LoadLimits(context.Background()); rows.Windows[0].DayUsed != 2 || rows.Keys[0].Admitted != 2 {
@@ -352,17 +363,11 @@ func TestTheEndBreaksNoSaveOff(t *testing.T) {
 		{time.Hour, 2, true, lastSave, lastSave},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m, store := NewMemory(DefaultConfig(), time.Now), &slowTable{table: newTable(), takes: test.takes}
-			c := m.Caller(1, "k", free)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- m.Keep(ctx, store, time.Second) }()
-			m.Admit(ctx, c)
-			time.Sleep(1100 * time.Millisecond)
-			m.Admit(ctx, c)
-			cancel()
+			store := &slowTable{table: newTable(), takes: test.takes}
+			m, c, end := keeping(t, store)
+			m.Admit(t.Context(), c)
 			began := time.Now()
-			err := <-done
+			err := end()
 			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
 				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
 			}

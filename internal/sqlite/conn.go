@@ -30,7 +30,7 @@ type conn struct {
 	touched touched
 	issued  map[int64]ids // by workspace
 
-	quarter int64 // see DB.quarter; the writer's, too
+	quarter int64 // see DB.quarter; set for the writer alone
 }
 
 // prepareFile returns the absolute path, and creates an empty file with the

@@ -404,7 +404,7 @@ func (n *naming) add(c *conn, grams []gramBlocks, last bool) error {
 // grew notes that a workspace got the pet with the id: the namer looks from time to
 // time.
 func (c *conn) grew(workspace, id int64) {
-	if c.quarter > 0 && id%c.quarter == 0 {
+	if id%c.quarter == 0 {
 		c.touched.grown = append(c.touched.grown, workspace)
 	}
 }

@@ -52,24 +52,22 @@ type search struct {
 }
 
 // search returns a page of pets by a part of their names.
-func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery) (found []petstore.Pet, err error) {
+func (db *DB) search(ctx context.Context, workspace int64, q *petstore.PetQuery) ([]petstore.Pet, error) {
 	if q.Limit <= 0 {
 		return []petstore.Pet{}, nil
 	}
-	issued, behind, damaged := int64(0), false, false
-	err = db.readLong(ctx, snapshot(func(c *conn) error {
-		s := newSearch(c, workspace, q, db.pace)
-		err := s.run()
-		found, issued, behind, damaged = s.found, s.issued, s.issued-s.indexed >= db.enough(), s.damaged
-		return err
+	s := &search{}
+	err := db.readLong(ctx, snapshot(func(c *conn) error {
+		s = newSearch(c, workspace, q, db.pace)
+		return s.run()
 	}))
-	if damaged && !db.lost.Swap(true) {
+	if s.damaged && !db.lost.Swap(true) {
 		db.log.Warn("the index of names lacks a segment: a search reads row by row; see petstore doctor", "workspace", workspace)
 	}
-	if behind { // by another process, which left it
-		db.namer.searched(workspace, issued)
+	if s.issued-s.indexed >= db.enough() { // left by another process
+		db.namer.searched(workspace, s.issued)
 	}
-	return found, err
+	return s.found, err
 }
 
 func newSearch(c *conn, workspace int64, of *petstore.PetQuery, p pace) *search {

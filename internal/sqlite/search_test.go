@@ -281,7 +281,7 @@ func TestSearchesOutliveALostSegment(t *testing.T) {
 // with the shop.
 func TestSearchesReadLittle(t *testing.T) {
 	t.Parallel()
-	const pets, indexed = 50_200, 49_152 // a quarter of a segment is left, and no more than a whole one with it
+	const pets, indexed = 50_200, 49_152 // too few are left for another segment
 	db := openUnnamed(t, 0)
 	workspace := newWorkspace(t, t.Context(), db, "shop")
 	err := db.change(t.Context(), func(c *conn) error {
