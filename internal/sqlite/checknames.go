@@ -10,27 +10,34 @@ import (
 type namesCheck struct {
 	c      *conn
 	report func(string, ...any)
-	closed bool // grams have their parts beside them
+	closed bool   // grams have their parts beside them
+	late   string // the column of the blocks' second halves
 
 	workspace int64
 	last      segment                       // the one before
-	above     [blockLevel]map[string]uint64 // the nodes that the last one belongs to
+	above     [blockLevel]map[string]halves // the nodes that the last one belongs to
 }
 
-// closedGrams is the schema from which on grams have their parts beside them.
-const closedGrams = 8
+const (
+	closedGrams  = 8 // the schema from which on grams have their parts beside them
+	halvedBlocks = 9 // the schema from which on halves of blocks are told apart
+)
 
 // checkNames makes sure that a search finds every animal of which the index says
 // that it knows its name.
 func checkNames(c *conn, report func(string, ...any)) error {
-	closed, err := c.one("SELECT 1 FROM migrations WHERE version=?", func(*sqlite.Stmt) {}, closedGrams)
-	if err != nil {
+	var schema int64
+	if _, err := c.one("SELECT max(version) FROM migrations", func(row *sqlite.Stmt) { schema = scanInt(row) }); err != nil {
 		return err
 	}
+	late := "late"
+	if schema < halvedBlocks {
+		late = "bits"
+	}
 	var workspaces []int64
-	err = c.each("SELECT DISTINCT workspace FROM name_segments", func(row *sqlite.Stmt) { workspaces = append(workspaces, row.ColumnInt64(0)) })
+	err := c.each("SELECT DISTINCT workspace FROM name_segments", func(row *sqlite.Stmt) { workspaces = append(workspaces, row.ColumnInt64(0)) })
 	for i := 0; err == nil && i < len(workspaces); i++ {
-		k := &namesCheck{c: c, report: report, closed: closed, workspace: workspaces[i]}
+		k := &namesCheck{c: c, report: report, closed: schema >= closedGrams, late: late, workspace: workspaces[i]}
 		var segments []segment
 		err = c.each("SELECT "+segmentColumns+" FROM name_segments WHERE workspace=? ORDER BY number",
 			func(row *sqlite.Stmt) { segments = append(segments, scanSegment(row)) }, k.workspace)
@@ -61,8 +68,8 @@ func (k *namesCheck) segment(s segment) error {
 	if err != nil {
 		return err
 	}
-	for gram, blocks := range want {
-		if have[gram]&blocks != blocks {
+	for gram, in := range want {
+		if !have[gram].have(in) {
 			k.report("%s lacks the grams of some names of its pets %d to %d", name, s.first, s.last)
 			break
 		}
@@ -74,16 +81,16 @@ func (k *namesCheck) segment(s segment) error {
 }
 
 // lacksParts reports whether there is a gram in a block that a part of it is not in.
-func lacksParts(have map[string]uint64) (lacks bool) {
-	for gram, blocks := range have {
-		eachGram(gram, func(part string) { lacks = lacks || have[part]&blocks != blocks })
+func lacksParts(have map[string]halves) (lacks bool) {
+	for gram, in := range have {
+		eachGram(gram, func(part string) { lacks = lacks || !have[part].have(in) })
 	}
 	return lacks
 }
 
 // parents checks that the levels above have the grams of a segment. What they have
 // themselves was checked with the segment before, if it has the same parents.
-func (k *namesCheck) parents(name string, have map[string]uint64, child, before int64) (err error) {
+func (k *namesCheck) parents(name string, have map[string]halves, child, before int64) (err error) {
 	for level := blockLevel - 1; level >= 0; level-- {
 		node := child / fan
 		before /= fan
@@ -94,7 +101,7 @@ func (k *namesCheck) parents(name string, have map[string]uint64, child, before 
 			}
 		}
 		for gram := range have {
-			if k.above[level][gram]>>(child%fan)&1 == 0 {
+			if k.above[level][gram].early>>(child%fan)&1 == 0 {
 				k.report("%s has grams that level %d of the index lacks", name, level)
 				break
 			}
@@ -108,10 +115,10 @@ func (k *namesCheck) parents(name string, have map[string]uint64, child, before 
 }
 
 // node returns the grams of a node, and their bits.
-func (k *namesCheck) node(level int, node int64) (map[string]uint64, error) {
-	all := map[string]uint64{}
-	err := k.c.each("SELECT gram, bits FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
-		all[row.ColumnText(0)] = uint64(row.ColumnInt64(1)) //nolint:gosec // the same 64 bits
+func (k *namesCheck) node(level int, node int64) (map[string]halves, error) {
+	all := map[string]halves{}
+	err := k.c.each("SELECT gram, bits, "+k.late+" FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
+		all[row.ColumnText(0)] = scanHalves(row, 1)
 	}, k.workspace, level, node)
 	return all, err
 }

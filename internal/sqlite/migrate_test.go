@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -201,25 +203,36 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 	}
 }
 
-// TestNamesAreIndexedAnew: the index of schema 7 may have grams without their parts,
-// which no backup is refused for, and which is gone afterwards.
+// TestNamesAreIndexedAnew: an index of an earlier schema may say less exactly where
+// grams are, and that of schema 7 may have some without their parts. No backup is
+// refused for it, and it is gone afterwards.
 func TestNamesAreIndexedAnew(t *testing.T) {
 	t.Parallel()
-	path := migratedTo(t, 7, `
-		INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
-		INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 40, 1, 0);
-		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
-		WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
-			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
-			SELECT 1, i, 'Bo', 1, 'sold', 0, 0, 0, 0, 0, 'bo', x'' FROM n;
-		INSERT INTO name_segments VALUES (1, 0, 1, 16, 0);
-		INSERT INTO name_grams VALUES (1, 2, 0, 'b', -1), (1, 2, 0, 'o', -1), (1, 2, 0, 'bo', -1), (1, 2, 0, 'rex', -1),
-			(1, 1, 0, 'b', 1), (1, 1, 0, 'o', 1), (1, 1, 0, 'bo', 1), (1, 1, 0, 'rex', 1), (1, 0, 0, 'b', 1), (1, 0, 0, 'o', 1), (1, 0, 0, 'bo', 1), (1, 0, 0, 'rex', 1);`)
+	for schema, grams := range map[int][]string{7: {"b", "o", "bo", "rex"}, 8: {"b", "o", "bo"}} {
+		var rows strings.Builder
+		for _, gram := range grams {
+			fmt.Fprintf(&rows, "INSERT INTO name_grams VALUES (1, 2, 0, '%[1]s', -1), (1, 1, 0, '%[1]s', 1), (1, 0, 0, '%[1]s', 1);", gram)
+		}
+		path := migratedTo(t, schema, `
+			INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
+			INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 40, 1, 0);
+			INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
+			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
+				INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
+				SELECT 1, i, 'Bo', 1, 'sold', 0, 0, 0, 0, 0, 'bo', x'' FROM n;
+			INSERT INTO name_segments VALUES (1, 0, 1, 16, 0);`+rows.String())
+		namesAnew(t, schema, path)
+	}
+}
+
+// namesAnew checks the index of a file of an earlier schema, and opens it.
+func namesAnew(t *testing.T, schema int, path string) {
+	t.Helper()
 	c, err := openConn(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkNames(c, func(format string, args ...any) { t.Errorf("schema 7: "+format, args...) }); err != nil {
+	if err := checkNames(c, func(format string, args ...any) { t.Errorf("schema %d: "+format, append([]any{schema}, args...)...) }); err != nil {
 		t.Error(err)
 	}
 	if err := c.Close(); err != nil {
@@ -231,13 +244,13 @@ func TestNamesAreIndexedAnew(t *testing.T) {
 	}
 	defer db.Close()
 	if got := db.ready(t, 1); got != 0 {
-		t.Errorf("indexed up to pet %d, want none", got)
+		t.Errorf("schema %d: indexed up to pet %d, want none", schema, got)
 	}
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := db.ready(t, 1); got != 32 {
-		t.Errorf("indexed up to pet %d, want 32", got)
+		t.Errorf("schema %d: indexed up to pet %d, want 32", schema, got)
 	}
 	err = db.read(t.Context(), func(c *conn) error {
 		return checkNames(c, func(format string, args ...any) { t.Errorf(format, args...) })

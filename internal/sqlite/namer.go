@@ -225,14 +225,14 @@ type naming struct {
 	workspace int64
 	segment   segment
 	read      bool         // the names are
-	grams     []gramBlocks // what is left to be added, in the order of the rows
+	grams     []gramHalves // what is left to be added, in the order of the rows
 	done      bool
 	lost      bool // another naming has the segment, or it is gone
 }
 
-type gramBlocks struct {
-	gram   string
-	blocks uint64
+type gramHalves struct {
+	gram string
+	in   halves
 }
 
 // beginNaming returns nil if there is nothing to do.
@@ -252,16 +252,16 @@ func (db *DB) beginNaming(ctx context.Context, workspace int64) (*naming, error)
 
 // readNames finds the grams that are to be added.
 func (n *naming) readNames(ctx context.Context) error {
-	var grams map[string]uint64
+	var grams map[string]halves
 	err := n.db.readLong(ctx, func(c *conn) (err error) {
 		grams, err = c.gramsIn(n.workspace, n.segment)
 		return err
 	})
-	n.grams = make([]gramBlocks, 0, len(grams))
-	for gram, blocks := range grams {
-		n.grams = append(n.grams, gramBlocks{gram, blocks})
+	n.grams = make([]gramHalves, 0, len(grams))
+	for gram, in := range grams {
+		n.grams = append(n.grams, gramHalves{gram, in})
 	}
-	slices.SortFunc(n.grams, func(a, b gramBlocks) int { return cmp.Compare(a.gram, b.gram) })
+	slices.SortFunc(n.grams, func(a, b gramHalves) int { return cmp.Compare(a.gram, b.gram) })
 	n.read = err == nil
 	return err
 }
@@ -382,7 +382,7 @@ func (n *naming) step(ctx context.Context, most int) error {
 
 // add adds grams in the writer's transaction. After the last ones the segment is
 // ready.
-func (n *naming) add(c *conn, grams []gramBlocks, last bool) error {
+func (n *naming) add(c *conn, grams []gramHalves, last bool) error {
 	s, err := find(c, selectSegment, n.workspace, n.segment.number, scanSegment)
 	if err != nil {
 		return err
@@ -391,7 +391,7 @@ func (n *naming) add(c *conn, grams []gramBlocks, last bool) error {
 		return n.lose(c, nil)
 	}
 	for _, g := range grams {
-		if err := c.addGram(n.workspace, s.number, g.gram, g.blocks); err != nil {
+		if err := c.addGram(n.workspace, s.number, g.gram, g.in); err != nil {
 			return err
 		}
 	}

@@ -350,8 +350,8 @@ func TestCheckFindsLostNames(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ damage, want string }{
 		"none":      {"", ""},
-		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'z', -1), (1, 1, 0, 'z', 2), (1, 0, 0, 'z', 1)", ""},
-		"parts":     {"UPDATE name_grams SET bits=-1 WHERE level=2 AND node=1 AND gram='rex'", "segment 1 of workspace 1 has grams without their parts"},
+		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'z', -1, -1), (1, 1, 0, 'z', 2, 0), (1, 0, 0, 'z', 1, 0)", ""},
+		"parts":     {"UPDATE name_grams SET late=-1 WHERE level=2 AND node=1 AND gram='rex'", "segment 1 of workspace 1 has grams without their parts"},
 		"gram":      {"DELETE FROM name_grams WHERE level=2 AND node=1 AND gram='x 0'", "segment 1 of workspace 1 lacks the grams of some names of its pets 17 to 32"},
 		"block":     {"UPDATE name_grams SET bits=bits&~4 WHERE level=2 AND node=2 AND gram='re'", "segment 2 of workspace 1 lacks the grams"},
 		"segment":   {"UPDATE name_grams SET bits=bits&~4 WHERE level=1 AND gram='rex'", "segment 2 of workspace 1 has grams that level 1 of the index lacks"},
@@ -362,22 +362,40 @@ func TestCheckFindsLostNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openUnnamed(t, 16)
-			importPets(t, db, newWorkspace(t, t.Context(), db, "shop"), 1, 100, "Rex")
-			if err := db.IndexNames(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteScript(c.Conn, test.damage, nil) }); err != nil {
-				t.Fatal(err)
-			}
-			got, err := db.Check(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if all := strings.Join(got, "\n"); (len(got) > 0) != (test.want != "") || !strings.Contains(all, test.want) {
-				t.Errorf("Check = %q, want %q", all, test.want)
-			}
+			checkDamaged(t, 16, test.damage, test.want)
 		})
+	}
+}
+
+// TestCheckTellsHalvesApart: in blocks of two animals either half of a row may be
+// damaged.
+func TestCheckTellsHalvesApart(t *testing.T) {
+	t.Parallel()
+	checkDamaged(t, 2*fan, "", "")
+	for _, column := range []string{"bits", "late"} {
+		checkDamaged(t, 2*fan, "UPDATE name_grams SET "+column+"=0 WHERE level=2 AND node=1 AND gram='rex'",
+			"segment 1 of workspace 1 lacks the grams of some names of its pets 129 to 256")
+	}
+}
+
+// checkDamaged indexes the names of six segments and a quarter, damages the index,
+// and wants one problem found, or none.
+func checkDamaged(t *testing.T, segment int64, damage, want string) {
+	t.Helper()
+	db := openUnnamed(t, segment)
+	importPets(t, db, newWorkspace(t, t.Context(), db, "shop"), 1, int(segment)*25/4, "Rex")
+	if err := db.IndexNames(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error { return sqlitex.ExecuteScript(c.Conn, damage, nil) }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(got, "\n"); (len(got) > 0) != (want != "") || !strings.Contains(all, want) {
+		t.Errorf("after %q, Check = %q, want %q", damage, all, want)
 	}
 }
 
@@ -473,8 +491,8 @@ func inventedName(n int64) string {
 	return name.String()
 }
 
-// TestBlocksOfASegment: each id is in one block, and the empty ones behind the last
-// begin where the segment ends.
+// TestBlocksOfASegment: each id is in one half of one block, and the empty ones behind
+// the last begin where the segment ends.
 func TestBlocksOfASegment(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{1, 2, 63, 64, 65, 100, 101, 4096, 4097, 5000} {
@@ -485,9 +503,22 @@ func TestBlocksOfASegment(t *testing.T) {
 			if first != next {
 				t.Fatalf("block %d of %d ids begins with %d, want %d", block, size, first, next)
 			}
+			early, late := halves{early: 1 << block}, halves{late: 1 << block}
+			begin, middle := s.idsOf(block, early)
+			behind, end := s.idsOf(block, late)
+			if begin != first || behind != middle+1 || end != last || middle-first > s.width()/2 || last-behind > s.width()/2 {
+				t.Fatalf("the halves of block %d of %d ids are %d to %d and %d to %d, want those of %d to %d", block, size, begin, middle, behind, end, first, last)
+			}
+			if begin, end := s.idsOf(block, early.or(late)); begin != first || end != last {
+				t.Fatalf("both halves of block %d of %d ids are %d to %d, want %d to %d", block, size, begin, end, first, last)
+			}
 			for id := first; id <= last; id++ {
-				if got := s.block(id); got != 1<<block {
-					t.Fatalf("the block of %d among %d ids = %b, want %d", id, size, got, block)
+				want := early
+				if id > middle {
+					want = late
+				}
+				if got := s.half(id); got != want {
+					t.Fatalf("the half of %d among %d ids = %b, want %b", id, size, got, want)
 				}
 			}
 			next = last + 1

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math/bits"
 	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
@@ -42,17 +43,52 @@ const (
 	selectReady       = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number>=?2 AND builder=0 ORDER BY number DESC LIMIT 1"
 )
 
+// Halves are the bits of a row of the index. Each of a segment's blocks has two: an
+// early one for the first half of its ids, and a late one for the second. Above the
+// blocks all bits are early.
+type halves struct{ early, late uint64 }
+
+func (h halves) or(o halves) halves  { return halves{h.early | o.early, h.late | o.late} }
+func (h halves) and(o halves) halves { return halves{h.early & o.early, h.late & o.late} }
+
+// have reports whether all bits of o are there.
+func (h halves) have(o halves) bool { return h.and(o) == o }
+
+// either returns the blocks of which a half has its bit.
+func (h halves) either() uint64 { return h.early | h.late }
+
+func (h halves) count() int { return bits.OnesCount64(h.early) + bits.OnesCount64(h.late) }
+
 // width returns how many ids a block has.
 func (s segment) width() int64 { return (s.last-s.first)/fan + 1 }
 
-// block returns the bit of the block of an id.
-func (s segment) block(id int64) uint64 { return 1 << ((id - s.first) / s.width()) }
+// half returns the bit of the half of the block of an id.
+func (s segment) half(id int64) halves {
+	block, at := (id-s.first)/s.width(), (id-s.first)%s.width()
+	if at < s.width()-s.width()/2 {
+		return halves{early: 1 << block}
+	}
+	return halves{late: 1 << block}
+}
 
 // ids returns the first and the last id of a block. One behind the last block of
 // the segment is empty, and begins where the segment ends.
 func (s segment) ids(block int64) (first, last int64) {
 	first = min(s.first+block*s.width(), s.last+1)
 	return first, min(first+s.width()-1, s.last)
+}
+
+// idsOf is ids without a half that has no bit.
+func (s segment) idsOf(block int64, in halves) (first, last int64) {
+	first, last = s.ids(block)
+	late := first + s.width() - s.width()/2
+	switch bit := uint64(1) << block; {
+	case in.late&bit == 0:
+		last = min(last, late-1)
+	case in.early&bit == 0:
+		first = min(late, last+1)
+	}
+	return first, last
 }
 
 // eachGram calls f with every part of one, two and three runes, often more than
@@ -102,7 +138,7 @@ func (c *conn) addName(workspace, id int64, folded, before string) error {
 			}
 			known[gram] = true
 			var there bool
-			if there, err = c.ensureGram(workspace, s, gram, s.block(id)); there {
+			if there, err = c.ensureGram(workspace, s, gram, s.half(id)); there {
 				eachGram(gram, know)
 			}
 		})
@@ -111,47 +147,51 @@ func (c *conn) addName(workspace, id int64, folded, before string) error {
 }
 
 const (
-	selectBits = "SELECT bits FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	updateBits = "UPDATE name_grams SET bits=bits|?5 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, bits) VALUES (?1, ?2, ?3, ?4, ?5)"
-	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET bits=bits|excluded.bits"
+	selectBits = "SELECT bits, late FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	updateBits = "UPDATE name_grams SET bits=bits|?5, late=late|?6 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, bits, late) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET bits=bits|excluded.bits, late=late|excluded.late"
 )
 
 // ensureGram is addGram for one that is often there, which it reports.
-func (c *conn) ensureGram(workspace int64, s *segment, gram string, blocks uint64) (there bool, err error) {
-	have, err := c.bits(workspace, blockLevel, s.number, gram)
+func (c *conn) ensureGram(workspace int64, s *segment, gram string, in halves) (there bool, err error) {
+	known, err := c.bits(workspace, blockLevel, s.number, gram)
 	switch {
 	case err != nil:
-	case have&blocks == blocks:
+	case known.have(in):
 		there = true
-	case have != 0: // and the levels above know
-		_, err = c.setBits(updateBits, workspace, blockLevel, s.number, gram, blocks)
+	case known != halves{}: // and the levels above know
+		_, err = c.setBits(updateBits, workspace, blockLevel, s.number, gram, in)
 	default:
-		err = c.addGram(workspace, s.number, gram, blocks)
+		err = c.addGram(workspace, s.number, gram, in)
 	}
 	return there, err
 }
 
-// bits returns the bits of a row, 0 if there is none.
-func (c *conn) bits(workspace, level, node int64, gram string) (uint64, error) {
+// bits returns the bits of a row, none if there is no row.
+func (c *conn) bits(workspace, level, node int64, gram string) (halves, error) {
 	stmt, err := c.ints(selectBits, workspace, level, node)
 	if err != nil {
-		return 0, err
+		return halves{}, err
 	}
 	stmt.BindText(4, gram)
 	found, err := stmt.Step()
 	if err != nil || !found {
-		return 0, err
+		return halves{}, err
 	}
-	bits := uint64(stmt.ColumnInt64(0)) //nolint:gosec // the same 64 bits
-	return bits, stmt.Reset()
+	return scanHalves(stmt, 0), stmt.Reset()
+}
+
+// scanHalves reads two columns, from the given one on.
+func scanHalves(row *sqlite.Stmt, column int) halves {
+	return halves{uint64(row.ColumnInt64(column)), uint64(row.ColumnInt64(column + 1))} //nolint:gosec // the same 64 bits
 }
 
 // addGram notes in which blocks of a segment a gram is.
-func (c *conn) addGram(workspace, number int64, gram string, blocks uint64) error {
-	_, err := c.setBits(upsertBits, workspace, blockLevel, number, gram, blocks)
+func (c *conn) addGram(workspace, number int64, gram string, in halves) error {
+	_, err := c.setBits(upsertBits, workspace, blockLevel, number, gram, in)
 	for level := int64(blockLevel - 1); err == nil && level >= 0; level-- {
-		bit := uint64(1) << (number % fan)
+		bit := halves{early: 1 << (number % fan)}
 		number /= fan
 		var there bool
 		there, err = c.setBits(updateBits, workspace, level, number, gram, bit)
@@ -164,13 +204,14 @@ func (c *conn) addGram(workspace, number int64, gram string, blocks uint64) erro
 }
 
 // setBits reports whether the query changed a row.
-func (c *conn) setBits(query string, workspace, level, node int64, gram string, bits uint64) (bool, error) {
+func (c *conn) setBits(query string, workspace, level, node int64, gram string, in halves) (bool, error) {
 	stmt, err := c.ints(query, workspace, level, node)
 	if err != nil {
 		return false, err
 	}
 	stmt.BindText(4, gram)
-	stmt.BindInt64(5, int64(bits)) //nolint:gosec // the same 64 bits
+	stmt.BindInt64(5, int64(in.early)) //nolint:gosec // the same 64 bits
+	stmt.BindInt64(6, int64(in.late))  //nolint:gosec // the same 64 bits
 	if _, err := stmt.Step(); err != nil {
 		return false, err
 	}
@@ -179,16 +220,16 @@ func (c *conn) setBits(query string, workspace, level, node int64, gram string, 
 
 const selectNames = "SELECT id, folded FROM pets WHERE workspace=? AND id>=? AND id<=?"
 
-// gramsIn returns the grams of the names of a segment, each with its blocks.
-func (c *conn) gramsIn(workspace int64, s segment) (map[string]uint64, error) {
-	grams := make(map[string]uint64, 2*segmentSize)
+// gramsIn returns the grams of the names of a segment, each with where it is.
+func (c *conn) gramsIn(workspace int64, s segment) (map[string]halves, error) {
+	grams := make(map[string]halves, 2*segmentSize)
 	stmt, err := c.ints(selectNames, workspace, s.first, s.last)
 	if err != nil {
 		return nil, err
 	}
 	err = rows(stmt, func(row *sqlite.Stmt) {
-		block := s.block(row.ColumnInt64(0))
-		eachGram(row.ColumnText(1), func(gram string) { grams[gram] |= block })
+		in := s.half(row.ColumnInt64(0))
+		eachGram(row.ColumnText(1), func(gram string) { grams[gram] = grams[gram].or(in) })
 	})
 	return grams, err
 }

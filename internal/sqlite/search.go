@@ -19,10 +19,10 @@ type pace struct {
 	on    int   // rows are read on in an index of the other filters
 	ids   int64 // are read of those that the index of names named
 	seeks int   // into the index of names
-	dense int   // blocks of a segment: a gram in as many excludes too few to be looked up for one block
+	dense int   // halves of the blocks of a segment: a gram in as many excludes too few to be looked up for one block
 }
 
-var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256, dense: fan * 7 / 8}
+var usualPace = pace{first: 1024, on: 512, ids: 4096, seeks: 256, dense: 2 * fan * 7 / 8}
 
 const mostGrams = 16 // of what is searched for
 
@@ -224,7 +224,7 @@ func (s *search) jump() error {
 	}
 	position := at.number*fan + (s.frontier+1-at.first)/at.width()
 	s.grams.seeks = 0
-	first, last := int64(0), int64(-1) // ids to read
+	first, last, end := int64(0), int64(-1), int64(0) // ids to read, and the end of their block
 	for looked := int64(0); looked < s.pace.ids; {
 		var found spot
 		if position, found, err = s.grams.next(blockLevel, position); err != nil {
@@ -236,21 +236,23 @@ func (s *search) jump() error {
 		if at, err = s.segment(at, position/fan); err != nil {
 			return err
 		}
-		from, to := at.ids(position % fan)
+		block := position % fan
+		start, stop := at.ids(block)
 		if found == onTheWay {
-			return s.readBlocks(first, last, from-1)
+			return s.readBlocks(first, last, start-1)
 		}
+		from, to := at.idsOf(block, s.grams.at[blockLevel].bits)
 		if from != last+1 {
 			if err := s.readBlocks(first, last, from-1); err != nil || s.full() {
 				return err
 			}
 			first = from
 		}
-		last = to
+		last, end = to, stop
 		looked += to - from + 1
 		position++
 	}
-	return s.readBlocks(first, last, last)
+	return s.readBlocks(first, last, end)
 }
 
 var errNoSegment = errors.New("the index of names lacks a segment")
@@ -272,7 +274,7 @@ func (s *search) segment(at *segment, number int64) (*segment, error) {
 func (s *search) readBlocks(first, last, to int64) error {
 	if first <= last {
 		s.frontier = max(s.frontier, first-1)
-		s.looked += last - s.frontier
+		s.looked += max(0, last-s.frontier)
 		if err := s.read(s.byID, last); err != nil || s.full() {
 			return err
 		}
@@ -293,8 +295,8 @@ type postings struct {
 
 	at [blockLevel + 1]struct { // what was read last, of each level
 		node int64
-		bits uint64
-		long uint64 // those of longer names
+		bits halves
+		long halves // those of longer names
 		is   bool
 	}
 }
@@ -302,7 +304,7 @@ type postings struct {
 // A sought is a gram of what is searched for.
 type sought struct {
 	gram   string
-	blocks int // that had it where it was looked up last, in a segment
+	halves int // of blocks that had it where it was looked up last, in a segment
 }
 
 // A spot says what is at a position of the postings.
@@ -334,8 +336,8 @@ func (p *postings) next(level int, i int64) (int64, spot, error) {
 		if err != nil {
 			return 0, atEnd, err
 		}
-		if all = all >> (i % fan) << (i % fan); all != 0 {
-			return node*fan + int64(bits.TrailingZeros64(all)), atBlock, nil
+		if left := all.either() >> (i % fan) << (i % fan); left != 0 {
+			return node*fan + int64(bits.TrailingZeros64(left)), atBlock, nil
 		}
 		if node == last {
 			return (node + 1) * fan, atEnd, nil
@@ -348,35 +350,35 @@ func (p *postings) next(level int, i int64) (int64, spot, error) {
 }
 
 // node returns the bits that all grams have in a node, of a segment perhaps one more.
-func (p *postings) node(level int, node int64) (uint64, error) {
+func (p *postings) node(level int, node int64) (halves, error) {
 	at := &p.at[level]
 	if at.is && at.node == node {
 		return at.bits, nil
 	}
 	long, err := p.long(level, node)
 	if err != nil {
-		return 0, err
+		return halves{}, err
 	}
-	all := ^uint64(0)
+	all := halves{^uint64(0), ^uint64(0)}
 	for i, gram := range p.grams {
-		if level == blockLevel && all&(all-1) == 0 && gram.skip(p.dense) {
+		if level == blockLevel && bits.OnesCount64(all.either()) == 1 && gram.skip(p.dense) {
 			continue
 		}
 		have, err := p.look(level, node, gram.gram)
 		if err != nil {
-			return 0, err
+			return halves{}, err
 		}
 		if level == blockLevel {
-			gram.blocks = bits.OnesCount64(have)
+			gram.halves = have.count()
 		}
-		if all &= have | long; all == 0 { // that gram first, then those it has nothing in common with
+		if all = all.and(have.or(long)); all == (halves{}) { // that gram first, then those it has nothing in common with
 			copy(p.grams[1:], p.grams[:i])
 			p.grams[0] = gram
 			break
 		}
 	}
-	if all != 0 {
-		slices.SortStableFunc(p.grams, func(a, b *sought) int { return cmp.Compare(a.blocks/p.dense, b.blocks/p.dense) })
+	if all != (halves{}) {
+		slices.SortStableFunc(p.grams, func(a, b *sought) int { return cmp.Compare(a.halves/p.dense, b.halves/p.dense) })
 	}
 	at.node, at.bits, at.long, at.is = node, all, long, true
 	return all, nil
@@ -397,26 +399,26 @@ func (s *sought) invalid() bool { return !utf8.ValidString(s.gram) }
 // read a block costs as much as looking up ten grams. Segments differ, so each time
 // it is less sure.
 func (s *sought) skip(dense int) bool {
-	if s.blocks < dense {
+	if s.halves < dense {
 		return false
 	}
-	s.blocks--
+	s.halves -= 2
 	return true
 }
 
 // long returns the bits of a node for longer names. Mostly there are none, which
 // the node above knows.
-func (p *postings) long(level int, node int64) (uint64, error) {
+func (p *postings) long(level int, node int64) (halves, error) {
 	if level > 0 {
 		above := p.at[level-1]
-		if above.is && above.node == node/fan && above.long>>(node%fan)&1 == 0 {
-			return 0, nil
+		if above.is && above.node == node/fan && above.long.early>>(node%fan)&1 == 0 {
+			return halves{}, nil
 		}
 	}
 	return p.look(level, node, anyGram)
 }
 
-func (p *postings) look(level int, node int64, gram string) (uint64, error) {
+func (p *postings) look(level int, node int64, gram string) (halves, error) {
 	p.seeks++
 	return p.c.bits(p.workspace, int64(level), node, gram)
 }
