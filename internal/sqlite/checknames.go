@@ -11,7 +11,8 @@ type namesCheck struct {
 	c      *conn
 	report func(string, ...any)
 	closed bool   // grams have their parts beside them
-	late   string // the column of the blocks' second halves
+	early  string // the column of the first halves of blocks
+	late   string // and of the second
 
 	workspace int64
 	last      segment                       // the one before
@@ -30,14 +31,14 @@ func checkNames(c *conn, report func(string, ...any)) error {
 	if _, err := c.one("SELECT max(version) FROM migrations", func(row *sqlite.Stmt) { schema = scanInt(row) }); err != nil {
 		return err
 	}
-	late := "late"
+	early, late := "early", "late"
 	if schema < halvedBlocks {
-		late = "bits"
+		early, late = "bits", "bits"
 	}
 	var workspaces []int64
 	err := c.each("SELECT DISTINCT workspace FROM name_segments", func(row *sqlite.Stmt) { workspaces = append(workspaces, row.ColumnInt64(0)) })
 	for i := 0; err == nil && i < len(workspaces); i++ {
-		k := &namesCheck{c: c, report: report, closed: schema >= closedGrams, late: late, workspace: workspaces[i]}
+		k := &namesCheck{c: c, report: report, closed: schema >= closedGrams, early: early, late: late, workspace: workspaces[i]}
 		var segments []segment
 		err = c.each("SELECT "+segmentColumns+" FROM name_segments WHERE workspace=? ORDER BY number",
 			func(row *sqlite.Stmt) { segments = append(segments, scanSegment(row)) }, k.workspace)
@@ -69,7 +70,7 @@ func (k *namesCheck) segment(s segment) error {
 		return err
 	}
 	for gram, in := range want {
-		if !have[gram].have(in) {
+		if !have[gram].has(in) {
 			k.report("%s lacks the grams of some names of its pets %d to %d", name, s.first, s.last)
 			break
 		}
@@ -80,10 +81,10 @@ func (k *namesCheck) segment(s segment) error {
 	return k.parents(name, have, s.number, before.number)
 }
 
-// lacksParts reports whether there is a gram in a block that a part of it is not in.
+// lacksParts reports whether there is a gram in half a block that a part of it is not in.
 func lacksParts(have map[string]halves) (lacks bool) {
 	for gram, in := range have {
-		eachGram(gram, func(part string) { lacks = lacks || !have[part].have(in) })
+		eachGram(gram, func(part string) { lacks = lacks || !have[part].has(in) })
 	}
 	return lacks
 }
@@ -117,7 +118,7 @@ func (k *namesCheck) parents(name string, have map[string]halves, child, before 
 // node returns the grams of a node, and their bits.
 func (k *namesCheck) node(level int, node int64) (map[string]halves, error) {
 	all := map[string]halves{}
-	err := k.c.each("SELECT gram, bits, "+k.late+" FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
+	err := k.c.each("SELECT gram, "+k.early+", "+k.late+" FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
 		all[row.ColumnText(0)] = scanHalves(row, 1)
 	}, k.workspace, level, node)
 	return all, err

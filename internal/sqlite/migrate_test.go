@@ -208,19 +208,24 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 // refused for it, and it is gone afterwards.
 func TestNamesAreIndexedAnew(t *testing.T) {
 	t.Parallel()
-	for schema, grams := range map[int][]string{7: {"b", "o", "bo", "rex"}, 8: {"b", "o", "bo"}} {
+	for schema, grams := range map[int][]string{6: {"b", "o", "bo", "rex"}, 7: {"b", "o", "bo", "rex"}, 8: {"b", "o", "bo"}} {
+		more, value := ", recent", ", x''"
+		if schema == 6 {
+			more, value = "", ""
+		}
 		var rows strings.Builder
 		for _, gram := range grams {
 			fmt.Fprintf(&rows, "INSERT INTO name_grams VALUES (1, 2, 0, '%[1]s', -1), (1, 1, 0, '%[1]s', 1), (1, 0, 0, '%[1]s', 1);", gram)
 		}
 		path := migratedTo(t, schema, `
 			INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
-			INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 40, 1, 0);
+			INSERT INTO counters (workspace, pets, categories, orders) VALUES (1, 300, 1, 0);
 			INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
-			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
-				INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded, recent)
-				SELECT 1, i, 'Bo', 1, 'sold', 0, 0, 0, 0, 0, 'bo', x'' FROM n;
-			INSERT INTO name_segments VALUES (1, 0, 1, 16, 0);`+rows.String())
+			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 300)
+				INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, last_entry, level, folded`+more+`)
+				SELECT 1, i, 'Bo', 1, 'sold', 0, 0, 0, 0, 0, 'bo'`+value+` FROM n;
+			INSERT INTO name_segments VALUES (1, 0, 1, 128, 0), (1, 1, 129, 256, 7);
+			INSERT INTO name_grams VALUES (1, 2, 1, 'bo', 1);`+rows.String())
 		namesAnew(t, schema, path)
 	}
 }
@@ -238,7 +243,7 @@ func namesAnew(t *testing.T, schema int, path string) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := Open(t.Context(), path, Options{Readers: 1, LeaveNames: true, segment: 16})
+	db, err := Open(t.Context(), path, Options{Readers: 1, LeaveNames: true, segment: 2 * fan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,8 +254,8 @@ func namesAnew(t *testing.T, schema int, path string) {
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := db.ready(t, 1); got != 32 {
-		t.Errorf("schema %d: indexed up to pet %d, want 32", schema, got)
+	if got := db.ready(t, 1); got != 256 {
+		t.Errorf("schema %d: indexed up to pet %d, want 256", schema, got)
 	}
 	err = db.read(t.Context(), func(c *conn) error {
 		return checkNames(c, func(format string, args ...any) { t.Errorf(format, args...) })

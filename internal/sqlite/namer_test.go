@@ -212,14 +212,14 @@ func TestOneBuilderOfASegment(t *testing.T) {
 
 // TestNamesThatNoBuilderReads: an animal is renamed, and once more or deleted, after its
 // segment was noted and before its names are read. What the first new name had in common
-// with the old one is then added by nobody, and another of its block gets it.
+// with the old one is then added by nobody, and another of its half gets it.
 func TestNamesThatNoBuilderReads(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"renamed", "deleted"} {
-		db := openUnnamed(t, 2*fan)
+		db := openUnnamed(t, 4*fan) // the pets 1 and 2 share half a block
 		db.pace.first = 1
 		workspace := newWorkspace(t, t.Context(), db, "shop")
-		importPets(t, db, workspace, 1, 4*fan, "Ben")
+		importPets(t, db, workspace, 1, 8*fan, "Ben")
 		shop := petstore.NewService(db)
 		rename := func(id int64, name string) {
 			t.Helper()
@@ -351,10 +351,10 @@ func TestCheckFindsLostNames(t *testing.T) {
 	for name, test := range map[string]struct{ damage, want string }{
 		"none":      {"", ""},
 		"too much":  {"INSERT INTO name_grams VALUES (1, 2, 1, 'z', -1, -1), (1, 1, 0, 'z', 2, 0), (1, 0, 0, 'z', 1, 0)", ""},
-		"parts":     {"UPDATE name_grams SET late=-1 WHERE level=2 AND node=1 AND gram='rex'", "segment 1 of workspace 1 has grams without their parts"},
+		"parts":     {"UPDATE name_grams SET early=-1 WHERE level=2 AND node=1 AND gram='rex'", "segment 1 of workspace 1 has grams without their parts"},
 		"gram":      {"DELETE FROM name_grams WHERE level=2 AND node=1 AND gram='x 0'", "segment 1 of workspace 1 lacks the grams of some names of its pets 17 to 32"},
-		"block":     {"UPDATE name_grams SET bits=bits&~4 WHERE level=2 AND node=2 AND gram='re'", "segment 2 of workspace 1 lacks the grams"},
-		"segment":   {"UPDATE name_grams SET bits=bits&~4 WHERE level=1 AND gram='rex'", "segment 2 of workspace 1 has grams that level 1 of the index lacks"},
+		"block":     {"UPDATE name_grams SET early=early&~4 WHERE level=2 AND node=2 AND gram='re'", "segment 2 of workspace 1 lacks the grams"},
+		"segment":   {"UPDATE name_grams SET early=early&~4 WHERE level=1 AND gram='rex'", "segment 2 of workspace 1 has grams that level 1 of the index lacks"},
 		"node":      {"DELETE FROM name_grams WHERE level=0", "segment 0 of workspace 1 has grams that level 0 of the index lacks"},
 		"gap":       {"DELETE FROM name_segments WHERE number=1", "segment 2 of workspace 1, from pet 33 on, does not follow from the one before"},
 		"not ready": {"UPDATE name_segments SET builder=7 WHERE number=1", "segment 2 of workspace 1, from pet 33 on, does not follow from the one before"},
@@ -372,14 +372,14 @@ func TestCheckFindsLostNames(t *testing.T) {
 func TestCheckTellsHalvesApart(t *testing.T) {
 	t.Parallel()
 	checkDamaged(t, 2*fan, "", "")
-	for _, column := range []string{"bits", "late"} {
+	for _, column := range []string{"early", "late"} {
 		checkDamaged(t, 2*fan, "UPDATE name_grams SET "+column+"=0 WHERE level=2 AND node=1 AND gram='rex'",
 			"segment 1 of workspace 1 lacks the grams of some names of its pets 129 to 256")
 	}
 }
 
 // checkDamaged indexes the names of six segments and a quarter, damages the index,
-// and wants one problem found, or none.
+// and wants a problem that says so, or none.
 func checkDamaged(t *testing.T, segment int64, damage, want string) {
 	t.Helper()
 	db := openUnnamed(t, segment)

@@ -51,8 +51,8 @@ type halves struct{ early, late uint64 }
 func (h halves) or(o halves) halves  { return halves{h.early | o.early, h.late | o.late} }
 func (h halves) and(o halves) halves { return halves{h.early & o.early, h.late & o.late} }
 
-// have reports whether all bits of o are there.
-func (h halves) have(o halves) bool { return h.and(o) == o }
+// has reports whether all bits of o are there.
+func (h halves) has(o halves) bool { return h.and(o) == o }
 
 // either returns the blocks of which a half has its bit.
 func (h halves) either() uint64 { return h.early | h.late }
@@ -116,13 +116,13 @@ func eachGram(folded string, f func(gram string)) {
 // addName notes the name that an animal has from now on, and its name before, ""
 // if there was none. It does nothing for one that is not indexed yet.
 //
-// In a segment that is ready a gram of three letters is in a block with all of its
+// In a segment that is ready a gram of three letters is in half a block with all of its
 // parts, so that one that is there spares the looks for five; and so are all grams of
 // the name before. One that is not ready may have a gram whose parts are still to be
 // added by its builder, who may have read the name before, or may not.
 func (c *conn) addName(workspace, id int64, folded, before string) error {
 	s, err := find(c, selectSegmentOf, workspace, id, scanSegment)
-	if err != nil || s == nil {
+	if err != nil || s == nil || id < s.first { // the segment that has it is lost: searches read it row by row
 		return err
 	}
 	if s.builder != 0 {
@@ -147,10 +147,10 @@ func (c *conn) addName(workspace, id int64, folded, before string) error {
 }
 
 const (
-	selectBits = "SELECT bits, late FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	updateBits = "UPDATE name_grams SET bits=bits|?5, late=late|?6 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, bits, late) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET bits=bits|excluded.bits, late=late|excluded.late"
+	selectBits = "SELECT early, late FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	updateBits = "UPDATE name_grams SET early=early|?5, late=late|?6 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
+	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, early, late) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET early=early|excluded.early, late=late|excluded.late"
 )
 
 // ensureGram is addGram for one that is often there, which it reports.
@@ -158,7 +158,7 @@ func (c *conn) ensureGram(workspace int64, s *segment, gram string, in halves) (
 	known, err := c.bits(workspace, blockLevel, s.number, gram)
 	switch {
 	case err != nil:
-	case known.have(in):
+	case known.has(in):
 		there = true
 	case known != halves{}: // and the levels above know
 		_, err = c.setBits(updateBits, workspace, blockLevel, s.number, gram, in)
@@ -187,7 +187,7 @@ func scanHalves(row *sqlite.Stmt, column int) halves {
 	return halves{uint64(row.ColumnInt64(column)), uint64(row.ColumnInt64(column + 1))} //nolint:gosec // the same 64 bits
 }
 
-// addGram notes in which blocks of a segment a gram is.
+// addGram notes in which halves of a segment's blocks a gram is.
 func (c *conn) addGram(workspace, number int64, gram string, in halves) error {
 	_, err := c.setBits(upsertBits, workspace, blockLevel, number, gram, in)
 	for level := int64(blockLevel - 1); err == nil && level >= 0; level-- {

@@ -94,20 +94,20 @@ func TestOpenRefuses(t *testing.T) {
 		}, sqlite.Options{}, "is an SQLite database of another program"},
 		{"newer", func(t *testing.T, path string) string {
 			openAndClose(t, path)
-			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (9, 'future', 0)")
+			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (10, 'future', 0)")
 			return path
-		}, sqlite.Options{}, "was made by a newer version of petstore (schema 9; this one knows 1 to 8)"},
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 10; this one knows 1 to 9)"},
 		{"newer, without saying which", func(t *testing.T, path string) string {
 			openAndClose(t, path)
-			script(t, path, "PRAGMA user_version=9")
+			script(t, path, "PRAGMA user_version=10")
 			return path
-		}, sqlite.Options{}, "was made by a newer version of petstore (schema 9; this one knows 1 to 8)"},
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 10; this one knows 1 to 9)"},
 		{"missing", func(_ *testing.T, path string) string { return path }, sqlite.Options{NoMigrate: true}, "the file does not exist"},
 		{"missing, to read", func(_ *testing.T, path string) string { return path }, sqlite.Options{ReadOnly: true}, "the file does not exist"},
 		{"not migrated", func(t *testing.T, path string) string {
 			writeFile(t, path, "")
 			return path
-		}, sqlite.Options{NoMigrate: true}, "lacks 8 of 8 migrations; run petstore migrate up"},
+		}, sqlite.Options{NoMigrate: true}, "lacks 9 of 9 migrations; run petstore migrate up"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

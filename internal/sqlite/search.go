@@ -283,7 +283,8 @@ func (s *search) readBlocks(first, last, to int64) error {
 	return nil
 }
 
-// postings say in which blocks of a workspace names may have all of some grams.
+// postings say in which halves of a workspace's blocks names may have all of some
+// grams.
 type postings struct {
 	c         *conn
 	workspace int64
@@ -349,7 +350,8 @@ func (p *postings) next(level int, i int64) (int64, spot, error) {
 	}
 }
 
-// node returns the bits that all grams have in a node, of a segment perhaps one more.
+// node returns the bits that all grams have in a node, of a segment perhaps those of a
+// block more.
 func (p *postings) node(level int, node int64) (halves, error) {
 	at := &p.at[level]
 	if at.is && at.node == node {

@@ -214,10 +214,13 @@ func TestSearchesFindAll(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		n++
-		db.pace, db.segment = slow.Draw(r, "pace"), rapid.SampledFrom([]int64{8, 8, 30}).Draw(r, "segment")
+		db.pace, db.segment = slow.Draw(r, "pace"), rapid.SampledFrom([]int64{8, 8, 30, 3 * fan}).Draw(r, "segment")
 		name := fmt.Sprint("shop ", n)
 		m := &nameModel{db: db, ctx: t.Context(), name: name, workspace: newWorkspace(r, t.Context(), db, name), pets: map[int64]petstore.Pet{}}
 		m.begin(r)
+		if db.segment > fan { // in blocks of three
+			m.load(r, make([]int64, 2*db.segment)...)
+		}
 		r.Repeat(m.actions())
 		for _, open := range m.naming {
 			for !open.done {
@@ -264,6 +267,10 @@ func TestSearchesOutliveALostSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 		alter(t, db, fmt.Sprintf("DELETE FROM name_segments WHERE number=%d", number))
+		lost := int64(number)*16 + 1
+		if _, err := petstore.NewService(db).UpdatePet(t.Context(), workspace, lost, petstore.PetPatch{Name: petstore.Some("Max")}, petstore.Condition{}); err != nil {
+			t.Errorf("without segment %d, UpdatePet(%d) = %v", number, lost, err)
+		}
 		for after := range int64(100) {
 			q := petstore.PetQuery{Page: petstore.Page{After: after, Limit: 1}, Name: fmt.Sprintf("%05d", 99)}
 			got, err := db.Pets(t.Context(), workspace, q)
@@ -306,7 +313,7 @@ func TestSearchesReadLittle(t *testing.T) {
 		most   int64 // ids that are looked at
 		seeks  int
 	}{
-		{"dachshund", 0, 0, 5}, {"q", 0, 0, 5}, {"beagle 19999", 1, 32, 30}, {"19999", 1, 10 * 32, 30}, {"elgaeb 0", 0, 0, 5}, {"x\xff", 0, 0, 0},
+		{"dachshund", 0, 0, 5}, {"q", 0, 0, 5}, {"beagle 19999", 1, 32, 30}, {"beagle 20010", 1, 32, 30}, {"19999", 1, 10 * 32, 30}, {"elgaeb 0", 0, 0, 5}, {"x\xff", 0, 0, 0},
 	} {
 		for _, statuses := range [][]petstore.Status{nil, {petstore.Sold}, petstore.Statuses()} {
 			q := petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: test.needle, Statuses: statuses}

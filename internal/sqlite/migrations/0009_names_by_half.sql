@@ -4,16 +4,16 @@ DELETE FROM name_segments;
 DROP TABLE name_grams;
 
 -- In which parts of a node some name may have the gram, a part of one, two or
--- three letters: a bit for each block of a segment (level 2, the node is its
--- number), for each of 64 segments (level 1), for each of 64 nodes of these (level 0).
--- Of a block, bits are of the first half of its ids and late of the second.
--- A row has a bit in the level above. The lowest level comes last, since it grows.
+-- three letters. Of a segment (level 2, the node is its number) early has a bit for
+-- the first half of each block's ids, late one for the second. Early has one for each of
+-- 64 segments, too (level 1), and for each of 64 nodes of these (level 0). A row has a
+-- bit in the level above. The lowest level comes last, since it grows.
 CREATE TABLE name_grams (
   workspace INTEGER NOT NULL,
   level     INTEGER NOT NULL,
   node      INTEGER NOT NULL,
   gram      TEXT NOT NULL,
-  bits      INTEGER NOT NULL,
+  early     INTEGER NOT NULL,
   late      INTEGER NOT NULL, -- 0 above the blocks
   PRIMARY KEY (workspace, level, node, gram)
 ) STRICT, WITHOUT ROWID;
