@@ -10,9 +10,7 @@ import (
 type namesCheck struct {
 	c      *conn
 	report func(string, ...any)
-	closed bool   // grams have their parts beside them
-	early  string // the column of the first halves of blocks
-	late   string // and of the second
+	schema int64
 
 	workspace int64
 	last      segment                       // the one before
@@ -31,14 +29,10 @@ func checkNames(c *conn, report func(string, ...any)) error {
 	if _, err := c.one("SELECT max(version) FROM migrations", func(row *sqlite.Stmt) { schema = scanInt(row) }); err != nil {
 		return err
 	}
-	early, late := "early", "late"
-	if schema < halvedBlocks {
-		early, late = "bits", "bits"
-	}
 	var workspaces []int64
 	err := c.each("SELECT DISTINCT workspace FROM name_segments", func(row *sqlite.Stmt) { workspaces = append(workspaces, row.ColumnInt64(0)) })
 	for i := 0; err == nil && i < len(workspaces); i++ {
-		k := &namesCheck{c: c, report: report, closed: schema >= closedGrams, early: early, late: late, workspace: workspaces[i]}
+		k := &namesCheck{c: c, report: report, schema: schema, workspace: workspaces[i]}
 		var segments []segment
 		err = c.each("SELECT "+segmentColumns+" FROM name_segments WHERE workspace=? ORDER BY number",
 			func(row *sqlite.Stmt) { segments = append(segments, scanSegment(row)) }, k.workspace)
@@ -75,7 +69,7 @@ func (k *namesCheck) segment(s segment) error {
 			break
 		}
 	}
-	if k.closed && lacksParts(have) {
+	if k.schema >= closedGrams && lacksParts(have) {
 		k.report("%s has grams without their parts", name)
 	}
 	return k.parents(name, have, s.number, before.number)
@@ -117,8 +111,12 @@ func (k *namesCheck) parents(name string, have map[string]halves, child, before 
 
 // node returns the grams of a node, and their bits.
 func (k *namesCheck) node(level int, node int64) (map[string]halves, error) {
+	columns := "early, late"
+	if k.schema < halvedBlocks {
+		columns = "bits, bits"
+	}
 	all := map[string]halves{}
-	err := k.c.each("SELECT gram, "+k.early+", "+k.late+" FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
+	err := k.c.each("SELECT gram, "+columns+" FROM name_grams WHERE workspace=? AND level=? AND node=?", func(row *sqlite.Stmt) {
 		all[row.ColumnText(0)] = scanHalves(row, 1)
 	}, k.workspace, level, node)
 	return all, err

@@ -237,7 +237,8 @@ func namesAnew(t *testing.T, schema int, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkNames(c, func(format string, args ...any) { t.Errorf("schema %d: "+format, append([]any{schema}, args...)...) }); err != nil {
+	report := func(format string, args ...any) { t.Errorf("schema %d: "+format, append([]any{schema}, args...)...) }
+	if err := checkNames(c, report); err != nil {
 		t.Error(err)
 	}
 	if err := c.Close(); err != nil {
@@ -257,10 +258,7 @@ func namesAnew(t *testing.T, schema int, path string) {
 	if got := db.ready(t, 1); got != 256 {
 		t.Errorf("schema %d: indexed up to pet %d, want 256", schema, got)
 	}
-	err = db.read(t.Context(), func(c *conn) error {
-		return checkNames(c, func(format string, args ...any) { t.Errorf(format, args...) })
-	})
-	if err != nil {
+	if err := db.read(t.Context(), func(c *conn) error { return checkNames(c, report) }); err != nil {
 		t.Error(err)
 	}
 }

@@ -78,7 +78,7 @@ func (s segment) ids(block int64) (first, last int64) {
 	return first, min(first+s.width()-1, s.last)
 }
 
-// idsOf is ids without a half that has no bit.
+// idsOf is ids without a half that has no bit; one has.
 func (s segment) idsOf(block int64, in halves) (first, last int64) {
 	first, last = s.ids(block)
 	late := first + s.width() - s.width()/2

@@ -336,6 +336,15 @@ func TestSearchesReadLittle(t *testing.T) {
 	}
 }
 
+// numberedHalf returns the bit of a half in its segment, numbered through the workspace.
+func numberedHalf(h int64) halves {
+	bit := uint64(1) << (h / 2 % fan)
+	if h%2 == 1 {
+		return halves{late: bit}
+	}
+	return halves{early: bit}
+}
+
 // TestPostings: the halves of blocks in which two grams are, however far apart.
 func TestPostings(t *testing.T) {
 	t.Parallel()
@@ -355,11 +364,7 @@ func TestPostings(t *testing.T) {
 			err := db.change(t.Context(), func(c *conn) error {
 				for _, h := range drawn {
 					sets[i][h] = true
-					bit, in := uint64(1)<<(h/2%fan), halves{}
-					if in.early = bit; h%2 == 1 {
-						in = halves{late: bit}
-					}
-					if err := c.addGram(workspace, h/2/fan, gram, in); err != nil {
+					if err := c.addGram(workspace, h/2/fan, gram, numberedHalf(h)); err != nil {
 						return err
 					}
 				}
@@ -400,12 +405,10 @@ func TestPostings(t *testing.T) {
 					continue
 				}
 				if found == atBlock {
-					in, bit := p.at[blockLevel].bits, uint64(1)<<(at%fan)
-					if in.early&bit != 0 {
-						got = append(got, 2*at)
-					}
-					if in.late&bit != 0 {
-						got = append(got, 2*at+1)
+					for _, h := range []int64{2 * at, 2*at + 1} {
+						if p.at[blockLevel].bits.has(numberedHalf(h)) {
+							got = append(got, h)
+						}
 					}
 					at++
 				}
