@@ -15,6 +15,19 @@ import (
 // busyTimeout is how long a statement waits for another process's lock.
 const busyTimeout = 5 * time.Second
 
+// How many pages of 4 KiB connections hold in memory at most.
+const (
+	cachePages  = 240 // 1 MiB: the upper levels of the trees of millions of rows, and what a search for one name reads
+	writerPages = 200 // what most groups change
+
+	// unspilledPages is how many pages the writer's cache grows to rather than have
+	// changed ones written into the log before the transaction's end: more than
+	// maxGroup changes of most kinds need. If a page that was written early changes
+	// again, the commit reads the log back from there, to make the checksums of all
+	// frames behind it anew. Some versions of SQLite take a multiple of 256 for "never".
+	unspilledPages = 1000
+)
+
 var errMissing = errors.New("the file does not exist")
 
 // A conn is a connection; one goroutine at a time uses it. Its statements are

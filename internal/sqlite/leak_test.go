@@ -8,6 +8,5 @@ import (
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
-	arrangeMemory(1000) // before any test opens a database
 	goleak.VerifyTestMain(m)
 }

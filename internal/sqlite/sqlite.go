@@ -145,9 +145,6 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 
 // connect opens all connections, the writer's first: it creates and migrates.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
-	if o.Cached > 0 {
-		arrangeMemory(o.Readers*cachePages + writerPages)
-	}
 	if o.ReadOnly {
 		db.writer, err = openConn(db.path, true)
 	} else {
