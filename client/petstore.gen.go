@@ -10,20 +10,6 @@ import (
 	"time"
 )
 
-// Defines values for Scope.
-const (
-	ScopeRead  Scope = "read"
-	ScopeWrite Scope = "write"
-)
-
-// Defines values for Plan.
-const (
-	PlanBusiness   Plan = "business"
-	PlanEnterprise Plan = "enterprise"
-	PlanFree       Plan = "free"
-	PlanPro        Plan = "pro"
-)
-
 // Defines values for Code.
 const (
 	CodeAPIKeyBanned          Code = "api_key_banned"
@@ -81,23 +67,34 @@ const (
 	PetStatusSold      PetStatus = "sold"
 )
 
+// Defines values for Plan.
+const (
+	PlanBusiness   Plan = "business"
+	PlanEnterprise Plan = "enterprise"
+	PlanFree       Plan = "free"
+	PlanPro        Plan = "pro"
+)
+
+// Defines values for Scope.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
 // Account The workspace behind a key, and what is left of its plan.
 type Account struct {
 	// Key The key that was sent; the secret itself is never shown again.
 	Key AccountKey `json:"key"`
 
-	// Limits Both windows, shared by all keys of the workspace.
+	// Limits Both windows, shared by all keys of the workspace. The minute runs for 60 seconds from the first request; the day is the UTC day.
 	Limits AccountLimits `json:"limits"`
 
-	// Plan The plan, which sets the limits.
+	// Plan The plan of a workspace, which sets its limits.
 	Plan Plan `json:"plan"`
 
-	// Workspace The store that the key belongs to.
+	// Workspace The workspace that the key belongs to.
 	Workspace AccountWorkspace `json:"workspace"`
 }
-
-// Scope defines model for Account.key.scopes.
-type Scope string
 
 // AccountKey The key that was sent; the secret itself is never shown again.
 type AccountKey struct {
@@ -122,38 +119,20 @@ type AccountKey struct {
 	// Example: pst_9hK2
 	Prefix string `json:"prefix"`
 
-	// Scopes What the key may do: `read` is every GET, `write` everything that changes.
+	// Scopes What the key may do.
 	Scopes []Scope `json:"scopes"`
 }
 
-// Window A window of the rate limit.
-type Window struct {
-	// Limit Requests that the window admits.
-	Limit int64 `json:"limit"`
-
-	// Remaining Requests left in it.
-	Remaining int64 `json:"remaining"`
-
-	// Reset When it starts anew, in Unix seconds, rounded up.
-	Reset int64 `json:"reset"`
-
-	// Used Requests admitted in it so far.
-	Used int64 `json:"used"`
-}
-
-// AccountLimits Both windows, shared by all keys of the workspace.
+// AccountLimits Both windows, shared by all keys of the workspace. The minute runs for 60 seconds from the first request; the day is the UTC day.
 type AccountLimits struct {
-	// Day The UTC day.
-	Day Window `json:"day"`
+	// Day One of the two windows of the rate limit, as it stands now.
+	Day RateLimitWindow `json:"day"`
 
-	// Minute A window of the rate limit.
-	Minute Window `json:"minute"`
+	// Minute One of the two windows of the rate limit, as it stands now.
+	Minute RateLimitWindow `json:"minute"`
 }
 
-// Plan The plan, which sets the limits.
-type Plan string
-
-// AccountWorkspace The store that the key belongs to.
+// AccountWorkspace The workspace that the key belongs to.
 type AccountWorkspace struct {
 	// ID Unique identifier of the workspace.
 	//
@@ -166,7 +145,7 @@ type AccountWorkspace struct {
 	Name string `json:"name"`
 }
 
-// Category A group of animals.
+// Category A group of pets.
 type Category struct {
 	// Description Short description of the category: at most 1,000 characters, no control characters. It is normalised to NFC before it is counted and stored.
 	//
@@ -236,9 +215,9 @@ type Problem struct {
 // Code Machine-readable error code. Codes never change; decide by them, not by the message.
 type Code string
 
-// InventoryItem The stock of one animal.
+// InventoryItem The stock of one pet.
 type InventoryItem struct {
-	// PetID ID of the animal the entry tracks.
+	// PetID ID of the pet the entry tracks.
 	//
 	// Example: 42
 	PetID int64 `json:"petId"`
@@ -296,7 +275,7 @@ type NewOrder struct {
 	// Complete `true` is an immediate sale: the order is completed at once, which is final.
 	Complete bool `json:"complete,omitempty,omitzero"`
 
-	// PetID ID of the animal to order.
+	// PetID ID of the pet to order.
 	//
 	// Example: 42
 	PetID int64 `json:"petId"`
@@ -312,12 +291,12 @@ type NewOrder struct {
 
 // NewPet A pet as you create it.
 type NewPet struct {
-	// CategoryID ID of the category the animal belongs to.
+	// CategoryID ID of the category the pet belongs to.
 	//
 	// Example: 3
 	CategoryID int64 `json:"categoryId"`
 
-	// Name The animal's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
+	// Name The pet's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
 	//
 	// Example: Laika
 	Name string `json:"name"`
@@ -326,7 +305,7 @@ type NewPet struct {
 	Status PetStatus `json:"status,omitempty,omitzero"`
 }
 
-// Order An order of one animal. Its id, pet and quantity never change.
+// Order An order of one pet. Its id, pet and quantity never change.
 type Order struct {
 	// Complete Whether the order has been fulfilled. `true` is final.
 	Complete bool `json:"complete,omitempty,omitzero"`
@@ -336,7 +315,7 @@ type Order struct {
 	// Example: 1001
 	ID int64 `json:"id,omitempty,omitzero"`
 
-	// PetID ID of the animal in the order.
+	// PetID ID of the pet in the order.
 	//
 	// Example: 42
 	PetID int64 `json:"petId,omitempty,omitzero"`
@@ -361,9 +340,9 @@ type OrderPatch struct {
 	ShipDate Nullable[time.Time] `json:"shipDate,omitempty,omitzero"`
 }
 
-// Pet An animal.
+// Pet A pet.
 type Pet struct {
-	// CategoryID ID of the category the animal belongs to.
+	// CategoryID ID of the category the pet belongs to.
 	//
 	// Example: 3
 	CategoryID int64 `json:"categoryId"`
@@ -373,7 +352,7 @@ type Pet struct {
 	// Example: 42
 	ID int64 `json:"id"`
 
-	// Name The animal's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
+	// Name The pet's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
 	//
 	// Example: Laika
 	Name string `json:"name"`
@@ -384,23 +363,25 @@ type Pet struct {
 
 // PetPatch The members of a pet to change.
 type PetPatch struct {
-	// CategoryID ID of the category the animal belongs to.
+	// CategoryID ID of the category the pet belongs to.
 	//
 	// Example: 3
 	CategoryID int64 `json:"categoryId,omitempty,omitzero"`
 
-	// Name The animal's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
+	// Name The pet's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
 	//
 	// Example: Laika
 	Name string `json:"name,omitempty,omitzero"`
 
 	// Status A PetStatus; `null` lets the stock decide.
+	//
+	// Example: available
 	Status Nullable[PetStatus] `json:"status,omitempty,omitzero"`
 }
 
 // PetReplacement A pet as you replace it: a NewPet, with the `id` allowed, so that what was read can be written back.
 type PetReplacement struct {
-	// CategoryID ID of the category the animal belongs to.
+	// CategoryID ID of the category the pet belongs to.
 	//
 	// Example: 3
 	CategoryID int64 `json:"categoryId"`
@@ -410,7 +391,7 @@ type PetReplacement struct {
 	// Example: 42
 	ID int64 `json:"id,omitempty,omitzero"`
 
-	// Name The animal's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
+	// Name The pet's name: 1 to 100 characters, not blank, no control characters. It is normalised to NFC before it is counted and stored.
 	//
 	// Example: Laika
 	Name string `json:"name"`
@@ -421,6 +402,27 @@ type PetReplacement struct {
 
 // PetStatus `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
 type PetStatus string
+
+// Plan The plan of a workspace, which sets its limits.
+type Plan string
+
+// RateLimitWindow One of the two windows of the rate limit, as it stands now.
+type RateLimitWindow struct {
+	// Limit Requests that the window admits.
+	Limit int64 `json:"limit"`
+
+	// Remaining Requests left in it.
+	Remaining int64 `json:"remaining"`
+
+	// Reset When it starts anew, in Unix seconds, rounded up.
+	Reset int64 `json:"reset"`
+
+	// Used Requests admitted in it so far.
+	Used int64 `json:"used"`
+}
+
+// Scope What a key may do: `read` is every GET, `write` everything that changes.
+type Scope string
 
 // GetAccount is GET /account: read your account.
 //
@@ -661,10 +663,10 @@ func (p ListPetsParams) query() url.Values {
 
 // ListPets is GET /pets: list pets.
 //
-// The animals of your workspace, in ascending order of their id.
+// The pets of your workspace, in ascending order of their id.
 //
 // With `id`, only those are answered, and ids that do not exist are left out without an error: this is the successor of the deprecated `GET /pets/{petId}`,
-// and reads up to 100 animals in one request. All of them come in one page unless you send a `limit`. If exactly one id is asked for, the
+// and reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If exactly one id is asked for, the
 // `ETag` is the strong one of that pet and can be used in `If-Match`; else it is a weak one of the list.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (Page[Pet], error) {
 	r := request{
@@ -690,7 +692,7 @@ func (c *Client) AllPets(ctx context.Context, params ListPetsParams, opts ...Cal
 
 // CreatePet is POST /pets: create a pet.
 //
-// Adds an animal, together with its inventory item. A new pet is `available` unless you say otherwise. Its stock starts at 1 if it is available, else at 0;
+// Adds a pet, together with its inventory item. A new pet is `available` unless you say otherwise. Its stock starts at 1 if it is available, else at 0;
 // change it with `PATCH /inventory/{petId}`. The category must exist: an unknown `categoryId` is a 400 with the member error `not_found`.
 func (c *Client) CreatePet(ctx context.Context, body NewPet, opts ...CallOption) (Pet, error) {
 	r := request{
@@ -719,7 +721,7 @@ func (c *Client) DeletePet(ctx context.Context, petID int64, opts ...CallOption)
 
 // GetPet is GET /pets/{petId}: read a pet.
 //
-// Use `GET /pets?id={petId}` instead. It reads up to 100 animals in one request and answers 200 with those that it found.
+// Use `GET /pets?id={petId}` instead. It reads up to 100 pets in one request and answers 200 with those that it found.
 //
 // This operation ends at the instant in the `Sunset` header. Until then every answer, errors too, carries `Deprecation`, `Sunset` and `Link` with the relations
 // `successor-version` and `deprecation`; from then on it answers 410 `operation_sunset` with the same headers. Only reading is deprecated: `PUT`, `PATCH` and

@@ -112,7 +112,7 @@ func accountRows(v client.Account) rows {
 	}
 	for _, w := range []struct {
 		name   string
-		window client.Window
+		window client.RateLimitWindow
 	}{{"MINUTE", v.Limits.Minute}, {"DAY", v.Limits.Day}} {
 		r.add(w.name, number(w.window.Remaining)+" of "+number(w.window.Limit)+" left until "+moment(time.Unix(w.window.Reset, 0), ""))
 	}
