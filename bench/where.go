@@ -35,7 +35,7 @@ func partsOf() []part {
 		{"receiving (system call)", []string{"internal/poll.(*FD).Read", "syscall.Read", "unix.Read"}},
 		{"waiting for the network", []string{"runtime.netpoll"}},
 		{"allocation", []string{"runtime.mallocgc", "runtime.growslice", "runtime.newobject"}},
-		{"the interface: route, input, header, JSON", []string{"internal/httpapi.", "internal/petstore.", "internal/cli."}},
+		{"the interface: route, input, header, JSON", []string{"internal/httpapi.", "internal/petstore.", "internal/node."}},
 		{"net/http", []string{"net/http.", "net/textproto.", "bufio."}},
 		{"scheduler", []string{"runtime."}},
 		{"other", []string{""}},

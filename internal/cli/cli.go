@@ -1,5 +1,5 @@
-// Package cli is the command line: one file a command, and serve, which wires
-// the service by hand. It alone may import every other package.
+// Package cli is the command line: one file a noun. What serve serves, package
+// node assembles. Package cli alone may import every other package.
 package cli
 
 import (
@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/trace"
 )
 
 // An app is one run of the program.
@@ -24,8 +23,6 @@ type app struct {
 
 	config  *config.Config
 	origins config.Origins // of the flags of the command that runs
-	logTo   *sharedWriter  // of serve: where its logs go
-	tracer  *trace.Tracer  // of serve; nil unless traces are wanted
 }
 
 // Main runs the command that args, without the program's name, ask for, and

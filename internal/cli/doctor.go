@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -30,7 +31,7 @@ changes nothing and may run beside a server. Each finding says what to do. It
 fails if it finds a problem; a warning is none.`,
 		output: o,
 		run: func(ctx context.Context, _ []string) error {
-			if err := a.checkLimiter(); err != nil {
+			if err := node.CheckLimiter(a.config, a.origins); err != nil {
 				return err
 			}
 			return a.printDiagnosis(o, a.examine(ctx))
@@ -260,17 +261,12 @@ func (e *examination) backups(context.Context) {
 			"with these settings the server makes no backups by itself")
 		return
 	}
-	s := &scheduler{dir: b.Dir, now: e.now}
-	all, err := s.list()
-	if err == nil && len(all) > 0 {
-		newest, _ := madeAt(all[len(all)-1]) // list knows it
+	newest, err := node.LatestBackup(b.Dir)
+	if !newest.IsZero() {
 		if age := e.now().Sub(newest); age > 2*b.Every {
 			e.add(problem, "look for \"the scheduled backup failed\" in the server's log", "the latest backup in %s is %v old", b.Dir, age.Round(time.Minute))
 		}
 		return
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
 	}
 	e.add(warning, "see whether the server runs with these settings", "there is no backup in %s yet%s", b.Dir, suffix(err))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
 )
 
@@ -58,7 +59,7 @@ func (e *serverExamination) ledger(ctx context.Context) {
 }
 
 func (a *app) checkStore(ctx context.Context) (problems []string, err error) {
-	err = a.withStore(ctx, func(db store) (err error) {
+	err = a.withStore(ctx, func(db node.Store) (err error) {
 		problems, err = db.Check(ctx)
 		return err
 	})

@@ -9,20 +9,21 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
 
 // onCopy runs f on a temporary copy: of the whole database if that is a file,
 // else of the workspace, in a file.
-func (a *app) onCopy(ctx context.Context, db store, workspace string, f func(store) error) (err error) {
+func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f func(node.Store) error) (err error) {
 	dir, err := os.MkdirTemp("", "petstore-dry-run-*")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "copy.db")
-	if file, yes := db.(fileStore); yes {
+	if file, yes := db.(node.FileStore); yes {
 		if err := file.CopyTo(ctx, path); err != nil {
 			return err
 		}
@@ -31,9 +32,9 @@ func (a *app) onCopy(ctx context.Context, db store, workspace string, f func(sto
 	if err != nil {
 		return err
 	}
-	scratch := fileStore{raw}
+	scratch := node.FileStore{DB: raw}
 	defer func() { err = errors.Join(err, scratch.Close()) }()
-	if _, yes := db.(fileStore); !yes {
+	if _, yes := db.(node.FileStore); !yes {
 		if err := a.copyWorkspace(ctx, db, scratch, workspace); err != nil {
 			return err
 		}
@@ -42,7 +43,7 @@ func (a *app) onCopy(ctx context.Context, db store, workspace string, f func(sto
 }
 
 // copyWorkspace makes a workspace of the same name with all that it has.
-func (a *app) copyWorkspace(ctx context.Context, from, to store, name string) error {
+func (a *app) copyWorkspace(ctx context.Context, from, to node.Store, name string) error {
 	w, err := from.Workspace(ctx, name)
 	if err != nil {
 		return err

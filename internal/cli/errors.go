@@ -33,15 +33,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // fault returns the error for the value of a flag, naming where it came from.
 func (a *app) fault(flag, format string, args ...any) error {
-	return &config.Fault{Origin: a.originOf(flag), Reason: fmt.Sprintf(format, args...)}
-}
-
-// originOf returns where the value of a flag came from, or where it could.
-func (a *app) originOf(flag string) config.Origin {
-	if origin := a.origins.Of(flag); origin != config.Default {
-		return origin
-	}
-	return config.Origin("--" + flag)
+	return a.origins.Fault(flag, format, args...)
 }
 
 // exit says what went wrong, in one line, and returns the exit code.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
@@ -85,10 +86,10 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 				return err
 			}
 			if a.config.OnPostgres() {
-				return a.withStore(ctx, func(db store) error { return a.export(ctx, db, args[0], file, f, force) })
+				return a.withStore(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force) })
 			}
 			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error {
-				return a.export(ctx, fileStore{db}, args[0], file, f, force)
+				return a.export(ctx, node.FileStore{DB: db}, args[0], file, f, force)
 			})
 		},
 	})
@@ -110,7 +111,7 @@ func argumentsWithOptional(needed, optional string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) export(ctx context.Context, db store, workspace, file string, f interchange.Format, force bool) error {
+func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err

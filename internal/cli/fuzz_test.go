@@ -72,18 +72,6 @@ func FuzzReasons(f *testing.F) {
 	})
 }
 
-// FuzzBackupName checks that only what the scheduler would name so is taken for its backup: it is removed some day.
-func FuzzBackupName(f *testing.F) {
-	for _, seed := range []string{"petstore-20260301T120000Z.db", "petstore-20260301T120000.5Z.db", "petstore-20260230T120000Z.db", "petstore-.db", "petstore-20260301T120000Z.db.partial", "x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if at, ok := madeAt(name); ok && backupPrefix+at.UTC().Format(backupLayout)+backupSuffix != name {
-			t.Errorf("madeAt(%q) = %v, whose backup has another name", name, at)
-		}
-	})
-}
-
 // FuzzValues checks that an id or an instant of the command line is the one that was typed, and that an error says where
 // it was.
 func FuzzValues(f *testing.F) {

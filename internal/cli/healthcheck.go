@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/node"
 )
 
 func (a *app) healthcheckCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func (a *app) healthcheckCommand() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			return askReady(ctx, localURL(a.config.OpsAddr)+"/readyz")
+			return askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
 		},
 	})
 	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "wait at most `DURATION` for the answer")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -102,11 +103,11 @@ func (i *importer) run(ctx context.Context, workspace string) error {
 	}
 	defer in.Close() // only read
 	i.progress = i.newProgress(size)
-	return i.withStore(ctx, func(db store) error {
+	return i.withStore(ctx, func(db node.Store) error {
 		if !i.dryRun {
 			return i.into(ctx, db, workspace, format, in)
 		}
-		return i.onCopy(ctx, db, workspace, func(scratch store) error {
+		return i.onCopy(ctx, db, workspace, func(scratch node.Store) error {
 			return i.into(ctx, scratch, workspace, format, in)
 		})
 	})
@@ -136,7 +137,7 @@ func (i *importer) openFile(ctx context.Context) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-func (i *importer) into(ctx context.Context, db store, workspace string, format interchange.Format, in io.Reader) error {
+func (i *importer) into(ctx context.Context, db node.Store, workspace string, format interchange.Format, in io.Reader) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err

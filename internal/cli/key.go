@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -74,7 +75,7 @@ func (a *app) keyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				w, err := db.Workspace(ctx, args[0])
 				if err != nil {
 					return err
@@ -149,7 +150,7 @@ func (a *app) keyRotate() *cobra.Command {
 				return a.fault("overlap", "must not be negative")
 			}
 			next, secret := a.mint()
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				k, err := db.RotateKey(ctx, args[0], next, a.now().Add(overlap), actor)
 				if err != nil {
 					return err
@@ -164,7 +165,7 @@ func (a *app) keyRotate() *cobra.Command {
 
 // nameOf returns the name of a workspace, or "" if it cannot be read: a key
 // that was made must be shown all the same.
-func nameOf(ctx context.Context, db store, workspace int64) string {
+func nameOf(ctx context.Context, db node.Store, workspace int64) string {
 	all, err := db.Workspaces(ctx)
 	if err != nil {
 		return ""
@@ -183,7 +184,7 @@ func (a *app) keyList() *cobra.Command {
 		use: "list WORKSPACE", short: "List the keys of a workspace, with what they did today",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				views, err := a.keysOf(ctx, db, args[0])
 				if err != nil {
 					return err
@@ -194,7 +195,7 @@ func (a *app) keyList() *cobra.Command {
 	})
 }
 
-func (a *app) keysOf(ctx context.Context, db store, workspace string) ([]keyView, error) {
+func (a *app) keysOf(ctx context.Context, db node.Store, workspace string) ([]keyView, error) {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return nil, err

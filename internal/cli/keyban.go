@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -39,7 +40,7 @@ func (a *app) keyRevoke() *cobra.Command {
 		long:     "Refuse a key from now on. A running server follows within one second. It cannot be undone.",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db store) error { return db.RevokeKey(ctx, args[0], a.now(), actor) })
+			return a.withStore(ctx, func(db node.Store) error { return db.RevokeKey(ctx, args[0], a.now(), actor) })
 		},
 	})
 }
@@ -63,7 +64,7 @@ func (a *app) keyBan() *cobra.Command {
 			}
 			now := a.now()
 			ban := access.Ban{KeyID: args[0], From: now, Until: now.Add(length), Reason: reason, By: ratelimit.ByOperator}
-			return a.withStore(ctx, func(db store) error { return db.SetBan(ctx, ban, actor) })
+			return a.withStore(ctx, func(db node.Store) error { return db.SetBan(ctx, ban, actor) })
 		},
 	})
 	cmd.Flags().DurationVar(&length, "for", 0, "ban for `DURATION`")
@@ -94,7 +95,7 @@ func (a *app) keyUnban() *cobra.Command {
 		short:    "Lift the ban of a key",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db store) error { return db.LiftBan(ctx, args[0], actor) })
+			return a.withStore(ctx, func(db node.Store) error { return db.LiftBan(ctx, args[0], actor) })
 		},
 	})
 }

@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/portal/console"
 )
 
@@ -28,59 +26,14 @@ operations listener and database are given. It works once, for ten minutes.`,
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to sign in to")
 			}
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				path, err := console.OperatorPath(ctx, db, a.now(), "cli")
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(a.out, localURL(a.config.OpsAddr)+path)
+				_, err = fmt.Fprintln(a.out, node.LocalURL(a.config.OpsAddr)+path)
 				return err
 			})
 		},
 	})
-}
-
-// operations returns the handler of the operations listener, with the console
-// of the operator.
-func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, error) {
-	secret, err := n.store.Secret(ctx)
-	if err != nil {
-		return nil, err
-	}
-	checks := []ops.Check{{Name: "service", Err: phase.Err}, {Name: "store", Err: n.store.Err}}
-	pages, err := console.NewOperator(console.OperatorOptions{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, Now: n.now, Log: n.log,
-		Health: func() []console.Figure { return n.health(checks) }, Done: ctx.Done(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	machines := ops.Handler(ops.Options{Checks: checks, Metrics: n.metrics, Log: n.log})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/console" || strings.HasPrefix(r.URL.Path, "/console/") {
-			pages.Serve(w, r, 0)
-			return
-		}
-		machines.ServeHTTP(w, r)
-	}), nil
-}
-
-// health returns how the node stands, in words.
-func (n *node) health(checks []ops.Check) []console.Figure {
-	list := []console.Figure{{Name: "version", Value: version().Version}}
-	for _, c := range checks {
-		f := console.Figure{Name: c.Name, Value: "ready", State: true}
-		if err := c.Err(); err != nil {
-			f.Value, f.Bad = err.Error(), true
-		}
-		list = append(list, f)
-	}
-	l, s := n.limits(), n.store.figures()
-	return append(list,
-		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
-		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of %d places, %d requests beyond", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
-		console.Figure{Name: "saves of limits that failed", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
-		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.Largest, s.Waiting)},
-		console.Figure{Name: "requests lost to the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
-	)
 }

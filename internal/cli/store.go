@@ -5,93 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/ops"
-	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
-	"example.com/petstore/internal/usage"
 )
 
 // actor is in whose name the commands change things.
 const actor access.Actor = "cli"
-
-// A store is what the node and the commands need of a database.
-type store interface {
-	petstore.Store
-	petstore.Bulk
-	access.Store
-	ratelimit.Store
-	usage.Store
-
-	Check(ctx context.Context) ([]string, error)
-	Err() error              // why it cannot take writes now; nil if it can
-	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
-	Close() error
-
-	figures() ops.Storage
-	// follow calls changed soon after another process changed a key, a plan or
-	// a ban, if the database tells, and keeps Err true, until ctx ends.
-	follow(ctx context.Context, changed func())
-}
-
-// A fileStore is SQLite.
-type fileStore struct{ *sqlite.DB }
-
-func (s fileStore) figures() ops.Storage {
-	n := s.Stats()
-	return ops.Storage{
-		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
-		Readers: n.Readers, IdleReaders: n.IdleReaders,
-	}
-}
-
-// follow does nothing: a file tells nobody, and its writer knows how it is.
-func (fileStore) follow(context.Context, func()) {}
-
-// A serverStore is PostgreSQL.
-type serverStore struct{ *postgres.DB }
-
-// Failed returns nil: whatever happens to the server, it may come back.
-func (serverStore) Failed() <-chan struct{} { return nil }
-
-func (s serverStore) figures() ops.Storage {
-	n := s.Stats()
-	return ops.Storage{
-		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
-		Readers: n.Readers, IdleReaders: n.IdleReaders,
-	}
-}
-
-func (s serverStore) follow(ctx context.Context, changed func()) {
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	watch.Go(func() { s.Watch(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.Notify():
-			changed()
-		}
-	}
-}
-
-// A storeUse is what a store is opened for.
-type storeUse struct {
-	few     bool         // for a while: one connection for reading will do
-	migrate bool         // make the database, and bring it up to date
-	log     *slog.Logger // may be nil
-}
-
-// cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
-const cachedAnimals = 96 << 10
 
 // checkURLs returns an error that names the setting if the URL of a database
 // cannot be one. It asks no server.
@@ -107,36 +31,14 @@ func (a *app) checkURLs() error {
 	return nil
 }
 
-// openStore opens the database of the settings.
-func (a *app) openStore(ctx context.Context, u storeUse) (store, error) {
-	readers, cached := 0, cachedAnimals
-	if u.few {
-		readers, cached = 1, 0
-	}
-	if a.config.OnPostgres() {
-		db, err := postgres.Open(ctx, a.config.DB, postgres.Options{
-			Now: a.now, ReadURL: a.config.DBRead, Readers: readers, NoMigrate: !u.migrate, Log: u.log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return serverStore{db}, nil
-	}
-	db, err := sqlite.Open(ctx, a.config.DB, sqlite.Options{Now: a.now, Readers: readers, Cached: cached, NoMigrate: !u.migrate, LeaveNames: u.few, Log: u.log})
-	if err != nil {
-		return nil, err
-	}
-	return fileStore{db}, nil
-}
-
 // withStore runs f on the database, which must exist and be up to date.
-func (a *app) withStore(ctx context.Context, f func(store) error) error {
-	return a.using(ctx, storeUse{few: true}, f)
+func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
+	return a.using(ctx, node.StoreUse{Few: true, Now: a.now}, f)
 }
 
 // using runs f on the database, opened for u.
-func (a *app) using(ctx context.Context, u storeUse, f func(store) error) (err error) {
-	db, err := a.openStore(ctx, u)
+func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
+	db, err := node.OpenStore(ctx, a.config, u)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/node"
 )
 
 func (a *app) workspaceCommand() *cobra.Command {
@@ -65,7 +66,7 @@ func (p *planFlags) chosen(a *app, where config.Origin) (access.Plan, access.Quo
 		return plan, q, nil
 	}
 	if slices.Contains(access.Plans(), plan) {
-		where = a.originOf(p.culprit(plan == access.Enterprise))
+		where = a.origins.Blame(p.culprit(plan == access.Enterprise))
 	}
 	return plan, q, &config.Fault{Origin: where, Reason: err.Error()}
 }
@@ -99,11 +100,11 @@ func (a *app) workspaceCreate() *cobra.Command {
 			if plan.plan == "" {
 				return usagef("--plan is needed: free, pro, business or enterprise")
 			}
-			p, q, err := plan.chosen(a, a.originOf("plan"))
+			p, q, err := plan.chosen(a, a.origins.Blame("plan"))
 			if err != nil {
 				return err
 			}
-			return a.using(ctx, storeUse{few: true, migrate: true}, func(db store) error {
+			return a.using(ctx, node.StoreUse{Few: true, Migrate: true, Now: a.now}, func(db node.Store) error {
 				w, err := db.CreateWorkspace(ctx, access.Workspace{Name: args[0], Plan: p, Quota: q, CreatedAt: a.now()}, actor)
 				if err != nil {
 					return err
@@ -123,7 +124,7 @@ func (a *app) workspaceList() *cobra.Command {
 		use: "list", short: "List the workspaces",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				all, err := db.Workspaces(ctx)
 				if err != nil {
 					return err
@@ -152,7 +153,7 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				w, err := db.SetPlan(ctx, args[0], p, q, actor)
 				if err != nil {
 					return err
@@ -169,7 +170,7 @@ func (a *app) workspaceReset() *cobra.Command {
 	return a.destructive("reset NAME", "Remove all pets, categories and orders of a workspace",
 		"Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again.",
 		"remove all pets, categories and orders of",
-		func(ctx context.Context, db store, name string) error {
+		func(ctx context.Context, db node.Store, name string) error {
 			return db.ResetWorkspace(ctx, name, actor)
 		})
 }
@@ -177,19 +178,19 @@ func (a *app) workspaceReset() *cobra.Command {
 func (a *app) workspaceDelete() *cobra.Command {
 	return a.destructive("delete NAME", "Remove a workspace with its keys and all that it has", "",
 		"remove the workspace, its keys and all that it has:",
-		func(ctx context.Context, db store, name string) error {
+		func(ctx context.Context, db node.Store, name string) error {
 			return db.DeleteWorkspace(ctx, name, actor)
 		})
 }
 
 // destructive returns a command that asks before it does.
-func (a *app) destructive(use, short, long, what string, do func(context.Context, store, string) error) *cobra.Command {
+func (a *app) destructive(use, short, long, what string, do func(context.Context, node.Store, string) error) *cobra.Command {
 	var yes bool
 	cmd := a.command(spec{
 		use: use + " [--yes]", short: short, long: long,
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {
-			return a.withStore(ctx, func(db store) error {
+			return a.withStore(ctx, func(db node.Store) error {
 				w, err := db.Workspace(ctx, args[0])
 				if err != nil {
 					return err

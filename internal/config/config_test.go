@@ -158,6 +158,8 @@ func TestFaults(t *testing.T) {
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
 		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
 		{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
+		{"certificate without a key", source{args: []string{"--tls-cert=c.pem"}}, "--tls-cert: tls-key must be given too"},
+		{"key without a certificate", source{args: []string{"--tls-key=k.pem"}}, "--tls-key: tls-cert must be given too"},
 		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-first: the longest ban"},
 		{"replica of a file", env("PETSTORE_DB_READ", "postgres://u:secret@h/d"), "PETSTORE_DB_READ: db must be a postgres:// URL too"},
 		{"replica", source{args: []string{"--db=postgres://h/d", "--db-read=h"}}, "--db-read: must be a postgres:// URL"},

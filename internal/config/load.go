@@ -25,6 +25,19 @@ func (o Origins) Of(flag string) Origin {
 	return Default
 }
 
+// Blame returns the origin of a flag's value, or the flag if nobody set it.
+func (o Origins) Blame(flag string) Origin {
+	if origin := o.Of(flag); origin != Default {
+		return origin
+	}
+	return Origin("--" + flag)
+}
+
+// Fault returns the error for the value of a flag that cannot be used.
+func (o Origins) Fault(flag, format string, args ...any) error {
+	return &Fault{Origin: o.Blame(flag), Reason: fmt.Sprintf(format, args...)}
+}
+
 // A Fault is a setting that cannot be used. Its text names the origin.
 type Fault struct {
 	Origin Origin

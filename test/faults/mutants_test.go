@@ -67,11 +67,11 @@ func mutants() []mutant {
 		}},
 		{"forgets what it counted without Redis", false, []edit{{"internal/ratelimit/redis_alone.go", "\towes := d.Admitted()\n", "\towes := false && d.Admitted()\n"}}, underFaultsOfRedis},
 		{"gives an emptied Redis nothing back", false, []edit{{"internal/ratelimit/redis.lua", "if counts and (kUsed > used", "if counts and false and (kUsed > used"}}, underFaultsOfRedis},
-		{"forgets bans", false, []edit{{"internal/cli/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
-		{"forgets counts", false, []edit{{"internal/cli/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
+		{"forgets bans", false, []edit{{"internal/node/bans.go", `k.store.SetBan(ctx, access.Ban(b), "limiter")`, "ctx.Err()"}}, inFolder(banOutlivesKill)},
+		{"forgets counts", false, []edit{{"internal/node/node.go", "n.limiter.Restore(saved)", "n.limiter.Restore(ratelimit.Saved{Keys: saved.Keys[:0]})"}}, inFolder(countsOutliveKill)},
 		{"does not drain", true, []edit{
-			{"internal/cli/servers.go", "\terr := s.drain(ctx)\n\tfirst, done := context.WithTimeout(ctx, within/2)\n\tdefer done()\n\ts.arrivals.served(first)\n", "\tvar err error\n"},
-			{"internal/cli/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"},
+			{"internal/node/servers.go", "\terr := s.drain(ctx)\n\tfirst, done := context.WithTimeout(ctx, within/2)\n\tdefer done()\n\ts.arrivals.served(first)\n", "\tvar err error\n"},
+			{"internal/node/servers.go", "s.public.Shutdown(ctx)", "errors.Join(ctx.Err(), s.public.Close())"},
 		}, func(t *testing.T, b servertest.Binary) error {
 			_, err := restarts(b, t.TempDir(), drill{times: 10})
 			return err

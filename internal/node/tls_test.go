@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"bytes"
@@ -10,7 +10,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/big"
 	"net"
@@ -20,6 +22,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/config"
 )
 
 // writePair writes a new self-signed certificate for the loopback, and its key.
@@ -92,34 +96,42 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	want("when both fit again", "fourth")
 }
 
-// serveTLS runs the service with TLS, and returns its URL and a client that
-// trusts it.
+// settings returns those of a node that listens on any port of the loopback,
+// with its database in a new folder.
+func settings(t *testing.T) *config.Config {
+	t.Helper()
+	c := config.New()
+	c.Addr, c.OpsAddr, c.DB = "127.0.0.1:0", config.Off, filepath.Join(t.TempDir(), "petstore.db")
+	return c
+}
+
+func noEnvironment(string) string { return "" }
+
+// serveTLS runs a node with TLS until ctx ends, and returns its URL and a client
+// that trusts it.
 func serveTLS(t *testing.T, ctx context.Context) (url string, trust *tls.Config) { //nolint:revive // t comes first in a test
 	t.Helper()
-	dir := t.TempDir()
-	cert, key := writePair(t, dir, "petstore")
-	out, in := io.Pipe()
-	ended := make(chan int, 1)
+	c := settings(t)
+	c.TLSCert, c.TLSKey = writePair(t, t.TempDir(), "petstore")
+	serves, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- Main(ctx, []string{"serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--db=" + filepath.Join(dir, "petstore.db"),
-			"--tls-cert=" + cert, "--tls-key=" + key, "--log-level=error"}, nil, in, io.Discard, func(string) string { return "" })
-		in.Close()
+		ended <- Run(ctx, Options{
+			Config: c, Getenv: noEnvironment, Log: io.Discard,
+			Ready: func(s Serving) error { serves <- s.URL; return nil },
+		})
 	}()
-	t.Cleanup(func() {
-		if code := <-ended; code != Success {
-			t.Errorf("serve = %d, want 0", code)
-		}
-	})
-	line := make([]byte, 512)
-	n, err := out.Read(line)
-	if err != nil {
+	select {
+	case url = <-serves:
+	case err := <-ended:
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the pipe
-	_, url, _ = strings.Cut(string(line[:n]), " serves ")
-	url, _, _ = strings.Cut(url, "\n")
+	t.Cleanup(func() {
+		if err := <-ended; err != nil {
+			t.Errorf("Run = %v, want none", err)
+		}
+	})
 	pool := x509.NewCertPool()
-	text, err := os.ReadFile(cert)
+	text, err := os.ReadFile(c.TLSCert)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,25 +191,25 @@ func TestServeTLS(t *testing.T) {
 
 func TestTLSFaults(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	cert, key := writePair(t, dir, "petstore")
+	cert, key := writePair(t, t.TempDir(), "petstore")
 	for _, test := range []struct {
-		name string
-		args []string
-		want string
+		name      string
+		cert, key string
+		want      string
 	}{
-		{"no key", []string{"--tls-cert=" + cert}, "petstore: --tls-cert: tls-key must be given too\n"},
-		{"no certificate", []string{"--tls-key=" + key}, "petstore: --tls-key: tls-cert must be given too\n"},
-		{"no file", []string{"--tls-cert=" + cert, "--tls-key=nowhere.pem"}, "petstore: --tls-key: nowhere.pem cannot be read: no such file or directory\n"},
-		{"the wrong way round", []string{"--tls-cert=" + key, "--tls-key=" + cert}, "petstore: --tls-cert: tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched\n"},
+		{"no file", cert, "nowhere.pem", "--tls-key: nowhere.pem cannot be read: no such file or directory"},
+		{"the wrong way round", key, cert, "--tls-cert: tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var said bytes.Buffer
-			args := append([]string{"serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--db=" + filepath.Join(t.TempDir(), "petstore.db")}, test.args...)
-			code := Main(t.Context(), args, nil, io.Discard, &said, func(string) string { return "" })
-			if code != WrongUsage || said.String() != test.want {
-				t.Errorf("serve = %d %q, want %d %q", code, said.String(), WrongUsage, test.want)
+			c := settings(t)
+			c.TLSCert, c.TLSKey = test.cert, test.key
+			err := Run(t.Context(), Options{Config: c, Getenv: noEnvironment, Log: io.Discard})
+			if _, fault := errors.AsType[*config.Fault](err); !fault || err.Error() != test.want {
+				t.Errorf("Run = %v, want the fault %s", err, test.want)
+			}
+			if _, err := os.Stat(c.DB); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a database was made: %v", err)
 			}
 		})
 	}

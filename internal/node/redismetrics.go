@@ -1,84 +1,10 @@
-package cli
+package node
 
 import (
-	"context"
-	"errors"
-	"log/slog"
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ratelimit"
 )
-
-// A limiter counts in this process or in Redis.
-type limiter interface {
-	ratelimit.Limiter
-	Restore(ratelimit.Saved) error
-	Keep(ctx context.Context, store ratelimit.Store, every time.Duration) error
-	Stats() ratelimit.Stats
-}
-
-var _, _ limiter = (*ratelimit.Memory)(nil), (*ratelimit.Redis)(nil)
-
-// checkLimiter returns an error that names the setting if newLimiter would: it
-// asks no Redis, and is for before anything is made.
-func (a *app) checkLimiter() error {
-	if a.config.Redis == "" {
-		return nil
-	}
-	_, err := a.redisOptions()
-	return err
-}
-
-// newLimiter returns the limiter that the operator chose.
-func (a *app) newLimiter(now func() time.Time, log *slog.Logger) (limiter, error) {
-	if a.config.Redis == "" {
-		return ratelimit.NewMemory(limiterConfig(a.config), now), nil
-	}
-	o, err := a.redisOptions()
-	if err != nil {
-		return nil, err
-	}
-	o.Now, o.Log = now, log
-	r, err := ratelimit.NewRedis(o)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// redisOptions returns what the settings say of Redis. Its error names the
-// setting.
-func (a *app) redisOptions() (ratelimit.RedisOptions, error) {
-	c := a.config
-	o := ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c)}
-	var err error
-	if o.OnFailure, err = ratelimit.ParseOnFailure(c.LimiterOnFailure); err != nil {
-		return o, a.fault("limiter-on-failure", "%v", err)
-	}
-	if err := o.Validate(); err != nil {
-		return o, a.fault("redis", "%q: %v", config.Redact(c.Redis), err)
-	}
-	return o, nil
-}
-
-// closeLimiter ends the conversation with Redis, if there is one.
-func (n *node) closeLimiter() {
-	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		r.Close()
-	}
-}
-
-// close gives back what the node holds, its work being over.
-func (n *node) close() error {
-	n.closeLimiter()
-	return n.store.Close()
-}
-
-// abandon closes a node that could not be opened in full.
-func (n *node) abandon(err error) (*node, error) { return nil, errors.Join(err, n.close()) }
 
 // A redisCollector shows the figures of the Redis limiter.
 type redisCollector struct {

@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -85,13 +85,13 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // secure returns the public listener with TLS, if it is set.
-func (a *app) secure(on net.Listener, log *slog.Logger) (net.Listener, error) {
-	if a.config.TLSCert == "" {
+func (n *node) secure(on net.Listener) (net.Listener, error) {
+	if n.Config.TLSCert == "" {
 		return on, nil
 	}
-	c, err := newCertificate(a.config.TLSCert, a.config.TLSKey, log, a.now)
+	c, err := newCertificate(n.Config.TLSCert, n.Config.TLSKey, n.log, time.Now)
 	if err != nil {
-		return on, a.blameTLS(err)
+		return on, n.blameTLS(err)
 	}
 	return newSecureListener(on, &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get,
@@ -107,15 +107,15 @@ func schemed(c *config.Config, url string) string {
 }
 
 // blameTLS names the setting whose file is at fault.
-func (a *app) blameTLS(err error) error {
+func (n *node) blameTLS(err error) error {
 	flag := "tls-cert"
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		if e.Path == a.config.TLSKey {
+		if e.Path == n.Config.TLSKey {
 			flag = "tls-key"
 		}
 		err = fmt.Errorf("%s cannot be read: %w", e.Path, e.Err)
 	}
-	return a.fault(flag, "%v", err)
+	return n.Origins.Fault(flag, "%v", err)
 }
 
 // A secureListener accepts connections on which TLS is agreed already: what

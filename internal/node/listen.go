@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"errors"
@@ -23,29 +23,33 @@ func (s *sockets) close() {
 	}
 }
 
-// listen takes the sockets that systemd hands over, and opens those that it
-// does not.
-func (a *app) listen() (*sockets, error) {
+// listen takes the sockets that systemd hands over, opens those that it does
+// not, and puts TLS on the public one if it is set.
+func (n *node) listen() (*sockets, error) {
 	s, err := inherited()
 	if err != nil {
 		return nil, err
 	}
 	if s.public == nil {
-		if s.public, err = a.open("addr", a.config.Addr); err != nil {
+		if s.public, err = n.openSocket("addr", n.Config.Addr); err != nil {
 			return nil, err
 		}
 	}
-	if s.ops == nil && a.config.OpsAddr != config.Off {
-		if s.ops, err = a.open("ops-addr", a.config.OpsAddr); err != nil {
+	if s.ops == nil && n.Config.OpsAddr != config.Off {
+		if s.ops, err = n.openSocket("ops-addr", n.Config.OpsAddr); err != nil {
 			s.close()
 			return nil, err
 		}
 	}
+	if s.public, err = n.secure(s.public); err != nil {
+		s.close()
+		return nil, err
+	}
 	return s, nil
 }
 
-// open listens on the address that a flag gave.
-func (a *app) open(flag, addr string) (net.Listener, error) {
+// openSocket listens on the address that a flag gave.
+func (n *node) openSocket(flag, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {
 		return l, nil
@@ -53,7 +57,7 @@ func (a *app) open(flag, addr string) (net.Listener, error) {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		err = e.Err
 	}
-	return nil, fmt.Errorf("%s: cannot listen on %s: %w", a.originOf(flag), addr, err)
+	return nil, fmt.Errorf("%s: cannot listen on %s: %w", n.Origins.Blame(flag), addr, err)
 }
 
 // inherited returns the sockets that systemd hands over: the one named "ops"
@@ -92,9 +96,9 @@ func notifySystemd(log *slog.Logger, state string) {
 	}
 }
 
-// localURL returns the URL of an address of this machine, also for one that
+// LocalURL returns the URL of an address of this machine, also for one that
 // stands for all of its addresses.
-func localURL(addr string) string {
+func LocalURL(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "http://" + addr

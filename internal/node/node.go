@@ -1,4 +1,7 @@
-package cli
+// Package node is one running service, assembled from the settings: stores,
+// limiter, listeners, what runs beside the requests, and the end of it all. It
+// is no command, and prints nothing but its log.
+package node
 
 import (
 	"context"
@@ -12,13 +15,13 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
 )
 
@@ -32,10 +35,13 @@ const (
 
 // A node is the service in one process.
 type node struct {
-	config  *config.Config
+	Options
+
 	now     func() time.Time
 	log     *slog.Logger
-	store   store
+	logTo   *sharedWriter
+	tracer  *trace.Tracer // nil unless traces are wanted
+	store   Store
 	shop    *petstore.Service
 	limiter limiter
 	keys    *access.Directory[*ratelimit.Caller]
@@ -44,58 +50,28 @@ type node struct {
 	usage   *usage.Recorder
 	access  *httpapi.AccessLog          // nil if n.log takes the requests too
 	api     atomic.Pointer[httpapi.API] // nil until the public server starts
-	traced  bool                        // every request must pass the tracer
 }
 
-// openNode opens the store and restores what a restart must not forget.
-func (a *app) openNode(ctx context.Context, log *slog.Logger) (*node, error) {
-	store, err := a.openStore(ctx, storeUse{migrate: true, log: log})
-	if err != nil {
-		return nil, err
+// open opens the store and restores what a restart must not forget.
+func (n *node) open(ctx context.Context) (err error) {
+	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now}); err != nil {
+		return err
 	}
-	now := ratelimit.SystemClock()
-	limits, err := a.newLimiter(now, log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
+	if n.limiter, err = newLimiter(n.Config, n.Origins, n.now, n.log); err != nil {
+		return errors.Join(err, n.store.Close())
 	}
-	n := &node{
-		config: a.config, now: now, log: log, store: store,
-		shop:    petstore.NewService(a.traced(store)),
-		limiter: limits,
-		usage:   usage.NewRecorder(store, now),
-		traced:  a.tracer != nil,
+	n.shop, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
+	if n.Config.LogFormat == "json" && n.tracer == nil { // which knows nothing of traces
+		n.access = httpapi.NewAccessLog(n.logTo)
 	}
-	if a.config.LogFormat == "json" && a.tracer == nil { // which knows nothing of traces
-		n.access = httpapi.NewAccessLog(a.logTo)
-	}
-	n.metrics = ops.NewMetrics(n.sources())
-	if r, yes := limits.(*ratelimit.Redis); yes {
-		n.metrics.MustRegister(newRedisCollector(r.RedisStats))
-	}
-	if s, yes := store.(serverStore); yes {
-		n.metrics.MustRegister(newPostgresCollector(s.Stats))
-	}
-	n.bans = newBanKeeper(store, log, n.metrics)
+	n.metrics = n.newMetrics()
+	n.bans = newBanKeeper(n.store, n.log, n.metrics)
 	tie := newTie(n.limiter)
-	n.keys = access.NewDirectory(store, now, tie.attach, tie.detach)
+	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
-		return n.abandon(err)
+		return errors.Join(err, n.close())
 	}
-	return n, nil
-}
-
-// limiterConfig returns the limiter's numbers as the operator set them.
-func limiterConfig(c *config.Config) ratelimit.Config {
-	r := ratelimit.DefaultConfig()
-	r.Strikes, r.StrikeWindow, r.Grace = c.Ban.Strikes, c.Ban.Window, c.Ban.Grace
-	r.FirstBan, r.MaxBan = c.Ban.First, c.Ban.Max
-	r.Addresses = c.AddressTable
-	r.AddressLimits = limitsOf(access.FreeQuota)
-	return r
-}
-
-func limitsOf(q access.Quota) ratelimit.Limits {
-	return ratelimit.Limits{PerMinute: q.PerMinute, PerDay: q.PerDay}
+	return nil
 }
 
 // restore loads the counts and then the keys with their bans.
@@ -127,8 +103,8 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	docs, err := portal.NewReference(portal.ReferenceOptions{
 		BaseURL:  n.publicURL(addr),
-		Sunset:   n.config.Sunset,
-		Version:  version().Version,
+		Sunset:   n.Config.Sunset,
+		Version:  n.Version,
 		NotFound: http.HandlerFunc(httpapi.NotFound),
 		Log:      n.log,
 	})
@@ -137,16 +113,16 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	pages, err := console.New(console.Options{
 		Shop: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
-		Secret: secret, BaseURL: n.config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
+		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
 	})
 	if err != nil {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
 		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
-		Secret: secret, BaseURL: n.config.BaseURL, Sunset: n.config.Sunset, TrustedProxies: n.config.TrustedProxies,
+		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Docs: docs, Console: pages.Serve, Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Wrapped: n.traced,
+		Wrapped: n.tracer != nil,
 	})
 	if err != nil {
 		return frontend{}, err
@@ -157,10 +133,10 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 
 // publicURL returns where clients reach the API, as far as it is known.
 func (n *node) publicURL(addr net.Addr) string {
-	if n.config.BaseURL != "" {
-		return n.config.BaseURL
+	if n.Config.BaseURL != "" {
+		return n.Config.BaseURL
 	}
-	return schemed(n.config, localURL(addr.String()))
+	return schemed(n.Config, LocalURL(addr.String()))
 }
 
 // work starts what runs beside the requests. The function that it returns ends
@@ -170,12 +146,12 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	var running sync.WaitGroup
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
-	running.Go(func() { n.store.follow(ctx, func() { n.hear(ctx) }) })
+	running.Go(func() { n.store.Follow(ctx, func() { n.hear(ctx) }) })
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { n.forget(ctx) })
 	running.Go(func() { n.bans.run(ctx) })
-	if n.config.Backup.Every > 0 {
+	if n.Config.Backup.Every > 0 {
 		running.Go(func() { n.backups().run(ctx) })
 	}
 	return func() error {
@@ -237,4 +213,17 @@ func (n *node) limits() ops.Limits {
 	}
 }
 
-func (n *node) storage() ops.Storage { return n.store.figures() }
+func (n *node) storage() ops.Storage { return n.store.Figures() }
+
+// closeLimiter ends the conversation with Redis, if there is one.
+func (n *node) closeLimiter() {
+	if r, yes := n.limiter.(*ratelimit.Redis); yes {
+		r.Close()
+	}
+}
+
+// close gives back what the node holds, its work being over.
+func (n *node) close() error {
+	n.closeLimiter()
+	return n.store.Close()
+}

@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// actor is in whose name the node makes the demo.
+const actor access.Actor = "cli"
+
 // The workspace of serve --demo, and how long each of its keys is valid. Keys
 // are known only when they are made, so each start makes one; the keys of
 // earlier starts go on until they expire, so that a restart breaks no shell.
@@ -18,13 +21,16 @@ const (
 	demoKeyLife   = 7 * 24 * time.Hour
 )
 
-// A demo is what is said of the demo shop: a new key, and where one can sign in
-// with it to the console.
-type demo struct{ keyID, key, signIn string }
+// A Demo is what is said of the demo workspace: a new key to it, and where one
+// can sign in with it to the console.
+type Demo struct {
+	Workspace, Key, SignIn string
+	keyID                  string
+}
 
 // prepareDemo fills an empty database with the demo shop and returns a new key
 // to it. It returns an error for a database that has other workspaces only.
-func (n *node) prepareDemo(ctx context.Context) (*demo, error) {
+func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
 	w, err := n.demoWorkspace(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func (n *node) prepareDemo(ctx context.Context) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &demo{keyID: id, key: secret}, n.keys.Refresh(ctx)
+	return &Demo{Workspace: demoWorkspace, Key: secret, keyID: id}, n.keys.Refresh(ctx)
 }
 
 // demoWorkspace returns the workspace, a new one if the database has none.
@@ -56,7 +62,7 @@ func (n *node) demoWorkspace(ctx context.Context) (access.Workspace, error) {
 		return w, err
 	}
 	if len(all) > 0 {
-		return w, usagef("--demo: %s has workspaces already, and none is called %s; give --db a new one", config.Redact(n.config.DB), demoWorkspace)
+		return w, &config.Fault{Origin: "--demo", Reason: fmt.Sprintf("%s has workspaces already, and none is called %s; give --db a new one", config.Redact(n.Config.DB), demoWorkspace)}
 	}
 	quota, err := access.QuotaFor(access.Business, access.Quota{})
 	if err != nil {

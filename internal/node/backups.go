@@ -1,9 +1,10 @@
-package cli
+package node
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,13 +34,13 @@ type scheduler struct {
 
 // backups returns the scheduler of the settings.
 func (n *node) backups() *scheduler {
-	b := n.config.Backup
+	b := n.Config.Backup
 	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: n.backUp}
 }
 
 // backUp copies the database to a file; settings allow it for SQLite alone.
 func (n *node) backUp(ctx context.Context, path string) error {
-	file, yes := n.store.(fileStore)
+	file, yes := n.store.(FileStore)
 	if !yes {
 		return errors.New("only SQLite is backed up by the server")
 	}
@@ -71,11 +72,10 @@ func (s *scheduler) run(ctx context.Context) {
 
 // due returns how long it is until the next backup.
 func (s *scheduler) due() time.Duration {
-	all, err := s.list()
-	if err != nil || len(all) == 0 {
+	newest, err := LatestBackup(s.dir)
+	if err != nil || newest.IsZero() {
 		return 0
 	}
-	newest, _ := madeAt(all[len(all)-1]) // list knows it
 	return newest.Add(s.every).Sub(s.now())
 }
 
@@ -106,7 +106,7 @@ func (s *scheduler) tidy() error {
 }
 
 func (s *scheduler) prune() error {
-	all, err := s.list()
+	all, err := backupsIn(s.dir)
 	if err != nil {
 		return err
 	}
@@ -119,11 +119,22 @@ func (s *scheduler) prune() error {
 	return errors.Join(errs...)
 }
 
-// list returns the names of the scheduled backups, the oldest first. It leaves
-// out every other file.
-func (s *scheduler) list() ([]string, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
+// LatestBackup returns when the newest scheduled backup of a folder was made,
+// the zero time if it has none or does not exist.
+func LatestBackup(dir string) (time.Time, error) {
+	all, err := backupsIn(dir)
+	if err != nil || len(all) == 0 {
+		return time.Time{}, err
+	}
+	at, _ := madeAt(all[len(all)-1]) // backupsIn knows it
+	return at, nil
+}
+
+// backupsIn returns the names of the scheduled backups of a folder, the oldest
+// first. It leaves out every other file.
+func backupsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var names []string

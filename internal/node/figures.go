@@ -1,0 +1,45 @@
+package node
+
+import (
+	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// newMetrics returns the metrics of the node, with those of the parts that it
+// was told to use.
+func (n *node) newMetrics() *ops.Metrics {
+	m := ops.NewMetrics(n.sources())
+	if r, yes := n.limiter.(*ratelimit.Redis); yes {
+		m.MustRegister(newRedisCollector(r.RedisStats))
+	}
+	if s, yes := n.store.(serverStore); yes {
+		m.MustRegister(newPostgresCollector(s.Stats))
+	}
+	return m
+}
+
+// sources returns what the metrics ask for figures.
+func (n *node) sources() ops.Sources {
+	s := ops.Sources{Version: n.Version, Limits: n.limits, Storage: n.storage, Gates: n.gate}
+	if n.Config.Backup.Every > 0 {
+		s.Backup = n.backup
+	}
+	return s
+}
+
+// gate returns the numbers of the gate of one kind of requests, which are zero
+// until there is one.
+func (n *node) gate(kind string) ops.Gate {
+	api := n.api.Load()
+	if api == nil {
+		return ops.Gate{}
+	}
+	return ops.Gate(api.Gates()[kind])
+}
+
+// backup looks into the folder each time, so that a restart forgets nothing and
+// a backup that somebody removed is missed.
+func (n *node) backup() ops.Backup {
+	newest, _ := LatestBackup(n.Config.Backup.Dir) // what cannot be read has none
+	return ops.Backup{Every: n.Config.Backup.Every, Newest: newest}
+}

@@ -1,0 +1,165 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// Options are what a node is made from.
+type Options struct {
+	Config  *config.Config
+	Origins config.Origins      // by which errors name the settings
+	Getenv  func(string) string // for GOGC and the variables of OpenTelemetry
+	Version string
+	Log     io.Writer
+	Demo    bool // fill an empty database with the demo workspace, and make a key to it
+
+	// Ready is called once the node serves. Its error is only logged.
+	Ready func(Serving) error
+}
+
+// Serving says where a node serves.
+type Serving struct {
+	URL    string // of the public listener, as clients reach it
+	OpsURL string // of the operations listener; "" if there is none
+	Demo   *Demo  // nil without Options.Demo
+}
+
+// Run runs a node until ctx ends or its store fails. It listens before it opens
+// the store, so that who asks early waits, and is told why; a setting that
+// cannot be used ends it before, so that no new database stays behind.
+func Run(ctx context.Context, o Options) (err error) {
+	if err := CheckLimiter(o.Config, o.Origins); err != nil {
+		return err
+	}
+	if o.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
+	n := &node{Options: o, now: ratelimit.SystemClock()}
+	if err := n.openLog(ctx); err != nil {
+		return err
+	}
+	defer n.stopTraces()
+	sockets, err := n.listen()
+	if err != nil {
+		return err
+	}
+	defer sockets.close()
+	s := newServers(n.log)
+	if sockets.ops != nil {
+		s.startOps(sockets.ops)
+	}
+	if err := n.open(ctx); err != nil {
+		return errors.Join(err, s.stop(0))
+	}
+	defer func() { err = errors.Join(err, n.close()) }()
+	return n.serve(ctx, s, sockets)
+}
+
+// garbage is how much more than what is in use the heap may grow to, in percent,
+// unless GOGC says. What is in use is small, and requests leave little: to collect
+// more often costs next to nothing, and spares memory.
+const garbage = 25
+
+// serve opens the doors and returns when the node has ended.
+func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
+	serving, err := n.openDoors(ctx, s, on)
+	if err != nil {
+		return errors.Join(err, s.stop(0))
+	}
+	stopWork := n.work(ctx)
+	if err := n.Ready(serving); err != nil {
+		n.log.Warn("the address could not be printed", "err", err)
+	}
+	notifySystemd(n.log, systemdReady)
+	err = n.wait(ctx, s)
+	s.phase.Drain()
+	notifySystemd(n.log, systemdStopping)
+	err = errors.Join(err, n.drain(s, err == nil))
+	return errors.Join(err, stopWork())
+}
+
+// openDoors starts what answers on both listeners.
+func (n *node) openDoors(ctx context.Context, s *servers, on *sockets) (Serving, error) {
+	serving := Serving{URL: n.publicURL(on.public.Addr())}
+	operations, err := n.operations(ctx, &s.phase)
+	if err != nil {
+		return serving, err
+	}
+	s.operations.show(operations)
+	if on.ops != nil {
+		serving.OpsURL = LocalURL(on.ops.Addr().String())
+	}
+	if n.Demo {
+		if serving.Demo, err = n.prepareDemo(ctx); err != nil {
+			return serving, err
+		}
+	}
+	front, err := n.frontend(ctx, on.public.Addr())
+	if err != nil {
+		return serving, err
+	}
+	if serving.Demo != nil {
+		serving.Demo.SignIn = serving.URL + front.console.SignInPath(serving.Demo.keyID)
+	}
+	if n.tracer != nil {
+		front.server.Handler = n.tracer.Handler(front.server.Handler)
+	}
+	s.startPublic(front, on.public)
+	s.phase.Serve()
+	return serving, nil
+}
+
+// openLog opens the log, and traces if they are wanted.
+func (n *node) openLog(ctx context.Context) (err error) {
+	n.logTo = &sharedWriter{w: n.Log}
+	options := &slog.HandlerOptions{Level: n.Config.LogLevel}
+	n.log = slog.New(slog.NewJSONHandler(n.logTo, options))
+	if n.Config.LogFormat == "text" {
+		n.log = slog.New(slog.NewTextHandler(n.logTo, options))
+	}
+	return n.startTraces(ctx)
+}
+
+// A sharedWriter takes the lines of several logs, each line whole.
+type sharedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// wait returns nil when ctx ends, and an error if the service cannot go on.
+func (n *node) wait(ctx context.Context, s *servers) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.store.Failed():
+		return fmt.Errorf("the database failed: %w", n.store.Err())
+	case err := <-s.failed:
+		return err
+	}
+}
+
+// drain lets the requests in flight finish. The operations listener answers
+// until the end, so that everybody can see why no more come in.
+func (n *node) drain(s *servers, healthy bool) error {
+	n.log.Info("stopping", "delay", n.Config.DrainDelay.String(), "timeout", n.Config.DrainTimeout.String())
+	if healthy {
+		time.Sleep(n.Config.DrainDelay) // a second signal ends it
+	}
+	return s.stop(n.Config.DrainTimeout)
+}

@@ -1,0 +1,111 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/usage"
+)
+
+// A Store is what the node and the commands need of a database.
+type Store interface {
+	petstore.Store
+	petstore.Bulk
+	access.Store
+	ratelimit.Store
+	usage.Store
+
+	Check(ctx context.Context) ([]string, error)
+	Err() error              // why it cannot take writes now; nil if it can
+	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
+	Close() error
+
+	Figures() ops.Storage
+	// Follow calls changed soon after another process changed a key, a plan or
+	// a ban, if the database tells, and keeps Err true, until ctx ends.
+	Follow(ctx context.Context, changed func())
+}
+
+// A FileStore is the stores on SQLite.
+type FileStore struct{ *sqlite.DB }
+
+func (s FileStore) Figures() ops.Storage {
+	n := s.Stats()
+	return ops.Storage{
+		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
+		Readers: n.Readers, IdleReaders: n.IdleReaders,
+	}
+}
+
+// Follow does nothing: a file tells nobody, and its writer knows how it is.
+func (FileStore) Follow(context.Context, func()) {}
+
+// A serverStore is PostgreSQL.
+type serverStore struct{ *postgres.DB }
+
+// Failed returns nil: whatever happens to the server, it may come back.
+func (serverStore) Failed() <-chan struct{} { return nil }
+
+func (s serverStore) Figures() ops.Storage {
+	n := s.Stats()
+	return ops.Storage{
+		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
+		Readers: n.Readers, IdleReaders: n.IdleReaders,
+	}
+}
+
+func (s serverStore) Follow(ctx context.Context, changed func()) {
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	watch.Go(func() { s.Watch(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Notify():
+			changed()
+		}
+	}
+}
+
+// A StoreUse is what a store is opened for.
+type StoreUse struct {
+	Few     bool         // for a while: one connection for reading will do
+	Migrate bool         // make the database, and bring it up to date
+	Log     *slog.Logger // may be nil
+	Now     func() time.Time
+}
+
+// cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
+const cachedAnimals = 96 << 10
+
+// OpenStore opens the database of the settings.
+func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error) {
+	readers, cached := 0, cachedAnimals
+	if u.Few {
+		readers, cached = 1, 0
+	}
+	if c.OnPostgres() {
+		db, err := postgres.Open(ctx, c.DB, postgres.Options{
+			Now: u.Now, ReadURL: c.DBRead, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return serverStore{db}, nil
+	}
+	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, LeaveNames: u.Few, Log: u.Log})
+	if err != nil {
+		return nil, err
+	}
+	return FileStore{db}, nil
+}

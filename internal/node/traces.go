@@ -1,0 +1,43 @@
+package node
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/trace"
+)
+
+// startTraces starts the tracer that the environment asks for, and puts the ids
+// of traces into the log.
+func (n *node) startTraces(ctx context.Context) error {
+	wanted, err := trace.Wanted(n.Getenv)
+	if err != nil || !wanted {
+		return err
+	}
+	t, err := trace.Start(ctx, trace.Options{Version: n.Version, Log: n.log, Trusted: n.Config.TrustedProxies})
+	if err != nil {
+		return err
+	}
+	n.tracer, n.log = t, trace.Log(n.log)
+	return nil
+}
+
+// stopTraces sends what waits. That it cannot is no failure of the service.
+func (n *node) stopTraces() {
+	if n.tracer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), n.Config.DrainTimeout)
+	defer cancel()
+	if err := n.tracer.Stop(ctx); err != nil {
+		n.log.Warn("traces", "err", err)
+	}
+}
+
+// traced returns store, or with traces a store that makes spans.
+func (n *node) traced(store petstore.Store) petstore.Store {
+	if n.tracer == nil {
+		return store
+	}
+	return n.tracer.Store(store)
+}
