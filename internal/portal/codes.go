@@ -2,7 +2,6 @@ package portal
 
 import (
 	"encoding/json"
-	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 type failure struct {
 	Status int
 	Text   string
-	Advice template.HTML
+	Advice string // in Markdown
 	Codes  []codeExample
 }
 
@@ -29,7 +28,7 @@ func (d *description) failures() []failure {
 			return
 		}
 		if byStatus[n] == nil {
-			byStatus[n] = &failure{Status: n, Text: http.StatusText(n), Advice: inline(advice(n))}
+			byStatus[n] = &failure{Status: n, Text: http.StatusText(n), Advice: advice(n)}
 		}
 		byStatus[n].add(d.response(r))
 	}

@@ -19,13 +19,13 @@ func (g guide) URL() string { return guidePath + g.Name }
 // guides returns the guides in the order in which they are read.
 func guides() []guide {
 	return []guide{
-		{"first-request", "Your first request", "From nothing to a sold animal, in five requests."},
+		{"first-request", "Your first request", "From nothing to a sold pet, in five requests."},
 		{"keys", "Keys", "How to send one, what it may do, and how to replace it without an outage."},
 		{"errors", "Errors", "One shape for all of them, and a code that never changes."},
 		{"limits", "Limits and retries", "How much you may ask, how to see what is left, and how to wait."},
 		{"idempotency", "Idempotency", "Repeat a POST without doing it twice."},
 		{"pagination", "Lists and pages", "Walk through any list, and read only what has changed."},
-		{"stock", "Stock and states", "What takes stock, what returns it, and when an animal is sold."},
+		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "The same from a shell, with petstore api."},
 		{"sunset", "Deprecation and sunset", "What ends when, and what replaces it."},
 	}

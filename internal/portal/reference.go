@@ -22,7 +22,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 
 // ReferenceOptions configure the reference.
 type ReferenceOptions struct {
-	BaseURL  string       // where the service is reached, for the samples: an http or https URL
+	BaseURL  string       // where the service is reached: an http or https URL; its path, if it has one, stands before every link
 	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
 	Version  string       // of the server, for the foot of the pages; may be empty
 	NotFound http.Handler // answers paths below /docs that are no page; nil: 404 with an empty body
@@ -49,6 +49,12 @@ func NewReference(opts ReferenceOptions) (http.Handler, error) {
 	}
 	site := sync.OnceValues(func() (*site, error) { return described(opts) })
 	return &reference{site: site, notFound: opts.NotFound, log: opts.Log}, nil
+}
+
+// prefix returns the path of the base URL, without a slash at its end. A proxy takes it off before the service sees it.
+func (o ReferenceOptions) prefix() string {
+	base, _ := url.Parse(o.BaseURL) // NewReference parsed it
+	return base.EscapedPath()
 }
 
 // described returns the pages of the description that is built in.
@@ -107,7 +113,7 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
-		http.Redirect(w, r, strings.TrimSuffix(r.URL.Path, "/"), http.StatusPermanentRedirect)
+		http.Redirect(w, r, site.at(strings.TrimSuffix(r.URL.Path, "/")), http.StatusPermanentRedirect)
 		return
 	}
 	h.notFound.ServeHTTP(w, r)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,5 +341,39 @@ func TestPagesThatCannotBeMade(t *testing.T) {
 		if told := log.String(); w.Code != http.StatusInternalServerError || w.Body.Len() > 0 || !strings.Contains(told, fault.Error()) || !strings.Contains(told, "path=/docs") {
 			t.Errorf("%s: GET /docs = %d %q, and the log has %q, want 500 with nothing, and the fault in the log", name, w.Code, w.Body, told)
 		}
+	}
+}
+
+// Behind a proxy that takes a prefix off the path, every link of ours has it, and the pages are found without.
+func TestLinksBelowAPrefix(t *testing.T) {
+	t.Parallel()
+	h, err := NewReference(ReferenceOptions{BaseURL: "https://pets.example.com/shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := regexp.MustCompile(`(?:href|src|action|data-index|data-path)="([^"]*)"`)
+	for _, path := range []string{"/docs", "/docs/animals", guideList, guidePath + "errors", guidePath + "limits", searchPath + "?q=pet"} {
+		w := get(t, h, path)
+		if w.Code != http.StatusOK {
+			t.Fatalf("GET %s = %d, want 200", path, w.Code)
+		}
+		ours := 0
+		for _, m := range addresses.FindAllStringSubmatch(w.Body.String(), -1) {
+			if strings.HasPrefix(m[1], "/shop/") {
+				ours++
+			} else if !strings.HasPrefix(m[1], "#") {
+				t.Errorf("GET %s: link to %q, want one below /shop", path, m[1])
+			}
+		}
+		if ours < 10 {
+			t.Errorf("GET %s: only %d links below /shop", path, ours)
+		}
+	}
+	index := get(t, h, strings.TrimPrefix(regexp.MustCompile(`data-index="([^"]*)"`).FindStringSubmatch(get(t, h, "/docs").Body.String())[1], "/shop"))
+	if text := index.Body.String(); strings.Contains(text, `"u":"/docs`) || !strings.Contains(text, `"u":"/shop/docs/animals#listPets"`) {
+		t.Errorf("the search's index has links without the prefix: %.300s", text)
+	}
+	if got := get(t, h, "/docs/").Header().Get("Location"); got != "/shop/docs" {
+		t.Errorf("GET /docs/: Location = %q, want /shop/docs", got)
 	}
 }

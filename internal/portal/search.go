@@ -57,8 +57,12 @@ func (s *site) entries(failures []failure) []entry {
 	return list
 }
 
-// index returns entries as JSON, for the script.
-func index(list []entry) []byte {
+// index returns what the search finds as JSON, for the script.
+func (s *site) index() []byte {
+	list := slices.Clone(s.searched)
+	for i := range list {
+		list[i].URL = s.at(list[i].URL)
+	}
 	text, _ := json.Marshal(list) // strings always have a form in JSON
 	return text
 }

@@ -32,10 +32,13 @@ func newAssets() (*asset.Set, error) {
 // A site is every page of the reference, and what they share.
 type site struct {
 	BaseURL, Version, Title string
-	Intro                   template.HTML
-	Sunset                  time.Time
-	Nav                     []navGroup
-	Guides                  []guide
+
+	prefix string // the path of the base URL, before every link of ours; "" if it has none
+
+	Intro  template.HTML
+	Sunset time.Time
+	Nav    []navGroup
+	Guides []guide
 
 	assets   *asset.Set
 	pages    map[string]*page
@@ -79,7 +82,7 @@ type page struct {
 func newSite(d *description, opts ReferenceOptions) (*site, error) {
 	intro, _, _ := strings.Cut(d.Info.Description, "\n\n")
 	s := &site{
-		BaseURL: opts.BaseURL, Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
+		BaseURL: opts.BaseURL, prefix: opts.prefix(), Version: opts.Version, Title: d.Info.Title, Intro: inline(intro),
 		Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
 	var err error
@@ -88,7 +91,7 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 	}
 	failures := d.failures()
 	s.searched = s.entries(failures)
-	if err := s.assets.Add("search.json", index(s.searched)); err != nil {
+	if err := s.assets.Add("search.json", s.index()); err != nil {
 		return nil, err
 	}
 	retry, err := retrySamples()
@@ -222,7 +225,9 @@ func contents(page string) []link {
 func (s *site) functions() template.FuncMap {
 	h := highlighter(grammars())
 	return template.FuncMap{
-		"asset": s.assets.Path,
+		"asset":  func(name string) (string, error) { path, err := s.assets.Path(name); return s.at(path), err },
+		"at":     s.at,
+		"inline": func(text string) template.HTML { return inline(strings.ReplaceAll(text, "](/", "]("+s.at("/"))) },
 		"code": func(lang, text string) template.HTML {
 			return h.html(lang, strings.TrimSpace(strings.ReplaceAll(text, "BASE_URL", s.BaseURL)))
 		},
@@ -236,6 +241,9 @@ func (s *site) functions() template.FuncMap {
 		"class":    func(status int) string { return fmt.Sprintf("s%d", status/100) },
 	}
 }
+
+// at returns where the reader's browser finds a path of ours, such as /docs.
+func (s *site) at(path string) string { return s.prefix + path }
 
 // tabs are samples of which one is shown at a time.
 type tabs struct {
