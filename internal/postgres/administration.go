@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"example.com/petstore/internal/access"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -60,46 +59,10 @@ func (x *txn) exec(query string, args ...any) error {
 	return err
 }
 
-// lockAccess waits for other changes of access, so that their states are in the
-// order of their commits, and tells the nodes after the commit.
-func (x *txn) lockAccess() error {
-	if err := x.exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
-		return err
-	}
-	return x.exec("SELECT pg_notify($1, '')", channel)
-}
-
-// lockShop waits for the groups that are writing to the workspace, and keeps
-// new ones from it.
-func (x *txn) lockShop(workspace int64) error {
-	return x.exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
-}
-
-// nextState returns the number to stamp on the rows of a change of access.
-func (x *txn) nextState() (state int64, err error) {
-	err = x.QueryRow(x.ctx, "UPDATE access_state SET state = state + 1 RETURNING state").Scan(&state)
-	return state, err
-}
-
-// audit writes a line of the audit log.
-func (x *txn) audit(by access.Actor, action, subject, detail string) error {
-	return x.exec("INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)",
-		x.now.UnixMilli(), string(by), action, subject, detail)
-}
-
 // instantOf reads a column that holds milliseconds, or NULL for the zero time.
 func instantOf(millis *int64) time.Time {
 	if millis == nil {
 		return time.Time{}
 	}
 	return time.UnixMilli(*millis).UTC()
-}
-
-// millis is what instantOf reads.
-func millis(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	m := t.UnixMilli()
-	return &m
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -39,6 +40,8 @@ type Options struct {
 // petstore.Unavailable, and later calls try again: a restart or a failover is
 // over when it is over, and nothing has to be opened again.
 type DB struct {
+	*accesssql.Store
+
 	name string
 	now  func() time.Time
 	log  *slog.Logger
@@ -109,6 +112,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		return nil, err
 	}
 	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
+	db.Store = accesssql.New(accessDB{db}, o.Now)
 	db.queue.init()
 	defer func() {
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
@@ -68,7 +69,7 @@ func (l *load) look(x *txn) error {
 	case busy:
 		return petstore.Unavailable(&ownError{"the workspace is being emptied"})
 	case !exists:
-		return noWorkspace(l.workspace)
+		return accesssql.NoWorkspace(l.workspace)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 
 // copyTo is CopyTo on a connection that is in a transaction.
 func (c *conn) copyTo(ctx context.Context, path string) (err error) {
-	if _, _, err := c.state(); err != nil { // the snapshot begins with the first read
+	if err := c.exec("SELECT state FROM access_state"); err != nil { // the snapshot begins with the first read
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -283,11 +283,3 @@ func instant(row *sqlite.Stmt, col int) time.Time {
 	}
 	return time.UnixMilli(row.ColumnInt64(col)).UTC()
 }
-
-// millis is what instant reads.
-func millis(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
-}

@@ -1,12 +1,16 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -143,7 +147,6 @@ func TestPointPlans(t *testing.T) {
 	for _, query := range []string{
 		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
-		selectKeys + " WHERE k.id=?", selectKeys + " WHERE k.workspace=?", selectKeys + " WHERE k.state>?",
 		deleteReceipts, selectSegment, selectSegmentOf, selectLastSegment, selectReady, selectBits, updateBits, deleteGrams, selectPetAfter, selectNames,
 		selectRecent, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,
 	} {
@@ -154,6 +157,58 @@ func TestPointPlans(t *testing.T) {
 		if got := fmt.Sprint(steps); err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
 			t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
 		}
+	}
+}
+
+// An explained is a database for [accesssql.Store] whose queries must not scan.
+type explained struct {
+	accessDB
+	t *testing.T
+}
+
+func (e explained) Read(ctx context.Context, f func(accesssql.Tx) error) error {
+	return e.accessDB.Read(ctx, func(tx accesssql.Tx) error { return f(explainedTx{tx, e.t}) })
+}
+
+type explainedTx struct {
+	accesssql.Tx
+	t *testing.T
+}
+
+func (e explainedTx) Query(query string, row func(accesssql.Row) error, args ...any) error {
+	c := e.Tx.(accessTx).c //nolint:forcetypeassert // that of accessDB
+	var steps []string
+	err := c.each("EXPLAIN QUERY PLAN "+query, func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) }, args...)
+	got := strings.ReplaceAll(fmt.Sprint(steps), "SCAN access_state", "") // a table of one row
+	if err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+		e.t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
+	}
+	return e.Tx.Query(query, row, args...)
+}
+
+// TestAccessPlans: keys are found by an index, and so is what has changed.
+func TestAccessPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := accesssql.New(explained{accessDB{db}, t}, time.Now)
+	if _, err := s.Keys(t.Context(), w.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Key(t.Context(), "key_x"); petstore.CodeOf(err) != access.CodeKeyNotFound {
+		t.Error(err)
+	}
+	state := int64(0)
+	if err := db.read(t.Context(), func(c *conn) error {
+		return c.each("SELECT state FROM access_state WHERE only=1", func(row *sqlite.Stmt) { state = scanInt(row) })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Changes(t.Context(), state-1); err != nil || c.All || len(c.Workspaces) != 1 {
+		t.Errorf("Changes = %+v, %v, want the workspace", c, err)
 	}
 }
 
@@ -202,16 +257,16 @@ func TestIndexesOfUpdates(t *testing.T) {
 	}
 }
 
-// TestShopTables: a shop that is emptied leaves no row in any table that has rows
-// of shops.
-func TestShopTables(t *testing.T) {
+// TestWorkspaceTables: a workspace that is emptied leaves no row in any table that has
+// rows of workspaces.
+func TestWorkspaceTables(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	kept := []string{"api_keys", "counters", "limit_keys", "usage"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
 		return c.each(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`, func(row *sqlite.Stmt) {
-			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.Contains(shopTables[:], name) {
-				t.Errorf("the table %s has rows of shops, and is not emptied with them", name)
+			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.Contains(workspaceTables[:], name) {
+				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 			}
 		})
 	})

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -43,6 +44,8 @@ type Options struct {
 // A DB is an open database. All methods may be called concurrently, and other
 // processes may read and write the same file.
 type DB struct {
+	*accesssql.Store
+
 	path     string
 	now      func() time.Time
 	log      *slog.Logger
@@ -133,6 +136,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		closed:  make(chan struct{}),
 		fault:   fault{failed: make(chan struct{})},
 	}
+	db.Store = accesssql.New(accessDB{db}, o.Now)
 	db.queue.wake = make(chan struct{}, 1)
 	db.holder.begun = time.Now()
 	db.readers = newStack(o.Readers, &db.holder)

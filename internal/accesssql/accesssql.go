@@ -1,0 +1,94 @@
+// Package accesssql implements [access.Store], workspaces, keys, bans, used
+// links and the audit log, over the transactions of an SQL database. It knows no
+// engine: the statements are those that SQLite and PostgreSQL both understand.
+package accesssql
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/access"
+)
+
+// A DB is a database whose tables are those of the migrations.
+type DB interface {
+	// Change calls f in a transaction and returns after it is durable. Changes
+	// come one after the other, on all nodes. f may be called again.
+	Change(ctx context.Context, f func(Tx) error) error
+	// Read calls f for reading. Its queries may see different states, a later
+	// one none that is older.
+	Read(ctx context.Context, f func(Tx) error) error
+	// Empty removes the rows of a workspace's pets, categories and orders, and all
+	// that belongs to them.
+	Empty(tx Tx, workspace int64) error
+}
+
+// A Tx runs statements. Their parameters are $1, $2 and so on, numbered in the
+// order in which they first appear; arguments are int64, string, []byte or nil.
+type Tx interface {
+	// Exec returns how many rows were changed.
+	Exec(query string, args ...any) (int64, error)
+	// Query calls row for each row, until it returns an error.
+	Query(query string, row func(Row) error, args ...any) error
+}
+
+// A Row is one row of a result. Its columns are read into *int64, *string or
+// *[]byte; none of them is NULL.
+type Row interface {
+	Scan(columns ...any) error
+}
+
+// A Store is an [access.Store].
+type Store struct {
+	db  DB
+	now func() time.Time
+}
+
+var _ access.Store = (*Store)(nil)
+
+// New returns the store in a database.
+func New(db DB, now func() time.Time) *Store { return &Store{db, now} }
+
+// one calls scan for the first row and reports whether there was one.
+func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
+	err = tx.Query(query, func(row Row) error {
+		if found {
+			return nil
+		}
+		found = true
+		return scan(row)
+	}, args...)
+	return found && err == nil, err
+}
+
+func exec(tx Tx, query string, args ...any) error {
+	_, err := tx.Exec(query, args...)
+	return err
+}
+
+// storable reports whether every engine can hold the text, and look for it.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// nextState returns the number to stamp on the rows of a change.
+func nextState(tx Tx) (state int64, err error) {
+	_, err = one(tx, "UPDATE access_state SET state = state + 1 RETURNING state", func(row Row) error { return row.Scan(&state) })
+	return state, err
+}
+
+// millis returns an instant as the tables hold it: in milliseconds, NULL for the
+// zero time. The queries return 0 for NULL.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+func instant(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}

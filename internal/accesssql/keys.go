@@ -1,0 +1,214 @@
+package accesssql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at,
+	coalesce(k.expires_at, 0), coalesce(k.revoked_at, 0), k.rotated_to,
+	coalesce(b.begins_at, 0), coalesce(b.ends_at, 0), coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
+	FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE `
+
+func scanKey(row Row) (k access.Key, err error) {
+	var (
+		hash                                                   []byte
+		scopes, created, expires, revoked, begins, ends, level int64
+		ban                                                    access.Ban
+	)
+	err = row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &k.Prefix, &hash, &scopes, &created, &expires, &revoked,
+		&k.RotatedTo, &begins, &ends, &level, &ban.Reason, &ban.By)
+	copy(k.Hash[:], hash)
+	k.Scopes = access.Scopes(scopes) //nolint:gosec // written by insertKey
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = instant(created), instant(expires), instant(revoked)
+	if ends != 0 {
+		ban.KeyID, ban.From, ban.Until, ban.Level = k.ID, instant(begins), instant(ends), int(level)
+		k.Ban = &ban
+	}
+	return k, err
+}
+
+// keys returns the keys that a condition selects, as Sorted.
+func keys(tx Tx, where string, args ...any) ([]access.Key, error) {
+	all := []access.Key{}
+	err := tx.Query(selectKeys+where, func(row Row) error {
+		k, err := scanKey(row)
+		all = append(all, k)
+		return err
+	}, args...)
+	return access.Sorted(all), err
+}
+
+// key returns the key with the id or CodeKeyNotFound.
+func key(tx Tx, id string) (access.Key, error) {
+	if storable(id) {
+		if found, err := keys(tx, "k.id = $1", id); err != nil {
+			return access.Key{}, err
+		} else if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return access.Key{}, petstore.Errorf(access.CodeKeyNotFound, "There is no key with the id %q.", id)
+}
+
+// touchKey stamps a key whose row or ban changed.
+func touchKey(tx Tx, id string) error {
+	state, err := nextState(tx)
+	if err != nil {
+		return err
+	}
+	return exec(tx, "UPDATE api_keys SET state = $1 WHERE id = $2", state, id)
+}
+
+func insertKey(tx Tx, k access.Key) error {
+	state, err := nextState(tx)
+	if err != nil {
+		return err
+	}
+	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to, state)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
+		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo, state)
+}
+
+// CreateKey implements [access.Store]. A key without a time of creation gets the
+// present one.
+func (s *Store) CreateKey(ctx context.Context, k access.Key, by access.Actor) error {
+	if k.CreatedAt.IsZero() {
+		k.CreatedAt = s.now()
+	}
+	return s.db.Change(ctx, func(tx Tx) error {
+		if err := HasWorkspace(tx, k.WorkspaceID); err != nil {
+			return err
+		}
+		if err := insertKey(tx, k); err != nil {
+			return err
+		}
+		return s.audit(tx, by, "key.create", k.ID, keyDetail(k))
+	})
+}
+
+func keyDetail(k access.Key) string {
+	detail := fmt.Sprintf("%q for workspace %d, scopes %s", k.Name, k.WorkspaceID, k.Scopes)
+	if !k.ExpiresAt.IsZero() {
+		detail += ", expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return detail
+}
+
+// Keys implements [access.Store].
+func (s *Store) Keys(ctx context.Context, workspace int64) (all []access.Key, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		if err := HasWorkspace(tx, workspace); err != nil {
+			return err
+		}
+		all, err = keys(tx, "k.workspace = $1", workspace)
+		return err
+	})
+	return all, err
+}
+
+// Key implements [access.Store].
+func (s *Store) Key(ctx context.Context, id string) (k access.Key, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		k, err = key(tx, id)
+		return err
+	})
+	return k, err
+}
+
+// RotateKey implements [access.Store].
+func (s *Store) RotateKey(ctx context.Context, id string, next access.Key, until time.Time, by access.Actor) (made access.Key, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		made, err = s.rotate(tx, id, next, until, by)
+		return err
+	})
+	if err != nil {
+		return access.Key{}, err
+	}
+	return made, nil
+}
+
+func (s *Store) rotate(tx Tx, id string, next access.Key, until time.Time, by access.Actor) (access.Key, error) {
+	old, err := key(tx, id)
+	if err != nil {
+		return old, err
+	}
+	if err := old.CheckRotation(s.now()); err != nil {
+		return old, err
+	}
+	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
+	if next.CreatedAt.IsZero() {
+		next.CreatedAt = s.now()
+	}
+	if err := insertKey(tx, next); err != nil {
+		return old, err
+	}
+	if old.ExpiresAt.IsZero() || until.Before(old.ExpiresAt) {
+		old.ExpiresAt = until
+	}
+	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, id); err != nil {
+		return old, err
+	}
+	if err := touchKey(tx, id); err != nil {
+		return old, err
+	}
+	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
+	if err := s.audit(tx, by, "key.rotate", id, detail); err != nil {
+		return old, err
+	}
+	return key(tx, next.ID)
+}
+
+// changeKey calls f with a key. If f returns a detail, it stamps the key and adds
+// an entry with it; else nothing was changed.
+func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		k, err := key(tx, id)
+		if err != nil {
+			return err
+		}
+		detail, err := f(tx, k)
+		if err != nil || detail == "" {
+			return err
+		}
+		if err := touchKey(tx, id); err != nil {
+			return err
+		}
+		return s.audit(tx, by, action, id, detail)
+	})
+}
+
+// RevokeKey implements [access.Store].
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by access.Actor) error {
+	return s.changeKey(ctx, id, by, "key.revoke", func(tx Tx, k access.Key) (string, error) {
+		if !k.RevokedAt.IsZero() {
+			return "", nil
+		}
+		return fmt.Sprintf("%q of workspace %d", k.Name, k.WorkspaceID), exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", at.UnixMilli(), id)
+	})
+}
+
+// SetBan implements [access.Store].
+func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error {
+	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, _ access.Key) (string, error) {
+		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason),
+			exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
+					level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
+				b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
+	})
+}
+
+// LiftBan implements [access.Store]. A key without a ban is left as it is.
+func (s *Store) LiftBan(ctx context.Context, keyID string, by access.Actor) error {
+	return s.changeKey(ctx, keyID, by, "ban.lift", func(tx Tx, k access.Key) (string, error) {
+		if k.Ban == nil {
+			return "", nil
+		}
+		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "DELETE FROM bans WHERE key_id = $1", keyID)
+	})
+}

@@ -1,0 +1,195 @@
+package accesssql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// workspaces returns the workspaces that a condition selects.
+func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
+	all := []access.Workspace{}
+	err := tx.Query("SELECT id, name, plan, per_minute, per_day, created_at FROM workspaces WHERE "+where, func(row Row) error {
+		var (
+			w       access.Workspace
+			plan    string
+			created int64
+		)
+		err := row.Scan(&w.ID, &w.Name, &plan, &w.Quota.PerMinute, &w.Quota.PerDay, &created)
+		w.Plan, w.CreatedAt = access.Plan(plan), instant(created)
+		all = append(all, w)
+		return err
+	}, args...)
+	return all, err
+}
+
+// workspace returns the workspace of that name or CodeWorkspaceNotFound.
+func workspace(tx Tx, name string) (access.Workspace, error) {
+	if storable(name) {
+		if found, err := workspaces(tx, "name = $1", name); err != nil {
+			return access.Workspace{}, err
+		} else if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return access.Workspace{}, petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+}
+
+// HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
+func HasWorkspace(tx Tx, id int64) error {
+	found, err := one(tx, "SELECT 1 FROM workspaces WHERE id = $1", func(Row) error { return nil }, id)
+	if err == nil && !found {
+		err = NoWorkspace(id)
+	}
+	return err
+}
+
+// NoWorkspace returns the error for a workspace that there is not.
+func NoWorkspace(id int64) error {
+	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace with the id %d.", id)
+}
+
+// CreateWorkspace implements [access.Store]. It chooses the id, and the time of
+// creation if w has none.
+func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by access.Actor) (access.Workspace, error) {
+	if w.CreatedAt.IsZero() {
+		w.CreatedAt = s.now()
+	}
+	w.CreatedAt = instant(w.CreatedAt.UnixMilli())
+	err := s.db.Change(ctx, func(tx Tx) (err error) {
+		w.ID, err = s.createWorkspace(tx, w, by)
+		return err
+	})
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	return w, nil
+}
+
+func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id int64, err error) {
+	switch _, err := workspace(tx, w.Name); {
+	case err == nil:
+		return 0, petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", w.Name)
+	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+		return 0, err
+	}
+	state, err := nextState(tx)
+	if err != nil {
+		return 0, err
+	}
+	_, err = one(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, state) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+		func(row Row) error { return row.Scan(&id) },
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), state)
+	if err != nil {
+		return 0, err
+	}
+	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
+		return 0, err
+	}
+	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+}
+
+func planDetail(w access.Workspace) string {
+	return fmt.Sprintf("plan %s, %d a minute, %d a day", w.Plan, w.Quota.PerMinute, w.Quota.PerDay)
+}
+
+// Workspaces implements [access.Store].
+func (s *Store) Workspaces(ctx context.Context) (all []access.Workspace, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		all, err = workspaces(tx, "true ORDER BY name")
+		return err
+	})
+	return all, err
+}
+
+// Workspace implements [access.Store].
+func (s *Store) Workspace(ctx context.Context, name string) (w access.Workspace, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		w, err = workspace(tx, name)
+		return err
+	})
+	return w, err
+}
+
+// changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
+// the detail that f returns.
+func (s *Store) changeWorkspace(ctx context.Context, name string, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		if w, err = workspace(tx, name); err != nil {
+			return err
+		}
+		detail, err := f(tx, &w)
+		if err != nil {
+			return err
+		}
+		state, err := nextState(tx)
+		if err != nil {
+			return err
+		}
+		if err := exec(tx, "UPDATE workspaces SET state = $1 WHERE id = $2", state, w.ID); err != nil {
+			return err
+		}
+		return s.audit(tx, by, action, name, detail)
+	})
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	return w, nil
+}
+
+// SetPlan implements [access.Store].
+func (s *Store) SetPlan(ctx context.Context, name string, p access.Plan, q access.Quota, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, name, by, "workspace.set_plan", func(tx Tx, w *access.Workspace) (string, error) {
+		w.Plan, w.Quota = p, q
+		return planDetail(*w), exec(tx, "UPDATE workspaces SET plan = $1, per_minute = $2, per_day = $3 WHERE id = $4",
+			string(p), q.PerMinute, q.PerDay, w.ID)
+	})
+}
+
+// ResetWorkspace implements [access.Store].
+func (s *Store) ResetWorkspace(ctx context.Context, name string, by access.Actor) error {
+	_, err := s.changeWorkspace(ctx, name, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
+		return "catalogue, orders, ledger and receipts removed", s.db.Empty(tx, w.ID)
+	})
+	return err
+}
+
+// DeleteWorkspace implements [access.Store].
+func (s *Store) DeleteWorkspace(ctx context.Context, name string, by access.Actor) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		w, err := workspace(tx, name)
+		if err != nil {
+			return err
+		}
+		if err := s.db.Empty(tx, w.ID); err != nil {
+			return err
+		}
+		if err := removeWorkspace(tx, w.ID); err != nil {
+			return err
+		}
+		return s.audit(tx, by, "workspace.delete", name, "removed with its keys, catalogue and orders")
+	})
+}
+
+// removeWorkspace removes an empty workspace and its keys, and raises the floor:
+// nobody learns of a deletion from a row.
+func removeWorkspace(tx Tx, id int64) error {
+	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(id, 10)); err != nil {
+		return err
+	}
+	for _, query := range []string{
+		"DELETE FROM limit_keys WHERE workspace = $1",
+		"DELETE FROM usage WHERE workspace = $1",
+		"DELETE FROM api_keys WHERE workspace = $1",
+		"DELETE FROM counters WHERE workspace = $1",
+		"DELETE FROM workspaces WHERE id = $1",
+	} {
+		if err := exec(tx, query, id); err != nil {
+			return err
+		}
+	}
+	return exec(tx, "UPDATE access_state SET state = state + 1, floor = state + 1")
+}

@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+
+	"example.com/petstore/internal/accesssql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// accessDB lets [accesssql.Store] use a DB.
+type accessDB struct{ db *DB }
+
+// Change tells the nodes after the commit. Changes wait for each other, so that
+// their states are in the order of their commits.
+func (a accessDB) Change(ctx context.Context, f func(accesssql.Tx) error) error {
+	return a.db.change(ctx, func(x *txn) error {
+		if err := x.exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+			return err
+		}
+		if err := x.exec("SELECT pg_notify($1, '')", channel); err != nil {
+			return err
+		}
+		return f(accessTx{x.ctx, x})
+	})
+}
+
+func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
+	return onPool(ctx, a.db.readers, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
+}
+
+// workspaceTables returns the tables that hold the rows of workspaces, those that
+// refer to others first.
+func workspaceTables() []string {
+	return []string{"receipts", "movements", "orders", "pets", "categories"}
+}
+
+// Empty waits for the groups that are writing to the workspace, and keeps new ones
+// from it: they return petstore.Unavailable.
+func (accessDB) Empty(tx accesssql.Tx, workspace int64) error {
+	if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace); err != nil {
+		return err
+	}
+	for _, table := range workspaceTables() {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An accessTx is a connection, or a transaction of it.
+type accessTx struct {
+	ctx context.Context //nolint:containedctx // it lives as long as the transaction
+	querier
+}
+
+func (t accessTx) Exec(query string, args ...any) (int64, error) {
+	rows, err := t.querier.Query(t.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows.Close()
+	return rows.CommandTag().RowsAffected(), rows.Err()
+}
+
+func (t accessTx) Query(query string, row func(accesssql.Row) error, args ...any) error {
+	rows, err := t.querier.Query(t.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return each(func(r pgx.Rows) error { return row(r) })(rows)
+}
+
+// hasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
+func hasWorkspace(ctx context.Context, c querier, id int64) error {
+	return accesssql.HasWorkspace(accessTx{ctx, c}, id)
+}
+
+// readAccess calls f with a connection to the primary.
+func (db *DB) readAccess(ctx context.Context, f func(querier) error) error {
+	return onPool(ctx, db.readers, func(c *pgxpool.Conn) error { return f(c) })
+}
+
+// snapshot calls f in a transaction that sees one state of the database.
+func (db *DB) snapshot(ctx context.Context, f func(querier) error) error {
+	return onPool(ctx, db.readers, func(c *pgxpool.Conn) error {
+		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+		return pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(tx) })
+	})
+}
