@@ -9,8 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// windowDays is how many days before the newest a window's row is kept.
-const windowDays = 2
+// keptDays is how many days that have windows are kept, the newest ones. Days are
+// not compared with the clock: it may be wrong, and one that was wrong for a while
+// leaves two days behind at most.
+const keptDays = 8
 
 const (
 	windowColumns   = "subject, minute_start, minute_used, day, day_used"
@@ -32,14 +34,16 @@ const (
 		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
 			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
 			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,
-			day = excluded.day, last_used = greatest(t.last_used, excluded.last_used), level = excluded.level, clean_since = excluded.clean_since,
+			day = excluded.day, level = excluded.level, clean_since = excluded.clean_since,
+			last_used = CASE WHEN t.last_used < excluded.last_used + 86400000 THEN greatest(t.last_used, excluded.last_used) ELSE excluded.last_used END,
 			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
 )
 
 // LoadLimits implements [ratelimit.Store].
 func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
 	err = db.change(ctx, func(x *txn) error {
-		return x.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - $1::bigint", windowDays)
+		return x.exec("DELETE FROM limit_windows WHERE day < (SELECT min(day) FROM (SELECT DISTINCT day FROM limit_windows ORDER BY day DESC LIMIT $1) AS kept) AND day < $2",
+			keptDays, db.now().Unix()/86400-1)
 	})
 	if err != nil {
 		return saved, err

@@ -7,8 +7,10 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// windowDays is how many days before the newest a window's row is kept.
-const windowDays = 2
+// keptDays is how many days that have windows are kept, the newest ones. Days are
+// not compared with the clock: it may be wrong, and one that was wrong for a while
+// leaves two days behind at most.
+const keptDays = 8
 
 const (
 	windowColumns   = "subject, minute_start, minute_used, day, day_used"
@@ -18,9 +20,9 @@ const (
 // LoadLimits implements [ratelimit.Store].
 func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
 	err = db.readLong(ctx, snapshot(func(c *conn) error {
-		err := c.each("SELECT "+windowColumns+" FROM limit_windows WHERE day >= (SELECT max(day) FROM limit_windows) - ?", func(row *sqlite.Stmt) {
+		err := c.each("SELECT "+windowColumns+" FROM limit_windows", func(row *sqlite.Stmt) {
 			saved.Windows = append(saved.Windows, scanWindow(row))
-		}, windowDays)
+		})
 		if err != nil {
 			return err
 		}
@@ -47,8 +49,8 @@ func scanLimitKey(row *sqlite.Stmt) ratelimit.SavedKey {
 	}
 }
 
-// SaveLimits implements [ratelimit.Store]. Once a day it deletes the rows that
-// LoadLimits leaves out.
+// SaveLimits implements [ratelimit.Store]. With the first row of another day it
+// deletes old ones.
 func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
@@ -73,15 +75,16 @@ func (db *DB) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	})
 }
 
-// pruneLimits deletes old rows when the first one of a new day is saved. Only
+// pruneLimits deletes old rows when the first one of another day is saved. Only
 // the writer calls it.
 func (db *DB) pruneLimits(c *conn, saved []ratelimit.SavedWindow) error {
 	before := db.limitDay
 	for _, w := range saved {
-		db.limitDay = max(db.limitDay, w.Day)
+		db.limitDay = w.Day
 	}
 	if db.limitDay == before {
 		return nil
 	}
-	return c.exec("DELETE FROM limit_windows WHERE day < (SELECT max(day) FROM limit_windows) - ?", windowDays)
+	return c.exec("DELETE FROM limit_windows WHERE day < (SELECT min(day) FROM (SELECT DISTINCT day FROM limit_windows ORDER BY day DESC LIMIT ?)) AND day < ?",
+		keptDays, db.limitDay-1)
 }

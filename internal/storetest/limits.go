@@ -2,16 +2,19 @@ package storetest
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"example.com/petstore/internal/ratelimit"
 )
 
 var limitTests = map[string]func(*testing.T, Open){
-	"round trip": testLimits,
-	"old days":   testOldDays,
+	"round trip":  testLimits,
+	"old days":    testOldDays,
+	"wrong clock": testWrongClock,
 }
 
 func (s *shop) wantLimits(what string, want ratelimit.Saved) {
@@ -56,27 +59,93 @@ func testLimits(t *testing.T, open Open) {
 	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
 }
 
-// testOldDays: rows that still count are never left out.
+// testOldDays: rows that still count are never left out, whatever a clock that
+// was wrong wrote beside them.
 func testOldDays(t *testing.T, open Open) {
 	s := newShop(t, open)
-	var rows, want ratelimit.Saved
-	for i, day := range []int64{20500, 20499, 20498, 20497, 20400} {
-		w := ratelimit.SavedWindow{Subject: string(rune('a' + i)), Day: day, DayUsed: 1}
-		rows.Windows = append(rows.Windows, w)
-		if day >= 20498 {
-			want.Windows = append(want.Windows, w)
+	window := func(subject string, day int64) ratelimit.SavedWindow {
+		return ratelimit.SavedWindow{Subject: subject, Day: day, DayUsed: 1}
+	}
+	save := func(rows ...ratelimit.SavedWindow) {
+		t.Helper()
+		if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: rows}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err := s.SaveLimits(s.ctx, rows); err != nil {
-		t.Fatal(err)
+	today := start.Unix() / 86400
+	keep := []ratelimit.SavedWindow{window("w:1", today), window("a:192.0.2.1", today-1)}
+	save(keep...)
+	for subject, ahead := range map[string]int64{"w:2": 1, "w:3": 3, "w:4": 365, "w:5": -1000} {
+		future := window(subject, today+ahead)
+		save(future)
+		if ahead > 0 {
+			keep = append(keep, future)
+		}
+	}
+	for day := range int64(20) {
+		save(window(fmt.Sprintf("a:198.51.100.%d", day), today-100+day))
 	}
 	got, err := s.LoadLimits(s.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range want.Windows {
+	for _, w := range keep {
 		if !slices.Contains(got.Windows, w) {
 			t.Errorf("LoadLimits left out %+v", w)
 		}
 	}
+	if len(got.Windows) > 8+2 {
+		t.Errorf("LoadLimits = %d rows of windows, want old days gone: %+v", len(got.Windows), got.Windows)
+	}
+}
+
+// testWrongClock: a limiter whose clock is wrong for a while hands out no fresh
+// day to a workspace that asks nothing meanwhile, however often it restarts.
+func testWrongClock(t *testing.T, open Open) {
+	for name, off := range map[string]time.Duration{
+		"an hour ahead": time.Hour, "a day ahead": 24 * time.Hour, "three days ahead": 72 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
+		"an hour behind": -time.Hour, "a day behind": -24 * time.Hour, "a year behind": -365 * 24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) { wrongClock(t, newShop(t, open), off) })
+	}
+}
+
+func wrongClock(t *testing.T, s *shop, off time.Duration) {
+	limits := ratelimit.Limits{PerMinute: 10, PerDay: 10}
+	restart := func(workspace int64, want ...ratelimit.Outcome) {
+		t.Helper()
+		m := ratelimit.NewMemory(ratelimit.DefaultConfig(), s.clock.Now)
+		saved, err := s.LoadLimits(s.ctx)
+		if err == nil {
+			err = m.Restore(saved)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller := m.Caller(workspace, fmt.Sprint("key_", workspace), limits)
+		for range limits.PerDay {
+			if d := m.Admit(s.ctx, caller); !slices.Contains(want, d.Outcome) {
+				t.Fatalf("workspace %d at %s: %v, want %v", workspace, s.clock.Now(), d.Outcome, want)
+			}
+		}
+		if err := s.SaveLimits(s.ctx, m.Dirty()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart(1, ratelimit.Admitted)
+	s.clock.advance(off)
+	restart(2, ratelimit.Admitted)
+	s.clock.advance(5*time.Minute - off)
+	for range 3 {
+		restart(1, ratelimit.RefusedDay)
+		s.clock.advance(5 * time.Minute)
+	}
+	restart(3, ratelimit.Admitted)
+	restart(3, ratelimit.RefusedDay)
+	s.clock.advance(24 * time.Hour)
+	restart(1, ratelimit.Admitted)
+	restart(3, ratelimit.Admitted)
+	restart(2, ratelimit.RefusedDay, ratelimit.Admitted) // its next midnight may be yet to come, and is never a second one away
+	s.clock.advance(24 * time.Hour)
+	restart(2, ratelimit.Admitted)
 }
