@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -132,56 +130,5 @@ func (a *app) export(ctx context.Context, db node.Store, workspace, file string,
 	if file == standardStream {
 		return write(a.out)
 	}
-	return replaceFile(file, force, write)
-}
-
-// replaceFile writes a file that appears under its name when it is whole and
-// durable. It refuses to replace one unless force is set.
-func replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
-	if err := mayReplace(path, force); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// mayReplace returns an error if there is something at path that must stay.
-func mayReplace(path string, force bool) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return inFolder(path)
-	case err != nil:
-		return err
-	case info.IsDir():
-		return usagef("%s is a directory", path)
-	case !force:
-		return usagef("%s exists already; --force replaces it", path)
-	}
-	return nil
-}
-
-// inFolder returns an error if the folder of a new file is missing: later ones
-// would name the file's name while it is being made.
-func inFolder(path string) error {
-	dir := filepath.Dir(path)
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
-	}
-	return nil
+	return a.replaceFile(file, force, write)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,10 +149,12 @@ func (db *DB) Backup(ctx context.Context, to string) error {
 }
 
 func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
-	if same(from, to) {
-		return fmt.Errorf("backup to %s: that is the database itself", to)
-	}
 	partial := to + Partial
+	for _, path := range []string{to, partial} {
+		if err := Spare(from, path); err != nil {
+			return fmt.Errorf("backup to %w", err)
+		}
+	}
 	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
 		return err
 	}
@@ -196,6 +199,11 @@ var ErrInUse = errors.New("is in use: stop the server first")
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
 	if same(from, path) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
+	}
+	for _, p := range []string{path, path + Partial} {
+		if owner := Owner(p); owner != "" || same(from, p) {
+			return fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
+		}
 	}
 	if err := withLock(path, func() error { return nil }); err != nil { // before the long work
 		return err

@@ -57,7 +57,10 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
+	owner := Owner(abs)
 	switch {
+	case owner != "":
+		return "", fmt.Errorf("belongs to the database %s", owner)
 	case err == nil && !info.Mode().IsRegular():
 		return "", noFile(info)
 	case err == nil:

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"example.com/petstore/internal/sqlite"
+)
+
+// replaceFile writes a file that appears under its name when it is whole and
+// durable. It refuses to replace one unless force is set.
+func (a *app) replaceFile(path string, force bool, write func(io.Writer) error) (err error) {
+	if err := a.spare(path); err != nil {
+		return err
+	}
+	if err := mayReplace(path, force); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// spare returns an error if path is the database of the settings, or a part
+// of one.
+func (a *app) spare(path string) error {
+	database := ""
+	if !a.config.OnPostgres() {
+		database = a.config.DB
+	}
+	return sqlite.Spare(database, path)
+}
+
+// mayReplace returns an error if there is something at path that must stay:
+// what is no file, whatever force says, and without it any file.
+func mayReplace(path string, force bool) error {
+	_, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return inFolder(path)
+	}
+	info, statErr := os.Stat(path) // a link is what it leads to
+	switch {
+	case err != nil:
+		return err
+	case statErr == nil && info.IsDir():
+		return usagef("%s is a directory", path)
+	case statErr == nil && !info.Mode().IsRegular():
+		return usagef("%s is not a file, but a device, a pipe or a socket; %s is the standard output", path, standardStream)
+	case !force:
+		return usagef("%s exists already; --force replaces it", path)
+	}
+	return nil
+}
+
+// inFolder returns an error if the folder of a new file is missing: later ones
+// would name the file's name while it is being made.
+func inFolder(path string) error {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: the directory %s does not exist", path, dir)
+	}
+	return nil
+}
