@@ -23,22 +23,37 @@ func writeFrames(t *testing.T, db *DB, name string) {
 	}
 }
 
-// longest returns how long the log was at most while so many frames were written.
-func longest(t *testing.T, db *DB, frames int) (most uint32) {
+// frames returns how many frames the log has, and how many of them were moved.
+func frames(t *testing.T, db *DB) (all, moved int64) {
 	t.Helper()
-	for i := range frames / framesEach {
+	err := db.read(t.Context(), func(c *conn) (err error) {
+		all, moved, err = c.checkpoint("NOOP")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, moved
+}
+
+// longest returns how long the log was at most while so many frames were written.
+func longest(t *testing.T, db *DB, n int) (most int64) {
+	t.Helper()
+	for i := range n / framesEach {
 		writeFrames(t, db, fmt.Sprint("frames ", i%10))
-		now, _ := db.index.log()
+		now, _ := frames(t, db)
 		most = max(most, now)
 	}
 	return most
 }
 
+// farLog is longer than the log becomes on the slowest of disks.
+const farLog = 2 * longLog
+
 func TestTheLogBeginsAnew(t *testing.T) {
 	db := openTest(t, Options{})
-	const bound = longLog + mostLog + 2*framesEach // on the slowest of disks
-	if most := longest(t, db, bound+longLog); most < longLog || most > bound {
-		t.Errorf("the log had up to %d frames, want %d to %d", most, longLog, bound)
+	if most := longest(t, db, farLog+longLog); most < shortLog || most > farLog {
+		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
 	}
 	if err := db.Err(); err != nil {
 		t.Error(err)
@@ -55,8 +70,8 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := countMeta(t, reader)
-	if most := longest(t, db, mostLog); most < mostLog {
-		t.Errorf("the log had up to %d frames, want all of %d: somebody reads it", most, mostLog)
+	if most := longest(t, db, farLog); most < farLog {
+		t.Errorf("the log had up to %d frames, want all of %d: somebody reads it", most, farLog)
 	}
 	if now := countMeta(t, reader); now != before {
 		t.Errorf("the reader sees %d rows, want the %d of its snapshot", now, before)
@@ -66,14 +81,14 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	}
 	db.release(reader)
 
-	left, _ := db.index.log()
-	for i := range (leastLog+mostLog)/framesEach + 2 { // sooner, if the disk is not slow
+	left, _ := frames(t, db)
+	for i := range farLog / framesEach { // sooner, if the disk is not slow
 		writeFrames(t, db, fmt.Sprint("later ", i%10))
-		if now, _ := db.index.log(); now < left {
+		if now, _ := frames(t, db); now < left {
 			return
 		}
 	}
-	now, _ := db.index.log()
+	now, _ := frames(t, db)
 	t.Errorf("the log has %d frames, %d when the reader left: it did not begin anew", now, left)
 }
 
@@ -87,27 +102,28 @@ func countMeta(t *testing.T, c *conn) (n int64) {
 
 func TestACommitMovesNoFrames(t *testing.T) {
 	db := openTest(t, Options{})
-	longest(t, db, longLog/2) // twice as many as SQLite waits for
-	if frames, moved := db.index.log(); frames < longLog/2 || moved != 0 {
-		t.Errorf("of %d frames %d were moved, want none", frames, moved)
+	db.checkpointer.next = 1 << 40
+	longest(t, db, 2*shortLog) // twice as many as SQLite waits for
+	if all, moved := frames(t, db); all < 2*shortLog || moved != 0 {
+		t.Errorf("of %d frames %d were moved, want none", all, moved)
 	}
 }
 
 func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	db := openTest(t, Options{})
-	most := uint32(0)
-	for i := range 4 * leastLog {
+	most := int64(0)
+	for i := range 4 * shortLog {
 		err := db.change(t.Context(), func(c *conn) error {
 			return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('count', ?)", []byte(fmt.Sprint(i)))
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		now, _ := db.index.log()
+		now, _ := frames(t, db)
 		most = max(most, now)
 	}
-	if most < leastLog || most >= 4*leastLog {
-		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, leastLog)
+	if most < shortLog || most >= 4*shortLog {
+		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)
 	}
 }
 
@@ -121,8 +137,8 @@ func TestADatabaseBehindALink(t *testing.T) {
 		t.Skip(err)
 	}
 	db := openAt(t, filepath.Join(dir, "link.db"))
-	if db.keeper == nil || db.cache == nil {
-		t.Errorf("checkpoints beside the writes: %t, animals in memory: %t; want both", db.keeper != nil, db.cache != nil)
+	if db.checkpointer == nil || db.cache == nil {
+		t.Errorf("checkpoints beside the writes: %t, animals in memory: %t; want both", db.checkpointer != nil, db.cache != nil)
 	}
 }
 

@@ -108,20 +108,12 @@ func noFile(info fs.FileInfo) error {
 
 // openConn opens one connection and sets what SQLite keeps by connection.
 func openConn(path string, readOnly bool) (*conn, error) {
+	flags := sqlite.OpenReadWrite
 	if readOnly {
-		return openNamed(path, sqlite.OpenReadOnly)
+		flags = sqlite.OpenReadOnly
 	}
-	return openNamed(path, sqlite.OpenReadWrite)
-}
-
-// openWriter is openConn for the connection that writes.
-func openWriter(path string) (*conn, error) {
-	return openNamed(writer.uri(path, nil), sqlite.OpenReadWrite|sqlite.OpenURI)
-}
-
-func openNamed(name string, flags sqlite.OpenFlags) (*conn, error) {
 	keepPlans()
-	raw, err := sqlite.OpenConn(name, flags)
+	raw, err := sqlite.OpenConn(path, flags)
 	if err != nil {
 		return nil, err
 	}

@@ -157,9 +157,7 @@ func TestHeldStatesEnd(t *testing.T) {
 		busy := int64(1)
 		err := there.change(t.Context(), func(*conn) error { return nil })
 		if err == nil {
-			there.keeper.mu.Lock()
-			defer there.keeper.mu.Unlock()
-			_, err = there.keeper.conn.one("PRAGMA wal_checkpoint(TRUNCATE)", func(row *sqlite.Stmt) { busy = row.ColumnInt64(0) })
+			_, err = there.checkpointer.conn.one("PRAGMA wal_checkpoint(TRUNCATE)", func(row *sqlite.Stmt) { busy = row.ColumnInt64(0) })
 		}
 		return err == nil && busy == 0
 	})
@@ -206,23 +204,4 @@ func TestHeldStatesEndWhereverTheyAre(t *testing.T) {
 		t.Errorf("it holds %v since %d, %v, want another state", c.held, c.since, err)
 	}
 	db.release(c)
-}
-
-// TestTheLogBeginsAnewBesideReads: who reads one row after each commit of another
-// process does not keep the log from beginning anew.
-func TestTheLogBeginsAnewBesideReads(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.db")
-	here, there := openQuiet(t, path, 2), openQuiet(t, path, 1)
-	workspace := newShop(t, there)
-	const bound = longLog + mostLog + 2*framesEach
-	most := uint32(0)
-	for range (bound + longLog) / framesEach {
-		most = max(most, longest(t, there, framesEach))
-		if _, err := here.Category(t.Context(), workspace, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if most > bound {
-		t.Errorf("the log had up to %d frames, want at most %d", most, bound)
-	}
 }

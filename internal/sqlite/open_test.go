@@ -313,3 +313,22 @@ func closed(t *testing.T, o sqlite.Options) {
 		t.Errorf("Err = %v, want nil: it was closed, not failed", err)
 	}
 }
+
+// TestAnyNameOfAFile: what is special in a URI is not in a name.
+func TestAnyNameOfAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a b?vfs=c#d%41&é'.db")
+	for range 2 {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(files) != 1 || files[0] != path {
+		t.Errorf("files = %q, %v, want %q alone", files, err, path)
+	}
+}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"sync"
+	"unsafe"
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -18,7 +19,8 @@ func keepPlans() {
 	plansKept.Do(func() {
 		tls := libc.NewTLS()
 		defer tls.Close()
-		sqlite3.Xsqlite3_auto_extension(tls, function(keepPlansOf))
+		call := keepPlansOf
+		sqlite3.Xsqlite3_auto_extension(tls, *(*uintptr)(unsafe.Pointer(&call))) // the address by which the engine calls a function
 	})
 }
 

@@ -57,20 +57,20 @@ type DB struct {
 
 	limitDay int64 // the newest day of the windows saved; the writer's
 
-	index    *walIndex     // nil if it cannot be read
-	keeper   *checkpointer // nil if SQLite moves the log itself
-	namer    *namer        // nil if the names are left to others
-	naming   sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
-	segment  int64         // animals of one
-	pace     pace          // of searches
-	lost     atomic.Bool   // that a segment is missing was told
-	tryAgain time.Duration // after names could not be indexed
-	cache    *cache        // nil if there is none
-	holder   holder
-	schema   schemaWatch
-	readers  *stack
-	count    int           // how many readers there are
-	closed   chan struct{} // closed when the last reader is back for good
+	index        *walIndex     // nil if it cannot be read
+	checkpointer *checkpointer // nil if the database is read alone
+	namer        *namer        // nil if the names are left to others
+	naming       sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
+	segment      int64         // animals of one
+	pace         pace          // of searches
+	lost         atomic.Bool   // that a segment is missing was told
+	tryAgain     time.Duration // after names could not be indexed
+	cache        *cache        // nil if there is none
+	holder       holder
+	schema       schemaWatch
+	readers      *stack
+	count        int           // how many readers there are
+	closed       chan struct{} // closed when the last reader is back for good
 
 	fault   fault
 	counted counters
@@ -149,12 +149,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 
 // connect opens all connections, the writer's first: it creates and migrates.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
-	if o.ReadOnly {
-		db.writer, err = openConn(db.path, true)
-	} else {
-		db.writer, err = openWriter(db.path)
-	}
-	if err != nil {
+	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
 		return err
 	}
 	db.writer.quarter = db.quarter()
@@ -186,26 +181,26 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 
 // watch opens the log's index, and what needs it.
 func (db *DB) watch(o Options) (err error) {
-	if o.ReadOnly && o.Cached == 0 {
+	if !o.ReadOnly {
+		if db.checkpointer, err = newCheckpointer(db); err != nil {
+			return err
+		}
+	}
+	if o.Cached == 0 {
 		return nil
 	}
 	if db.index, err = openIndex(db.path); err != nil {
-		db.log.Warn("the log's index cannot be read: writes wait for checkpoints, animals are read each time", "err", err)
+		db.log.Warn("the log's index cannot be read: animals are read each time", "err", err)
 		return nil
 	}
-	if o.Cached > 0 {
-		db.cache = newCache(db.index, o.Cached)
-		db.holder.index, db.cache.others = db.index, db.othersCommitted
-	}
-	if !o.ReadOnly {
-		db.keeper, err = newCheckpointer(db)
-	}
-	return err
+	db.cache = newCache(db.index, o.Cached)
+	db.holder.index, db.cache.others = db.index, db.othersCommitted
+	return nil
 }
 
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
-	errs := []error{db.keeper.close()}
+	errs := []error{db.checkpointer.close()}
 	for _, c := range db.readers.empty() {
 		errs = append(errs, c.Close())
 	}

@@ -54,16 +54,6 @@ func (w *walIndex) copyOf(i uintptr) *walHeader {
 	return (*walHeader)(unsafe.Pointer(&w.data[i*unsafe.Sizeof(walHeader{})])) //nolint:gosec // the page begins with both copies
 }
 
-// log returns how many frames the log has, and how many of them from its
-// beginning are in the database file, on the disk. Unless the caller is the only
-// one who writes, both may have changed.
-func (w *walIndex) log() (frames, moved uint32) {
-	const atFrames, atMoved = 16, 96                                         // mxFrame and nBackfill, https://sqlite.org/walformat.html, section 2.1
-	frames = atomic.LoadUint32((*uint32)(unsafe.Pointer(&w.data[atFrames]))) //nolint:gosec // aligned: the page begins with both copies
-	moved = atomic.LoadUint32((*uint32)(unsafe.Pointer(&w.data[atMoved])))   //nolint:gosec // the same
-	return frames, min(moved, frames)
-}
-
 // changes returns the number of commits, which wraps: the third 32 bits.
 func (h *walHeader) changes() uint32 {
 	return *(*uint32)(unsafe.Pointer(&h[1])) //nolint:gosec // in the machine's byte order

@@ -166,7 +166,7 @@ func (db *DB) commit(group []*write) {
 		close(w.done)
 	}
 	if err == nil {
-		db.keeper.committed()
+		db.checkpointer.committed(db.writer)
 		db.namer.grown(db.writer.touched.grown)
 	}
 }
