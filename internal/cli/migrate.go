@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
 )
@@ -76,10 +77,9 @@ func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
 	return migrationViews(all), err
 }
 
-func migrationViews[M sqlite.Migration | postgres.Migration](all []M) []migrationView {
+func migrationViews(all []migrations.Migration) []migrationView {
 	views := make([]migrationView, len(all))
-	for i := range all {
-		m := sqlite.Migration(all[i])
+	for i, m := range all {
 		views[i] = migrationView{m.Version, m.Name, m.Applied, instant(m.At)}
 	}
 	return views

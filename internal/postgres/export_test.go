@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -67,18 +66,12 @@ func ReadingParameters() map[string]string { return parameters(reading) }
 
 // Scripts returns the first lines of the migrations that must say who may go on
 // beside them.
-func Scripts() (map[string]string, error) {
-	known, err := migrations()
-	lines := map[string]string{}
-	for _, m := range known[min(len(known), firstWithBeside-1):] {
-		name := fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name)
-		script, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		lines[name], _, _ = strings.Cut(string(script), "\n")
+func Scripts() map[int]string {
+	lines := map[int]string{}
+	for version := firstWithBeside; version <= known.Latest(); version++ {
+		lines[version], _, _ = strings.Cut(known.Script(version), "\n")
 	}
-	return lines, err
+	return lines
 }
 
 // Committed reports whether a load whose commit got no answer finds that it was

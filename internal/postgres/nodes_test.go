@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
 )
@@ -158,7 +159,7 @@ func TestNodesMigrateAtOnce(t *testing.T) {
 	url := emptyDatabase(t)
 	var (
 		wg      sync.WaitGroup
-		applied [6][]postgres.Migration
+		applied [6][]migrations.Migration
 	)
 	for i := range applied {
 		wg.Go(func() {

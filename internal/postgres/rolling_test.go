@@ -82,13 +82,9 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 // can roll.
 func TestMigrationsSayWhoMayGoOn(t *testing.T) {
 	t.Parallel()
-	lines, err := postgres.Scripts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, line := range lines {
+	for version, line := range postgres.Scripts() {
 		if !regexp.MustCompile(`^-- beside: [1-9][0-9]*$`).MatchString(line) {
-			t.Errorf("%s begins with %q, want -- beside: and the number of migrations that a program must know to go on beside this one", name, line)
+			t.Errorf("migration %d begins with %q, want -- beside: and the number of migrations that a program must know to go on beside this one", version, line)
 		}
 	}
 }

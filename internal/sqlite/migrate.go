@@ -6,11 +6,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 
+	"example.com/petstore/internal/migrations"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
@@ -22,48 +20,24 @@ const applicationID = 0x50455453
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// A Migration is a step of the schema.
-type Migration struct {
-	Version int
-	Name    string
-	Applied bool
-	At      time.Time // when it was applied; zero if it was not
-}
-
-// migrations returns the steps that this program knows, the first one first.
-// Their files are named VERSION_NAME.sql, VERSION counting from 1.
-func migrations() ([]Migration, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	known := make([]Migration, len(names))
-	for i, name := range names {
-		number, title, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql"), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("%s: want the version %d", name, i+1)
-		}
-		known[i] = Migration{Version: version, Name: title}
-	}
-	return known, nil
-}
+// known are the migrations that this program knows.
+var known = migrations.MustLoad(migrationFiles)
 
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the file at path has. A file that does not exist has none, and is not
 // created.
-func MigrateStatus(ctx context.Context, path string) ([]Migration, error) {
-	known, err := status(path)
+func MigrateStatus(ctx context.Context, path string) ([]migrations.Migration, error) {
+	all, err := status(path)
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	return known, ctx.Err()
+	return all, ctx.Err()
 }
 
-func status(path string) ([]Migration, error) {
+func status(path string) ([]migrations.Migration, error) {
 	abs, err := prepareFile(path, Options{ReadOnly: true})
 	if errors.Is(err, errMissing) {
-		return migrations()
+		return known.Status(nil)
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +52,7 @@ func status(path string) ([]Migration, error) {
 
 // MigrateUp creates the file if there is none, applies the migrations that it
 // lacks, and returns those. A nil now is time.Now.
-func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]Migration, error) {
+func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]migrations.Migration, error) {
 	before, err := MigrateStatus(ctx, path)
 	if err != nil {
 		return nil, err
@@ -94,7 +68,7 @@ func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]Migrat
 	if err != nil {
 		return nil, err
 	}
-	var applied []Migration
+	var applied []migrations.Migration
 	for i, m := range after {
 		if !before[i].Applied {
 			applied = append(applied, m)
@@ -105,29 +79,29 @@ func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]Migrat
 
 // migrations returns the known migrations with what the file says of them. It
 // refuses a file that is not ours or is newer.
-func (c *conn) migrations() ([]Migration, error) {
-	known, err := migrations()
+func (c *conn) migrations() ([]migrations.Migration, error) {
+	ours, err := c.isOurs()
 	if err != nil {
 		return nil, err
 	}
-	if ours, err := c.isOurs(); err != nil || !ours {
-		return known, err
+	if !ours {
+		return known.Status(nil)
 	}
-	latest, set := 0, 0
-	err = c.each("SELECT version, name, at FROM migrations ORDER BY version", func(row *sqlite.Stmt) {
-		latest = row.ColumnInt(0)
-		if latest <= len(known) {
-			m := &known[latest-1]
-			m.Name, m.Applied, m.At = row.ColumnText(1), true, instant(row, 2)
-		}
+	var rows []migrations.Row
+	err = c.each("SELECT version, name, at FROM migrations", func(row *sqlite.Stmt) {
+		rows = append(rows, migrations.Row{Version: row.ColumnInt(0), Name: row.ColumnText(1), Millis: row.ColumnInt64(2), Beside: row.ColumnInt(0)})
 	})
-	if err == nil {
-		_, err = c.one(selectSchema, func(row *sqlite.Stmt) { set = row.ColumnInt(0) })
+	if err != nil {
+		return nil, err
 	}
-	if latest = max(latest, set); err == nil && latest > len(known) {
-		err = newer(latest, len(known))
+	set := 0
+	if _, err = c.one(selectSchema, func(row *sqlite.Stmt) { set = row.ColumnInt(0) }); err != nil {
+		return nil, err
 	}
-	return known, err
+	if set > known.Latest() {
+		return nil, known.Newer(set)
+	}
+	return known.Status(rows)
 }
 
 // isOurs reports whether the file is marked as ours. It returns an error for
@@ -155,46 +129,33 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	known, err := c.migrations()
+	all, err := c.migrations()
 	if err != nil {
 		return err
 	}
-	pending := 0
-	for _, m := range known {
-		if !m.Applied {
-			pending++
-		}
-	}
+	lacking := migrations.Lacking(all)
 	if o.ReadOnly || o.NoMigrate {
-		if pending > 0 {
-			return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", pending, len(known))
-		}
-		return nil
+		return lacking
 	}
 	if err := c.useWAL(ctx); err != nil {
 		return err
 	}
-	if pending == 0 {
+	if lacking == nil {
 		return nil
 	}
-	return c.applyAll(known, o.Now)
+	return c.applyAll(all, o.Now)
 }
 
 // applyAll carries out the migrations that the file lacks. An index of millions of
 // rows is sorted in a temporary file: in memory it would take a gigabyte.
-func (c *conn) applyAll(known []Migration, now func() time.Time) error {
+func (c *conn) applyAll(all []migrations.Migration, now func() time.Time) error {
 	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
 		if err := c.exec(pragma); err != nil {
 			return err
 		}
 	}
-	for _, m := range known {
-		if m.Applied {
-			continue
-		}
-		if err := c.apply(m, now()); err != nil {
-			return fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
-		}
+	if _, err := known.Up(all, now, c.apply); err != nil {
+		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
 }
@@ -223,32 +184,28 @@ func (c *conn) useWAL(ctx context.Context) error {
 
 // apply carries out one migration in a transaction of its own, unless another
 // process was faster.
-func (c *conn) apply(m Migration, now time.Time) (err error) {
-	script, err := fs.ReadFile(migrationFiles, fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name))
-	if err != nil {
-		return err
-	}
+func (c *conn) apply(m migrations.Migration, script string) (did bool, err error) {
 	end, err := sqlitex.ImmediateTransaction(c.Conn)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer end(&err)
-	known, err := c.migrations()
-	if err != nil || known[m.Version-1].Applied {
-		return err
+	all, err := c.migrations()
+	if err != nil || all[m.Version-1].Applied {
+		return false, err
 	}
-	if err := sqlitex.ExecuteScript(c.Conn, string(script), nil); err != nil {
-		return err
+	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
+		return false, err
 	}
 	if m.Version == 1 {
 		if err := c.sign(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil { // a program that has the file open sees it, see checkSchema
-		return err
+		return false, err
 	}
-	return c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, now.UnixMilli())
+	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
 }
 
 // sign marks a new file as ours and gives it its secret.

@@ -27,14 +27,12 @@ func migratedTo(t *testing.T, version int, script string) (path string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	known, err := migrations()
+	all, err := c.migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range known[:version] {
-		if err := c.apply(m, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := known.Up(all[:version], time.Now, c.apply); err != nil {
+		t.Fatal(err)
 	}
 	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
 		t.Fatal(err)

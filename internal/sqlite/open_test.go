@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 	driver "zombiezen.com/go/sqlite"
@@ -178,7 +179,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "petstore.db")
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	want := []sqlite.Migration{{Version: 1, Name: "init"}, {Version: 2, Name: "usage"}, {Version: 3, Name: "links"}, {Version: 4, Name: "ledger"},
+	want := []migrations.Migration{{Version: 1, Name: "init"}, {Version: 2, Name: "usage"}, {Version: 3, Name: "links"}, {Version: 4, Name: "ledger"},
 		{Version: 5, Name: "levels"}, {Version: 6, Name: "names"}, {Version: 7, Name: "recent"},
 		{Version: 8, Name: "names_anew"}, {Version: 9, Name: "names_by_half"}}
 	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {

@@ -2,28 +2,17 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"zombiezen.com/go/sqlite"
 )
-
-// errNewer says that a newer version of this program has migrated the file. What its
-// tables and columns mean this one does not know.
-var errNewer = errors.New("was made by a newer version of petstore")
-
-func newer(has, known int) error {
-	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", errNewer, has, known)
-}
 
 // A schemaWatch notices that a newer version of this program has migrated the file
 // while this one had it open: then no call is served any more. The writer looks in
 // each of its transactions; a reader when another process was seen to commit, if the
 // database was opened with a cache.
 type schemaWatch struct {
-	known int          // the newest schema that this program knows
-	due   atomic.Int64 // how often somebody was seen to commit since a reader looked
+	due atomic.Int64 // how often somebody was seen to commit since a reader looked
 }
 
 // selectSchema is of what the last migration has set, 0 in a file whose last one did
@@ -35,8 +24,8 @@ const selectSchema = "PRAGMA user_version"
 func (db *DB) checkSchema(c *conn) error {
 	has := 0
 	_, err := c.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
-	if err == nil && has > db.schema.known {
-		err = newer(has, db.schema.known)
+	if err == nil && has > known.Latest() {
+		err = known.Newer(has)
 		db.fail(err)
 	}
 	return err

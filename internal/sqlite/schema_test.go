@@ -38,8 +38,8 @@ func TestMigrationsSetTheSchema(t *testing.T) {
 		_, err := c.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
 		return err
 	})
-	if err != nil || has != db.schema.known || has == 0 {
-		t.Errorf("the schema is %d, %v, want %d", has, err, db.schema.known)
+	if err != nil || has != known.Latest() || has == 0 {
+		t.Errorf("the schema is %d, %v, want %d", has, err, known.Latest())
 	}
 }
 
@@ -90,7 +90,7 @@ func wantNewer(t *testing.T, db *DB) {
 	case <-time.After(10 * time.Second):
 		t.Error("Failed is open, want closed")
 	}
-	want := newer(99, db.schema.known).Error()
+	want := known.Newer(99).Error()
 	if err := db.Err(); err == nil || err.Error() != want {
 		t.Errorf("Err = %v, want %q", err, want)
 	}

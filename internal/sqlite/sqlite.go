@@ -156,11 +156,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
-	known, err := migrations()
-	if err != nil {
-		return err
-	}
-	db.schema.known = len(known)
 	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
 		if err := db.writer.exec(pragma); err != nil {
 			return err
