@@ -35,10 +35,6 @@ var errMissing = errors.New("the file does not exist")
 type conn struct {
 	*sqlite.Conn
 
-	// A reader's, see holder.
-	held  *walHeader // the state that it holds; nil if none
-	since int64      // when it took it
-
 	// The writer's, while its transaction lasts.
 	touched touched
 	issued  map[int64]ids // by workspace

@@ -96,12 +96,12 @@ func find[T any](c *conn, query string, workspace, id int64, scan func(*sqlite.S
 
 // get is find for a reader: without a row it returns missing's error.
 func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, scan func(*sqlite.Stmt) T, missing func(int64) *petstore.Error) (none T, _ error) {
-	c, err := db.holding(ctx)
+	c, err := db.reader(ctx)
 	if err != nil {
 		return none, err
 	}
 	defer db.release(c)
-	row, err := findLatest(db, c, query, workspace, id, scan)
+	row, err := find(c, query, workspace, id, scan)
 	switch {
 	case err != nil:
 		return none, db.judge(err)

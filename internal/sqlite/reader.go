@@ -10,21 +10,17 @@ import (
 // A stack holds the connections to read with that nobody uses. The one given
 // back last is taken first: its cache is warm.
 type stack struct {
-	free   chan struct{} // a token for each idle connection
-	holder *holder
-	mu     sync.Mutex
-	idle   []*conn
+	free chan struct{} // a token for each idle connection
+	mu   sync.Mutex
+	idle []*conn
 }
 
-func newStack(size int, h *holder) *stack {
-	s := &stack{free: make(chan struct{}, size), holder: h}
-	h.idle = s
-	return s
+func newStack(size int) *stack {
+	return &stack{free: make(chan struct{}, size)}
 }
 
 func (s *stack) push(c *conn) {
 	s.mu.Lock()
-	s.holder.rest(c)
 	s.idle = append(s.idle, c)
 	s.mu.Unlock()
 	s.free <- struct{}{}
@@ -51,19 +47,6 @@ func (s *stack) empty() []*conn {
 
 // reader takes a connection to read with; release gives it back.
 func (db *DB) reader(ctx context.Context) (*conn, error) {
-	c, err := db.holding(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.letGo(); err != nil {
-		db.release(c)
-		return nil, db.judge(err)
-	}
-	return c, nil
-}
-
-// holding is reader, for findLatest.
-func (db *DB) holding(ctx context.Context) (*conn, error) {
 	if err := db.fault.err(); err != nil {
 		return nil, petstore.Unavailable(err)
 	}

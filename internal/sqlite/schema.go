@@ -34,7 +34,6 @@ func (db *DB) checkSchema(c *conn) error {
 // othersCommitted has a reader look at the schema, so that reads end too if it is a
 // newer one.
 func (db *DB) othersCommitted() {
-	db.holder.others()
 	if db.schema.due.Add(1) > 1 {
 		return // who looks will look again
 	}

@@ -66,7 +66,6 @@ type DB struct {
 	lost         atomic.Bool   // that a segment is missing was told
 	tryAgain     time.Duration // after names could not be indexed
 	cache        *cache        // nil if there is none
-	holder       holder
 	schema       schemaWatch
 	readers      *stack
 	count        int           // how many readers there are
@@ -138,8 +137,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db.Store = accesssql.New(accessDB{db}, o.Now)
 	db.queue.wake = make(chan struct{}, 1)
-	db.holder.begun = time.Now()
-	db.readers = newStack(o.Readers, &db.holder)
+	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
 		return nil, explain(err)
@@ -189,7 +187,7 @@ func (db *DB) watch(o Options) (err error) {
 		return nil
 	}
 	db.cache = newCache(db.index, o.Cached)
-	db.holder.index, db.cache.others = db.index, db.othersCommitted
+	db.cache.others = db.othersCommitted
 	return nil
 }
 

@@ -149,8 +149,6 @@ func (db *DB) write() {
 // of them get Unavailable, the refused ones too: what they were refused for may
 // not have happened.
 func (db *DB) commit(group []*write) {
-	db.holder.begin()
-	defer db.holder.end()
 	err := db.fault.err()
 	if err == nil {
 		err = db.transact(group)
