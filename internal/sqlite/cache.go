@@ -8,30 +8,33 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A cache holds rows and pages that were read before, as long as they are what
-// the database holds: whoever asks it may as well have asked the file.
+// A cache holds pets and pages of pets that were read. Each entry has the version
+// that its key had before it was read, and counts as long as that is the key's
+// version. What this process commits changes the versions of its keys, before and
+// after, so that nobody who asks after a commit finds what was before it. What
+// another process commits changes all, as soon as it is seen, see DB.notice.
 //
-// It knows by the header of the log's index, see walIndex. What this process
-// commits is taken out row by row; when another process has committed, all of
-// it goes. A row gets in only if nothing was committed since before it was read.
 // A nil cache holds nothing.
 type cache struct {
-	index      *walIndex
-	known      atomic.Pointer[walHeader] // the state that the entries are of
-	committing atomic.Bool               // the writer is about to set known itself
-	others     func()                    // told that another process has committed
-	flushing   sync.Mutex
+	all      atomic.Uint64 // counts for every key
+	versions [1 << 14]atomic.Uint64
+	shards   [64]cacheShard
 
-	rows  [rowStripes]rowStripe
-	pages pages
+	mu    sync.Mutex
+	pages map[pageKey]cached[[]petstore.Pet]
 }
 
-const rowStripes = 64
+// A cacheKey names a pet, or with the id 0 what lists of a workspace's pets show.
+type cacheKey struct{ workspace, id int64 }
 
-// A rowKey names an animal.
-type rowKey struct{ workspace, id int64 }
+func (k cacheKey) hash() uint64 { return uint64(k.workspace)*0x9E3779B97F4A7C15 + uint64(k.id) } //nolint:gosec // a hash
 
-// A row is what reads need of an animal besides its id.
+type cached[T any] struct {
+	value   T
+	version uint64
+}
+
+// A row is what reads need of a pet besides its id.
 type row struct {
 	name     string
 	category int64
@@ -50,146 +53,173 @@ func placeOf(s petstore.Status) uint8 {
 	return uint8(slices.Index(statusAt, s)) //nolint:gosec // there are three
 }
 
-func newCache(index *walIndex, rows int) *cache {
-	c := &cache{index: index, others: func() {}}
-	c.makeRoom(rows)
-	c.pages.all = make(map[pageKey]page)
-	c.known.Store(index.header())
+// newCache returns a cache for so many pets.
+func newCache(rows int) *cache {
+	c := &cache{pages: map[pageKey]cached[[]petstore.Pet]{}}
+	for i := range c.shards {
+		c.shards[i].most = max(1, rows/len(c.shards)/2)
+	}
 	return c
 }
 
-func (c *cache) makeRoom(rows int) {
-	for i := range c.rows {
-		c.rows[i].makeRoom(rows / rowStripes)
-	}
+// version returns the version of a key. An odd one is being changed: nothing that
+// was read meanwhile may be kept.
+func (c *cache) version(k cacheKey) uint64 {
+	return c.slot(k).Load() + c.all.Load() // neither ever falls, so the sum is the same only if both are
 }
 
-// stripe returns the stripe that an animal belongs to, and what chooses its set
-// there: ids that follow each other fill all sets evenly.
-func (c *cache) stripe(k rowKey) (s *rowStripe, spread uint64) {
-	n := uint64(k.workspace)*0x9E3779B97F4A7C15 + uint64(k.id) //nolint:gosec // a hash
-	return &c.rows[n%rowStripes], n / rowStripes
+func (c *cache) slot(k cacheKey) *atomic.Uint64 {
+	return &c.versions[k.hash()%uint64(len(c.versions))]
 }
 
-// state returns the state of the database if the entries are of it, else nil.
-func (c *cache) state() *walHeader {
-	if c == nil {
-		return nil
-	}
-	known := c.known.Load()
-	if c.index.is(known) {
-		return known
-	}
-	if !c.committing.Load() {
-		c.catchUp()
-	}
-	return nil
-}
-
-// notice tells if another process has committed.
-func (c *cache) notice() { _ = c.state() }
-
-// catchUp empties the cache if another process has committed.
-func (c *cache) catchUp() {
-	c.flushing.Lock()
-	defer c.flushing.Unlock()
-	if !c.index.is(c.known.Load()) {
-		c.flush()
-		c.others()
-	}
-}
-
-// flush empties the cache. c.flushing is held, or the writer is committing.
+// flush empties the cache.
 func (c *cache) flush() {
-	now := c.index.header() // before: what is committed meanwhile must not count as known
-	for i := range c.rows {
-		c.rows[i].flush()
+	if c != nil {
+		c.all.Add(2)
 	}
-	c.pages.flush()
-	c.known.Store(now)
 }
 
-// row returns a row that is held, and the state to keep it with if it is not.
-func (c *cache) row(k rowKey) (row, bool, *walHeader) {
-	state := c.state()
-	if state == nil {
-		return row{}, false, nil
-	}
-	s, spread := c.stripe(k)
-	r, ok := s.get(k, spread)
-	return r, ok, state
+// A cacheShard holds two generations of rows: when the younger one is full it becomes
+// the older one, whose rows are forgotten unless they are asked for meanwhile.
+type cacheShard struct {
+	mu           sync.Mutex
+	most         int // rows of a generation
+	young, older map[cacheKey]cached[row]
 }
 
-// keep holds a row that was read after row returned the state.
-func (c *cache) keep(k rowKey, r row, state *walHeader) {
-	if state == nil {
-		return
-	}
-	s, spread := c.stripe(k)
+func (s *cacheShard) get(k cacheKey) (cached[row], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.index.is(state) { // inside the lock: the writer takes it to drop the row
-		s.put(k, spread, &r)
+	if e, ok := s.young[k]; ok {
+		return e, true
 	}
+	e, ok := s.older[k]
+	if ok {
+		s.put(k, e)
+	}
+	return e, ok
+}
+
+// put keeps a row. The mutex is held.
+func (s *cacheShard) put(k cacheKey, e cached[row]) {
+	if s.young == nil || len(s.young) >= s.most {
+		s.young, s.older = map[cacheKey]cached[row]{}, s.young
+	}
+	s.young[k] = e
+}
+
+func (c *cache) shard(k cacheKey) *cacheShard { return &c.shards[k.hash()%uint64(len(c.shards))] }
+
+// row returns a row that is held, and the version to keep it with if it is not.
+func (c *cache) row(k cacheKey) (r row, ok bool, version uint64) {
+	if c == nil {
+		return row{}, false, 0
+	}
+	version = c.version(k)
+	e, ok := c.shard(k).get(k)
+	return e.value, ok && e.version == version, version
+}
+
+// keep holds a row that was read after row returned the version.
+func (c *cache) keep(k cacheKey, r row, version uint64) {
+	if c == nil || version%2 == 1 {
+		return
+	}
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(k, cached[row]{r, version})
+}
+
+// mostPages is how many pages are held.
+const mostPages = 256
+
+// A pageKey is a query for a page.
+type pageKey struct {
+	workspace, after, category int64
+	limit                      int
+	statuses                   uint8 // a bit for each
+}
+
+func (k *pageKey) pets() cacheKey { return cacheKey{workspace: k.workspace} }
+
+// pageKeyOf returns the key of a query, and reports whether its pages are held:
+// what people search for is seldom searched for again.
+func pageKeyOf(workspace int64, q *petstore.PetQuery) (pageKey, bool) {
+	k := pageKey{workspace: workspace, after: q.After, category: q.CategoryID, limit: q.Limit}
+	for _, asked := range q.Statuses {
+		k.statuses |= 1 << placeOf(asked)
+	}
+	return k, q.Name == "" && len(q.IDs) == 0
+}
+
+// page returns a page that is held, which nobody may change, and the version to keep
+// it with if it is not.
+func (c *cache) page(k pageKey) (pets []petstore.Pet, ok bool, version uint64) {
+	if c == nil {
+		return nil, false, 0
+	}
+	version = c.version(k.pets())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.pages[k]
+	return e.value, ok && e.version == version, version
+}
+
+// keepPage holds a page that was read after page returned the version.
+func (c *cache) keepPage(k pageKey, pets []petstore.Pet, version uint64) {
+	if c == nil || version%2 == 1 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pages) >= mostPages {
+		for other := range c.pages {
+			delete(c.pages, other)
+			break
+		}
+	}
+	c.pages[k] = cached[[]petstore.Pet]{pets, version}
 }
 
 // A touched is what the writer's transaction changes of what is cached.
 type touched struct {
-	wrote   bool // a row at least
-	all     bool
-	rows    []rowKey
-	catalog []int64 // workspaces whose lists of pets change
-	grown   []int64 // workspaces that may have names to index; not the cache's
+	wrote bool // a row at least
+	all   bool
+	keys  []cacheKey
+	grown []int64 // workspaces that may have names to index; not the cache's
 }
 
 func (t *touched) reset() {
-	t.wrote, t.all, t.rows, t.catalog, t.grown = false, false, t.rows[:0], t.catalog[:0], t.grown[:0]
+	t.wrote, t.all, t.keys, t.grown = false, false, t.keys[:0], t.grown[:0]
 }
 
-// animal notes the change of an animal; listed, if lists of pets show it.
-func (t *touched) animal(workspace, id int64, listed bool) {
-	t.rows = append(t.rows, rowKey{workspace, id})
+// pet notes the change of a pet; listed, if lists of pets show it.
+func (t *touched) pet(workspace, id int64, listed bool) {
+	t.keys = append(t.keys, cacheKey{workspace, id})
 	if listed {
-		t.catalog = append(t.catalog, workspace)
+		t.keys = append(t.keys, cacheKey{workspace: workspace})
 	}
 }
 
-// begin is called when the writer's transaction has begun: from now on nobody
-// else commits.
-func (c *cache) begin() (before *walHeader) {
-	if c == nil {
-		return nil
-	}
-	c.catchUp()
-	return c.index.header()
-}
-
-// commit carries out the transaction's commit, and takes out what it changed.
-func (c *cache) commit(before *walHeader, t *touched, commit func() error) error {
-	commits := uint32(0)
-	if t.wrote {
-		commits = 1
-	}
+// commit carries out the transaction's commit. Only the writer calls it.
+func (c *cache) commit(t *touched, commit func() error) error {
 	if c == nil {
 		return commit()
 	}
-	c.flushing.Lock()
-	defer c.flushing.Unlock()
-	c.committing.Store(true)
-	defer c.committing.Store(false)
+	if t.all {
+		c.all.Add(1)
+		defer c.all.Add(1)
+		return commit()
+	}
+	for _, k := range t.keys {
+		c.slot(k).Or(1)
+	}
 	err := commit()
-	now := c.index.header()
-	if err != nil || t.all || !now.follows(before, commits) {
-		c.flush()
-		return err
+	for _, k := range t.keys {
+		if s := c.slot(k); s.Load()%2 == 1 { // not yet, by another key with this slot
+			s.Add(1)
+		}
 	}
-	for _, k := range t.rows {
-		s, spread := c.stripe(k)
-		s.drop(k, spread)
-	}
-	for _, workspace := range t.catalog {
-		c.pages.drop(workspace)
-	}
-	c.known.Store(now)
-	return nil
+	return err
 }

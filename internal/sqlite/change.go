@@ -99,10 +99,10 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 		if err := c.saveAnimal(workspace, e.SaveAnimal, &loaded, last, ordered); err != nil {
 			return err
 		}
-		c.touched.animal(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
+		c.touched.pet(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
 	}
 	if e.DropPet != 0 {
-		c.touched.animal(workspace, e.DropPet, true)
+		c.touched.pet(workspace, e.DropPet, true)
 		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
 			return err
 		}

@@ -178,17 +178,17 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 	if q.Name != "" {
 		return db.search(ctx, workspace, &q)
 	}
-	k, holds := keyOf(workspace, &q)
-	if !holds || db.cache == nil {
+	k, holds := pageKeyOf(workspace, &q)
+	if !holds {
 		return petList(workspace, q).read(ctx, db)
 	}
-	held, ok, state, version := db.cache.page(k)
+	held, ok, version := db.cache.page(k)
 	if ok && db.fault.err() == nil {
 		return held, nil
 	}
 	pets, err := petList(workspace, q).read(ctx, db)
 	if err == nil {
-		db.cache.keepPage(k, slices.Clip(pets), state, version)
+		db.cache.keepPage(k, slices.Clip(pets), version)
 	}
 	return pets, err
 }

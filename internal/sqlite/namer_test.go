@@ -269,7 +269,7 @@ func TestIndexingKeepsTheCache(t *testing.T) {
 	if err := db.IndexNames(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, held, _ := db.cache.row(rowKey{workspace, 1}); !held || db.ready(t, workspace) != 32 {
+	if _, held, _ := db.cache.row(cacheKey{workspace, 1}); !held || db.ready(t, workspace) != 32 {
 		t.Errorf("held %v, indexed up to pet %d, want true, 32", held, db.ready(t, workspace))
 	}
 }

@@ -131,14 +131,14 @@ func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error
 
 // row returns what reads need of an animal.
 func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
-	k := rowKey{workspace, id}
-	held, ok, state := db.cache.row(k)
+	k := cacheKey{workspace, id}
+	held, ok, version := db.cache.row(k)
 	if ok && db.fault.err() == nil {
 		return held, nil
 	}
 	r, err := get(ctx, db, selectRow, workspace, id, scanRow, petstore.NoPet)
 	if err == nil {
-		db.cache.keep(k, r, state)
+		db.cache.keep(k, r, version)
 	}
 	return r, err
 }

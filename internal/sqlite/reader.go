@@ -53,7 +53,6 @@ func (db *DB) reader(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, petstore.Unavailable(err)
 	}
-	db.cache.notice()
 	select {
 	case <-db.readers.free:
 		return db.readers.pop(), nil

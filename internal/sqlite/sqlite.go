@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -55,9 +56,9 @@ type DB struct {
 	queue   queue
 	stopped chan struct{} // closed when the writer goroutine has ended
 
-	limitDay int64 // the newest day of the windows saved; the writer's
+	wrote    time.Time // when the writer committed last
+	limitDay int64     // the newest day of the windows saved; the writer's
 
-	index        *walIndex     // nil if it cannot be read
 	checkpointer *checkpointer // nil if the database is read alone
 	namer        *namer        // nil if the names are left to others
 	naming       sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
@@ -66,7 +67,7 @@ type DB struct {
 	lost         atomic.Bool   // that a segment is missing was told
 	tryAgain     time.Duration // after names could not be indexed
 	cache        *cache        // nil if there is none
-	schema       schemaWatch
+	version      int64         // of the file's contents, as the writer knows it
 	readers      *stack
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
@@ -169,26 +170,13 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	return db.watch(o)
-}
-
-// watch opens the log's index, and what needs it.
-func (db *DB) watch(o Options) (err error) {
+	if o.Cached > 0 {
+		db.cache = newCache(o.Cached)
+	}
 	if !o.ReadOnly {
-		if db.checkpointer, err = newCheckpointer(db); err != nil {
-			return err
-		}
+		db.checkpointer, err = newCheckpointer(db)
 	}
-	if o.Cached == 0 {
-		return nil
-	}
-	if db.index, err = openIndex(db.path); err != nil {
-		db.log.Warn("the log's index cannot be read: animals are read each time", "err", err)
-		return nil
-	}
-	db.cache = newCache(db.index, o.Cached)
-	db.cache.others = db.othersCommitted
-	return nil
+	return err
 }
 
 // disconnect closes the connections that nobody uses.
@@ -200,13 +188,11 @@ func (db *DB) disconnect() error {
 	if db.writer != nil {
 		errs = append(errs, db.writer.Close())
 	}
-	if db.index != nil {
-		closeIndex(db.path)
-	}
 	return errors.Join(errs...)
 }
 
-// Close waits for the writes and reads under way, then closes the file. Later
+// Close waits for the writes and reads under way, then closes the file. If other
+// processes have it open, it returns when they know of what was committed. Later
 // calls of other methods return Unavailable.
 func (db *DB) Close() error {
 	var err error
@@ -221,6 +207,9 @@ func (db *DB) Close() error {
 		close(db.closed)
 		if err = db.disconnect(); err != nil {
 			err = fmt.Errorf("database %s: %w", db.path, err)
+		}
+		if _, missing := os.Stat(db.path + "-wal"); missing == nil { // who closes the file last removes it
+			time.Sleep(time.Until(db.wrote.Add(noticeEvery + noticeEvery/4)))
 		}
 	})
 	return err

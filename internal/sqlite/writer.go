@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -131,6 +132,8 @@ func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) erro
 func (db *DB) write() {
 	defer close(db.stopped)
 	group := make([]*write, 0, maxGroup)
+	tick := time.NewTicker(noticeEvery)
+	defer tick.Stop()
 	for open := true; open; {
 		// On one processor the first of many callers wakes the writer before
 		// the others have come so far as to wait: let them.
@@ -140,7 +143,11 @@ func (db *DB) write() {
 			db.commit(group)
 			clear(group)
 		} else if open {
-			<-db.queue.wake
+			select {
+			case <-db.queue.wake:
+			case <-tick.C:
+				_ = db.notice() // what fails here fails the next write, which tells it
+			}
 		}
 	}
 }
@@ -208,10 +215,9 @@ func together(group []*write) manner {
 }
 
 func (db *DB) try(group []*write, how manner) error {
-	err := db.writer.begin()
-	before := db.cache.begin()
+	err := db.begin()
 	if err == nil {
-		err = db.checkSchema(db.writer) // in the transaction: nobody changes it from now on
+		err = db.notice()
 	}
 	db.writer.touched.reset()
 	clear(db.writer.issued)
@@ -222,9 +228,10 @@ func (db *DB) try(group []*write, how manner) error {
 		err = db.writer.saveIDs()
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
-		err = db.cache.commit(before, &db.writer.touched, func() error { return db.writer.exec("COMMIT") })
+		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
 	}
 	if err == nil {
+		db.wrote = time.Now()
 		return nil
 	}
 	if gravityOf(err) == final {

@@ -19,20 +19,17 @@ const (
 
 // begin starts the writer's transaction, and waits up to busyTimeout for that of
 // another process.
-func (c *conn) begin() error {
+func (db *DB) begin() error {
+	c := db.writer
 	c.SetBusyTimeout(0) // its own waiting grows to 100 ms between two attempts
 	defer c.SetBusyTimeout(busyTimeout)
-	err := c.exec("BEGIN IMMEDIATE")
-	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
-		return err
-	}
-	for end := time.Now().Add(busyTimeout); time.Now().Before(end); {
-		time.Sleep(askEvery)
-		if err = c.exec("BEGIN IMMEDIATE"); sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+	for end := time.Now().Add(busyTimeout); ; time.Sleep(askEvery) {
+		err := c.exec("BEGIN IMMEDIATE")
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
 			return err
 		}
+		_ = db.notice() // the other one may have committed before
 	}
-	return err
 }
 
 // A manners makes a bulk writer rest between its transactions.
