@@ -1,12 +1,4 @@
-# make test   everything a change must pass, as a user runs it
-# make check  static checks, generated files, and the tests under the race detector, with the servers that they start
-# make build  the binary, as bin/petstore
-# make bench  the measurements; make fuzz: every fuzz test for FUZZTIME, which keeps what it finds
-# make soak  faults for DURATION, every mutant; make security: sqlmap on every parameter and field, times of refusals, and the security tests
-# make release  a release below dist/: archives, packages, bills of materials, checksums; RELEASE=v1.2.3 names it
-# make deb  only the Debian package of this machine's architecture
-# make pictures  the pictures in the README, below docs/images, of the pages as they are now
-# make lint, drift, secrets, race, fmt, generate, bench-parts  the parts
+# A comment behind two hashes is what "make help" prints.
 
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LINT := bin/golangci-lint-2.15.0
@@ -16,36 +8,111 @@ FUZZTIME ?= 30s
 DURATION ?= 10m
 SEED ?= 1
 
-# The nested modules, each with dependencies that the service does not need.
-# test/clients/goclient is not among them: its test generates what it lacks, and vets it.
-MODULES := $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
+# The nested modules, each with dependencies that the service does not need. Two are not among them, since they are
+# whole only when something is generated: bench/peers (see peers below), and test/clients/goclient (its test).
+MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
+
+# What takes long and seldom finds anything: only "make check" has it, which runs the tests of all packages.
+SLOW := test/clients test/contract test/packaging
 
 # The tests of the interface again, on what several nodes share.
 SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
 
-.PHONY: pictures soak security secrets build test check lint fmt generate drift race tools bench bench-check bench-parts fuzz release deb clean
+# each runs a command in every nested module.
+each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
+
+.PHONY: help build test check lint drift peers secrets race mutants tools fmt generate pictures \
+	bench bench-short bench-check bench-scale bench-parts fuzz soak security release deb clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Without the tables of a debugger, which are a third of it; profiles and panics name functions all the same.
-build:
+build: ## the binary, as bin/petstore
 	go build -trimpath -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 
-test: tools
-	@for dir in $(MODULES); do echo "go vet ./... in $$dir" && (cd $$dir && go vet ./...) || exit 1; done
-	go test ./...
+test: tools ## the tests that every change must pass (five minutes)
+	$(call each,go vet ./... && go test ./...)
+	go test $$(go list ./... | grep -vE '/($(subst $() ,|,$(SLOW)))$$')
 	go test $(SHARED)
 
-check: lint drift secrets race
-
-# What the tests use besides Go.
-tools: $(NFPM)
-	scripts/install-test-tools
+check: lint drift peers secrets race mutants ## static checks, generated files, and every test under the race detector
 
 # For macOS too, on which the tests must build: what of them only Linux can run is in files of its own, or skipped.
-lint: $(LINT)
+lint: $(LINT) ## formatting and linters
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not in gofmt's form:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	$(LINT) run ./...
+	$(call each,go vet ./... && $(CURDIR)/$(LINT) run ./...)
+
+# What is generated must be what the sources say.
+drift: ## compare what is generated with its sources
+	go mod tidy -diff
+	$(call each,go mod tidy -diff)
+	scripts/check-generated
+
+peers: ## generate and vet the servers that the benchmark measures beside ours
+	cd bench/peers && go generate ./... && go mod tidy -diff && go vet ./...
+
+# No key, password or token in any commit; a tree without history is scanned as it is.
+secrets: $(GITLEAKS) ## search every commit for secrets
+	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
+
+race: tools $(NFPM) ## every test under the race detector, in random order
+	go test -race -timeout=20m -shuffle=on ./...
+	go test -race -shuffle=on $(SHARED)
+
+mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
+	go test -v -count=1 -timeout=20m -run '^TestMutants$$' ./test/faults -args -mutants
+
+# What the tests use besides Go.
+tools:
+	scripts/install-test-tools
+
+fmt: ## format the Go files
+	gofmt -w $$(git ls-files '*.go')
+
+generate: ## generate what is committed
+	go generate ./...
+
+pictures: tools ## the pictures in the README, of the pages as they are now
+	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
+
+bench: ## measure the service beside what bounds it; writes bench/RESULTS.md (15 minutes)
+	cd bench && go run .
+
+bench-short: ## the same measurements in short, to try them; writes nothing
+	cd bench && go run . -short
+
+bench-check: ## fail if the service has become slower, by ratios, than bench/results.json says
+	cd bench && go run . -check
+
+bench-scale: ## measure ten million pets beside ten thousand (half an hour, 15 GB of disk)
+	cd bench && go run . -scale
+
+bench-parts: ## the Go benchmarks of the parts, and the limiter beside libraries
+	go test -run='^$$' -bench=. -benchmem ./internal/...
+	$(call each,go test -run='^$$' -bench=. -benchmem ./...)
+
+fuzz: ## every fuzz test for FUZZTIME (30s); keeps what they find
+	scripts/fuzz $(FUZZTIME)
+
+# Needs root, mkfs.ext4, mkfs.xfs, strace, PostgreSQL and Redis, and says what it skips.
+soak: tools ## long campaigns of faults for DURATION (10m), and every mutant
+	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants
+
+security: ## the attacks of the tests, sqlmap on every parameter (Debian: sqlmap), and the time of refusals
+	go test -v -count=1 -timeout=0 ./test/security -args -injection -timing
+
+release: $(NFPM) ## a release below dist/; RELEASE=v1.2.3 names it
+	NFPM=$(NFPM) deploy/release
+
+deb: $(NFPM) ## only the Debian package of this machine's architecture
+	NFPM=$(NFPM) deploy/release linux/$$(go env GOHOSTARCH)
+
+clean: ## remove what was built
+	rm -rf bin dist
 
 $(LINT):
 	@mkdir -p bin
@@ -53,71 +120,14 @@ $(LINT):
 	mv bin/.install/golangci-lint $@
 	rmdir bin/.install
 
-# What is generated must be what the sources say.
-drift:
-	go mod tidy -diff
-	@for dir in $(MODULES); do echo "go mod tidy -diff in $$dir" && (cd $$dir && go mod tidy -diff) || exit 1; done
-	scripts/check-generated
-
-# No key, password or token in any commit; a tree without history is scanned as it is.
-secrets: $(GITLEAKS)
-	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
-
 $(GITLEAKS):
 	@mkdir -p bin
 	GOBIN=$(CURDIR)/bin/.gitleaks go install github.com/zricethezav/gitleaks/v8@v8.30.1
 	mv bin/.gitleaks/gitleaks $@
 	rmdir bin/.gitleaks
 
-race: tools
-	go test -race -timeout=20m -shuffle=on ./...
-	go test -race -shuffle=on $(SHARED)
-
-pictures: tools
-	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
-
-fmt:
-	gofmt -w $$(git ls-files '*.go')
-
-generate:
-	go generate ./...
-
-# The service beside the floor and the disk; see bench/.
-bench:
-	go run ./bench
-
-# Fails if the service has become slower, by ratios, than bench/results.json says.
-bench-check:
-	go run ./bench -check
-
-# The parts alone, and the limiter beside libraries.
-bench-parts:
-	go test -run='^$$' -bench=. -benchmem ./internal/...
-	@for dir in $(MODULES); do (cd $$dir && go test -run='^$$' -bench=. -benchmem ./...) || exit 1; done
-
-fuzz:
-	scripts/fuzz $(FUZZTIME)
-
-release: $(NFPM)
-	NFPM=$(NFPM) deploy/release
-
-deb: $(NFPM)
-	NFPM=$(NFPM) deploy/release linux/$$(go env GOHOSTARCH)
-
 $(NFPM):
 	@mkdir -p bin
 	GOBIN=$(CURDIR)/bin/.nfpm go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 	mv bin/.nfpm/nfpm $@
 	rmdir bin/.nfpm
-
-# Each campaign of faults for a share of DURATION, besides the short ones, and every mutant; needs root,
-# mkfs.ext4, mkfs.xfs, strace, PostgreSQL and Redis, and says what it skips.
-soak: tools
-	go test -v -count=1 -timeout=0 ./test/faults -args -soak=$(DURATION) -seed=$(SEED) -mutants
-
-# The attacks that are in every run of the tests, and sqlmap on every parameter; needs sqlmap (Debian: sqlmap).
-security:
-	go test -v -count=1 -timeout=0 ./test/security -args -injection -timing
-
-clean:
-	rm -rf bin dist

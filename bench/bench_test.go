@@ -1,16 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/petstore/internal/sqlite"
 )
 
 func TestParseAnswer(t *testing.T) {
@@ -33,6 +32,7 @@ func TestParseAnswer(t *testing.T) {
 		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{in: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"},
 		{in: chunked, status: 200, body: "2\r\nab\r\n0\r\n\r\n", complete: true},
+		{in: "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nbody", status: 200, body: "body", complete: true},
 		{in: "SSH-2.0\r\n\r\n", fails: true},
 	} {
 		a, err := parseAnswer([]byte(test.in))
@@ -50,62 +50,55 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// A bulk path that skipped a rule would measure another program's database.
-func TestFillLeavesASoundDatabase(t *testing.T) {
+// The pets of a dataset have ordinary names, and one of them has the rare one.
+func TestWritePets(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "fill.db")
-	if _, err := fill(t.Context(), path, 250); err != nil {
+	var out bytes.Buffer
+	if err := writePets(&out, 300, true, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{NoMigrate: true})
-	if err != nil {
-		t.Fatal(err)
+	counts, names := map[string]int{}, map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		var record struct{ Type, Name, Status string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		counts[record.Type]++
+		counts[record.Status]++
+		if record.Type == "pet" {
+			names[record.Name]++
+		}
 	}
-	t.Cleanup(func() { db.Close() })
-	problems, err := db.Check(t.Context())
-	if err != nil || len(problems) > 0 {
-		t.Errorf("Check() = %q, %v, want nothing", problems, err)
+	if counts["pet"] != 300 || counts["pending"] != 30 || counts["order"] != 300*ordersPerPet || counts["category"] != categories {
+		t.Errorf("writePets(300) wrote %v", counts)
 	}
-	pet, err := db.Pet(t.Context(), 1, 250)
-	if err != nil || pet.Name != "Beagle 0000250" {
-		t.Errorf("Pet(250) = %+v, %v, want Beagle 0000250", pet, err)
-	}
-	item, err := db.InventoryItem(t.Context(), 1, 250)
-	if err != nil || item.Quantity != stock {
-		t.Errorf("InventoryItem(250) = %+v, %v, want a stock of %d", item, err, int64(stock))
+	if names[rareName] != 1 {
+		t.Errorf("writePets(300) gave %q to %d pets, want 1", rareName, names[rareName])
 	}
 }
 
-// The plain transaction must do what the store does, or comparing is unfair.
-func TestOrderPlainKeepsTheLedger(t *testing.T) {
+func TestNames(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "plain.db")
-	if _, err := fill(t.Context(), path, 10); err != nil {
-		t.Fatal(err)
+	n := newNamer()
+	given, all := map[string]int{}, map[string]int{}
+	const pets = 200_000
+	for i := range pets {
+		name := n.name(i)
+		first, _, _ := strings.Cut(name, " ")
+		given[first]++
+		all[name]++
 	}
-	conn, err := openPlain(path)
-	if err != nil {
-		t.Fatal(err)
+	if all[rareName] != 0 {
+		t.Errorf("%d pets are called %q, want none", all[rareName], rareName)
 	}
-	for _, pet := range []int64{3, 3, 7} {
-		if err := orderPlain(conn, pet); err != nil {
-			t.Fatal(err)
-		}
+	if len(given) != len(n.given) || given["Clara"] == 0 {
+		t.Errorf("%d given names are in use, want all %d", len(given), len(n.given))
 	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
+	if len(all) < pets/3 || len(all) > pets*9/10 {
+		t.Errorf("%d pets have %d names, want some namesakes and not too many", pets, len(all))
 	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{NoMigrate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	problems, err := db.Check(t.Context())
-	if err != nil || len(problems) > 0 {
-		t.Errorf("Check() = %q, %v, want nothing", problems, err)
-	}
-	if item, err := db.InventoryItem(t.Context(), 1, 3); err != nil || item.Quantity != stock-2 {
-		t.Errorf("InventoryItem(3) = %+v, %v, want a stock of %d", item, err, int64(stock-2))
+	if first, again := n.name(7), newNamer().name(7); first != again {
+		t.Errorf("the name of 7 is %q and then %q, want the same", first, again)
 	}
 }
 
@@ -147,23 +140,23 @@ func TestLosses(t *testing.T) {
 	share := func(median, most float64) spread { return spread{Median: median, Most: most} }
 	times := func(median, most float64) *spread { s := share(median, most); return &s }
 	before := &results{Rows: []figure{
-		{Name: "same", OfFloor: share(.50, .52), CPURatio: .5},
-		{Name: "fell", OfFloor: share(.50, .52), CPURatio: .5},
-		{Name: "noisy", OfFloor: share(.50, .52), CPURatio: .5},
-		{Name: "costly", OfFloor: share(.50, .52), CPURatio: .5},
-		{Name: "order", OfFloor: share(.20, .22), CPURatio: .1, OfAppends: times(4, 4.2)},
+		{Name: "same", OfReference: share(.50, .52), CPURatio: .5},
+		{Name: "fell", OfReference: share(.50, .52), CPURatio: .5},
+		{Name: "noisy", OfReference: share(.50, .52), CPURatio: .5},
+		{Name: "costly", OfReference: share(.50, .52), CPURatio: .5},
+		{Name: "order", OfReference: share(.20, .22), CPURatio: .1, OfAppends: times(4, 4.2)},
 	}}
 	now := &results{Rows: []figure{
-		{Name: "same", OfFloor: share(.46, .47), CPURatio: .46},
-		{Name: "fell", OfFloor: share(.44, .46), CPURatio: .5},
-		{Name: "noisy", OfFloor: share(.40, .55), CPURatio: .5},
-		{Name: "costly", OfFloor: share(.50, .55), CPURatio: .4},
-		{Name: "order", OfFloor: share(.10, .11), CPURatio: .1, OfAppends: times(3, 3.5)},
-		{Name: "new", OfFloor: share(.01, .01), CPURatio: .01},
+		{Name: "same", OfReference: share(.46, .47), CPURatio: .46},
+		{Name: "fell", OfReference: share(.44, .46), CPURatio: .5},
+		{Name: "noisy", OfReference: share(.40, .55), CPURatio: .5},
+		{Name: "costly", OfReference: share(.50, .55), CPURatio: .4},
+		{Name: "order", OfReference: share(.10, .11), CPURatio: .1, OfAppends: times(3, 3.5)},
+		{Name: "new", OfReference: share(.01, .01), CPURatio: .01},
 	}}
 	want := []string{
-		"fell: its share of the floor's rate fell from 0.50 to 0.44 (-12 %)",
-		"costly: the floor's processor time as a share of its own fell from 0.50 to 0.40 (-20 %)",
+		"fell: its share of the reference's rate fell from 0.50 to 0.44 (-12 %)",
+		"costly: the reference's processor time as a share of its own fell from 0.50 to 0.40 (-20 %)",
 		"order: its rate as a multiple of durable appends fell from 4.00 to 3.00 (-25 %)",
 	}
 	var got []string
@@ -175,34 +168,19 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		value, bound float64
-		most         bool
-		want         string
-	}{
-		{.7, .7, false, "≥ 0.7: met"},
-		{.69, .7, false, "≥ 0.7: missed"},
-		{10, 10, true, "≤ 10: met"},
-		{11, 10, true, "≤ 10: missed"},
-		{11, 0, true, ""},
-	} {
-		g := goal{value: test.value, most: test.most}
-		if got := g.judge(test.bound); got != test.want {
-			t.Errorf("judge(%v) of %v = %q, want %q", test.bound, test.value, got, test.want)
-		}
-	}
-}
-
 // Every row is a request that net/http understands, and is described.
 func TestRequestsAreWellFormed(t *testing.T) {
 	t.Parallel()
-	w := &world{shop: &shop{pets: 9, key: "pst_a", spent: "pst_b"}, unknown: "pst_c", cursor: "abc", tags: []string{`If-None-Match: "x"`}}
+	w := &workload{dataset: &dataset{pets: 9, key: "pst_a", spent: "pst_b", unknown: "pst_c"}, cursor: "abc", names: newNamer(), pending: map[int64]bool{}}
 	var got *http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	t.Cleanup(server.Close)
-	for _, r := range rows() {
+	all := rows()
+	for _, r := range scaleRows() {
+		all = append(all, r.row)
+	}
+	seen := map[string]bool{}
+	for _, r := range all {
 		c, err := dial(t.Context(), strings.TrimPrefix(server.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -210,66 +188,100 @@ func TestRequestsAreWellFormed(t *testing.T) {
 		c.out = r.request(c.out, w, rand.New(rand.NewPCG(1, 1)))
 		if a, err := c.call(); err != nil || a.status() != http.StatusOK {
 			t.Errorf("%s: the answer is %q, %v, want 200", r.name, a.head, err)
-		} else if wantPost := r.write; (got.Method == http.MethodPost) != wantPost || !strings.HasPrefix(got.Header.Get("Authorization"), "Bearer pst_") {
+		} else if r.write && got.Method != http.MethodPost || !strings.HasPrefix(got.Header.Get("Authorization"), "Bearer pst_") {
 			t.Errorf("%s: the request is %s %s with %v", r.name, got.Method, got.URL, got.Header)
 		}
-		if r.describe() == "" {
+		if seen[r.name] {
+			t.Errorf("two rows are called %s", r.name)
+		}
+		seen[r.name] = true
+		c.conn.Close()
+	}
+	for _, r := range rows() {
+		if r.words == "" {
 			t.Errorf("%s has no description", r.name)
 		}
-		c.conn.Close()
 	}
 }
 
-func TestFloorAnswersWhatItIsTold(t *testing.T) {
+func TestReferenceAnswersWhatItIsTold(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(&floor{})
+	server := httptest.NewServer(&reference{})
 	t.Cleanup(server.Close)
 	addr := strings.TrimPrefix(server.URL, "http://")
-	for _, want := range []struct {
-		status int
-		body   string
-	}{{200, `{"id":1}`}, {401, `{"code":"x"}`}, {304, ""}, {201, strings.Repeat("x", 3000)}} {
-		if err := setFloor(t.Context(), addr, want.status, []byte(want.body)); err != nil {
+	for _, want := range []constant{
+		{200, http.Header{"Content-Type": {"application/json"}, "ETag": {`"x"`}}, []byte(`{"id":1}`)},
+		{401, http.Header{"Content-Type": {"application/json"}}, []byte(`{"code":"x"}`)},
+		{201, http.Header{"X-Ratelimit-Limit": {"7"}}, bytes.Repeat([]byte("x"), 3000)},
+	} {
+		if err := setReference(t.Context(), addr, &want); err != nil {
 			t.Fatal(err)
 		}
 		c, err := dial(t.Context(), addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.out = getPet(c.out, &world{shop: &shop{pets: 1}}, rand.New(rand.NewPCG(1, 1)))
-		if a, err := c.call(); err != nil || a.status() != want.status || string(a.body) != want.body {
-			t.Errorf("the floor answered %q, %v, want %d %q", a, err, want.status, want.body)
+		c.out = getPet(c.out, &workload{dataset: &dataset{pets: 1}}, rand.New(rand.NewPCG(1, 1)))
+		a, err := c.call()
+		if err != nil || a.status() != want.Status || !bytes.Equal(a.body, want.Body) {
+			t.Errorf("the reference answered %q, %v, want %d %q", a, err, want.Status, want.Body)
+		}
+		for name := range want.Header {
+			if a.header(name) != want.Header[name][0] {
+				t.Errorf("the reference answered %s: %q, want %q", name, a.header(name), want.Header[name][0])
+			}
 		}
 		c.conn.Close()
 	}
 }
 
-func TestGoalsOfTheParts(t *testing.T) {
+func TestTargets(t *testing.T) {
 	t.Parallel()
 	side := func(name string, rate float64) figure { return figure{Name: name, PerSecond: spread{rate, rate, rate}} }
 	r := &results{
-		Peers:    []contest{{"get", []figure{side("floor", 9), side("ours", 6), side("a", 3), side("b", 4)}}},
-		Overload: []pressure{{Row: "order", Times: 4, OfPeak: .1}, {Row: "order", Times: 5, OfPeak: .95}, {Row: "order", Times: 5, Open: true, OfPeak: .5}},
-		Grown: &grown{Pets: [2]int{10, 1000}, Start: spread{40, 40, 40}, Rows: []grownRow{
-			{Name: "getPet", Ratio: 1.2, OfAlone: spread{1.1, 1, 1.2}}, {Name: "listPets, name", Ratio: 30, OfAlone: spread{1.4, 1, 2}},
-			{Name: "not measured alone", Ratio: 1.1},
+		Rows: []figure{
+			{Name: "get", OfReference: spread{Median: .9}, CPURatio: .1},
+			{Name: "get, HTTP/1.0", OfReference: spread{Median: 9}, CPURatio: .5},
+			{Name: "order", OfAppends: &spread{Median: 2.5}},
+		},
+		Peers:  []contest{{"get", []figure{side("bare", 9), side("ours", 6), side("a", 3), side("b", 4)}}},
+		Memory: &memory{Pets: 1000, Loaded: 128, Search: spread{Median: 2.5}},
+		Redis:  &spread{Median: .7},
+		Scale: &scale{Pets: [2]int{10, 1000}, Search: spread{Median: 11}, Rows: []scaleRow{
+			{Name: "getPet", Ratio: 1.2, AloneRatio: spread{Median: 1.1}}, {Name: "listPets", Ratio: 3.5, AloneRatio: spread{Median: 1.4}},
+			{Name: "by name", Search: true, Ratio: 30, AloneRatio: spread{Median: 30}},
 		}},
 	}
 	var got []string
-	for _, row := range r.goals()[1:] {
+	for _, row := range r.targetTable()[1:] {
 		got = append(got, strings.Join(row, "|"))
 	}
+	get := findRow(rows(), "get").words
 	want := []string{
-		"get, × the fastest peer|1.5||≥ 1: met",
-		"order at 5 × the callers, of the peak|0.95||≥ 0.9: met",
-		"order at 5 × the capacity, of the peak|0.5||≥ 0.9: missed",
-		"start in ms, 1000 pets|40||≤ 500: met",
-		"listPets, name, × its cost in a small shop|30||≤ 1.5: missed",
-		"listPets, name, alone, × its time in a small shop|1.4||≤ 1.5: met",
-		"binary in MiB|0||≤ 30: met",
+		get + ", of bare net/http|≥ 0.85|0.9|met",
+		get + "; HTTP/1.0 from a proxy, of bare net/http|≥ 0.6|0.5|missed",
+		"order, different pets, 64 callers, × durable appends|≥ 3|2.5|missed",
+		get + ", × the fastest peer|≥ 1|1.5|met",
+		"memory under load with 1000 pets, MiB|≤ 128|128|met",
+		"search for the full name of one of 1000 pets, alone, ms|≤ 2|2.5|missed",
+		"listPets at 1000 pets, × at 10, by processor time|≤ 3|3.5|missed",
+		"listPets at 1000 pets, × at 10, alone|≤ 1.8|1.4|met",
+		"search for the full name of one of 1000 pets, alone, ms|≤ 12|11|met",
+		"decisions through Redis, of redis-benchmark's best|≥ 0.7|0.7|met",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("goals() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("targetTable() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestRatiosIn(t *testing.T) {
+	t.Parallel()
+	got, err := ratiosIn([]byte("BenchmarkRedis-2 \t 100\t 14 ns/op\t 70000 decisions/s\t 0.84 ratio\t 83000 redis-benchmark/s\nBenchmarkRedis-2 100 1.02 ratio\n"))
+	if err != nil || !slices.Equal(got, []float64{.84, 1.02}) {
+		t.Errorf("ratiosIn() = %v, %v, want 0.84 and 1.02", got, err)
+	}
+	if _, err := ratiosIn([]byte("PASS\n")); err == nil {
+		t.Error("ratiosIn() of no figures succeeded, want an error")
 	}
 }
 

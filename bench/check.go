@@ -38,11 +38,11 @@ func losses(before, now *results) []loss {
 				all = append(all, loss{f.Name, what, was.Median, is.Median})
 			}
 		}
-		note("the floor's processor time as a share of its own", spread{Median: old.CPURatio}, spread{Median: f.CPURatio})
+		note("the reference's processor time as a share of its own", spread{Median: old.CPURatio}, spread{Median: f.CPURatio})
 		if f.OfAppends != nil && old.OfAppends != nil {
 			note("its rate as a multiple of durable appends", *old.OfAppends, *f.OfAppends)
 		} else {
-			note("its share of the floor's rate", old.OfFloor, f.OfFloor)
+			note("its share of the reference's rate", old.OfReference, f.OfReference)
 		}
 	}
 	return all
@@ -52,15 +52,11 @@ func losses(before, now *results) []loss {
 // lost is measured once more, since machines have moods; what is lost twice is
 // an error.
 func check(ctx context.Context, s *settings) error {
-	before, err := loadResults(s.results)
+	before, err := loadResults(".")
 	if err != nil {
 		return fmt.Errorf("there is nothing to compare with: %w", err)
 	}
-	part := *s
-	if part.rows.String() == "" {
-		part.rows = regexp.MustCompile(".") // rows only: neither memory nor start is a ratio
-	}
-	now, err := measure(ctx, &part)
+	now, err := measure(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -75,8 +71,9 @@ func check(ctx context.Context, s *settings) error {
 		say("%v; measuring again", l)
 		names[i] = regexp.QuoteMeta(l.row)
 	}
-	part.rows = regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
-	if now, err = measure(ctx, &part); err != nil {
+	again := *s
+	again.rows = regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
+	if now, err = measure(ctx, &again); err != nil {
 		return err
 	}
 	var errs []error

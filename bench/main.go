@@ -1,23 +1,18 @@
-// Bench measures the service beside what bounds it: a bare net/http server that
-// answers constants (the floor), the disk's rate of durable appends, and a log
-// in memory with grouped syncs (the bound). All run as processes of their own,
-// the measured one on core 0 and the load on core 1, in turns, so that their
-// ratios say something on a busy machine too.
+// Bench measures the service beside what bounds it, so that ratios say something on a busy machine too: bare net/http
+// (the reference), the disk's rate of durable appends, other servers of pets (the peers) and redis-benchmark. All run
+// as processes of their own, in turns, the measured one on core 0 and the load on core 1.
 //
-// Usage, from the root of the repository:
+// Usage, in this folder (see "make help" for the usual ones):
 //
-//	go run ./bench [-short] [-rows REGEXP]   print the table; write bench/RESULTS.md and bench/results.json
-//	go run ./bench -check [-short]           fail if a ratio lost more than a tenth since results.json
-//	go run ./bench -redis [-short]           print the limiter in Redis beside redis-benchmark
-//	go run ./bench -postgres [-short]        print only the service on PostgreSQL beside pgx and pgbench
-//	go run ./bench -peers [-short]           print only the service beside other servers of pets
-//	go run ./bench -overload                 print only what becomes of several times its capacity
-//	go run ./bench -scale [-pets N]          a shop of ten million pets beside one of ten thousand; kept in the results
-//	go run ./bench -where                    profile some rows and write docs/performance.md's table and picture
-//	go run ./bench -profile ROW              write profiles of the server under a row, and count its system calls
+//	go run .                          measure everything but -scale; write RESULTS.md and results.json
+//	go run . -short                   the same in short, to try it; writes nothing
+//	go run . -rows REGEXP [-short]    measure some rows and write nothing; with -profile FILE a CPU profile too
+//	go run . -check [-short]          fail if a ratio lost more than a tenth since results.json
+//	go run . -peers | -memory | -redis   measure only this part and write nothing
+//	go run . -scale [-pets N]         ten million pets beside ten thousand; kept in the results
 //
-// The server has everything on: keys, limits, headers, metrics and its log,
-// which goes to a file.
+// The server is used from outside, by its command line and its listeners, and has everything on: keys, limits, header
+// fields, metrics, and its log, which goes to a file.
 package main
 
 import (
@@ -43,21 +38,18 @@ func main() {
 
 // settings are what a run is asked to do.
 type settings struct {
-	dir                           string // for the databases; removed afterwards
-	binary                        string // the server, or "" to build it
-	rows                          *regexp.Regexp
-	check                         bool
-	redis, postgres               bool
-	profile                       string
-	peers, overload, scale, where bool
-	grown                         int // pets of the large shop
+	dir     string // for the databases; removed afterwards
+	binary  string // the server, or "" to build it
+	rows    *regexp.Regexp
+	profile string // a file for the CPU profile of the server, or ""
+	only    map[string]bool
+	short   bool
 
-	rounds  int
-	round   time.Duration // how long each side is measured in a round
-	pets    int           // in the database of the rows
-	scales  []int         // databases for memory and start
-	starts  int           // how often a start is measured
-	results string        // the folder of the results
+	rounds    int
+	round     time.Duration // how long each side is measured in a round
+	pets      int           // in the database of the rows
+	manyPets  int           // in the database of memory and search
+	scalePets int           // in the larger database of -scale
 }
 
 func run(ctx context.Context, args []string) error {
@@ -72,73 +64,91 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("pinning: %w", err)
 	}
 	switch {
-	case s.profile != "":
-		return profile(ctx, s)
-	case s.check:
+	case s.only["check"]:
 		return check(ctx, s)
-	case s.redis:
-		return limiterOnRedis(ctx, s)
-	case s.postgres:
-		return onPostgres(ctx, s)
-	}
-	if part := s.part(); part != nil {
-		return part(ctx, s)
+	case s.only["scale"]:
+		return measureScale(ctx, s)
 	}
 	r, err := measure(ctx, s)
 	if err != nil {
 		return err
 	}
-	r.print(os.Stdout)
-	if s.rows.String() != "" {
-		return nil // a part must not replace the whole
+	if s.partial() || s.short {
+		r.print(os.Stdout)
+		return nil // it must not replace the whole
 	}
-	return r.save(s.results)
+	if before, err := loadResults("."); err == nil {
+		r.Scale = before.Scale // measured apart
+	}
+	r.print(os.Stdout)
+	return r.save(".")
 }
 
 func parse(args []string) (*settings, error) {
-	s := &settings{
-		rounds: 7, round: time.Second, pets: 300_000,
-		scales: []int{0, 100_000, 1_000_000}, starts: 9, results: "bench",
-	}
+	s := &settings{rounds: 7, round: time.Second, pets: 300_000, manyPets: 1_000_000, only: map[string]bool{}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	short := flags.Bool("short", false, "measure for half a minute only, and nothing of a million pets")
-	rows := flags.String("rows", "", "measure only the rows that match `REGEXP`, and write no results")
+	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million")
+	rows := flags.String("rows", "", "measure only the rows that match `REGEXP`")
+	flags.StringVar(&s.profile, "profile", "", "with -rows: write the server's CPU profile under the last of them to `FILE`")
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
-	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
-	flags.BoolVar(&s.redis, "redis", false, "measure only the limiter in Redis, beside redis-benchmark")
-	flags.BoolVar(&s.postgres, "postgres", false, "measure only the service on PostgreSQL, beside pgx behind net/http and pgbench")
-	s.partFlags(flags)
-	flags.StringVar(&s.profile, "profile", "", "profile the server under `ROW`")
+	flags.IntVar(&s.scalePets, "pets", 10_000_000, "`N` pets in the larger database of -scale, with three orders each")
+	parts := map[string]*bool{}
+	for name, usage := range map[string]string{
+		"check": "compare with the saved results instead of replacing them",
+		"peers": "measure only the service beside other servers of pets", "memory": "measure only memory and search with a million pets",
+		"redis": "measure only the limiter in Redis beside redis-benchmark",
+		"scale": "measure only ten million pets beside ten thousand, and keep that in the results",
+	} {
+		parts[name] = flags.Bool(name, false, usage)
+	}
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	for name, on := range parts {
+		s.only[name] = *on
 	}
-	if s.grown <= 0 || s.grown%10 != 0 {
-		return nil, fmt.Errorf("-pets %d: has to be a multiple of ten", s.grown)
-	}
-	if *short {
-		s.rounds, s.round, s.scales, s.starts = 3, 400*time.Millisecond, []int{0, 100_000}, 5
+	if s.short {
+		s.rounds, s.round, s.pets, s.manyPets = 3, 300*time.Millisecond, 20_000, 50_000
 	}
 	var err error
-	s.rows, err = regexp.Compile(*rows)
-	return s, err
+	if s.rows, err = regexp.Compile(*rows); err != nil {
+		return nil, fmt.Errorf("-rows: %w", err)
+	}
+	return s, s.valid(flags)
 }
+
+func (s *settings) valid(flags *flag.FlagSet) error {
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case s.scalePets < 1000:
+		return fmt.Errorf("-pets %d: at least 1000", s.scalePets)
+	case s.profile != "" && s.rows.String() == "":
+		return errors.New("-profile needs -rows")
+	}
+	return nil
+}
+
+// wants reports whether a part is to be measured.
+func (s *settings) wants(part string) bool {
+	switch {
+	case s.only["peers"] || s.only["memory"] || s.only["redis"]:
+		return s.only[part]
+	case s.only["check"] || s.rows.String() != "":
+		return part == "rows" // neither memory nor the peers are ratios of ours alone
+	}
+	return true
+}
+
+// partial reports whether less than the whole is measured.
+func (s *settings) partial() bool { return !s.wants("rows") || !s.wants("peers") }
 
 // runChild is the program in the role of another process.
 func runChild(ctx context.Context, args []string) error {
-	roles := map[string]func(context.Context, []string) error{
-		"floor": serveFloor,
-		"disk":  measureDisk,
-		"alone": measureAlone,
-
-		"postgres": servePostgres,
-		"bare":     serveBare,
-	}
+	roles := map[string]func(context.Context, []string) error{"reference": serveReference, "disk": measureDisk}
 	if len(args) == 0 || roles[args[0]] == nil {
-		return errors.New("child: floor, disk, alone, postgres or bare")
+		return errors.New("child: reference or disk")
 	}
 	return roles[args[0]](ctx, args[1:])
 }

@@ -8,64 +8,42 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"example.com/petstore/internal/processtest"
 )
 
 // A peer is another server of pets, with neither keys nor limits nor a
-// database, written as its documentation would have it; see bench/peers.
+// database, written as its documentation would have it; see the folder peers.
 type peer struct {
 	name    string
-	list    string // what a list of 20 is asked by
-	command func(b *bench, host, port string) []string
+	command []string // before the host and the port
 }
 
 // peerPets is how many pets a peer has.
 const peerPets = 1000
 
-// peersDir is where their sources are, seen from the root of the repository.
-const peersDir = "bench/peers"
+// peersDir is where their sources are, seen from here.
+const peersDir = "peers"
 
 // peers returns every peer, in the order of the table.
-func peers() []peer {
-	goPeer := func(program string) func(*bench, string, string) []string {
-		return func(b *bench, host, port string) []string {
-			return []string{filepath.Join(b.dir, "peers", program), net.JoinHostPort(host, port)}
-		}
-	}
-	const modules = peersDir + "/npm/node_modules/"
+func (b *bench) peers() []peer {
+	built := filepath.Join(b.dir, peersDir)
 	return []peer{
-		{"oapi-codegen, strict server", "/pets?limit=20", goPeer("oapicodegen")},
-		{"ogen", "/pets?limit=20", goPeer("ogen")},
-		{"huma on chi", "/pets?limit=20", goPeer("huma")},
-		{"Fastify", "/pets?limit=20", func(_ *bench, host, port string) []string {
-			return []string{"node", peersDir + "/npm/fastify.js", host, port}
-		}},
-		{"json-server", "/pets?_limit=20", func(_ *bench, host, port string) []string {
-			return []string{"node", peersDir + "/npm/jsonserver.cjs", host, port}
-		}},
-		{"Prism, mock", "/pets?limit=20", func(_ *bench, host, port string) []string {
-			return []string{"node", modules + "@stoplight/prism-cli/dist/index.js", "mock", "--no-multiprocess", "--verboseLevel", "silent",
-				"--host", host, "--port", port, peersDir + "/openapi.yaml"}
-		}},
+		{"oapi-codegen, strict server", []string{filepath.Join(built, "oapicodegen")}},
+		{"ogen", []string{filepath.Join(built, "ogen")}},
+		{"huma on chi", []string{filepath.Join(built, "huma")}},
+		{"Fastify", []string{"node", filepath.Join(peersDir, "npm", "fastify.js")}},
 	}
 }
 
-// A side is one of those who take turns, and what they did.
-type side struct {
-	name    string
-	process *process
-	world   *world
-	list    string
-	samples []*sample
-}
-
-// measurePeers has the floor, the service and every peer take turns.
-func (b *bench) measurePeers(ctx context.Context) (_ []contest, err error) {
-	say("building the peers")
+// measurePeers has the reference, the service and every peer take turns.
+func (b *bench) measurePeers(ctx context.Context, r *results) (err error) {
+	say("generating and building the peers")
 	if err := b.buildPeers(ctx); err != nil {
-		return nil, fmt.Errorf("the peers: %w", err)
+		return err
+	}
+	if err := b.serve(ctx, false); err != nil {
+		return err
 	}
 	sides, err := b.startPeers(ctx)
 	defer func() {
@@ -74,28 +52,25 @@ func (b *bench) measurePeers(ctx context.Context) (_ []contest, err error) {
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []contest
-	for _, r := range rows() {
-		if r.name == "get" || r.name == "list" || r.name == "create-pet" {
-			c, err := b.contest(ctx, &r, sides)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, *c)
+	for _, name := range []string{"get", "list", "create-pet"} {
+		c, err := b.contest(ctx, findRow(rows(), name), sides)
+		if err != nil {
+			return err
 		}
+		r.Peers = append(r.Peers, *c)
 	}
-	return all, nil
+	return nil
 }
 
 // contest measures one row of all.
 func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, error) {
 	say("%s beside the peers", r.name)
-	if err := b.mirror(ctx, r); err != nil {
+	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
 		return nil, err
 	}
-	if err := b.haveTurns(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
+	if err := takeTurns(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
 		return nil, err
 	}
 	c := &contest{Row: r.name}
@@ -104,50 +79,21 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 		if err != nil {
 			return nil, err
 		}
-		p := pairing{ours: s.samples, floors: sides[0].samples, rss: rss}
-		plain := row{name: s.name, callers: r.callers}
-		c.Sides = append(c.Sides, p.figure(&plain))
+		p := pairing{ours: s.samples, references: sides[0].samples, rss: rss}
+		c.Sides = append(c.Sides, p.figure(&row{name: s.name, callers: r.callers}))
 	}
 	return c, nil
 }
 
-// haveTurns has all sides take turns at a row, and replaces their samples.
-func (b *bench) haveTurns(ctx context.Context, r *row, sides []*side, rounds int, long time.Duration) error {
-	for _, s := range sides {
-		s.samples = nil
-	}
-	for range rounds {
-		for _, s := range sides {
-			got, err := b.turn(ctx, r, s, long)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			s.samples = append(s.samples, got)
-		}
-	}
-	return nil
-}
-
-// turn has one side do a row, again if it got no turn on a busy machine.
-func (b *bench) turn(ctx context.Context, r *row, s *side, long time.Duration) (*sample, error) {
-	theirs := *r
-	if r.name == "list" && s.list != "" {
-		theirs.request = s.requestList
-	}
-	for range attempts {
-		got, err := load(ctx, s.process, s.world, &theirs, long)
-		if err != nil || got.requests > 0 {
-			return got, err
-		}
-		long *= 2
-	}
-	return nil, errors.New("the machine is too busy to measure anything")
-}
-
-// buildPeers builds those of Go, and installs those of npm unless they are.
+// buildPeers generates and builds those of Go, and installs those of npm unless they are.
 func (b *bench) buildPeers(ctx context.Context) error {
+	generate := exec.CommandContext(ctx, "go", "generate", "./...")
+	generate.Dir = peersDir
+	if err := runOnBoth(generate); err != nil {
+		return err
+	}
 	out := filepath.Join(b.dir, "peers") + string(filepath.Separator)
-	if err := runOn(exec.CommandContext(ctx, "go", "build", "-C", peersDir, "-o", out, "./...")); err != nil {
+	if err := runOnBoth(exec.CommandContext(ctx, "go", "build", "-C", peersDir, "-o", out, "./...")); err != nil {
 		return err
 	}
 	want, err := os.Stat(peersDir + "/npm/package-lock.json")
@@ -160,24 +106,15 @@ func (b *bench) buildPeers(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, "npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts")
 	cmd.Dir = peersDir + "/npm"
-	return runOn(cmd)
+	return runOnBoth(cmd)
 }
 
-// runOn runs cmd on both cores.
-func runOn(cmd *exec.Cmd) error {
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := startOn(cmd, serverCore, loadCore); err != nil {
-		return err
-	}
-	return cmd.Wait()
-}
-
-// startPeers returns the floor, the service and the peers, which have been
+// startPeers returns the reference, the service and the peers, which have been
 // started; those that were, with an error.
 func (b *bench) startPeers(ctx context.Context) ([]*side, error) {
-	sides := []*side{{name: "the floor", process: b.floor, world: b.world}, {name: "this service", process: b.server, world: b.world}}
-	theirs := &world{shop: &shop{pets: peerPets, key: "none"}}
-	for _, p := range peers() {
+	sides := []*side{{name: "bare net/http", process: b.reference, workload: b.workload}, {name: "this service", process: b.server, workload: b.workload}}
+	theirs := &workload{dataset: &dataset{pets: peerPets, key: "none"}, names: newNamer()}
+	for _, p := range b.peers() {
 		addr, err := processtest.FreeAddr()
 		if err != nil {
 			return sides, err
@@ -186,11 +123,10 @@ func (b *bench) startPeers(ctx context.Context) ([]*side, error) {
 		if err != nil {
 			return sides, err
 		}
-		line := p.command(b, host, port)
-		cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+		cmd := exec.CommandContext(ctx, p.command[0], append(p.command[1:], host, port)...)
 		cmd.Env = append(cleanEnv(), "GOMAXPROCS=1", "NODE_ENV=production")
 		cmd.Stderr = os.Stderr
-		s := &side{name: p.name, process: &process{cmd: cmd, addr: addr}, world: theirs, list: p.list}
+		s := &side{name: p.name, process: &process{cmd: cmd, addr: addr}, workload: theirs}
 		if err := s.process.start(); err != nil {
 			return sides, fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -37,72 +37,131 @@ func (s spread) ranged(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.Median, s.Least, s.Most)
 }
 
-// rows returns the one table of all rows.
-func (r *results) rows() table {
-	t := table{{"request", "requests/s", "floor/s", "of floor", "CPU µs", "floor µs", "floor CPU / CPU", "allocations",
-		"p50 ms", "p99 ms", "p99.9 ms", "RSS MiB", "× append+sync", "of the bound"}}
-	words := map[string]string{}
-	for _, row := range rows() {
-		words[row.name] = row.describe()
+func number(format string, v float64) string { return fmt.Sprintf(format, v) }
+
+// A section is a part of the report.
+type section struct {
+	title, words string
+	table        table
+	notes        []string
+}
+
+// sections returns what was measured.
+func (r *results) sections() []section {
+	var all []section
+	if len(r.Rows) > 0 {
+		all = append(all, r.rowSection())
 	}
+	if len(r.Peers) > 0 {
+		all = append(all, r.peerSection())
+	}
+	if r.Memory != nil {
+		all = append(all, r.Memory.section())
+	}
+	if r.Redis != nil {
+		all = append(all, section{title: "The limiter in Redis", words: `BenchmarkRedis of internal/ratelimit: decisions a second of 64 callers, and the best rate at which redis-benchmark calls the same
+script over 64 connections with 4, 16 or 64 calls in flight on each.`,
+			table: table{{"", "ratio"}, {"decisions / calls", r.Redis.ranged("%.2f")}}})
+	}
+	if r.Scale != nil {
+		all = append(all, r.Scale.section())
+	}
+	if targets := r.targetTable(); len(targets) > 1 {
+		all = append(all, section{title: "Targets", table: targets})
+	}
+	return all
+}
+
+func (r *results) rowSection() section {
+	s := section{title: "Requests", words: fmt.Sprintf(`Every row ran %d rounds of %d ms, in turns with bare net/http, which answers the same status and a constant body of the same
+size, and on the other transports the same header fields. The database has %d pets. "Of net/http" compares requests a second round
+by round; "CPU, net/http / ours" compares the processor time of a request over all rounds, which other work on the machine
+disturbs less. Over HTTP/2 the client is the slower side, so that only the processor time says something.`,
+		r.Settings.Rounds, r.Settings.RoundMillis, r.Settings.Pets)}
+	s.table = table{{"request", "requests/s", "net/http/s", "of net/http", "CPU µs", "net/http µs", "CPU, net/http / ours", "allocations",
+		"p50 ms", "p99 ms", "p99.9 ms", "RSS MiB", "× durable appends"}}
 	for _, f := range r.Rows {
-		appends, bound := "", ""
+		appends := ""
 		if f.OfAppends != nil {
-			appends, bound = f.OfAppends.ranged("%.1f"), f.OfBound.ranged("%.3f")
+			appends = f.OfAppends.ranged("%.1f")
 		}
-		number := func(format string, v float64) string { return fmt.Sprintf(format, v) }
-		t.add(words[f.Name], f.PerSecond.ranged("%.0f"), number("%.0f", f.Floor.Median), f.OfFloor.ranged("%.2f"),
-			number("%.1f", f.CPU), number("%.1f", f.FloorCPU), number("%.2f", f.CPURatio), number("%.0f", f.Allocs),
-			number("%.2f", f.P50/1000), number("%.2f", f.P99/1000), number("%.2f", f.P999/1000), number("%.0f", f.RSS), appends, bound)
+		s.table.add(wordsOf(f.Name), f.PerSecond.ranged("%.0f"), number("%.0f", f.Reference.Median), f.OfReference.ranged("%.2f"),
+			number("%.1f", f.CPU), number("%.1f", f.ReferenceCPU), number("%.2f", f.CPURatio), number("%.0f", f.Allocs),
+			number("%.2f", f.P50/1000), number("%.2f", f.P99/1000), number("%.2f", f.P999/1000), number("%.0f", f.RSS), appends)
 	}
-	return t
+	if r.Appends.Median > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("The disk: %s durable appends of 4 KiB a second.", r.Appends.ranged("%.0f")))
+	}
+	return s
 }
 
-// scales returns the table of start and memory.
-func (r *results) scales() table {
-	t := table{{"pets", "file MiB", "start to ready, ms", "RSS idle, MiB", "RSS peak under load, MiB"}}
-	for _, s := range r.Scales {
-		loaded := ""
-		if s.Loaded > 0 {
-			loaded = fmt.Sprintf("%.0f", s.Loaded)
-		}
-		t.add(fmt.Sprint(s.Pets), fmt.Sprintf("%.1f", s.FileMiB), s.Start.ranged("%.0f"), fmt.Sprintf("%.0f", s.Idle), loaded)
+func wordsOf(name string) string {
+	if r := findRow(rows(), name); r != nil {
+		return r.words
 	}
-	return t
+	return name
 }
 
-// notes returns the figures that stand in no table.
-func (r *results) notes() []string {
-	var out []string
-	if r.Disk.Appends.Median > 0 {
-		out = append(out, fmt.Sprintf("The disk: %s durable appends of 4 KiB a second; the bound (a map in memory and one log with grouped syncs) %s a second for 64 callers, %s for one.",
-			r.Disk.Appends.ranged("%.0f"), r.Disk.Grouped.ranged("%.0f"), r.Disk.Alone.ranged("%.0f")))
+func (r *results) peerSection() section {
+	s := section{title: "Beside other servers", words: fmt.Sprintf(`Other servers of pets, written as their documentation would have it, with %d pets in memory, without keys, limits, a log or
+anything durable, in turns with this service, which has all of these. A POST to this service is on the disk when it is answered.`, peerPets)}
+	s.table = table{{"request", "server", "requests/s", "of net/http", "CPU µs", "p50 ms", "p99 ms", "RSS MiB", "this service is faster by"}}
+	for _, c := range r.Peers {
+		ours := c.Sides[1]
+		for _, f := range c.Sides {
+			faster := ""
+			if f.Name != ours.Name && f.PerSecond.Median > 0 {
+				faster = fmt.Sprintf("× %.2f", ours.PerSecond.Median/f.PerSecond.Median)
+			}
+			s.table.add(wordsOf(c.Row), f.Name, f.PerSecond.ranged("%.0f"), f.OfReference.ranged("%.2f"), number("%.1f", f.CPU),
+				number("%.2f", f.P50/1000), number("%.2f", f.P99/1000), number("%.0f", f.RSS), faster)
+		}
 	}
-	if r.Alone != nil {
-		out = append(out, fmt.Sprintf("One caller's order: %.0f µs through the store, %.0f µs as a plain transaction of the same statements: × %s.",
-			r.Alone.Store, r.Alone.Plain, r.Alone.Ratio.ranged("%.2f")))
+	return s
+}
+
+func (m *memory) section() section {
+	return section{title: "Memory and search", words: "The names of the pets are like people's: a given name and a family name. The search is for the full name of the only pet that has it.",
+		table: table{
+			{"pets", "file MiB", "start to ready, ms", "RSS idle, MiB", "RSS peak under load, MiB", "search for one alone, ms"},
+			{fmt.Sprint(m.Pets), number("%.0f", m.FileMiB), m.Start.ranged("%.0f"), number("%.0f", m.Idle), number("%.0f", m.Loaded), m.Search.ranged("%.2f")},
+		}}
+}
+
+func (s *scale) section() section {
+	where := "locked in the kernel's cache"
+	if s.Loose {
+		where = "read into the kernel's cache beforehand"
 	}
-	return append(out, fmt.Sprintf("The binary has %.1f MiB.", r.Binary))
+	out := section{title: "Scale", words: fmt.Sprintf(`Written by "make bench-scale", %s. Both files were %s.
+
+Reads have 32 callers, and writes 64, whose changes share pages and syncs: the processor time is that of one request among theirs.
+Searches by name, and lists by ship date and quantity, have one. "Alone" is what one caller waits for who is the only one, a write until
+it is on the disk; its ratio is the median of those of the rounds, which are half as long.`, s.Date, where)}
+	small, big := fmt.Sprint(s.Pets[0], " pets"), fmt.Sprint(s.Pets[1], " pets")
+	out.table = table{{"operation", "CPU µs, " + small, "CPU µs, " + big, "ratio", "rate, of the smaller one's", "p99 ms",
+		"alone, p50 µs, " + small, "alone, p50 µs, " + big, "ratio alone"}}
+	for _, r := range s.Rows {
+		out.table.add(r.Name, number("%.1f", r.Small), number("%.1f", r.Big), number("%.2f", r.Ratio), r.Rate.ranged("%.2f"),
+			number("%.1f", r.P99/1000), number("%.0f", r.SmallAlone), number("%.0f", r.BigAlone), r.AloneRatio.ranged("%.2f"))
+	}
+	out.notes = []string{
+		fmt.Sprintf("%d pets with %d orders: %.0f MiB, imported in %.0f s; petstore doctor finds nothing wrong.", s.Pets[1], s.Pets[1]*ordersPerPet, s.FileMiB, s.FillSeconds),
+		fmt.Sprintf("Start to ready: %s ms. Resident memory: %.0f MiB idle, %.0f MiB at most under all operations in turn.", s.Start.ranged("%.0f"), s.Idle, s.Loaded),
+		fmt.Sprintf("Search for the full name of one pet, alone: %s ms.", s.Search.ranged("%.2f")),
+	}
+	return out
 }
 
 // print writes the results to a terminal.
 func (r *results) print(to io.Writer) {
-	r.rows().text(to)
-	fmt.Fprintln(to)
-	if len(r.Scales) > 0 {
-		r.scales().text(to)
+	for _, s := range r.sections() {
+		fmt.Fprintf(to, "%s\n", s.title)
+		s.table.text(to)
+		for _, note := range s.notes {
+			fmt.Fprintln(to, note)
+		}
 		fmt.Fprintln(to)
-	}
-	for _, note := range r.notes() {
-		fmt.Fprintln(to, note)
-	}
-	for _, t := range r.parts() {
-		fmt.Fprintln(to)
-		t.text(to)
-	}
-	if goals := r.goals(); len(goals) > 1 {
-		fmt.Fprintln(to)
-		goals.text(to)
 	}
 }
 
@@ -110,26 +169,20 @@ func (r *results) print(to io.Writer) {
 func (r *results) page(to io.Writer) {
 	fmt.Fprintf(to, `# What was measured
 
-Written by `+"`make bench`"+`; do not edit. %s: %d cores of %s, %s, %s, databases on %s.
+Written by "make bench"; do not edit. %s: %d cores of %s, %s, %s, databases on %s.
 The load average before the run was %s: well above 0 means that others were at work, and that only ratios say something.
 
-Every row ran %d rounds of %d ms, in turns with the floor: bare net/http answering the same status and a constant body of
-the same size. The measured process has core 0 and GOMAXPROCS=1, the load core 1. The server has everything on: API keys,
-both limits, all headers, metrics, and its log, which goes to a file; the database has %d pets. Medians, with the least and
-the most in parentheses. "Of floor" compares requests a second round by round; "floor CPU / CPU" compares the processor
-time of a request over all rounds, which other work on the machine disturbs less.
-
-## Requests
-
-`, r.Settings.Date, r.Machine.Cores, r.Machine.Processor, r.Machine.Kernel, r.Machine.Go, r.Machine.FileSystem, r.Settings.Busy,
-		r.Settings.Rounds, r.Settings.RoundMillis, r.Settings.Pets)
-	r.rows().markdown(to)
-	for _, note := range r.notes() {
-		fmt.Fprintf(to, "- %s\n", note)
+The measured process has core 0 and GOMAXPROCS=1, the load core 1. The service has everything on: API keys, both limits, all header
+fields, metrics, and its log, which goes to a file. Figures are medians, with the least and the most in parentheses.
+`, r.Settings.Date, r.Machine.Cores, r.Machine.Processor, r.Machine.Kernel, r.Machine.Go, r.Machine.FileSystem, r.Settings.Busy)
+	for _, s := range r.sections() {
+		fmt.Fprintf(to, "\n## %s\n\n", s.title)
+		if s.words != "" {
+			fmt.Fprintf(to, "%s\n\n", s.words)
+		}
+		s.table.markdown(to)
+		for _, note := range s.notes {
+			fmt.Fprintf(to, "- %s\n", note)
+		}
 	}
-	fmt.Fprint(to, "\n## Start and memory\n\n")
-	r.scales().markdown(to)
-	r.extras(to)
-	fmt.Fprint(to, "## Targets\n\n")
-	r.goals().markdown(to)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,16 +12,16 @@ import (
 
 // results are what results.json holds.
 type results struct {
-	Machine  machine    `json:"machine"`
-	Settings used       `json:"settings"`
-	Rows     []figure   `json:"rows"`
-	Disk     spreads    `json:"disk"`
-	Alone    *pair      `json:"alone,omitempty"`
-	Scales   []scale    `json:"scales,omitempty"`
-	Peers    []contest  `json:"peers,omitempty"`
-	Overload []pressure `json:"overload,omitempty"`
-	Grown    *grown     `json:"scale,omitempty"`
-	Binary   float64    `json:"binaryMiB"`
+	Machine  machine   `json:"machine"`
+	Settings used      `json:"settings"`
+	Rows     []figure  `json:"rows"`
+	Appends  spread    `json:"appendsPerSecond"` // of 4 KiB, each durable before the next
+	Memory   *memory   `json:"memory,omitempty"`
+	Peers    []contest `json:"peers,omitempty"`
+	Redis    *spread   `json:"redis,omitempty"` // the limiter's decisions in Redis, of redis-benchmark's best rate
+	Scale    *scale    `json:"scale,omitempty"`
+
+	appends []float64
 }
 
 // A machine is described without its name.
@@ -61,71 +63,46 @@ func spreadOf(all []float64) spread {
 
 // A figure is a row measured. Times are in microseconds.
 type figure struct {
-	Name      string  `json:"name"`
-	Callers   int     `json:"callers"`
-	PerSecond spread  `json:"perSecond"`
-	Floor     spread  `json:"floorPerSecond"`
-	OfFloor   spread  `json:"ofFloor"`
-	CPU       float64 `json:"cpuMicros"`
-	FloorCPU  float64 `json:"floorCPUMicros"`
-	CPURatio  float64 `json:"floorCPUOfCPU"` // the floor's processor time as a share of ours
-	Allocs    float64 `json:"allocs"`
-	P50       float64 `json:"p50Micros"`
-	P99       float64 `json:"p99Micros"`
-	P999      float64 `json:"p999Micros"`
-	RSS       float64 `json:"rssMiB"`
-	OfAppends *spread `json:"ofAppends,omitempty"` // the rate as a multiple of the disk's durable appends
-	OfBound   *spread `json:"ofBound,omitempty"`   // as a share of the memory-plus-log bound
+	Name         string  `json:"name"`
+	Callers      int     `json:"callers"`
+	PerSecond    spread  `json:"perSecond"`
+	Reference    spread  `json:"referencePerSecond"`
+	OfReference  spread  `json:"ofReference"`
+	CPU          float64 `json:"cpuMicros"`
+	ReferenceCPU float64 `json:"referenceCPUMicros"`
+	CPURatio     float64 `json:"referenceCPUOfCPU"` // the reference's processor time as a share of ours
+	Allocs       float64 `json:"allocs"`
+	P50          float64 `json:"p50Micros"`
+	P99          float64 `json:"p99Micros"`
+	P999         float64 `json:"p999Micros"`
+	RSS          float64 `json:"rssMiB"`
+	OfAppends    *spread `json:"ofAppends,omitempty"` // the rate as a multiple of the disk's durable appends
 }
 
-// A contest is one row measured of several servers in turns: the floor first,
+// A contest is one row measured of several servers in turns: the reference first,
 // then the service, then the peers.
 type contest struct {
 	Row   string   `json:"row"`
 	Sides []figure `json:"sides"`
 }
 
-// spreads are the disk's rates per second.
-type spreads struct {
-	Appends spread `json:"appendsPerSecond"`
-	Grouped spread `json:"boundPerSecond"`
-	Alone   spread `json:"boundAlonePerSecond"`
-}
-
-// A pair compares one caller's order through the store with a plain
-// transaction, in microseconds.
-type pair struct {
-	Store float64 `json:"storeMicros"`
-	Plain float64 `json:"plainMicros"`
-	Ratio spread  `json:"ratio"`
-}
-
-// A scale is a database of some size.
-type scale struct {
-	Pets    int     `json:"pets"`
-	FileMiB float64 `json:"fileMiB"`
-	Start   spread  `json:"startMillis"`
-	Idle    float64 `json:"idleMiB"`
-	Loaded  float64 `json:"loadedMiB"` // the peak under a mixed load
-}
-
 // A pairing is the rounds of a row before they become a figure.
 type pairing struct {
-	ours, floors []*sample
-	disks        []disk
-	mallocs      float64
-	rss          int64
+	ours, references []*sample
+	appends          []float64 // the disk's rates
+	mallocs          float64
+	rss              int64
 }
 
 // figure condenses the rounds.
 func (p *pairing) figure(r *row) figure {
 	f := figure{Name: r.name, Callers: r.callers, RSS: mib(p.rss)}
 	f.PerSecond = spreadOf(each(p.ours, (*sample).perSecond))
-	f.Floor = spreadOf(each(p.floors, (*sample).perSecond))
-	f.OfFloor = spreadOf(ratios(p.ours, p.floors))
-	f.CPU, f.FloorCPU = perRequest(p.ours), perRequest(p.floors)
+	f.Reference = spreadOf(each(p.references, (*sample).perSecond))
+	f.OfReference = spreadOf(ratios(p.ours, p.references))
+	f.CPU, f.ReferenceCPU = perRequest(p.ours), perRequest(p.references)
 	if f.CPU > 0 {
-		f.CPURatio = f.FloorCPU / f.CPU
+		f.CPURatio = f.ReferenceCPU / f.CPU
 	}
 	all := 0
 	for _, s := range p.ours {
@@ -137,23 +114,10 @@ func (p *pairing) figure(r *row) figure {
 	}
 	f.P50, f.P99, f.P999 = at(.5), at(.99), at(.999)
 	if r.write {
-		f.OfAppends, f.OfBound = p.besideDisk(r.callers)
+		times := spreadOf(quotients(each(p.ours, (*sample).perSecond), p.appends))
+		f.OfAppends = &times
 	}
 	return f
-}
-
-func (p *pairing) besideDisk(callers int) (ofAppends, ofBound *spread) {
-	var appends, bound []float64
-	for i, s := range p.ours {
-		limit := p.disks[i].Grouped
-		if callers == 1 {
-			limit = p.disks[i].Alone
-		}
-		appends = append(appends, s.perSecond()/p.disks[i].Appends)
-		bound = append(bound, s.perSecond()/limit)
-	}
-	a, b := spreadOf(appends), spreadOf(bound)
-	return &a, &b
 }
 
 func each[T any](all []T, f func(T) float64) []float64 {
@@ -164,8 +128,8 @@ func each[T any](all []T, f func(T) float64) []float64 {
 	return out
 }
 
-func ratios(ours, floors []*sample) []float64 {
-	return quotients(each(ours, (*sample).perSecond), each(floors, (*sample).perSecond))
+func ratios(ours, references []*sample) []float64 {
+	return quotients(each(ours, (*sample).perSecond), each(references, (*sample).perSecond))
 }
 
 // quotients divides each of a by the one of b at its place.
@@ -201,15 +165,6 @@ func (r *results) row(name string) *figure {
 	return &r.Rows[i]
 }
 
-// scale returns the figures of the database of that size, or nil.
-func (r *results) scale(pets int) *scale {
-	i := slices.IndexFunc(r.Scales, func(s scale) bool { return s.Pets == pets })
-	if i < 0 {
-		return nil
-	}
-	return &r.Scales[i]
-}
-
 const resultsFile = "results.json"
 
 // save writes results.json and RESULTS.md.
@@ -229,11 +184,17 @@ func (r *results) save(dir string) error {
 	return page.Close()
 }
 
+// loadResults returns the saved results. Those of another version of this program are an error.
 func loadResults(dir string) (*results, error) {
 	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
 	if err != nil {
 		return nil, err
 	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
 	r := &results{}
-	return r, json.Unmarshal(text, r)
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", resultsFile, err)
+	}
+	return r, nil
 }

@@ -75,7 +75,7 @@ func (all table) home(dir string) string {
 func within(dir, parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
 
 // free are the folders of no part of the program.
-func free() []string { return []string{"internal/archtest", "test", "bench"} }
+func free() []string { return []string{"internal/archtest", "test"} }
 
 // onlyIn names, for a module, the one package of ours that may import it.
 func onlyIn() map[string]string {
@@ -101,9 +101,9 @@ type file struct {
 	imports []string
 }
 
-// product reports whether a file is of the program, not of its tests, its
-// benchmarks, or a package that is for tests alone, as net/http/httptest is.
-func (f file) product() bool { return !f.test && f.dir != "bench" && !forTests(f.dir) }
+// product reports whether a file is of the program, not of its tests, or a
+// package that is for tests alone, as net/http/httptest is.
+func (f file) product() bool { return !f.test && !forTests(f.dir) }
 
 // forTests reports whether a folder is of a package that is for tests alone.
 func forTests(dir string) bool { return strings.HasSuffix(dir, "test") }

@@ -1,11 +1,12 @@
 // Huma is a peer: a server made with huma on chi, as its tutorial makes one.
 //
-// Usage: huma ADDR
+// Usage: huma HOST PORT
 package main
 
 import (
 	"context"
 	"log"
+	"net"
 	"net/http"
 	"os"
 
@@ -70,5 +71,5 @@ func main() {
 	huma.Register(api, huma.Operation{
 		OperationID: "createPet", Method: http.MethodPost, Path: "/pets", DefaultStatus: http.StatusCreated,
 	}, s.createPet)
-	log.Fatal(http.ListenAndServe(os.Args[1], router))
+	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2]), router))
 }

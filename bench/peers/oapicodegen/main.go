@@ -1,12 +1,13 @@
 // Oapicodegen is a peer: the strict server that oapi-codegen generates for
 // net/http.
 //
-// Usage: oapicodegen ADDR
+// Usage: oapicodegen HOST PORT
 package main
 
 import (
 	"context"
 	"log"
+	"net"
 	"net/http"
 	"os"
 
@@ -53,5 +54,5 @@ func (s *server) GetPet(_ context.Context, r api.GetPetRequestObject) (api.GetPe
 
 func main() {
 	handler := api.Handler(api.NewStrictHandler(&server{pets.New()}, nil))
-	log.Fatal(http.ListenAndServe(os.Args[1], handler))
+	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2]), handler))
 }

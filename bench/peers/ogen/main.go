@@ -1,11 +1,12 @@
 // Ogen is a peer: the server that ogen generates.
 //
-// Usage: ogen ADDR
+// Usage: ogen HOST PORT
 package main
 
 import (
 	"context"
 	"log"
+	"net"
 	"net/http"
 	"os"
 
@@ -56,5 +57,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe(os.Args[1], handler))
+	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2]), handler))
 }

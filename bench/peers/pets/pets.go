@@ -9,7 +9,7 @@ import (
 // Count is how many pets there are at the start, with the ids from 1 on.
 const Count = 1000
 
-// A Pet is an animal.
+// A Pet is what the shop sells.
 type Pet struct {
 	ID, CategoryID int64
 	Name, Status   string

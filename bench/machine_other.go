@@ -14,19 +14,20 @@ import (
 // and says so at its first step.
 var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
-func pinSelf(int) error                       { return errLinuxOnly }
-func startOn(*exec.Cmd, ...int) error         { return errLinuxOnly }
-func syncData(f *os.File) error               { return f.Sync() }
-func hold(string) (func() error, bool, error) { return nil, false, errLinuxOnly }
-func kernel() string                          { return runtime.GOOS }
-func fileSystem(string) string                { return "unknown" }
-func processor() string                       { return runtime.GOARCH }
-func cores() int                              { return runtime.NumCPU() }
+func pinSelf(int) error                                  { return errLinuxOnly }
+func startOn(*exec.Cmd, ...int) error                    { return errLinuxOnly }
+func syncData(f *os.File) error                          { return f.Sync() }
+func lockInPageCache(string) (func() error, bool, error) { return nil, false, errLinuxOnly }
+func kernel() string                                     { return runtime.GOOS }
+func fileSystem(string) string                           { return "unknown" }
+func processor() string                                  { return runtime.GOARCH }
+func cores() int                                         { return runtime.NumCPU() }
 
 type poller struct{}
 
 func newPoller() (*poller, error)              { return nil, errLinuxOnly }
 func (*poller) add(net.Conn, int) (int, error) { return 0, errLinuxOnly }
+func (*poller) remove(int) error               { return errLinuxOnly }
 func (*poller) wait() ([]int, error)           { return nil, errLinuxOnly }
 func (*poller) read(int, []byte) (int, error)  { return 0, errLinuxOnly }
 func (*poller) write(int, []byte) error        { return errLinuxOnly }

@@ -41,12 +41,12 @@ var zipfians sync.Map
 
 // popularPet returns the id of a pet, of which some are asked for much more
 // often than others: which ones is scattered over all ids.
-func (w *world) popularPet(r *rand.Rand) int64 {
-	z, ok := zipfians.Load(w.shop.pets)
+func (w *workload) popularPet(r *rand.Rand) int64 {
+	z, ok := zipfians.Load(w.pets)
 	if !ok {
-		z, _ = zipfians.LoadOrStore(w.shop.pets, newZipfian(w.shop.pets))
+		z, _ = zipfians.LoadOrStore(w.pets, newZipfian(w.pets))
 	}
 	const scatter = 0x9E3779B97F4A7C15
 	rank := uint64(z.(*zipfian).rank(r))
-	return 1 + int64((rank+1)*scatter>>1%uint64(w.shop.pets))
+	return 1 + int64((rank+1)*scatter>>1%uint64(w.pets))
 }

@@ -1,4 +1,4 @@
-module example.com/petstore/bench/limiter
+module example.com/petstore/bench
 
 go 1.26.0
 
@@ -7,6 +7,7 @@ require (
 	github.com/sethvargo/go-limiter v1.0.0
 	github.com/throttled/throttled/v2 v2.13.0
 	github.com/ulule/limiter/v3 v3.11.2
+	golang.org/x/sys v0.49.0
 	golang.org/x/time v0.12.0
 )
 
@@ -16,4 +17,4 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 )
 
-replace example.com/petstore => ../..
+replace example.com/petstore => ..

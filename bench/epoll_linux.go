@@ -13,14 +13,14 @@ import (
 // runtime's own poller.
 type poller struct {
 	epoll  int
-	files  []*os.File
+	files  map[int]*os.File // by descriptor
 	events [128]unix.EpollEvent
 	ready  []int
 }
 
 func newPoller() (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	return &poller{epoll: fd}, err
+	return &poller{epoll: fd, files: map[int]*os.File{}}, err
 }
 
 // add has wait report the number when conn can be read. The descriptor that it
@@ -30,12 +30,19 @@ func (p *poller) add(conn net.Conn, number int) (fd int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	p.files = append(p.files, f)
 	fd = int(f.Fd())
+	p.files[fd] = f
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return 0, err
 	}
 	return fd, unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(number)})
+}
+
+// remove closes a descriptor that add returned.
+func (p *poller) remove(fd int) error {
+	f := p.files[fd]
+	delete(p.files, fd)
+	return f.Close()
 }
 
 // wait returns at once, with the numbers of what can be read; they are valid

@@ -24,10 +24,11 @@ const (
 
 // A process is one that is measured.
 type process struct {
-	cmd  *exec.Cmd
-	addr string // where it answers
-	ops  string // the operations listener, or ""
-	log  *os.File
+	cmd     *exec.Cmd
+	addr    string // where it answers
+	tlsAddr string // where it answers over TLS, or ""
+	ops     string // the operations listener, or ""
+	log     *os.File
 
 	ended chan struct{} // closed when the process has ended
 	err   error         // of its end
@@ -91,6 +92,29 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
+// settle returns when the process has nothing to do any more in the background, such as to index names: when it was
+// idle for a second.
+func (p *process) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	for {
+		before, err := p.cpu()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("the server ended: %w", p.err)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+		if after, err := p.cpu(); err != nil || after-before <= 2*tick {
+			return err
+		}
+	}
+}
+
 // memory returns the resident memory in bytes: now, and the most so far.
 func (p *process) memory() (now, most int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -109,7 +133,7 @@ func (p *process) memory() (now, most int64, err error) {
 
 // mallocs returns how many objects the server has allocated since its start.
 func (p *process) mallocs(ctx context.Context) (float64, error) {
-	text, err := get(ctx, p.ops, "/metrics")
+	text, err := page(ctx, p.ops, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -127,17 +151,22 @@ func build(ctx context.Context, s *settings, dir string) (string, error) {
 		return filepath.Abs(s.binary)
 	}
 	out := filepath.Join(dir, "petstore")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := startOn(cmd, serverCore, loadCore); err != nil {
-		return "", err
-	}
-	return out, cmd.Wait()
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
+	return out, runOnBoth(cmd)
 }
 
-// startServer starts the service on the database and returns when it is ready,
-// with the time that this took.
-func startServer(ctx context.Context, binary, db string) (*process, time.Duration, error) {
+// runOnBoth runs cmd on both cores.
+func runOnBoth(cmd *exec.Cmd) error {
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := startOn(cmd, serverCore, loadCore); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// startServer starts the service on the database, with HTTPS or without, and returns when it is ready, with the time
+// that this took.
+func (b *bench) startServer(ctx context.Context, db string, secure bool) (*process, time.Duration, error) {
 	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, 0, err
@@ -151,10 +180,15 @@ func startServer(ctx context.Context, binary, db string) (*process, time.Duratio
 		return nil, 0, err
 	}
 	p := &process{addr: addr, ops: ops, log: log}
-	p.cmd = exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--ops-addr", ops, "--db", db,
+	args := []string{
+		"serve", "--addr", addr, "--ops-addr", ops, "--db", db,
 		"--trusted-proxies", "127.0.0.1/32", // so that bad keys can come from many addresses
 		"--ban-grace", "24h", // so that a refusal stays one
-	)
+	}
+	if secure {
+		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert.cert, "--tls-key", b.cert.key)
+	}
+	p.cmd = exec.CommandContext(ctx, b.binary, args...)
 	p.cmd.Dir, p.cmd.Stderr = filepath.Dir(db), log
 	p.cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
 	began := time.Now()
@@ -185,7 +219,7 @@ func (p *process) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		_, err := get(ctx, p.ops, "/readyz")
+		_, err := page(ctx, p.ops, "/readyz")
 		if err == nil {
 			return nil
 		}

@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// A client is one keep-alive connection. It parses no more of an answer than
+// A connection is one keep-alive connection. It parses no more of an answer than
 // where it ends.
-type client struct {
+type connection struct {
 	conn net.Conn
 	in   []byte // what was read of the answer
 	out  []byte // the request
 }
 
-// most is the longest head of an answer that a client takes.
+// most is the longest head of an answer that is taken.
 const most = 64 << 10
 
-func dial(ctx context.Context, addr string) (*client, error) {
+func dial(ctx context.Context, addr string) (*connection, error) {
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)}, nil
+	return &connection{conn: conn, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)}, nil
 }
 
 // call sends the request in c.out and returns the answer, which is valid until
 // the next call.
-func (c *client) call() (answer, error) {
+func (c *connection) call() (answer, error) {
 	if _, err := c.conn.Write(c.out); err != nil {
 		return answer{}, err
 	}
@@ -50,7 +50,7 @@ func (c *client) call() (answer, error) {
 }
 
 // room returns where the next part of an answer goes.
-func (c *client) room() []byte {
+func (c *connection) room() []byte {
 	if len(c.in) == cap(c.in) {
 		c.in = append(c.in, 0)[:len(c.in)]
 	}
@@ -103,8 +103,8 @@ func (a answer) header(name string) string {
 
 // bodyLength returns how much follows a head, or -1 if it comes in chunks.
 func bodyLength(head []byte) (int, error) {
-	if len(head) < 12 || !bytes.HasPrefix(head, []byte("HTTP/1.1 ")) {
-		return 0, fmt.Errorf("an answer is not HTTP/1.1: %.40q", head)
+	if len(head) < 12 || !bytes.HasPrefix(head, []byte("HTTP/1.")) {
+		return 0, fmt.Errorf("an answer is not of HTTP/1: %.40q", head)
 	}
 	if status := string(head[9:12]); status == "304" || status == "204" {
 		return 0, nil
@@ -123,8 +123,8 @@ func bodyLength(head []byte) (int, error) {
 	return strconv.Atoi(string(digits))
 }
 
-// get returns the body of a page that must answer 200.
-func get(ctx context.Context, addr, path string) ([]byte, error) {
+// page returns the body of a page that must answer 200.
+func page(ctx context.Context, addr, path string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, nil)
 	if err != nil {
 		return nil, err

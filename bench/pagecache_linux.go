@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold reads a file into the kernel's cache and keeps it there until release is
+// lockInPageCache reads a file into the kernel's cache and keeps it there until release is
 // called, if held: what is measured is the service, not how much of a file the
 // kernel has given away meanwhile.
 //
 // It is read in small pieces, as a server reads that is asked for this and that.
 // What is read in one go the kernel may keep in pieces of many pages (large
 // folios), and to write one page of such a piece cost ten times as much here.
-func hold(path string) (release func() error, held bool, err error) {
+func lockInPageCache(path string) (release func() error, held bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, false, err

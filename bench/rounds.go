@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+// A bench is a run under way.
+type bench struct {
+	*settings
+	binary string
+	dir    string
+	cert   certificate
+
+	server, reference *process
+	workload          *workload
+}
+
+// measure measures everything that the settings ask for.
+func measure(ctx context.Context, s *settings) (r *results, err error) {
+	busy := loadAverage()
+	b, err := newBench(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.end()) }()
+	r = &results{Machine: machine{cores(), processor(), kernel(), runtime.Version(), fileSystem(b.dir)}, Settings: used{
+		Date: time.Now().UTC().Format(time.DateOnly), Rounds: s.rounds, RoundMillis: s.round.Milliseconds(), Pets: s.pets, Busy: busy,
+	}}
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, *results) error
+	}{{"rows", b.measureRows}, {"peers", b.measurePeers}, {"memory", b.measureMemory}, {"redis", b.measureRedis}} {
+		if !s.wants(part.name) {
+			continue
+		}
+		if err := part.measure(ctx, r); err != nil {
+			return nil, fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return r, nil
+}
+
+// newBench builds the server, and starts the reference.
+func newBench(ctx context.Context, s *settings) (*bench, error) {
+	dir, err := os.MkdirTemp(s.dir, "petstore-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{settings: s, dir: dir}
+	say("building")
+	if b.binary, err = build(ctx, s, dir); err == nil {
+		b.cert, err = newCertificate(dir)
+	}
+	if err == nil {
+		b.reference, err = startReference(ctx, b.cert)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.end())
+	}
+	return b, nil
+}
+
+// serve fills the database of the rows, if it is not there, and starts the server on it, with HTTPS or without.
+func (b *bench) serve(ctx context.Context, secure bool) (err error) {
+	switch {
+	case b.workload == nil:
+		say("filling %d pets", b.pets)
+		d, err := b.newDataset(ctx, "rows.db", b.pets, false)
+		if err != nil {
+			return err
+		}
+		if b.server, _, err = b.startServer(ctx, d.path, secure); err != nil {
+			return err
+		}
+		b.workload, err = newWorkload(ctx, b.server, d)
+		return err
+	case secure == (b.server.tlsAddr != ""):
+		return nil
+	}
+	if err := b.server.stop(); err != nil {
+		return err
+	}
+	b.server, _, err = b.startServer(ctx, b.workload.path, secure)
+	return err
+}
+
+// end stops both sides and removes what was made.
+func (b *bench) end() error {
+	var errs []error
+	for _, p := range []*process{b.server, b.reference} {
+		if p != nil {
+			errs = append(errs, p.stop())
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(b.dir))...)
+}
+
+// say tells how far the run is.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }
+
+func (b *bench) measureRows(ctx context.Context, r *results) error {
+	for _, row := range rows() {
+		if !b.rows.MatchString(row.name) {
+			continue
+		}
+		say("%s", row.name)
+		if err := b.serve(ctx, row.transport == http2TLS); err != nil {
+			return err
+		}
+		p, err := b.measureRow(ctx, &row)
+		if err != nil {
+			return err
+		}
+		r.Rows = append(r.Rows, p.figure(&row))
+		r.appends = append(r.appends, p.appends...)
+	}
+	r.Appends = spreadOf(r.appends)
+	return nil
+}
+
+// measureRow has the reference, the server and, for a write, the disk take turns.
+func (b *bench) measureRow(ctx context.Context, r *row) (*pairing, error) {
+	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
+		return nil, err
+	}
+	before, cost, err := b.mallocsNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &pairing{}
+	for range b.rounds {
+		if err := b.measureRound(ctx, r, p); err != nil {
+			return nil, err
+		}
+	}
+	after, err := b.server.mallocs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mallocs = after - before - cost
+	if p.rss, _, err = b.server.memory(); err != nil {
+		return nil, err
+	}
+	if b.profile != "" {
+		err = b.profileRow(ctx, r)
+	}
+	return p, errors.Join(err, b.server.log.Truncate(0))
+}
+
+// attempts is how often a round is begun in which somebody got no turn at all.
+const attempts = 5
+
+// measureRound adds one round to p.
+func (b *bench) measureRound(ctx context.Context, r *row, p *pairing) error {
+	for range attempts {
+		var appends float64
+		if r.write {
+			if err := askChild(ctx, &appends, "disk", b.dir, (b.round / 3).String()); err != nil {
+				return err
+			}
+		}
+		theirs, err := load(ctx, b.reference, b.workload, r, b.round)
+		if err != nil {
+			return fmt.Errorf("the reference: %w", err)
+		}
+		ours, err := load(ctx, b.server, b.workload, r, b.round)
+		if err != nil {
+			return err
+		}
+		if theirs.requests == 0 || ours.requests == 0 || r.write && appends == 0 {
+			continue
+		}
+		if r.write {
+			p.appends = append(p.appends, appends)
+		}
+		p.references, p.ours = append(p.references, theirs), append(p.ours, ours)
+		return nil
+	}
+	return errBusy
+}
+
+var errBusy = errors.New("the machine is too busy to measure anything")
+
+// mallocsNow returns the count of allocations, and how many it takes to ask.
+func (b *bench) mallocsNow(ctx context.Context) (count, cost float64, err error) {
+	first, err := b.server.mallocs(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	second, err := b.server.mallocs(ctx)
+	return second, second - first, err
+}
+
+// profileRow writes a profile of the server's processor time under the row.
+func (b *bench) profileRow(ctx context.Context, r *row) error {
+	done := make(chan error, 1)
+	go func() {
+		text, err := page(ctx, b.server.ops, "/debug/pprof/profile?seconds=5")
+		done <- errors.Join(err, os.WriteFile(b.profile, text, 0o644))
+	}()
+	_, err := load(ctx, b.server, b.workload, r, 6*time.Second)
+	return errors.Join(err, <-done)
+}
+
+// A side is one of those who take turns, and what they did.
+type side struct {
+	name     string
+	process  *process
+	workload *workload
+	samples  []*sample
+}
+
+// takeTurns has all sides take turns at a row, and replaces their samples.
+func takeTurns(ctx context.Context, r *row, sides []*side, rounds int, long time.Duration) error {
+	for _, s := range sides {
+		s.samples = nil
+	}
+	for range rounds {
+		for _, s := range sides {
+			got, err := s.turn(ctx, r, long)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			s.samples = append(s.samples, got)
+		}
+	}
+	return nil
+}
+
+// turn does a row, again if it got no turn on a busy machine.
+func (s *side) turn(ctx context.Context, r *row, long time.Duration) (*sample, error) {
+	for range attempts {
+		got, err := load(ctx, s.process, s.workload, r, long)
+		if err != nil || got.requests > 0 {
+			return got, err
+		}
+		long *= 2
+	}
+	return nil, errBusy
+}

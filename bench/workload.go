@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A row is one kind of request.
+type row struct {
+	name      string
+	words     string // what it asks, for a reader
+	transport transport
+	callers   int
+	want      int           // the status
+	write     bool          // measured beside the disk too
+	warm      time.Duration // what does not count; 0 for a short time
+
+	request newRequest
+}
+
+// readers is how many callers ask at once where nothing is written: enough that
+// the server never waits for one.
+const readers = 32
+
+// newRequest appends a request.
+type newRequest func(dst []byte, w *workload, r *rand.Rand) []byte
+
+// A workload is what requests are made of.
+type workload struct {
+	*dataset
+	cursor  string         // after 10,000 pages of 20
+	names   *namer         // for new pets
+	strange atomic.Uint32  // counts the requests of those without a key
+	pending map[int64]bool // the pets that setStatus made so
+}
+
+// rows returns every row, in the order of the table: those of the plain way, whose reference sends no header fields
+// but those of the body, and then those of the other transports, whose reference sends the same fields.
+func rows() []row {
+	all := []row{
+		{name: "get", words: "GET one: `/pets/{id}`, some more popular than others", callers: readers, want: 200, warm: time.Second, request: getPopular},
+		{name: "get-uniform", words: "GET one: `/pets/{id}`, all alike", callers: readers, want: 200, request: getPet},
+		{name: "list", words: "list of 20, first page", callers: readers, want: 200, request: listFirst},
+		{name: "list-deep", words: "list of 20, 10,000 pages deep", callers: readers, want: 200, request: listDeep},
+		{name: "limited", words: "refused by the limit (429)", callers: readers, want: 429, request: getSpent},
+		{name: "bad-key", words: "unknown key (401)", callers: readers, want: 401, request: getUnknown},
+		{name: "create-pet", words: "POST pet, 64 callers", callers: 64, want: 201, write: true, request: createPet},
+		{name: "order", words: "order, different pets, 64 callers", callers: 64, want: 201, write: true, request: orderAny},
+		{name: "order-hot", words: "order, one hot pet, 64 callers", callers: 64, want: 201, write: true, request: orderHot},
+	}
+	for _, t := range []transport{splitHead, http10, http2TLS} {
+		for _, name := range []string{"get", "list", "bad-key"} {
+			r := *findRow(all, name)
+			r.name, r.words, r.transport, r.warm = name+", "+string(t), r.words+"; "+t.words(), t, 500*time.Millisecond
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func findRow(all []row, name string) *row {
+	for i := range all {
+		if all[i].name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func (w *workload) anyPet(r *rand.Rand) int64 { return 1 + r.Int64N(int64(w.pets)) }
+
+// head appends the end of a request's head.
+func head(dst []byte, key string, more ...string) []byte {
+	dst = append(dst, " HTTP/1.1\r\nHost: petstore\r\nUser-Agent: bench\r\nAccept: application/json\r\nAuthorization: Bearer "...)
+	dst = append(dst, key...)
+	dst = append(dst, "\r\n"...)
+	for _, line := range more {
+		dst = append(append(dst, line...), "\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}
+
+func getPet(dst []byte, w *workload, r *rand.Rand) []byte {
+	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.anyPet(r), 10), w.key)
+}
+
+func getPopular(dst []byte, w *workload, r *rand.Rand) []byte {
+	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.popularPet(r), 10), w.key)
+}
+
+func listFirst(dst []byte, w *workload, _ *rand.Rand) []byte {
+	return head(append(dst, "GET /pets?limit=20"...), w.key)
+}
+
+func listDeep(dst []byte, w *workload, _ *rand.Rand) []byte {
+	return head(append(append(dst, "GET /pets?limit=20&cursor="...), w.cursor...), w.key)
+}
+
+func getSpent(dst []byte, w *workload, r *rand.Rand) []byte {
+	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.anyPet(r), 10), w.spent)
+}
+
+// getUnknown comes from a new address every 50 requests, since an address may
+// try 60 keys a minute. They begin anew long before the table of addresses is
+// full.
+func getUnknown(dst []byte, w *workload, r *rand.Rand) []byte {
+	n := w.strange.Add(1) / 50 % 30_000
+	line := []byte("X-Forwarded-For: 2001:db8:0:0000::1")
+	hex.Encode(line[len(line)-7:], []byte{byte(n >> 8), byte(n)})
+	return head(strconv.AppendInt(append(dst, "GET /pets/"...), w.anyPet(r), 10), w.unknown, string(line))
+}
+
+// get asks for the same path each time.
+func get(path string) newRequest {
+	return func(dst []byte, w *workload, _ *rand.Rand) []byte {
+		return head(append(append(dst, "GET "...), path...), w.key)
+	}
+}
+
+// search asks for the pets with a text in their names.
+func search(text string) newRequest {
+	return get("/pets?" + url.Values{"name": {text}}.Encode())
+}
+
+func createPet(dst []byte, w *workload, r *rand.Rand) []byte {
+	body := fmt.Appendf(nil, `{"name":%q,"categoryId":%d}`, w.names.name(r.Int()), 1+r.Int64N(categories))
+	return send(dst, "POST", "/pets", w.key, body)
+}
+
+// orderAny orders a pet that is available, orderPopular one that is popular, too.
+func orderAny(dst []byte, w *workload, r *rand.Rand) []byte {
+	return order(dst, w, firstOfTen(w.anyPet(r)))
+}
+
+func orderPopular(dst []byte, w *workload, r *rand.Rand) []byte {
+	return order(dst, w, firstOfTen(w.popularPet(r)))
+}
+
+// firstOfTen returns the id of a pet that is available, near another.
+func firstOfTen(id int64) int64 { return (id-1)/10*10 + 1 }
+
+func orderHot(dst []byte, w *workload, _ *rand.Rand) []byte { return order(dst, w, 1) }
+
+func order(dst []byte, w *workload, pet int64) []byte {
+	var b [64]byte
+	body := strconv.AppendInt(append(b[:0], `{"petId":`...), pet, 10)
+	return send(dst, "POST", "/store/orders", w.key, append(body, `,"quantity":1}`...))
+}
+
+func send(dst []byte, method, path, key string, body []byte) []byte {
+	dst = append(append(append(dst, method...), ' '), path...)
+	dst = head(dst, key, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
+	return append(dst, body...)
+}
+
+// newWorkload asks the server for what the requests need to know.
+func newWorkload(ctx context.Context, p *process, d *dataset) (*workload, error) {
+	w := &workload{dataset: d, names: newNamer(), pending: make(map[int64]bool)}
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.conn.Close()
+	c.out = head(append(c.out[:0], "GET /pets/1"...), w.spent)
+	if _, err := c.call(); err != nil { // the one request that it has
+		return nil, err
+	}
+	return w, w.descend(c)
+}
+
+// descend walks to the cursor that stands after 10,000 pages of 20. A database
+// with fewer pets ends sooner.
+func (w *workload) descend(c *connection) error {
+	const pages = 10_000 * 20 / 100
+	for range pages {
+		path := "/pets?limit=100"
+		if w.cursor != "" {
+			path += "&cursor=" + w.cursor
+		}
+		c.out = head(append(append(c.out[:0], "GET "...), path...), w.key)
+		a, err := c.call()
+		if err != nil {
+			return err
+		}
+		if a.status() != 200 {
+			return fmt.Errorf("GET %s answered %d: %.200q", path, a.status(), a.body)
+		}
+		_, rest, ok := strings.Cut(a.header("Link"), "cursor=")
+		if !ok {
+			return nil
+		}
+		w.cursor, _, _ = strings.Cut(rest, ">")
+	}
+	return nil
+}
