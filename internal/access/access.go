@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Plan decides how many requests a workspace may make.
@@ -82,23 +83,32 @@ type Workspace struct {
 // of a key.
 const MaxName = 100
 
-// CheckName returns an error unless name can name a workspace or a key: 1 to
-// MaxName code points, no control characters, not blank, no space at either end.
-func CheckName(name string) error {
+// CheckName returns the name of a workspace or a key as it is kept, in NFC. It
+// returns an error unless that has 1 to MaxName code points, no space at either
+// end, and nothing that cannot be seen or that turns what stands beside it:
+// control and format characters, line and paragraph separators.
+func CheckName(name string) (string, error) {
+	if !utf8.ValidString(name) {
+		return "", fmt.Errorf("the name %q must be valid UTF-8", name)
+	}
+	name = norm.NFC.String(name)
 	switch {
 	case strings.TrimSpace(name) == "":
-		return fmt.Errorf("the name must not be blank")
+		return "", fmt.Errorf("the name must not be blank")
 	case strings.TrimSpace(name) != name:
-		return fmt.Errorf("the name %q must not begin or end with a space", name)
+		return "", fmt.Errorf("the name %q must not begin or end with a space", name)
 	case utf8.RuneCountInString(name) > MaxName:
-		return fmt.Errorf("the name must have at most %d characters", MaxName)
-	case !utf8.ValidString(name):
-		return fmt.Errorf("the name %q must be valid UTF-8", name)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("the name %q must not contain control characters", name)
+		return "", fmt.Errorf("the name must have at most %d characters", MaxName)
 	}
-	return nil
+	if i := strings.IndexFunc(name, unseen); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return "", fmt.Errorf("the name %q must not contain %U, a control or format character", name, r)
+	}
+	return name, nil
 }
+
+// unseen reports whether r is a control or format character, or separates lines.
+func unseen(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // Scopes is a set of what a key may do.
 type Scopes uint8
@@ -185,6 +195,18 @@ func (k *Key) CheckRotation(now time.Time) error {
 		return petstore.Errorf(CodeKeyRotated, "The key %s was rotated to %s already; rotate that one.", k.ID, k.RotatedTo)
 	case k.Expired(now):
 		return petstore.Errorf(CodeKeyExpired, "The key %s has expired and cannot be rotated; make a new one.", k.ID)
+	}
+	return nil
+}
+
+// CheckGrant returns an error unless k may make a key with the scopes that ends
+// at end, which is zero for never: none may do more than its maker, or outlive it.
+func (k *Key) CheckGrant(s Scopes, end time.Time) error {
+	switch {
+	case !k.Scopes.Has(s):
+		return fmt.Errorf("that key may do more than the key that you signed in with")
+	case !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt)):
+		return fmt.Errorf("that key holds for longer than the key that you signed in with")
 	}
 	return nil
 }

@@ -80,10 +80,48 @@ func TestCheckName(t *testing.T) {
 		{"a\x7fb", "control"},
 		{"a\u009fb", "control"},
 		{"a\xffb", "UTF-8"},
+		{"shop\u202egnp.exe", "U+202E"},
+		{"shop\u2066x", "U+2066"},
+		{"sh\u200bop", "U+200B"},
+		{"sh\u00adop", "U+00AD"},
+		{"a\u2028b", "U+2028"},
 	} {
-		err := CheckName(test.name)
+		_, err := CheckName(test.name)
 		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {
 			t.Errorf("CheckName(%q) = %v, want an error with %q", test.name, err, test.bad)
+		}
+	}
+}
+
+// TestCheckNameComposes: what looks the same is the same name.
+func TestCheckNameComposes(t *testing.T) {
+	t.Parallel()
+	if got, err := CheckName("Cafe\u0301"); err != nil || got != "Caf\u00e9" {
+		t.Errorf("CheckName = %+q, %v, want it composed", got, err)
+	}
+}
+
+// TestCheckGrant: no key makes one that may do more, or lasts longer.
+func TestCheckGrant(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		maker  Key
+		scopes Scopes
+		end    time.Time
+		bad    string
+	}{
+		{Key{Scopes: Read | Write}, Read | Write, time.Time{}, ""},
+		{Key{Scopes: Read | Write}, Read, end, ""},
+		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end, ""},
+		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(-time.Second), ""},
+		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(time.Millisecond), "longer"},
+		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, time.Time{}, "longer"},
+		{Key{Scopes: Write}, Read | Write, end, "do more"},
+	} {
+		err := test.maker.CheckGrant(test.scopes, test.end)
+		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {
+			t.Errorf("a key with %s until %s, for %s until %s: %v, want %q", test.maker.Scopes, test.maker.ExpiresAt, test.scopes, test.end, err, test.bad)
 		}
 	}
 }

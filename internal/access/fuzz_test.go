@@ -37,18 +37,22 @@ func FuzzNames(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		err := CheckName(name)
+		kept, err := CheckName(name)
 		if err != nil {
 			if text := err.Error(); strings.ContainsFunc(text, unicode.IsControl) || !strings.HasPrefix(text, "the name") {
 				t.Errorf("CheckName(%q): %q", name, text)
 			}
 			return
 		}
+		if again, err := CheckName(kept); err != nil || again != kept {
+			t.Errorf("CheckName(%q) keeps %q, which it takes for %q, %v", name, kept, again, err)
+		}
+		name = kept
 		if n := utf8.RuneCountInString(name); !utf8.ValidString(name) || n < 1 || n > MaxName || strings.TrimSpace(name) != name {
 			t.Errorf("CheckName(%q) takes it", name)
 		}
-		if i := strings.IndexFunc(name, unicode.IsControl); i >= 0 {
-			t.Errorf("CheckName(%q) takes the control character at byte %d", name, i)
+		if i := strings.IndexFunc(name, unseen); i >= 0 {
+			t.Errorf("CheckName(%q) takes the control or format character at byte %d", name, i)
 		}
 	})
 }

@@ -97,7 +97,8 @@ func (a *app) keyCreate() *cobra.Command {
 
 // newKey returns a key of the given properties, and the key itself.
 func (a *app) newKey(name, scope string, expires time.Duration) (access.Key, string, error) {
-	if err := access.CheckName(name); err != nil {
+	name, err := access.CheckName(name)
+	if err != nil {
 		return access.Key{}, "", a.fault("name", "%v", err)
 	}
 	scopes, err := access.ParseScopes(scope)

@@ -94,7 +94,8 @@ func (a *app) workspaceCreate() *cobra.Command {
 		example:  "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			if err := access.CheckName(args[0]); err != nil {
+			name, err := access.CheckName(args[0])
+			if err != nil {
 				return usagef("NAME: %v", err)
 			}
 			if plan.plan == "" {
@@ -105,7 +106,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 				return err
 			}
 			return a.using(ctx, node.StoreUse{Few: true, Migrate: true, Now: a.now}, func(db node.Store) error {
-				w, err := db.CreateWorkspace(ctx, access.Workspace{Name: args[0], Plan: p, Quota: q, CreatedAt: a.now()}, actor)
+				w, err := db.CreateWorkspace(ctx, access.Workspace{Name: name, Plan: p, Quota: q, CreatedAt: a.now()}, actor)
 				if err != nil {
 					return err
 				}

@@ -38,6 +38,7 @@ type Config struct {
 	Backup       Backup
 	Ban          Ban
 	AddressTable int // callers without a key that are counted apart
+	ConsolePages int // that a workspace's sessions may read from one address in a minute
 }
 
 // A Backup says how the server backs its database up.
@@ -79,5 +80,6 @@ func New() *Config {
 			Max:     24 * time.Hour,
 		},
 		AddressTable: 1 << 16,
+		ConsolePages: 60,
 	}
 }

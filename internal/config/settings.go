@@ -53,6 +53,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "ban-first", Usage: "ban for `DURATION` the first time, then twice as long each time", value: duration{&c.Ban.First, time.Second}},
 		{Name: "ban-max", Usage: "ban for `DURATION` at most", value: duration{&c.Ban.Max, 1}},
 		{Name: "address-table", Usage: "count up to `N` addresses without a key apart", value: number{&c.AddressTable, 1, 1 << 24}},
+		{Name: "console-pages", Usage: "let the sessions of a workspace read `N` pages of the console a minute from one address", value: number{&c.ConsolePages, 1, 1 << 20}},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ratelimit"
@@ -16,8 +15,8 @@ func TestConsoleSpendsOnlyGuesses(t *testing.T) {
 	cfg := limits()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 3, PerDay: 100}
 	s := openLimitedShop(t, cfg, func(o *httpapi.Options) {
-		o.Console = func(w http.ResponseWriter, _ *http.Request, wait time.Duration) {
-			w.Header().Set("Wait", strconv.Itoa(int(wait.Seconds())))
+		o.Console = func(w http.ResponseWriter, _ *http.Request, p *httpapi.Page) {
+			w.Header().Set("Wait", strconv.Itoa(int(p.Wait().Seconds())))
 			w.WriteHeader(http.StatusOK)
 		}
 	})
@@ -38,6 +37,45 @@ func TestConsoleSpendsOnlyGuesses(t *testing.T) {
 		a := s.do(request{method: test.method, path: test.path, key: test.key})
 		if got := a.header.Get("X-RateLimit-Remaining"); a.status != http.StatusOK || got != test.remaining || !aboutWait(a.header.Get("Wait"), test.wait) {
 			t.Errorf("%d: %s %s = %d, remaining %s, wait %s, want 200, %s, %s", i, test.method, test.path, a.status, got, a.header.Get("Wait"), test.remaining, test.wait)
+		}
+	}
+}
+
+// TestConsoleCountsSessions: what the console admits for a session is counted, headed and told like a request of the API.
+func TestConsoleCountsSessions(t *testing.T) {
+	t.Parallel()
+	seen := make(chan httpapi.Observation, 8)
+	var s *shop
+	s = openLimitedShop(t, limits(), func(o *httpapi.Options) {
+		o.Observe = func(o httpapi.Observation) { seen <- o }
+		o.Console = func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) {
+			entry, err := s.keys.Verify(s.key)
+			if err != nil {
+				t.Error(err)
+			}
+			if r.Method == http.MethodPost {
+				p.Admit(entry)
+			} else {
+				p.Show(entry, s.limiter.Peek(r.Context(), entry.Slot))
+			}
+			w.WriteHeader(http.StatusOK)
+		}
+	})
+	limit, err := strconv.Atoi(s.do(request{method: "GET", path: "/account"}).header.Get("X-RateLimit-Remaining"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-seen
+	for i, test := range []struct {
+		method, outcome string
+		left            int
+	}{{"GET", "free", limit}, {"POST", "admitted", limit - 1}, {"GET", "free", limit - 1}} {
+		a := s.do(request{method: test.method, path: "/console/pets", key: "-"})
+		if got := a.header.Get("X-RateLimit-Remaining"); got != strconv.Itoa(test.left) {
+			t.Errorf("%d: %s leaves %s, want %d", i, test.method, got, test.left)
+		}
+		if o := <-seen; o.Outcome != test.outcome || o.Workspace != s.workspace.ID {
+			t.Errorf("%d: %s was told as %+v, want %s of workspace %d", i, test.method, o, test.outcome, s.workspace.ID)
 		}
 	}
 }

@@ -229,7 +229,7 @@ func (x *exchange) panicked(cause any) {
 	if x.status == 0 {
 		if x.decision == (ratelimit.Decision{}) { // it came before the limiter's
 			x.decision = x.api.Limiter.PeekAddress(x.r.Context(), clientAddr(x.r, x.api.TrustedProxies))
-			x.limitHeaders()
+			x.limitHeaders(&x.decision)
 		}
 		x.fail(&petstore.Error{Code: codeInternalError, Message: internalErrorMessage})
 	}

@@ -49,11 +49,9 @@ type Options struct {
 	// Docs serves /docs and everything below it.
 	Docs http.Handler
 
-	// Console serves /console and everything below it; nil if there is none.
-	// wait is 0, unless the request is an attempt to sign in from an address
-	// that has spent its requests: then it is how long to wait before another,
-	// and the attempt must be refused unheard.
-	Console func(w http.ResponseWriter, r *http.Request, wait time.Duration)
+	// Console serves /console and everything below it; nil if there is none. It
+	// counts and bounds what it does by the page.
+	Console func(w http.ResponseWriter, r *http.Request, p *Page)
 
 	Log *slog.Logger
 

@@ -66,7 +66,11 @@ func (x *exchange) decide(oversized bool) {
 	default:
 		x.decision = limiter.PeekAddress(ctx, x.addr)
 	}
-	x.limitHeaders()
+	x.limitHeaders(&x.decision)
+	x.tellBan()
+}
+
+func (x *exchange) tellBan() {
 	if ban := x.decision.NewBan; ban != nil {
 		x.api.OnBan(*ban)
 	}
@@ -87,8 +91,7 @@ func (x *exchange) free() bool {
 
 // limitHeaders writes the three headers of the one window that counts, and the
 // fields of draft-ietf-httpapi-ratelimit-headers with both windows.
-func (x *exchange) limitHeaders() {
-	d := &x.decision
+func (x *exchange) limitHeaders(d *ratelimit.Decision) {
 	head := d.Headline()
 	now := x.began.Unix()
 	x.setNumber("X-RateLimit-Limit", head.Limit)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -45,11 +44,7 @@ func console(a *API, x *exchange) error {
 	if a.Console == nil {
 		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 	}
-	var wait time.Duration
-	if x.guesses() {
-		wait = time.Duration(x.decision.RetryAfter) * time.Second
-	}
-	a.Console(x, x.r, wait)
+	a.Console(x, x.r, &Page{x})
 	return nil
 }
 

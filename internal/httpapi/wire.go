@@ -141,7 +141,7 @@ func (c *conn) refusal(status int) []byte {
 	x.addr = clientAddr(x.r, nil)
 	x.decision = c.api.Limiter.AdmitAddress(x.r.Context(), x.addr)
 	x.counted = true
-	x.limitHeaders()
+	x.limitHeaders(&x.decision)
 	if !x.decision.Admitted() {
 		status = http.StatusTooManyRequests
 		x.setNumber("Retry-After", x.decision.RetryAfter)

@@ -113,7 +113,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	pages, err := console.New(console.Options{
 		Shop: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
-		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
+		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
 	})
 	if err != nil {
 		return frontend{}, err
@@ -121,7 +121,8 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	api, err := httpapi.New(httpapi.Options{
 		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
-		Docs: docs, Console: pages.Serve, Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
+		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
+		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 		Wrapped: n.tracer != nil,
 	})
 	if err != nil {

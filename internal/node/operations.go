@@ -28,7 +28,7 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 	machines := ops.Handler(ops.Options{Checks: checks, Metrics: n.metrics, Log: n.log})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/console" || strings.HasPrefix(r.URL.Path, "/console/") {
-			pages.Serve(w, r, 0)
+			pages.Serve(w, r, nil)
 			return
 		}
 		machines.ServeHTTP(w, r)

@@ -56,13 +56,11 @@ func TestKeyLife(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--ban-strikes=3", "--ban-grace=1ms")
 	b := newTab(t)
-	b.signIn(t, s, s.newKey("small", 8, 1000))
+	b.signIn(t, s, s.newKey("small", 9, 1000))
 	b.open(t, s.url+"/console/keys/new")
 	b.do(t, chromedp.SendKeys("#f-name", "till"))
-	b.submit(t, "^/console/keys/made$")
+	b.submit(t, "^/console/keys/new$")
 	key := ask(t, b, chromedp.Text("#made"))
-	b.open(t, s.url+"/console/keys/made")
-	b.until(t, `location.pathname === "/console/keys" && document.querySelector(".note").textContent.includes("once only")`)
 
 	b.open(t, s.url+"/console/requests")
 	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
@@ -76,11 +74,11 @@ func TestKeyLife(t *testing.T) {
 		t.Helper()
 		b.until(t, fmt.Sprintf(`document.querySelector("[data-meter='0'] [data-used]").textContent === "%d" && document.querySelector("[data-meter='0']").classList.contains(%q)`, used, level))
 	}
-	meter(1, "ok")
+	meter(2, "ok") // to make the key counted too
 	for range 7 {
 		s.call(key, "GET", "/pets", "")
 	}
-	meter(8, "full")
+	meter(9, "full")
 	s.until(func() bool {
 		s.call(key, "GET", "/pets", "")
 		return s.isBanned("small")
@@ -93,14 +91,16 @@ func TestKeyLife(t *testing.T) {
 	b.do(t, chromedp.Click(".me button"))
 	b.until(t, `location.pathname === "/console/signin" && document.readyState === "complete"`)
 	b.signIn(t, s, key)
-	b.until(t, `document.querySelector(".banned").offsetParent !== null`)
+	b.until(t, `document.querySelector(".limits").textContent.includes("This key is banned")`)
 	b.open(t, s.url+"/console/pets")
 	if n := ask(t, b, chromedp.Evaluate[int](`document.querySelectorAll("main form[method=post], main a[href$=new]").length`)); n != 0 {
 		t.Errorf("a banned key is offered %d ways to change something", n)
 	}
 	s.command("key", "unban", s.keyNamed("small", "till"))
 	b.open(t, s.url+"/console")
-	b.until(t, `document.querySelector(".banned").offsetParent === null`)
+	b.until(t, `!document.querySelector(".limits").textContent.includes("This key is banned")`)
+	s.command("workspace", "set-plan", "small", "enterprise", "--per-minute=1000", "--per-day=1000")
+	b.until(t, `document.querySelector(".limits").offsetParent === null`)
 	b.open(t, s.url+"/console/keys/"+s.keyNamed("small", "till")+"/revoke")
 	b.submit(t, "^/console/signin$")
 	if status := s.call(key, "GET", "/account", ""); status != http.StatusUnauthorized {
@@ -131,7 +131,7 @@ func TestShop(t *testing.T) {
 	b.open(t, s.url+"/console/orders/new?petId="+pet)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "9"; undefined`))
 	b.submit(t, "^/console/orders/new$")
-	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.banned)")?.textContent.includes("7 can be ordered")`)
+	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.limits)")?.textContent.includes("7 can be ordered")`)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "5"; undefined`))
 	b.submit(t, `^/console/orders/\\d+$`)
 	order := ask(t, b, chromedp.Evaluate[string](`location.pathname`))

@@ -69,7 +69,7 @@ func serve(t *testing.T, flags ...string) *site {
 
 func (s *site) start(flags ...string) *site {
 	s.t.Helper()
-	cmd := exec.Command(bin, append([]string{"serve", "--demo", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0", "--drain-delay=0s"}, flags...)...)
+	cmd := exec.Command(bin, append([]string{"serve", "--demo", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0", "--drain-delay=0s", "--console-pages=100000"}, flags...)...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"HOME=" + s.dir}
 	var log bytes.Buffer

@@ -129,7 +129,8 @@ func TestEveryPage(t *testing.T) {
 		b.quiet(t, "422")
 		b.open(t, s.url+"/console/keys/new")
 		b.do(t, chromedp.SendKeys("#f-name", "till"))
-		b.submit(t, "^/console/keys/made$")
+		b.submit(t, "^/console/keys/new$")
+		b.until(t, `document.querySelector("#made") !== null`)
 		b.inspect(t, "a key that was made", program)
 		for _, what := range []string{"/rotate", "/revoke"} {
 			b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "till")+what, program)

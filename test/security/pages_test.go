@@ -111,10 +111,11 @@ func TestPages(t *testing.T) {
 			one.as(owner) // to look changes nothing
 			continue
 		}
-		for who, b := range map[string]browser{"who may only look": looker, "who is banned": barred} {
-			if a := one.as(b); a.status != http.StatusForbidden {
-				t.Errorf("%s by one %s = %d, want 403", a.what, who, a.status)
-			}
+		if a := one.as(looker); a.status != http.StatusForbidden {
+			t.Errorf("%s by one who may only look = %d, want 403", a.what, a.status)
+		}
+		if a := one.as(barred); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+			t.Errorf("%s by one who is banned = %d, Retry-After %q, want 429", a.what, a.status, a.header.Get("Retry-After"))
 		}
 		for _, from := range elsewhere() {
 			if a := owner.send(one.Method, one.path, one.form, from); a.status != http.StatusForbidden {

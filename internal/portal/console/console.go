@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -23,7 +22,7 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// Options are what a Console is made of. All but BaseURL and Done are needed.
+// Options are what a Console is made of. All but BaseURL, Done and PagesPerMinute are needed.
 type Options struct {
 	Shop    *petstore.Service
 	Access  access.Store
@@ -35,6 +34,8 @@ type Options struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the service drains: live streams then end
+
+	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages
 }
 
 // A Console serves /console and everything below it. It may be used concurrently.
@@ -44,11 +45,14 @@ type Console struct {
 	pages    func() (map[string]*template.Template, error) // made when the first is asked for
 	assets   *asset.Set
 	sessions sealer // on every node
-	streams  atomic.Int64
 	secure   bool
 	origin   *http.CrossOriginProtection
 	health   func() []Figure // set in the operator's console alone
 	totals   totals          // the same
+
+	pageCount pageCount
+	streams   *places
+	downloads *places
 }
 
 // New returns the console of o.
@@ -74,6 +78,7 @@ func New(o Options) (*Console, error) {
 
 // prepare makes what both consoles have.
 func (c *Console) prepare() (err error) {
+	c.streams, c.downloads = newPlaces(6, 20, 256), newPlaces(2, 4, 32)
 	if c.assets, err = newAssets(); err != nil {
 		return err
 	}
@@ -88,8 +93,8 @@ func (c *Console) prepare() (err error) {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Serve answers one request. wait is how long an attempt to sign in must wait, or 0 if it may be made.
-func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+// Serve answers one request, which g counts and bounds; nil counts nothing, for the operator.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 	if f := c.assets.Find(r.URL.Path); f != nil {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		f.Serve(w, r)
@@ -100,26 +105,34 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, wait time.Durati
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	v := &visit{Console: c, w: w, r: r, wait: wait}
-	if err := c.origin.Check(r); err != nil {
-		v.refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if r.Method == http.MethodPost && r.ParseForm() != nil { // what is left of it could say something else
-		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
-		return
-	}
-	handler, _ := c.mux.Handler(r)
-	page, is := handler.(Route)
-	if !is { // there is none, or one that leads to the path without its dots
-		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
-		return
-	}
-	v.id = lastID(r.URL.Path)
-	if err := page.answer(v); err != nil {
+	v := &visit{Console: c, w: w, r: r, gate: g, id: lastID(r.URL.Path)}
+	if err := v.serve(); err != nil && !errors.Is(err, errRefused) {
 		v.fail(err)
 	}
+}
+
+// serve finds out who asks, counts the request, and has its page answer it.
+func (v *visit) serve() error {
+	if v.origin.Check(v.r) != nil {
+		v.refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
+		return nil
+	}
+	handler, _ := v.mux.Handler(v.r)
+	page, known := handler.(Route)
+	asks := v.signedIn()
+	if err := v.admit(page.cost); err != nil {
+		return err
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if v.r.Method == http.MethodPost && v.r.ParseForm() != nil { // what is left of it could say something else
+		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
+		return nil
+	}
+	if !known { // there is none, or one that leads to the path without its dots
+		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
+		return nil
+	}
+	return page.answer(v, asks)
 }
 
 // maxForm is the greatest length of a form that is sent, in bytes.

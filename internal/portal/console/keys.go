@@ -93,18 +93,14 @@ func keysCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
-	w, err := v.csv("/console/keys", []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"})
-	if err != nil {
-		return err
-	}
 	instant := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
-	return v.lines(w, len(rows), func(i int) []string {
-		k := &rows[i]
+	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
+	return lines(v, "/console/keys", head, rows, func(k *keyRow) []string {
 		return []string{
 			k.ID, plain(k.Name), k.Prefix, k.Scopes.String(), k.state, instant(k.CreatedAt), instant(k.ExpiresAt), instant(k.RevokedAt),
 			instant(k.lastUsed), text(k.admitted), text(k.refused),
@@ -124,20 +120,33 @@ func (v *visit) newKeyForm() form {
 		Fields: []field{
 			{Name: "name", Label: "Name", Kind: "text", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
 			scopes,
-			{Name: "expires", Label: "Expires", Kind: "select", Options: []option{
-				{Value: "0", Label: "never"}, {Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"},
-				{Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"},
-			}},
+			{Name: "expires", Label: "Expires", Kind: "select", Options: v.ends()},
 		},
 	}
+}
+
+// ends returns when a new key may end, in hours: not after the key that makes it.
+func (v *visit) ends() []option {
+	latest := option{Value: "0", Label: "never"}
+	if !v.who.Key.ExpiresAt.IsZero() {
+		latest.Label = "with the key that you signed in with, " + v.who.Key.ExpiresAt.UTC().Format("2 January 2006, 15:04") + " UTC"
+	}
+	all := []option{latest}
+	for _, o := range []option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}} {
+		hours, _ := strconv.Atoi(o.Value)
+		if v.who.Key.CheckGrant(0, v.Now().Add(time.Duration(hours)*time.Hour)) == nil {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 func newKey(v *visit) error { return v.show(v.newKeyForm()) }
 
 func createKey(v *visit) error {
 	f, in := v.newKeyForm(), v.input()
-	name := strings.TrimSpace(in.text("name"))
-	if err := access.CheckName(name); err != nil {
+	name, err := access.CheckName(strings.TrimSpace(in.text("name")))
+	if err != nil {
 		in.faults["name"] = sentence(err)
 	}
 	scopes, err := access.ParseScopes(strings.Join(v.r.PostForm["scope"], ","))
@@ -152,12 +161,15 @@ func createKey(v *visit) error {
 		return v.again(f, in)
 	}
 	k, secret := v.mint()
-	k.Name, k.Scopes = name, scopes
+	k.Name, k.Scopes, k.ExpiresAt = name, scopes, v.who.Key.ExpiresAt
 	if hours > 0 {
 		k.ExpiresAt = k.CreatedAt.Add(time.Duration(hours) * time.Hour)
 	}
 	if err := v.Access.CreateKey(v.r.Context(), k, v.actor()); err != nil {
-		return err
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+		return v.again(f, in)
 	}
 	return v.made(secret)
 }
@@ -186,21 +198,9 @@ func (v *visit) mint() (access.Key, string) {
 
 func (v *visit) actor() access.Actor { return access.Actor("console:" + v.who.Key.ID) }
 
-// made leads to the page that shows a new key once. Between the two the key is sealed in a cookie, so that any node can
-// show it and none has to keep it.
+// made shows a new key, this once: nothing of it is kept, in the browser neither.
 func (v *visit) made(secret string) error {
-	if err := v.Keys.Refresh(v.r.Context()); err != nil {
-		v.Log.Warn("keys could not be refreshed", "err", err) // it will be, in a moment
-	}
-	v.setCookie(madeCookie, v.sessions.seal(madeCookie, v.Now().Add(noteLife), secret), noteLife)
-	return v.redirect("/console/keys/made")
-}
-
-func showMade(v *visit) error {
-	secret := v.once(madeCookie)
-	if secret == "" {
-		return v.done("/console/keys", "The key was shown before, and is shown once only.")
-	}
+	v.follow()
 	return v.render(http.StatusOK, "made", "Your new key", secret)
 }
 
@@ -249,15 +249,20 @@ func rotateKey(v *visit) error {
 	switch {
 	case !ok:
 		in.faults["overlap"] = "Choose one of these."
-	case !v.who.Key.Scopes.Has(k.Scopes):
-		f.Error = "This key may do more than the key that you signed in with."
+	default:
+		if err := v.who.Key.CheckGrant(k.Scopes, k.ExpiresAt); err != nil {
+			f.Error = sentence(err)
+		}
 	}
 	if len(in.faults) > 0 || f.Error != "" {
 		return v.again(f, in)
 	}
 	next, secret := v.mint()
 	if _, err := v.Access.RotateKey(v.r.Context(), k.ID, next, v.Now().Add(time.Duration(hours)*time.Hour), v.actor()); err != nil {
-		return err
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+		return v.again(f, in)
 	}
 	return v.made(secret)
 }
@@ -289,8 +294,6 @@ func revokeKey(v *visit) error {
 	if err := v.Access.RevokeKey(v.r.Context(), k.ID, v.Now(), v.actor()); err != nil {
 		return err
 	}
-	if err := v.Keys.Refresh(v.r.Context()); err != nil {
-		v.Log.Warn("keys could not be refreshed", "err", err) // it will be, in a moment
-	}
+	v.follow()
 	return v.done("/console/keys", "The key was revoked.")
 }

@@ -2,12 +2,9 @@ package console
 
 import (
 	"context"
-	"encoding/csv"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -93,62 +90,9 @@ func chosen(options []option) string {
 	return ""
 }
 
-// csv writes the whole list, page by page.
-func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
-	w, err := v.csv(s.path, head)
-	if err != nil {
-		return err
-	}
-	for page := (petstore.Page{Limit: 1000}); ; {
-		rows, err := s.fetch(v.r.Context(), page)
-		if err != nil {
-			return v.broken(err)
-		}
-		for _, row := range rows {
-			if err := w.Write(line(row)); err != nil {
-				return v.broken(err)
-			}
-		}
-		w.Flush()
-		v.extend(csvPatience)
-		if len(rows) < page.Limit {
-			return nil
-		}
-		page.After = s.id(rows[len(rows)-1])
-	}
-}
-
-// csvPatience is how long a client may take for a thousand rows.
-const csvPatience = 30 * time.Second
-
-// csv begins a file of comma-separated values.
-func (v *visit) csv(path string, head []string) (*csv.Writer, error) {
-	name := strings.TrimPrefix(path, "/console/")
-	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	v.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.csv"`, name))
-	w := csv.NewWriter(v.w)
-	return w, w.Write(head)
-}
-
-// broken ends a response that has begun and cannot be finished, so that nobody takes it for the whole.
-func (v *visit) broken(err error) error {
-	if v.r.Context().Err() == nil {
-		v.Log.Error("a download failed", "path", v.r.URL.Path, "err", err)
-	}
-	panic(http.ErrAbortHandler)
-}
-
 // extend gives the client more time to take what comes next. The deadline of a socket is on the real clock.
 func (v *visit) extend(by time.Duration) {
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(by)) // where there is none to set, none is needed
-}
-
-// plain returns text that a spreadsheet does not take for a formula.
-func plain(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }
 
 func text(n int64) string { return strconv.FormatInt(n, 10) }

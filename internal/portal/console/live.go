@@ -12,7 +12,6 @@ import (
 
 // Bounds on the live streams.
 const (
-	maxStreams   = 256 // at once, of all workspaces
 	streamLife   = 15 * time.Minute
 	streamBeat   = 2 * time.Second
 	streamWait   = 10 * time.Second // for a client that does not read
@@ -26,11 +25,11 @@ type stream struct{ v *visit }
 // live begins a stream, or refuses it if there are too many. beat is called at once and every two seconds; event, unless
 // it is nil, for each request of the workspace. The stream ends when the session does.
 func (v *visit) live(beat func(context.Context, stream) error, event func(stream, usage.Event) error) error {
-	defer v.streams.Add(-1)
-	if v.streams.Add(1) > maxStreams {
-		v.refuse(http.StatusServiceUnavailable, "Too many live pages", "Load the page again to see what changed.")
-		return nil
+	leave, err := v.place(v.streams, "Too many live pages")
+	if err != nil {
+		return err
 	}
+	defer leave()
 	var events <-chan usage.Event
 	if event != nil {
 		watched, stop, ok := v.Usage.Watch(v.who.Workspace.ID)
@@ -45,7 +44,7 @@ func (v *visit) live(beat func(context.Context, stream) error, event func(stream
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	s := stream{v}
-	if err := s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err != nil {
+	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err != nil {
 		return nil //nolint:nilerr // the client is gone
 	}
 	s.run(beat, events, event)

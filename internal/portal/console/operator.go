@@ -95,7 +95,7 @@ func (v *visit) operatorSignedIn() error {
 	if _, _, ok := v.sessions.open(operatorCookie, cookie.Value, v.Now()); !ok {
 		return errSession
 	}
-	v.operator = true
+	v.operator, v.session = true, cookie.Value
 	return nil
 }
 

@@ -35,9 +35,10 @@ func (h *house) operatorPages() *console.Console {
 }
 
 // officeSession returns such pages, and the cookie of who is signed in there.
-func (h *house) officeSession() (pages *console.Console, cookie string) {
+func (h *house) officeSession() (pages http.Handler, cookie string) {
 	h.t.Helper()
-	pages = h.operatorPages()
+	office := h.operatorPages()
+	pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { office.Serve(w, r, nil) })
 	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")
 	if err != nil {
 		h.t.Fatal(err)
@@ -53,7 +54,7 @@ func (h *house) officeSession() (pages *console.Console, cookie string) {
 func (h *house) office() *house {
 	h.t.Helper()
 	pages := h.operatorPages()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.Serve(w, r, 0) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.Serve(w, r, nil) }))
 	h.t.Cleanup(server.Close)
 	return &house{t: h.t, url: server.URL}
 }
@@ -185,7 +186,7 @@ func TestInstallation(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for i, name := range []string{"shop", "zoo"} {
-		w := h.workspace(name)
+		w := h.planned(name, access.Free, access.FreeQuota)
 		k, secret := h.key(w, access.Read|access.Write, time.Time{})
 		entry, err := h.keys.Verify(secret)
 		if err != nil {
@@ -239,7 +240,7 @@ func TestManyWorkspaces(t *testing.T) {
 func TestOperatorLive(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	w := h.workspace("shop")
+	w := h.planned("shop", access.Free, access.FreeQuota)
 	k, secret := h.key(w, access.Read|access.Write, time.Time{})
 	g := h.signedInOperator()
 	bans, busy, health := g.stream("/console/bans/live"), g.stream("/console/busy/live"), g.stream("/console/health/live")

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -90,7 +91,7 @@ func (v *visit) liftForm() (form, access.Key, error) {
 		return form{}, k, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
 	return form{
-		Title: "Lift the ban?", Lead: "The key may be used again within a second. If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
+		Title: "Lift the ban?", Lead: v.usable(k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Back:  link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(keyFacts(k), fact{"Level", cell{Text: text(int64(k.Ban.Level))}}, fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
 	}, k, nil
@@ -113,5 +114,19 @@ func liftBan(v *visit) error {
 		return err
 	}
 	v.follow()
-	return v.done("/console/bans", "The ban was lifted.")
+	return v.done("/console/bans", "The ban was lifted. "+v.usable(k.ID, "The key may be used again."))
+}
+
+// usable says when a key may be used without its ban: now, or when its workspace has requests again.
+func (v *visit) usable(id, now string) string {
+	e := v.Keys.Entry(id)
+	if e == nil {
+		return "The key is not live: it may not be used."
+	}
+	w, name := keyLimits{v.Limiter.Peek(v.r.Context(), e.Slot)}.spent()
+	if name == "" {
+		return now
+	}
+	return fmt.Sprintf("The key may be used again after %s UTC: the %s requests of its workspace's %s are spent.",
+		time.Unix(w.Reset, 0).UTC().Format("2 January, 15:04:05"), number(w.Limit), name)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
@@ -24,7 +25,7 @@ func (t *table) follow(path string, read lister) {
 		l.Live = address(path+"/live", v.r.URL.Query())
 		return v.render(200, "list", l.Title, l)
 	})
-	t.look(path+"/live", func(v *visit) error { return v.live(changedRows(read), nil) })
+	t.stream(path+"/live", func(v *visit) error { return v.live(changedRows(read), nil) })
 }
 
 // changedRows returns what sends the rows of a list, if they are others than those that were sent before.
@@ -188,13 +189,17 @@ func (v *visit) banned() []*access.Entry[*ratelimit.Caller] {
 	return entries
 }
 
-func listBans(_ context.Context, v *visit) (list, error) {
+func listBans(ctx context.Context, v *visit) (list, error) {
 	l := listOf("Bans", "Keys that are refused for a while.", "No key is banned.", "Key", "Workspace", "Level", "Reason", "By", "Until", "")
 	l.Numbers = map[int]bool{2: true}
 	for _, e := range v.banned() {
 		b := e.Key.Ban
+		until := cell{At: b.Until}
+		if w, name := (keyLimits{v.Limiter.Peek(ctx, e.Slot)}).spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
+			until = cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is spent; the ban ends before"}
+		}
 		l.Rows = append(l.Rows, []cell{
-			{Text: e.Key.Name, Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, {At: b.Until},
+			{Text: e.Key.Name, Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
 			{Links: []link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
 		})
 	}

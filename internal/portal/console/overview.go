@@ -61,13 +61,13 @@ func meterOf(name string, w ratelimit.Window) meter {
 
 // figures are what changes on the page while it is looked at.
 type figures struct {
-	Chart   chart     `json:"chart"`
-	Totals  []total   `json:"totals"`
-	Total   string    `json:"total"`
-	Latency latency   `json:"latency"`
-	Buckets []bucket  `json:"buckets"`
-	Meters  []meter   `json:"meters"`
-	Banned  time.Time `json:"banned"`
+	Chart   chart      `json:"chart"`
+	Totals  []total    `json:"totals"`
+	Total   string     `json:"total"`
+	Latency latency    `json:"latency"`
+	Buckets []bucket   `json:"buckets"`
+	Meters  []meter    `json:"meters"`
+	Limits  *limitNote `json:"limits,omitempty"` // of the key that is signed in
 }
 
 // figures reads what changes.
@@ -80,9 +80,8 @@ func (v *visit) figures(ctx context.Context, s span) (f figures, err error) {
 	f = drawn(rows, s, now)
 	d := v.Limiter.Peek(ctx, v.who.Slot)
 	f.Meters = []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}
-	if d.Outcome == ratelimit.Banned {
-		f.Banned = time.Unix(d.BannedUntil, 0).UTC()
-	}
+	note := keyLimits{d}.note()
+	f.Limits = &note
 	return f, nil
 }
 

@@ -52,8 +52,8 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 type view struct {
 	Title, Path string
 	Note        string
-	Banned      time.Time // until when; zero if the key is not
-	Workspace   string    // "" unless signed in
+	Limits      limitNote
+	Workspace   string // "" unless signed in
 	Plan, Key   string
 	Write       bool
 	Operator    bool
@@ -87,8 +87,8 @@ func (v *visit) render(status int, name, title string, body any) error {
 	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Body: body}
 	if v.who != nil {
 		data.Workspace, data.Plan, data.Key = v.who.Workspace.Name, string(v.who.Workspace.Plan), v.who.Key.Name
-		data.Banned, data.Nav = v.bannedUntil(), navigation(v.r.URL.Path)
-		data.Write = v.mayWrite() && data.Banned.IsZero()
+		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path)
+		data.Write = v.mayWrite() && v.limits.banned().IsZero()
 	}
 	if v.operator {
 		data.Operator, data.Write, data.Workspace, data.Nav = true, true, "Operator", operatorNavigation(v.r.URL.Path)
@@ -123,14 +123,18 @@ func (v *visit) done(to, text string) error {
 	return v.redirect(to)
 }
 
-// A refusal is a page that says why there is no other.
-type refusal struct{ Title, Text string }
+// A refusal is a page that says why there is no other, and until when if that is known.
+type refusal struct {
+	Title, Text string
+	Until       time.Time
+}
 
 func (v *visit) refuse(status int, title, text string) {
-	if v.who == nil && !v.operator {
-		_ = v.signedIn() // for the navigation, if there is a session
-	}
-	if err := v.render(status, "refused", title, refusal{title, text}); err != nil {
+	v.refuseUntil(status, refusal{Title: title, Text: text})
+}
+
+func (v *visit) refuseUntil(status int, r refusal) {
+	if err := v.render(status, "refused", r.Title, r); err != nil {
 		v.Log.Error("a page could not be rendered", "path", v.r.URL.Path, "err", err)
 	}
 }
@@ -147,9 +151,12 @@ func (v *visit) fail(err error) {
 			text = e.Message
 		}
 		v.refuse(http.StatusNotFound, "Not found", text)
+	case ok && e.Code == petstore.CodeServiceUnavailable && e.Err == nil:
+		v.retryAfter(max(1, wholeSeconds(e.RetryAfter)))
+		v.refuse(http.StatusServiceUnavailable, "The service is busy", e.Message)
 	case ok && e.Code == petstore.CodeServiceUnavailable:
 		v.Log.Error("a page failed", "path", v.r.URL.Path, "err", err)
-		v.w.Header().Set("Retry-After", "1")
+		v.retryAfter(max(1, wholeSeconds(e.RetryAfter)))
 		v.refuse(http.StatusServiceUnavailable, "The store does not answer", e.Message)
 	case ok:
 		v.refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
@@ -179,9 +186,4 @@ func number(n int64) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
-}
-
-// seconds returns d in whole seconds, rounded up.
-func seconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

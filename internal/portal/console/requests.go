@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/csv"
 	"net/http"
 	"strconv"
 	"strings"
@@ -138,26 +137,8 @@ func requestsCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
-	w, err := v.csv("/console/requests", []string{"at", "method", "path", "status", "code", "milliseconds", "keyId", "keyName", "requestId"})
-	if err != nil {
-		return err
-	}
-	return v.lines(w, len(rows), func(i int) []string {
-		r := &rows[i]
+	head := []string{"at", "method", "path", "status", "code", "milliseconds", "keyId", "keyName", "requestId"}
+	return lines(v, "/console/requests", head, rows, func(r *request) []string {
 		return []string{r.instants, r.Method, plain(r.Path), strconv.Itoa(r.Status), r.Code, strconv.FormatFloat(r.millis, 'f', 3, 64), r.keyID, plain(r.Key), plain(r.Request)}
 	})
-}
-
-// lines writes n lines and ends the file.
-func (v *visit) lines(w *csv.Writer, n int, line func(int) []string) error {
-	for i := range n {
-		if err := w.Write(line(i)); err != nil {
-			return v.broken(err)
-		}
-	}
-	w.Flush()
-	if err := w.Error(); err != nil {
-		return v.broken(err)
-	}
-	return nil
 }

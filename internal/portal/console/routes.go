@@ -12,28 +12,27 @@ type Route struct {
 	Path   string        // as http.ServeMux knows it
 	Needs  access.Scopes // of the key that is signed in; 0 for everybody. An operator may do everything
 	handle func(*visit) error
+	cost   cost
+	alone  bool // it finds room for itself: it lasts
 }
 
 // ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
 func (r Route) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-func (r Route) answer(v *visit) error {
-	if err := v.signedIn(); r.Needs == 0 {
+// answer has the route answer. asks is why nobody is signed in, or nil.
+func (r Route) answer(v *visit, asks error) error {
+	if r.Needs != 0 && asks != nil {
+		return v.askToSignIn(asks)
+	}
+	write := r.Needs.Has(access.Write)
+	if write && !v.mayWrite() {
+		v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
+		return nil
+	}
+	if r.alone {
 		return r.handle(v)
-	} else if err != nil {
-		return v.askToSignIn(err)
 	}
-	if r.Needs.Has(access.Write) && !v.operator {
-		if !v.who.Key.Scopes.Has(access.Write) {
-			v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
-			return nil
-		}
-		if !v.bannedUntil().IsZero() {
-			v.refuse(http.StatusForbidden, "This key is banned", "It can change nothing until the ban is over.")
-			return nil
-		}
-	}
-	return r.handle(v)
+	return v.gated(write, func() error { return r.handle(v) })
 }
 
 func muxOf(routes []Route) *http.ServeMux {
@@ -49,18 +48,28 @@ type table []Route
 
 // open adds a page for everybody.
 func (t *table) open(method, path string, h func(*visit) error) {
-	*t = append(*t, Route{method, path, 0, h})
+	*t = append(*t, Route{Method: method, Path: path, handle: h, cost: costNone})
 }
 
 // look adds a page for those who may read.
 func (t *table) look(path string, h func(*visit) error) {
-	*t = append(*t, Route{http.MethodGet, path, access.Read, h})
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, handle: h, cost: costPage})
+}
+
+// stream adds what a page is told while it is open.
+func (t *table) stream(path string, h func(*visit) error) {
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, handle: h, cost: costPage, alone: true})
+}
+
+// download adds a file of rows.
+func (t *table) download(path string, h func(*visit) error) {
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, handle: h, cost: costPlan, alone: true})
 }
 
 // change adds a form, which readers may see, and what takes it from those who may write.
 func (t *table) change(path string, show, take func(*visit) error) {
 	t.look(path, show)
-	*t = append(*t, Route{http.MethodPost, path, access.Write, take})
+	*t = append(*t, Route{Method: http.MethodPost, Path: path, Needs: access.Write, handle: take, cost: costPlan})
 }
 
 // Routes returns the whole workspace's console.
@@ -74,14 +83,13 @@ func Routes() []Route {
 
 	t.look("/console", showOverview)
 	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
-	t.look("/console/live", liveOverview)
+	t.stream("/console/live", liveOverview)
 	t.look("/console/requests", showRequests)
-	t.look("/console/requests/live", liveRequests)
-	t.look("/console/requests.csv", requestsCSV)
+	t.stream("/console/requests/live", liveRequests)
+	t.download("/console/requests.csv", requestsCSV)
 
 	t.look("/console/keys", showKeys)
-	t.look("/console/keys.csv", keysCSV)
-	t.look("/console/keys/made", showMade)
+	t.download("/console/keys.csv", keysCSV)
 	t.change("/console/keys/new", newKey, createKey)
 	t.change("/console/keys/{id}/rotate", askRotate, rotateKey)
 	t.change("/console/keys/{id}/revoke", askRevoke, revokeKey)
@@ -92,23 +100,23 @@ func Routes() []Route {
 // shop adds the catalogue, the stock and the orders.
 func (t *table) shop() {
 	t.look("/console/pets", showPets)
-	t.look("/console/pets.csv", petsCSV)
+	t.download("/console/pets.csv", petsCSV)
 	t.change("/console/pets/new", newPet, createPet)
 	t.change("/console/pets/{id}", showPet, savePet)
 	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
 
 	t.look("/console/categories", showCategories)
-	t.look("/console/categories.csv", categoriesCSV)
+	t.download("/console/categories.csv", categoriesCSV)
 	t.change("/console/categories/new", newCategory, createCategory)
 	t.change("/console/categories/{id}", showCategory, saveCategory)
 	t.change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
 
 	t.look("/console/stock", showStock)
-	t.look("/console/stock.csv", stockCSV)
+	t.download("/console/stock.csv", stockCSV)
 	t.change("/console/stock/{id}", showItem, saveItem)
 
 	t.look("/console/orders", showOrders)
-	t.look("/console/orders.csv", ordersCSV)
+	t.download("/console/orders.csv", ordersCSV)
 	t.change("/console/orders/new", newOrder, createOrder)
 	t.change("/console/orders/{id}", showOrder, saveOrder)
 	t.change("/console/orders/{id}/complete", askComplete, completeOrder)
@@ -124,7 +132,7 @@ func OperatorRoutes() []Route {
 	t.open("POST", "/console/signout", signOutOperator)
 	t.look("/console", showInstallation)
 	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
-	t.look("/console/live", liveInstallation)
+	t.stream("/console/live", liveInstallation)
 	t.follow("/console/workspaces", listWorkspaces)
 	t.follow("/console/busy", listBusy)
 	t.follow("/console/bans", listBans)

@@ -25,7 +25,6 @@ const (
 const (
 	sessionCookie = "petstore_session" // the id of a key
 	noteCookie    = "petstore_note"    // what to say on the next page
-	madeCookie    = "petstore_made"    // a key, to show it once
 	linkPurpose   = "link"             // the id of a key
 )
 
@@ -34,9 +33,12 @@ type visit struct {
 	*Console
 	w    http.ResponseWriter
 	r    *http.Request
-	id   string // in the path
-	wait time.Duration
+	id   string                           // in the path
+	gate Gate                             // nil in the operator's console
 	who  *access.Entry[*ratelimit.Caller] // nil unless signed in with a key
+
+	session string    // what tells it from others; "" unless signed in
+	limits  keyLimits // of the key, once the request was counted
 
 	operator bool // signed in as an operator
 }
@@ -69,6 +71,7 @@ func (v *visit) signedIn() error {
 	if !ok {
 		return errSession
 	}
+	v.session = cookie.Value
 	v.who, err = v.find(id)
 	return err
 }
@@ -95,15 +98,6 @@ func (v *visit) find(id string) (*access.Entry[*ratelimit.Caller], error) {
 	}
 }
 
-// bannedUntil returns the end of the key's ban, or the zero time if none runs.
-func (v *visit) bannedUntil() time.Time {
-	d := v.Limiter.Peek(v.r.Context(), v.who.Slot)
-	if d.Outcome != ratelimit.Banned {
-		return time.Time{}
-	}
-	return time.Unix(d.BannedUntil, 0)
-}
-
 // A signInForm is the page on which a key is entered.
 type signInForm struct{ Error, Next string }
 
@@ -126,9 +120,9 @@ func showSignIn(v *visit) error {
 
 func signIn(v *visit) error {
 	form := signInForm{Next: v.r.PostFormValue("next")}
-	if v.wait > 0 {
-		v.w.Header().Set("Retry-After", seconds(v.wait))
-		form.Error = "Too many attempts came from your address. Wait " + seconds(v.wait) + " seconds."
+	if wait := v.gate.Wait(); wait > 0 {
+		v.retryAfter(wholeSeconds(wait))
+		form.Error = "Too many attempts came from your address. Wait " + text(wholeSeconds(wait)) + " seconds."
 		return v.render(http.StatusTooManyRequests, "signin", "Sign in", form)
 	}
 	entry, err := v.Keys.Verify(strings.TrimSpace(v.r.PostFormValue("key")))

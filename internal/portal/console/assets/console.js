@@ -35,6 +35,7 @@
     day: { hour: "2-digit", minute: "2-digit" },
     week: { day: "numeric", month: "short" },
     quarter: { day: "numeric", month: "short" },
+    exact: { dateStyle: "medium", timeStyle: "medium" },
     full: { dateStyle: "medium", timeStyle: "short" },
   };
   const utc = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
@@ -152,7 +153,7 @@
         for (const name of ["value", "hint"]) set(card, name, c[name]);
       });
       for (const table of all("[data-table]", box)) fill(table, f[table.dataset.table]);
-      if (f.banned) ban(f.banned);
+      if (f.limits) limits(f.limits);
     });
     ending(source);
   }
@@ -164,12 +165,15 @@
     card.querySelector("time").dateTime = m.reset;
   }
 
-  function ban(end) {
-    const banned = document.querySelector(".banned");
-    const until = banned.querySelector("time");
-    banned.hidden = end.startsWith("0001");
-    if (!banned.hidden && until.dateTime !== end) {
-      until.dateTime = end;
+  function limits(now) {
+    const note = document.querySelector(".limits");
+    note.hidden = !now.title;
+    if (note.hidden) return;
+    const until = note.querySelector("time");
+    note.querySelector("strong").textContent = now.title;
+    note.querySelector("span").textContent = now.text;
+    if (until.dateTime !== now.until) {
+      until.dateTime = now.until;
       localise(until);
     }
   }

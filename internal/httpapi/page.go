@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/netip"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A Page is what the console is given with a request: the one place in which
+// requests are counted and kept few, so that its pages are no way around it. It
+// holds until the request is answered.
+type Page struct{ x *exchange }
+
+// Wait returns 0, unless the request is an attempt to sign in from an address
+// that has spent its requests: then how long to wait before another, and the
+// attempt must be refused unheard.
+func (p *Page) Wait() time.Duration {
+	if !p.x.guesses() {
+		return 0
+	}
+	return time.Duration(p.x.decision.RetryAfter) * time.Second
+}
+
+// Addr returns the address of the client.
+func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.x.api.TrustedProxies) }
+
+// Admit decides on one request of the key of a session, as on one of the API,
+// and has the response and the log say so.
+func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
+	x := p.x
+	x.entry, x.counted = e, true
+	x.decision = x.api.Limiter.Admit(x.r.Context(), e.Slot)
+	x.limitHeaders(&x.decision)
+	x.tellBan()
+	return x.decision
+}
+
+// Show has the headers of the response describe a decision on the key of a
+// session that was counted elsewhere, or not at all.
+func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
+	p.x.entry = e
+	p.x.limitHeaders(&d)
+}
+
+// Enter waits for room among the reads or the writes, as an operation of the
+// API does. Whoever was let in must leave.
+func (p *Page) Enter(write bool) (leave func(), err error) {
+	gate := p.x.api.gates.reads
+	if write {
+		gate = p.x.api.gates.writes
+	}
+	if !gate.enter(p.x.api.Now()) {
+		return nil, errOverloaded
+	}
+	return gate.leave, nil
+}

@@ -1,0 +1,252 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// limited returns a house with the limits that a service has, and a session of a workspace on the free plan.
+func limited(t *testing.T) (*house, access.Workspace, *guest, access.Key) {
+	t.Helper()
+	h := buildHouse(t, ratelimit.DefaultConfig(), 0)
+	w := h.planned("shop", access.Free, access.FreeQuota)
+	k, secret := h.key(w, access.Read|access.Write, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).leadsTo("/console")
+	return h, w, g, k
+}
+
+// refused holds that a page says why and until when, and the header how long.
+func (a answer) refused(status int, why, retryAfter string) answer {
+	a.t.Helper()
+	a.want(status, why)
+	if got := a.header.Get("Retry-After"); got != retryAfter {
+		a.t.Errorf("%s: Retry-After %q, want %s", a.what, got, retryAfter)
+	}
+	if status == http.StatusTooManyRequests {
+		a.want(status, "Try again after <strong><time datetime=")
+	}
+	if remaining := a.header["X-Ratelimit-Remaining"]; len(remaining) != 1 || remaining[0] != "0" {
+		a.t.Errorf("%s: X-RateLimit-Remaining %q, want 0", a.what, remaining)
+	}
+	return a
+}
+
+// used returns what the plan has counted in the minute.
+func (h *house) used(k access.Key) int64 {
+	h.t.Helper()
+	return h.limiter.Peek(h.t.Context(), h.keys.Entry(k.ID).Slot).Minute.Used
+}
+
+// TestFormsCount: orders from a form are requests of the plan, and so are those that fail; pages to look at are not.
+func TestFormsCount(t *testing.T) {
+	t.Parallel()
+	h, w, g, k := limited(t)
+	g.get("/console/pets/1").want(200, "Rex")
+	g.post("/console/stock/1", "quantity", "1000000").leadsTo("/console/stock/1")
+	g.post("/console/pets/99/delete").want(404, "Not found")
+	for range 58 {
+		g.post("/console/orders/new", "petId", "1", "quantity", "1").want(303, "")
+	}
+	if got := h.used(k); got != 60 {
+		t.Fatalf("the plan counted %d requests, want 60", got)
+	}
+	for _, path := range []string{"/console/orders/new", "/console/keys/new", "/console/pets/1/delete"} {
+		a := g.post(path, "petId", "1", "quantity", "1", "name", "x", "scope", "read", "expires", "0").refused(429, "The requests of this minute are spent", "60")
+		if !strings.Contains(a.body, "Nothing was changed") || a.header.Get("Content-Security-Policy") == "" {
+			t.Errorf("the refusal says %s", a.body)
+		}
+	}
+	g.get("/console/pets.csv").refused(429, "Nothing was sent", "60")
+	g.get("/console/orders").want(200, "The requests of this minute are spent")
+	orders, err := h.shop.Orders(t.Context(), w.ID, petstore.OrderQuery{Page: petstore.Page{Limit: 100}})
+	if err != nil || len(orders) != 58 {
+		t.Errorf("there are %d orders, %v, want 58", len(orders), err)
+	}
+	h.advance(time.Minute)
+	g.post("/console/orders/new", "petId", "1", "quantity", "1").leadsTo("/console/orders/59")
+}
+
+// TestFormsBan: who goes on after refusals is banned, as with the API, and then downloads nothing either.
+func TestFormsBan(t *testing.T) {
+	t.Parallel()
+	h, _, g, k := limited(t)
+	for range 60 {
+		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Slot)
+	}
+	g.post("/console/stock/1", "quantity", "1").refused(429, "this minute", "60")
+	h.advance(3 * time.Second)
+	for range 20 {
+		g.post("/console/stock/1", "quantity", "1").want(429, "")
+	}
+	for _, path := range []string{"/console/pets.csv", "/console/keys.csv"} {
+		g.get(path).refused(429, "This key is banned", "120")
+	}
+	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "It can look, and change nothing", "120")
+	g.get("/console/pets").want(200, "This key is banned")
+}
+
+// TestDownloadsCount: one request for each hundred rows, and a file that the plan does not pay for is none.
+func TestDownloadsCount(t *testing.T) {
+	t.Parallel()
+	h, w, g, k := limited(t)
+	g.get("/console/categories.csv").want(200, "Dogs")
+	if got := h.used(k); got != 1 {
+		t.Errorf("a file of one row counted %d requests, want 1", got)
+	}
+	for i := range 249 {
+		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: fmt.Sprint("Pet ", i), CategoryID: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := g.get("/console/pets.csv").want(200, "Pet 248"); a.header["X-Ratelimit-Remaining"][0] != "56" {
+		t.Errorf("after a file of 250 rows %s requests remain, want 56", a.header["X-Ratelimit-Remaining"])
+	}
+	for range 18 {
+		g.get("/console/stock.csv").want(200, "")
+	}
+	a := g.get("/console/pets.csv").refused(429, "Nothing was sent", "60")
+	if got := a.header.Get("Content-Disposition"); got != "" || h.used(k) != 60 {
+		t.Errorf("the refusal is a download: %q, %d requests counted", got, h.used(k))
+	}
+}
+
+// TestPagesHaveTheirOwn: a workspace reads sixty pages a minute from an address, whatever its plan and however many
+// sessions it has.
+func TestPagesHaveTheirOwn(t *testing.T) {
+	t.Parallel()
+	h, w, g, k := limited(t)
+	other := h.signedIn(w, access.Read)
+	for i := range 60 {
+		[]*guest{g, other}[i%2].get([]string{"/console/pets", "/console/nothing", "/console/keys"}[i%3]).want(map[int]int{0: 200, 1: 404, 2: 200}[i%3], "")
+	}
+	for _, who := range []*guest{g, other} {
+		who.get("/console/pets").refused(429, "From one address 60 pages", "60")
+		who.get("/console/live").refused(429, "Too many pages", "60")
+	}
+	if got := h.used(k); got != 0 {
+		t.Errorf("pages counted %d requests of the plan, want none", got)
+	}
+	stranger := h.signedIn(h.workspace("other"), access.Read)
+	stranger.get("/console/pets").want(200, "")
+	g.post("/console/stock/1", "quantity", "3").leadsTo("/console/stock/1")
+	g.post("/console/signout").leadsTo("/console/signin")
+	h.advance(time.Minute)
+	other.get("/console/pets").want(200, "Rex")
+}
+
+// TestStreamsAreBounded: six of a session, twenty of a workspace.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	var sessions []*guest
+	for range 4 {
+		sessions = append(sessions, h.signedIn(w, access.Read))
+	}
+	for i := range 20 {
+		sessions[i/6].stream("/console/live").until("event: figures")
+	}
+	sessions[0].get("/console/live").want(429, "This session has 6 of them open already")
+	sessions[3].get("/console/requests/live").want(429, "The sessions of this workspace have 20 of them open already")
+	h.signedIn(h.workspace("other"), access.Read).stream("/console/live").until("event: figures")
+}
+
+// TestGrants: a key that ends makes none that outlives it, by making or by rotating.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	_, secret := h.key(w, access.Read|access.Write, h.now().Add(36*time.Hour))
+	g := h.guest()
+	g.post("/console/signin", "key", secret).leadsTo("/console")
+	if a := g.get("/console/keys/new").want(200, `value="24"`); strings.Contains(a.body, "never") || strings.Contains(a.body, `value="168"`) {
+		t.Errorf("a key of 36 hours is offered more:\n%s", a.body)
+	}
+	g.post("/console/keys/new", "name", "x", "scope", "read", "expires", "168").want(422, "Choose one of these")
+	made, err := h.keys.Verify(secretIn.FindString(g.post("/console/keys/new", "name", "x", "scope", "read", "expires", "0").want(200, "Copy it now").body))
+	if err != nil || !made.Key.ExpiresAt.Equal(h.now().Add(36*time.Hour)) {
+		t.Errorf("the new key is %+v, %v, want one that ends with its maker", made, err)
+	}
+	forever, _ := h.key(w, access.Read, time.Time{})
+	g.post("/console/keys/"+forever.ID+"/rotate", "overlap", "0").want(422, "holds for longer than the key that you signed in with")
+	g.post("/console/keys/"+made.Key.ID+"/rotate", "overlap", "0").want(200, "Copy it now")
+}
+
+// TestKeyIsShownOnce: nothing that a browser keeps shows it again.
+func TestKeyIsShownOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	a := g.post("/console/keys/new", "name", "x", "scope", "read", "expires", "0").want(200, "Copy it now")
+	if cookies := a.header.Values("Set-Cookie"); len(cookies) > 0 || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the page with the key sets %q, Cache-Control %q", cookies, a.header.Get("Cache-Control"))
+	}
+	g.get("/console/keys/made").want(404, "")
+}
+
+// TestStandingIsTrue: what is said of a key is what the next request meets: its ban, its windows, or the later of them.
+func TestStandingIsTrue(t *testing.T) {
+	t.Parallel()
+	h, _, g, k := limited(t)
+	until := func(at time.Time) string {
+		return `until <time datetime="` + at.Format(time.RFC3339) + `"`
+	}
+	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
+	ban := ratelimit.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
+	h.limiter.SetBan(k.ID, &ban)
+	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
+	h.limiter.SetBan(k.ID, nil)
+	g.get("/console").want(200, `role="alert" hidden="hidden"><strong></strong>`)
+	for i := range 1000 { // the whole day
+		if i%60 == 0 {
+			h.advance(time.Minute)
+		}
+		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Slot)
+	}
+	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight))
+	ban.Until = h.now().Add(3 * time.Minute)
+	h.limiter.SetBan(k.ID, &ban)
+	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(midnight)).want(200, "but the 1,000 requests of this day are spent for longer")
+	ban.Until = midnight.Add(time.Hour)
+	h.limiter.SetBan(k.ID, &ban)
+	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
+}
+
+// TestLiftIsTrue: an operator is told when the key may be used, which its spent day decides too.
+func TestLiftIsTrue(t *testing.T) {
+	t.Parallel()
+	h, _, _, k := limited(t)
+	g := h.signedInOperator()
+	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(3 * time.Minute), Reason: "test", By: ratelimit.ByOperator}
+	set := func() {
+		if err := h.db.SetBan(t.Context(), ban, "test"); err != nil {
+			t.Fatal(err)
+		}
+		h.refresh()
+	}
+	set()
+	g.get("/console/bans/"+k.ID).want(200, "may be used again within a second")
+	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
+	g.get("/console/bans").want(200, "The ban was lifted. The key may be used again.")
+	for i := range 1000 {
+		if i%60 == 0 {
+			h.advance(time.Minute)
+		}
+		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Slot)
+	}
+	ban.Until = h.now().Add(3 * time.Minute)
+	set()
+	g.get("/console/bans").want(200, "its day is spent; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
+	g.get("/console/bans/"+k.ID).want(200, "after 2 March, 00:00:00 UTC: the 1,000 requests of its workspace&#39;s day are spent")
+	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
+	g.get("/console/bans").want(200, "after 2 March, 00:00:00 UTC")
+}
