@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -24,18 +25,23 @@ type Entry[S any] struct {
 }
 
 // A Directory holds every live key in memory, by its hash, so that a request
-// is authenticated without touching the store, and a guess costs nothing more.
-// It follows the store: what another process changes shows within the interval
-// of Run. All methods may be called concurrently.
+// with a known key is authenticated without touching the store. It follows the
+// store: what another process changes shows within the interval of Run, and a
+// key that another process made with its first use. All methods may be called
+// concurrently.
 type Directory[S any] struct {
 	store  Store
 	now    func() time.Time
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	refreshing sync.Mutex // one refresh at a time; it alone changes what stands below
+	refreshing chan struct{} // holds a value during a refresh, which alone changes what stands below
 	state      int64
 	tenants    map[int64]*tenant
+
+	asking chan struct{} // holds a value while one caller asks for an unknown key
+	asked  atomic.Int64  // how many did
+	last   time.Time     // when the last one did; of the one that asks
 
 	mu     sync.RWMutex // keeps readers out of the two maps while they change
 	byID   map[string]*Entry[S]
@@ -49,6 +55,7 @@ type Directory[S any] struct {
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
+		refreshing: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 		tenants: make(map[int64]*tenant),
 		byID:    make(map[string]*Entry[S]),
 		byHash:  make(map[Hash]*Entry[S]),
@@ -102,7 +109,9 @@ func (o *outage) note(err error, log *slog.Logger) {
 
 // Verify returns the entry of a key. It returns CodeInvalidKey for one that is
 // malformed, unknown or revoked, and CodeExpiredKey, with the entry, for one
-// whose time is over. It touches no store.
+// whose time is over. Only for a well-formed key that is not known does it ask
+// the store, once for all callers that wait, and every askPause at most: guesses
+// cost the store no more than that.
 //
 // A key is found by its hash and never compared itself. The time that takes
 // depends on the SHA-256 of what was sent, which a caller cannot steer towards
@@ -112,9 +121,11 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return nil, invalidKey()
 	}
 	hash := HashOf(key)
-	d.mu.RLock()
-	e := d.byHash[hash]
-	d.mu.RUnlock()
+	e := d.find(hash)
+	if e == nil {
+		d.ask()
+		e = d.find(hash)
+	}
 	if e == nil {
 		return nil, invalidKey()
 	}
@@ -122,6 +133,35 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return e, &petstore.Error{Code: CodeExpiredKey, Message: "The API key has expired."}
 	}
 	return e, nil
+}
+
+func (d *Directory[S]) find(hash Hash) *Entry[S] {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byHash[hash]
+}
+
+// For unknown keys the store is asked so often at most, and waited for so long.
+const (
+	askPause   = 5 * time.Millisecond
+	askTimeout = time.Second
+)
+
+// ask takes over what the store has now, by a refresh that began after the call.
+// A failure leaves what was known; Run tells of it.
+func (d *Directory[S]) ask() {
+	before := d.asked.Load()
+	d.asking <- struct{}{}
+	defer func() { <-d.asking }()
+	if d.asked.Load() > before { // by one that waited less
+		return
+	}
+	time.Sleep(askPause - time.Since(d.last))
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	d.last = time.Now()
+	d.asked.Add(1)
+	_ = d.Refresh(ctx)
 }
 
 // invalidKey returns a new error, because its caller may add to it.

@@ -39,7 +39,6 @@ func TestVerify(t *testing.T) {
 	h := newHouse(t)
 	h.store.putWorkspace(freeShop)
 	k, key := h.mint(1, nil)
-	h.wantVerify("before the first refresh", key, CodeInvalidKey)
 	h.refresh()
 	e := h.wantVerify("a live key", key, "")
 	if e == nil || e.Key != k || e.Workspace != freeShop || e.Slot != h.slots[k.ID] {
@@ -53,6 +52,74 @@ func TestVerify(t *testing.T) {
 	} {
 		h.wantVerify(what, bad, CodeInvalidKey)
 	}
+}
+
+// A key that was just made, by whomever, works at its first use; one that was
+// made while a caller's turn to ask was awaited, too.
+func TestVerifyFindsNewKeysAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.store.putWorkspace(freeShop)
+		h.refresh()
+		for range 20 {
+			var callers sync.WaitGroup
+			for range 10 {
+				_, key := h.mint(1, nil)
+				callers.Go(func() { h.wantVerify("a new key", key, "") })
+			}
+			callers.Wait()
+		}
+	})
+}
+
+// However many guess, the store is asked once for all that wait, and not more
+// often than every askPause.
+func TestGuessesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.store.putWorkspace(freeShop)
+		_, known := h.mint(1, nil)
+		h.refresh()
+		began, before := time.Now(), len(h.store.asked)
+		var guessers sync.WaitGroup
+		for range 100 {
+			guessers.Go(func() {
+				for range 10 {
+					unknown, _ := Mint()
+					h.wantVerify("a guess", unknown, CodeInvalidKey)
+					h.wantVerify("a known key", known, "")
+				}
+			})
+		}
+		guessers.Wait()
+		asked, most := len(h.store.asked)-before, int(time.Since(began)/askPause)+1
+		if asked < 10 || asked > most || asked > 30 {
+			t.Errorf("1000 guesses of 100 callers asked the store %d times in %v, want 10 to %d", asked, time.Since(began), min(most, 30))
+		}
+	})
+}
+
+// While the store is away, guesses are answered, and what is known stays.
+func TestVerifyWithoutStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.store.putWorkspace(freeShop)
+		_, known := h.mint(1, nil)
+		h.refresh()
+		h.store.fail(errors.New("away"))
+		unknown, _ := Mint()
+		h.wantVerify("a guess", unknown, CodeInvalidKey)
+		h.wantVerify("a known key", known, "")
+		h.refreshing <- struct{}{} // a refresh that hangs
+		began := time.Now()
+		h.wantVerify("a guess", unknown, CodeInvalidKey)
+		if waited := time.Since(began); waited > askTimeout+askPause {
+			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, askTimeout)
+		}
+	})
 }
 
 func TestVerifyExpiry(t *testing.T) {

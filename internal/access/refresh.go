@@ -13,14 +13,18 @@ type tenant struct {
 	keys map[string]bool
 }
 
-// Refresh takes over what changed in the store since the last time. On an error
-// nothing changes.
+// Refresh takes over what changed in the store since the last time. On an error,
+// that of ctx included, nothing changes.
 //
 // What it costs grows with what changed, and with everything only when the
 // store says [Changes].All; requests wait no longer than the maps take to change.
 func (d *Directory[S]) Refresh(ctx context.Context) error {
-	d.refreshing.Lock()
-	defer d.refreshing.Unlock()
+	select {
+	case d.refreshing <- struct{}{}:
+		defer func() { <-d.refreshing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	changes, err := d.store.Changes(ctx, d.state)
 	if err != nil || changes.State == d.state && !changes.All {
 		return err
