@@ -77,6 +77,17 @@ type Workspace struct {
 	Plan      Plan
 	Quota     Quota
 	CreatedAt time.Time
+	Resetting bool // its rows are being removed: its requests get Resetting
+}
+
+// Resetting returns the error for requests to a workspace whose rows are being
+// removed.
+func Resetting() *petstore.Error {
+	return &petstore.Error{
+		Code:       petstore.CodeServiceUnavailable,
+		Message:    "The workspace is being reset. Try again shortly.",
+		RetryAfter: time.Second,
+	}
 }
 
 // MaxName is the greatest number of code points in the name of a workspace or

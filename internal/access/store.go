@@ -31,10 +31,17 @@ type Store interface {
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	SetPlan(ctx context.Context, name string, p Plan, q Quota, by Actor) (Workspace, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts
-	// of a workspace, and keeps its keys and its ids: none is issued again.
+	// of a workspace, and keeps its keys and its ids: none is issued again. It does
+	// so in many transactions, beside which others do not wait for long. From the
+	// first to the last of them the workspace is Resetting and writes to it return
+	// the error of Resetting. What ctx or the end of the process breaks off is
+	// resumed by Resume, or by another call.
 	ResetWorkspace(ctx context.Context, name string, by Actor) error
-	// DeleteWorkspace removes a workspace with all that it has.
+	// DeleteWorkspace removes a workspace with all that it has. It and its keys are
+	// gone with the first transaction; its rows follow as those of ResetWorkspace.
 	DeleteWorkspace(ctx context.Context, name string, by Actor) error
+	// Resume ends what ResetWorkspace and DeleteWorkspace have begun.
+	Resume(ctx context.Context) error
 
 	CreateKey(ctx context.Context, k Key, by Actor) error
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted

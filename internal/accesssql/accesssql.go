@@ -20,9 +20,11 @@ type DB interface {
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
-	// Empty removes the rows of a workspace's pets, categories and orders, and all
-	// that belongs to them.
-	Empty(tx Tx, workspace int64) error
+	// Step calls f in a transaction beside those of Change. f may be called again.
+	Step(ctx context.Context, f func(Tx) error) error
+	// Bar makes sure that each write to the workspace either is committed or will
+	// see what tx does.
+	Bar(tx Tx, workspace int64) error
 }
 
 // A Tx runs statements. Their parameters are $1, $2 and so on, numbered in the
@@ -42,14 +44,16 @@ type Row interface {
 
 // A Store is an [access.Store].
 type Store struct {
-	db  DB
-	now func() time.Time
+	db     DB
+	tables []Table
+	now    func() time.Time
 }
 
 var _ access.Store = (*Store)(nil)
 
-// New returns the store in a database.
-func New(db DB, now func() time.Time) *Store { return &Store{db, now} }
+// New returns the store in a database. The tables are those with the rows of
+// workspaces that a reset removes, those that refer to others first.
+func New(db DB, tables []Table, now func() time.Time) *Store { return &Store{db, tables, now} }
 
 // one calls scan for the first row and reports whether there was one.
 func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {

@@ -3,7 +3,6 @@ package accesssql
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -12,14 +11,15 @@ import (
 // workspaces returns the workspaces that a condition selects.
 func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
 	all := []access.Workspace{}
-	err := tx.Query("SELECT id, name, plan, per_minute, per_day, created_at FROM workspaces WHERE "+where, func(row Row) error {
+	err := tx.Query(`SELECT id, name, plan, per_minute, per_day, created_at,
+		(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `+where, func(row Row) error {
 		var (
-			w       access.Workspace
-			plan    string
-			created int64
+			w                  access.Workspace
+			plan               string
+			created, resetting int64
 		)
-		err := row.Scan(&w.ID, &w.Name, &plan, &w.Quota.PerMinute, &w.Quota.PerDay, &created)
-		w.Plan, w.CreatedAt = access.Plan(plan), instant(created)
+		err := row.Scan(&w.ID, &w.Name, &plan, &w.Quota.PerMinute, &w.Quota.PerDay, &created, &resetting)
+		w.Plan, w.CreatedAt, w.Resetting = access.Plan(plan), instant(created), resetting > 0
 		all = append(all, w)
 		return err
 	}, args...)
@@ -125,11 +125,7 @@ func (s *Store) changeWorkspace(ctx context.Context, name string, by access.Acto
 		if err != nil {
 			return err
 		}
-		state, err := nextState(tx)
-		if err != nil {
-			return err
-		}
-		if err := exec(tx, "UPDATE workspaces SET state = $1 WHERE id = $2", state, w.ID); err != nil {
+		if _, err := touchWorkspace(tx, w.ID); err != nil {
 			return err
 		}
 		return s.audit(tx, by, action, name, detail)
@@ -138,6 +134,16 @@ func (s *Store) changeWorkspace(ctx context.Context, name string, by access.Acto
 		return access.Workspace{}, err
 	}
 	return w, nil
+}
+
+// touchWorkspace stamps a workspace that changed. It reports false if there is none.
+func touchWorkspace(tx Tx, id int64) (exists bool, err error) {
+	state, err := nextState(tx)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec("UPDATE workspaces SET state = $1 WHERE id = $2", state, id)
+	return n > 0, err
 }
 
 // SetPlan implements [access.Store].
@@ -151,20 +157,23 @@ func (s *Store) SetPlan(ctx context.Context, name string, p access.Plan, q acces
 
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, name string, by access.Actor) error {
-	_, err := s.changeWorkspace(ctx, name, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
-		return "catalogue, orders, ledger and receipts removed", s.db.Empty(tx, w.ID)
+	w, err := s.changeWorkspace(ctx, name, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
+		return "catalogue, orders, ledger and receipts removed", s.bar(tx, w.ID)
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, w.ID)
 }
 
 // DeleteWorkspace implements [access.Store].
 func (s *Store) DeleteWorkspace(ctx context.Context, name string, by access.Actor) error {
-	return s.db.Change(ctx, func(tx Tx) error {
-		w, err := workspace(tx, name)
-		if err != nil {
+	var w access.Workspace
+	err := s.db.Change(ctx, func(tx Tx) (err error) {
+		if w, err = workspace(tx, name); err != nil {
 			return err
 		}
-		if err := s.db.Empty(tx, w.ID); err != nil {
+		if err := s.bar(tx, w.ID); err != nil {
 			return err
 		}
 		if err := removeWorkspace(tx, w.ID); err != nil {
@@ -172,17 +181,16 @@ func (s *Store) DeleteWorkspace(ctx context.Context, name string, by access.Acto
 		}
 		return s.audit(tx, by, "workspace.delete", name, "removed with its keys, catalogue and orders")
 	})
-}
-
-// removeWorkspace removes an empty workspace and its keys, and raises the floor:
-// nobody learns of a deletion from a row.
-func removeWorkspace(tx Tx, id int64) error {
-	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(id, 10)); err != nil {
+	if err != nil {
 		return err
 	}
+	return s.remove(ctx, w.ID)
+}
+
+// removeWorkspace removes a workspace and its keys, and raises the floor:
+// nobody learns of a deletion from a row.
+func removeWorkspace(tx Tx, id int64) error {
 	for _, query := range []string{
-		"DELETE FROM limit_keys WHERE workspace = $1",
-		"DELETE FROM usage WHERE workspace = $1",
 		"DELETE FROM api_keys WHERE workspace = $1",
 		"DELETE FROM counters WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",

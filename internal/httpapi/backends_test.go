@@ -30,6 +30,7 @@ var (
 // A store is what a shop keeps all that it has in.
 type store interface {
 	petstore.Store
+	petstore.Bulk
 	access.Store
 	Secret(ctx context.Context) ([]byte, error)
 	Close() error

@@ -167,6 +167,9 @@ func (x *exchange) admit() error {
 		if x.keyErr != nil {
 			return x.keyErr
 		}
+		if x.entry.Workspace.Resetting {
+			return access.Resetting()
+		}
 		if have := x.entry.Key.Scopes; !have.Has(x.route.scope) {
 			return insufficientScope(x.route.scope)
 		}

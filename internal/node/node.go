@@ -31,6 +31,7 @@ const (
 	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
 	forgetReceipts = time.Hour
+	resumeRemovals = time.Minute
 )
 
 // A node is the service in one process.
@@ -151,6 +152,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { n.forget(ctx) })
+	running.Go(func() { n.resume(ctx) })
 	running.Go(func() { n.bans.run(ctx) })
 	if n.Config.Backup.Every > 0 {
 		running.Go(func() { n.backups().run(ctx) })
@@ -184,6 +186,23 @@ func (n *node) forget(ctx context.Context) {
 			if removed, err = n.store.Forget(ctx, n.now().Add(-petstore.KeepReceipts)); err != nil && ctx.Err() == nil {
 				n.log.Error("old receipts could not be removed", "err", err)
 			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// resume ends resets and deletions of workspaces that were broken off, by a crash or
+// by who had asked for them.
+func (n *node) resume(ctx context.Context) {
+	tick := time.NewTicker(resumeRemovals)
+	defer tick.Stop()
+	for {
+		if err := n.store.Resume(ctx); err != nil && ctx.Err() == nil {
+			n.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
 		}
 		select {
 		case <-ctx.Done():

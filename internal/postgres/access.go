@@ -29,24 +29,27 @@ func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 	return onPool(ctx, a.db.readers, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
 }
 
-// workspaceTables returns the tables that hold the rows of workspaces, those that
-// refer to others first.
-func workspaceTables() []string {
-	return []string{"receipts", "movements", "orders", "pets", "categories"}
+func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error {
+	return a.db.change(ctx, func(x *txn) error { return f(accessTx{x.ctx, x}) })
 }
 
-// Empty waits for the groups that are writing to the workspace, and keeps new ones
-// from it: they return petstore.Unavailable.
-func (accessDB) Empty(tx accesssql.Tx, workspace int64) error {
-	if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace); err != nil {
-		return err
+// Bar waits for the groups that are writing to the workspace, and keeps new ones
+// from it until the commit.
+func (accessDB) Bar(tx accesssql.Tx, workspace int64) error {
+	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
+	return err
+}
+
+// workspaceTables returns the tables that hold the rows of workspaces, those that
+// refer to others first.
+func workspaceTables() []accesssql.Table {
+	return []accesssql.Table{
+		{Name: "receipts", Key: "operation, key"},
+		{Name: "movements", Key: "pet, number"},
+		{Name: "orders", Key: "id"},
+		{Name: "pets", Key: "id"},
+		{Name: "categories", Key: "id"},
 	}
-	for _, table := range workspaceTables() {
-		if _, err := tx.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // An accessTx is a connection, or a transaction of it.

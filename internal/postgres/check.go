@@ -29,7 +29,22 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
 		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
-			checkSchema, checkReferences, checkStock, checkOrders, checkDeleted, checkCounters,
+			checkSchema, checkReferences,
+		} {
+			if err := check(ctx, tx, report); err != nil {
+				return err
+			}
+		}
+		removing, err := collect(ctx, tx, scanID, "SELECT workspace FROM removals WHERE ended_at IS NULL")
+		if err != nil {
+			return err
+		}
+		if len(removing) > 0 { // its rows are not whole
+			report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing[0])
+			return nil
+		}
+		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
+			checkStock, checkOrders, checkDeleted, checkCounters,
 		} {
 			if err := check(ctx, tx, report); err != nil {
 				return err
@@ -39,6 +54,8 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	})
 	return problems, judge(err)
 }
+
+func scanID(row pgx.Row, id *int64) error { return row.Scan(id) }
 
 // checkConfig returns how to connect for a check.
 func (db *DB) checkConfig() *pgx.ConnConfig {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
@@ -59,7 +60,7 @@ type dump struct {
 }
 
 func (d dump) run() error {
-	if err := hasWorkspace(d.ctx, d.tx, d.workspace); err != nil {
+	if err := accesssql.Ready(accessTx{d.ctx, d.tx}, d.workspace); err != nil {
 		return err
 	}
 	var last petstore.LastIDs

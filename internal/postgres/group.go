@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -34,7 +35,7 @@ type group struct {
 	orders     map[rowID]*petstore.Order
 	inUse      map[rowID]bool
 	receipts   map[receiptID]keptReceipt
-	busy       map[int64]bool // workspaces that are being emptied
+	busy       map[int64]bool // workspaces whose rows are being removed
 
 	renamed map[rowID]bool        // animals of which more has changed than stock and status
 	firsts  map[receiptID]*member // who has done what a key stands for
@@ -83,7 +84,7 @@ func (g *group) decide() {
 	for i := range g.members {
 		m := &g.members[i]
 		if g.busy[m.change.Workspace] {
-			m.err = petstore.Unavailable(&ownError{fmt.Sprintf("workspace %d is being emptied", m.change.Workspace)})
+			m.err = access.Resetting()
 			continue
 		}
 		if !g.replay(m) {

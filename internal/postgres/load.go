@@ -19,8 +19,11 @@ const (
 // workspaces, orders, pets, categories, each ascending; so none waits for
 // another in a circle.
 const (
-	// lockWorkspaces returns those that are being emptied: nobody waits for that.
+	// lockWorkspaces returns those that are being barred: nobody waits for that.
+	// Those that are barred are asked for in a statement after the lock.
 	lockWorkspaces = `SELECT w FROM unnest($1::bigint[]) w WHERE NOT pg_try_advisory_xact_lock_shared(w + $2)`
+
+	selectRemovals = `SELECT workspace FROM removals WHERE workspace = ANY ($1::bigint[])`
 
 	lockOrders = `SELECT o.workspace, o.id, o.pet, o.quantity, o.ship_date, o.complete
 		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN orders o USING (workspace, id)
@@ -103,16 +106,24 @@ func (g *group) wants() (w wants) {
 func (g *group) load(ctx context.Context, c *pgx.Conn) error {
 	w, b := g.wants(), new(pgx.Batch)
 	b.Queue("BEGIN")
-	b.Queue(lockWorkspaces, w.workspaces, workspaceLocks).Query(each(func(row pgx.Rows) error {
-		var id int64
-		err := row.Scan(&id)
-		g.busy[id] = true
-		return err
-	}))
+	queueBarred(b, w.workspaces, g.busy)
 	g.queueOrdersAndPets(b, w)
 	g.queueCategories(b, w)
 	g.queueReceipts(b, w)
 	return c.SendBatch(ctx, b).Close()
+}
+
+// queueBarred keeps workspaces from being barred until the commit, and notes those
+// that are.
+func queueBarred(b *pgx.Batch, workspaces []int64, barred map[int64]bool) {
+	note := each(func(row pgx.Rows) error {
+		var id int64
+		err := row.Scan(&id)
+		barred[id] = true
+		return err
+	})
+	b.Queue(lockWorkspaces, workspaces, workspaceLocks).Query(note)
+	b.Queue(selectRemovals, workspaces).Query(note)
 }
 
 // each calls f for every row.

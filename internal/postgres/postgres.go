@@ -112,7 +112,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		return nil, err
 	}
 	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
-	db.Store = accesssql.New(accessDB{db}, o.Now)
+	db.Store = accesssql.New(accessDB{db}, workspaceTables(), o.Now)
 	db.queue.init()
 	defer func() {
 		if err != nil {

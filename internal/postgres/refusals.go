@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
@@ -34,11 +35,8 @@ const (
 func (l *load) look(x *txn) error {
 	named := l.named()
 	b := new(pgx.Batch)
-	busy := false
-	b.Queue(lockWorkspaces, []int64{l.workspace}, workspaceLocks).Query(each(func(pgx.Rows) error {
-		busy = true
-		return nil
-	}))
+	barred := map[int64]bool{}
+	queueBarred(b, []int64{l.workspace}, barred)
 	exists := false
 	b.Queue("SELECT EXISTS (SELECT 1 FROM workspaces WHERE id = $1)", l.workspace).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&exists)
@@ -66,10 +64,10 @@ func (l *load) look(x *txn) error {
 	switch {
 	case err != nil:
 		return err
-	case busy:
-		return petstore.Unavailable(&ownError{"the workspace is being emptied"})
 	case !exists:
 		return accesssql.NoWorkspace(l.workspace)
+	case barred[l.workspace]:
+		return access.Resetting()
 	}
 	return nil
 }

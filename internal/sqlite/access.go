@@ -19,16 +19,35 @@ func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
 }
 
-// workspaceTables hold the rows of workspaces, those that refer to others first.
-var workspaceTables = [...]string{"receipts", "movements", "departed", "orders", "pet_orders", "pets", "categories", "name_grams", "name_segments"}
+func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error {
+	return a.Change(ctx, f)
+}
 
-func (accessDB) Empty(tx accesssql.Tx, workspace int64) error {
-	for _, table := range workspaceTables {
-		if _, err := tx.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace); err != nil {
-			return err
+// Bar has nothing to do: there is one writer, and it looks at each transaction.
+func (accessDB) Bar(accesssql.Tx, int64) error { return nil }
+
+// workspaceTables hold the rows of workspaces, those that refer to others first.
+var workspaceTables = []accesssql.Table{
+	{Name: "receipts", Key: "number"},
+	{Name: "movements", Key: "entry"},
+	{Name: "departed", Key: "pet"},
+	{Name: "orders", Key: "id"},
+	{Name: "pet_orders", Key: "pet, complete, id"},
+	{Name: "pets", Key: "id"},
+	{Name: "categories", Key: "id"},
+	{Name: "name_grams", Key: "level, node, gram"},
+	{Name: "name_segments", Key: "number"},
+}
+
+// lookAtRemovals notes which workspaces are barred.
+func (c *conn) lookAtRemovals() error {
+	clear(c.removed)
+	return c.each("SELECT workspace FROM removals", func(row *sqlite.Stmt) {
+		if c.removed == nil {
+			c.removed = make(map[int64]bool)
 		}
-	}
-	return nil
+		c.removed[row.ColumnInt64(0)] = true
+	})
 }
 
 // An accessTx is the transaction of a connection.
@@ -73,4 +92,6 @@ func (r accessRow) Scan(columns ...any) error {
 	return nil
 }
 
-func (c *conn) hasWorkspace(id int64) error { return accesssql.HasWorkspace(accessTx{c}, id) }
+// ready returns CodeWorkspaceNotFound or access.Resetting unless the workspace can
+// be used.
+func (c *conn) ready(id int64) error { return accesssql.Ready(accessTx{c}, id) }

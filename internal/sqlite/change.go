@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -22,6 +23,9 @@ func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, er
 
 // do carries out the steps of a change inside the writer's transaction.
 func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt, error) {
+	if c.removed[change.Workspace] {
+		return nil, access.Resetting()
+	}
 	if change.Idempotency != nil {
 		if before, err := c.receipt(change.Workspace, change.Idempotency, now); before != nil || err != nil {
 			return before, err

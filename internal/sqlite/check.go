@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -31,6 +32,15 @@ func (c *conn) problems() ([]string, error) {
 			found = append(found, fmt.Sprintf(format, args...))
 		}
 	}
+	removing, err := c.removing()
+	if err != nil {
+		return found, err
+	}
+	if len(removing) > 0 {
+		report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing[0])
+		err := errors.Join(checkStructure(c, report), checkReferences(c, report))
+		return found, err
+	}
 	checks := []func(*conn, func(string, ...any)) error{checkStructure, checkReferences, checkOrders, checkCounters}
 	current, err := c.hasTable("departed")
 	if err != nil {
@@ -58,6 +68,15 @@ func (c *conn) problems() ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// removing returns the workspaces whose rows are being removed: they are not whole.
+func (c *conn) removing() (all []int64, err error) {
+	current, err := c.hasTable("removals")
+	if err == nil && current {
+		err = c.each("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row *sqlite.Stmt) { all = append(all, scanInt(row)) })
+	}
+	return all, err
 }
 
 func checkStructure(c *conn, report func(string, ...any)) error {

@@ -37,7 +37,8 @@ type conn struct {
 
 	// The writer's, while its transaction lasts.
 	touched touched
-	issued  map[int64]ids // by workspace
+	issued  map[int64]ids  // by workspace
+	removed map[int64]bool // workspaces whose rows are being removed
 
 	quarter int64 // see DB.quarter; set for the writer alone
 }

@@ -15,7 +15,7 @@ var _ petstore.Bulk = (*DB)(nil)
 // the write-ahead log grows until it ends.
 func (db *DB) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
 	return db.readLong(ctx, snapshot(func(c *conn) error {
-		if err := c.hasWorkspace(workspace); err != nil {
+		if err := c.ready(workspace); err != nil {
 			return err
 		}
 		last, err := c.lastIDs(workspace)

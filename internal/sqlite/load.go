@@ -53,6 +53,9 @@ func (l *load) forget() {
 }
 
 func (l *load) run() error {
+	if err := l.ready(l.workspace); err != nil {
+		return err
+	}
 	if err := l.reserve(); err != nil {
 		return err
 	}
@@ -91,8 +94,6 @@ func (l *load) reserve() error {
 	switch {
 	case err != nil:
 		return err
-	case l.Changes() == 0:
-		return l.hasWorkspace(l.workspace)
 	case max(end.Categories, end.Pets, end.Orders) > petstore.MaxID:
 		return fmt.Errorf("workspace %d has used up its ids", l.workspace)
 	}

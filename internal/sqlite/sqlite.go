@@ -136,7 +136,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		closed:  make(chan struct{}),
 		fault:   fault{failed: make(chan struct{})},
 	}
-	db.Store = accesssql.New(accessDB{db}, o.Now)
+	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now)
 	db.queue.wake = make(chan struct{}, 1)
 	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {

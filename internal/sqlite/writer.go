@@ -219,6 +219,9 @@ func (db *DB) try(group []*write, how manner) error {
 	if err == nil {
 		err = db.notice()
 	}
+	if err == nil {
+		err = db.writer.lookAtRemovals()
+	}
 	db.writer.touched.reset()
 	clear(db.writer.issued)
 	for i := 0; err == nil && i < len(group); i++ {

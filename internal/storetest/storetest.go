@@ -42,6 +42,7 @@ func Run(t *testing.T, open Open) {
 		{"concurrency", concurrencyTests},
 		{"bulk", bulkTests},
 		{"access", accessTests},
+		{"removals", removalTests},
 		{"limits", limitTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

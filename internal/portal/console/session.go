@@ -55,6 +55,7 @@ const (
 	errSession   notice = "Your session is over. Sign in again."
 	errRevoked   notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
 	errExpired   notice = "The key that you signed in with has expired."
+	errResetting notice = "The workspace is being reset. Sign in again when that has ended."
 	errNoRead    notice = "This key cannot read. The console needs a key with the scope read."
 )
 
@@ -93,6 +94,8 @@ func (v *visit) find(id string) (*access.Entry[*ratelimit.Caller], error) {
 		return nil, errExpired
 	case !e.Key.Scopes.Has(access.Read):
 		return nil, errNoRead
+	case e.Workspace.Resetting:
+		return nil, errResetting
 	default:
 		return e, nil
 	}

@@ -1,0 +1,162 @@
+package accesssql
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/access"
+)
+
+// A reset or a deletion begins with a row in the table removals, which keeps
+// requests from the workspace: writes from the next transaction on, reads as soon
+// as a server has followed the change. The rows are then removed in many short
+// transactions, so that other workspaces do not wait, and the last one removes
+// the row of the table. What was broken off is resumed from that row.
+
+// useGrace is how long after a deletion servers may save what the workspace did.
+const useGrace = time.Hour
+
+// stepRows is how many rows one transaction removes.
+const stepRows = 500
+
+// A Table holds rows of workspaces, by the column workspace. Key are the columns
+// that tell those of one workspace apart, separated by commas.
+type Table struct{ Name, Key string }
+
+// Ready returns CodeWorkspaceNotFound unless there is a workspace with the id, and
+// access.Resetting while its rows are removed.
+func Ready(tx Tx, id int64) error {
+	if err := HasWorkspace(tx, id); err != nil {
+		return err
+	}
+	found, err := one(tx, "SELECT 1 FROM removals WHERE workspace = $1", func(Row) error { return nil }, id)
+	if err == nil && found {
+		err = access.Resetting()
+	}
+	return err
+}
+
+// bar keeps writes from the workspace until its rows are removed.
+func (s *Store) bar(tx Tx, workspace int64) error {
+	if err := s.db.Bar(tx, workspace); err != nil {
+		return err
+	}
+	return exec(tx, "INSERT INTO removals (workspace) VALUES ($1) ON CONFLICT DO NOTHING", workspace)
+}
+
+// Resume implements [access.Store].
+func (s *Store) Resume(ctx context.Context) error {
+	var begun []int64
+	err := s.db.Read(ctx, func(tx Tx) error {
+		begun = nil
+		return tx.Query("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row Row) error {
+			var id int64
+			err := row.Scan(&id)
+			begun = append(begun, id)
+			return err
+		})
+	})
+	for _, id := range begun {
+		if err == nil {
+			err = s.remove(ctx, id)
+		}
+	}
+	if err == nil {
+		err = s.forgetDeleted(ctx)
+	}
+	return err
+}
+
+// forgetDeleted removes what was saved late of deleted workspaces.
+func (s *Store) forgetDeleted(ctx context.Context) error {
+	const selectEnded = "SELECT workspace FROM removals WHERE ended_at < $1"
+	before := s.now().Add(-useGrace).UnixMilli()
+	due := false
+	err := s.db.Read(ctx, func(tx Tx) (err error) {
+		due, err = one(tx, selectEnded, func(Row) error { return nil }, before)
+		return err
+	})
+	if err != nil || !due {
+		return err
+	}
+	return s.db.Change(ctx, func(tx Tx) error {
+		var ended []int64
+		err := tx.Query(selectEnded, func(row Row) error {
+			var id int64
+			err := row.Scan(&id)
+			ended = append(ended, id)
+			return err
+		}, before)
+		for _, id := range ended {
+			if err == nil {
+				err = forgetUse(tx, id)
+			}
+			if err == nil {
+				err = exec(tx, "DELETE FROM removals WHERE workspace = $1", id)
+			}
+		}
+		return err
+	})
+}
+
+// remove removes the rows of a workspace that is barred, and lets writes in again.
+// Others may do the same at the same time.
+func (s *Store) remove(ctx context.Context, workspace int64) error {
+	for more := true; more; {
+		err := s.db.Step(ctx, func(tx Tx) (err error) {
+			more, err = s.removeSome(tx, workspace)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
+}
+
+// end lets writes into a workspace again, if it still exists and nobody else was
+// faster.
+func (s *Store) end(tx Tx, workspace int64) error {
+	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
+	if err != nil || n == 0 {
+		return err
+	}
+	switch exists, err := touchWorkspace(tx, workspace); {
+	case err != nil:
+		return err
+	case !exists:
+		return forgetUse(tx, workspace)
+	}
+	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
+}
+
+// removeSome is one step. It reports false if there was nothing left to remove, or
+// if somebody else has ended the removal: then the rows are new ones.
+func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
+	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
+	if err != nil || n == 0 {
+		return false, err
+	}
+	for _, t := range s.tables {
+		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
+			" WHERE workspace = $1 LIMIT $2)", workspace, int64(stepRows))
+		if err != nil || n > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// forgetUse removes what a deleted workspace did: its windows, and its use.
+func forgetUse(tx Tx, workspace int64) error {
+	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(workspace, 10)); err != nil {
+		return err
+	}
+	for _, query := range []string{"DELETE FROM limit_keys WHERE workspace = $1", "DELETE FROM usage WHERE workspace = $1"} {
+		if err := exec(tx, query, workspace); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+var removalTests = map[string]func(*testing.T, Open){
+	"reset beside others":  testResetBeside,
+	"reset broken off":     testResetBrokenOff,
+	"deletion broken off":  testDeletionBrokenOff,
+	"saved after deletion": testSavedAfterDeletion,
+}
+
+// herd gives a shop so many pets.
+func (s *shop) herd(pets int) {
+	s.Helper()
+	for range pets / 1000 {
+		s.load(&petstore.Batch{Units: newPets(1000)})
+	}
+}
+
+// isResetting reports whether a workspace is being reset.
+func (s *shop) isResetting() bool {
+	s.Helper()
+	w, err := s.Workspace(s.ctx, s.name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w.Resetting
+}
+
+// await polls until done returns true.
+func (s *shop) await(what string, done func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// testResetBeside: while a hundred thousand pets are removed, other workspaces are
+// written to again and again, and the workspace itself is closed.
+func testResetBeside(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other")
+	s.herd(100_000)
+	var ended atomic.Bool
+	reset := make(chan error, 1)
+	go func() {
+		err := s.ResetWorkspace(s.ctx, s.name, "cli")
+		ended.Store(true)
+		reset <- err
+	}()
+	s.await("the reset begins", s.isResetting)
+	_, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "late"}, nil)
+	wantCode(t, "CreateCategory while the workspace is reset", err, petstore.CodeServiceUnavailable)
+	_, err = s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})
+	wantCode(t, "Load while the workspace is reset", err, petstore.CodeServiceUnavailable)
+	wantCode(t, "Dump while the workspace is reset", s.Dump(s.ctx, s.workspace, new(keeper)), petstore.CodeServiceUnavailable)
+	if changes, err := s.Changes(s.ctx, 0); err != nil || !changes.Workspaces[0].Resetting && !changes.Workspaces[1].Resetting {
+		t.Errorf("Changes = %+v, %v, want that one is resetting", changes.Workspaces, err)
+	}
+	written := 0
+	for ; !ended.Load(); written++ {
+		if _, err := other.CreateCategory(s.ctx, other.workspace, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
+			t.Fatalf("CreateCategory in another workspace: %v", err)
+		}
+	}
+	wantCode(t, "ResetWorkspace", <-reset, "")
+	if written < 50 {
+		t.Errorf("%d categories of another workspace were made meanwhile, want 50 at least", written)
+	}
+	s.wantEmpty()
+	if s.isResetting() {
+		t.Error("the workspace is still resetting")
+	}
+	if id := s.category("Cats"); id <= 100 {
+		t.Errorf("the next category has the id %d, want one above 100: each thousand of pets had one", id)
+	}
+}
+
+// breakOff calls remove and ends its context when that has begun.
+func (s *shop) breakOff(remove func(context.Context) error, begun func() bool) {
+	s.Helper()
+	s.herd(20_000)
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	removed := make(chan error, 1)
+	go func() { removed <- remove(ctx) }()
+	s.await("the removal begins", begun)
+	cancel()
+	wantCode(s.T, "the removal broken off", <-removed, petstore.CodeServiceUnavailable)
+	problems, err := s.Check(s.ctx)
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0], "is being reset or deleted") {
+		s.Errorf("Check = %q, %v, want that rows are being removed", problems, err)
+	}
+}
+
+func (s *shop) resume() {
+	s.Helper()
+	for range 2 { // and nothing more to do
+		wantCode(s.T, "Resume", s.Resume(s.ctx), "")
+	}
+	s.wantEmpty()
+	if problems, err := s.Check(s.ctx); err != nil || len(problems) > 0 {
+		s.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
+}
+
+func testResetBrokenOff(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.name, "cli") }, s.isResetting)
+	if !s.isResetting() {
+		t.Error("the workspace is not resetting")
+	}
+	s.resume()
+	s.category("Dogs")
+}
+
+func testDeletionBrokenOff(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	s.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, s.name, "cli") }, func() bool {
+		_, err := s.Workspace(s.ctx, s.name)
+		return petstore.CodeOf(err) == access.CodeWorkspaceNotFound
+	})
+	_, err := s.Key(s.ctx, k.ID)
+	wantCode(t, "Key", err, access.CodeKeyNotFound)
+	s.resume()
+}
+
+// testSavedAfterDeletion: what servers save of a workspace before they learn that
+// it was deleted does not stay.
+func testSavedAfterDeletion(t *testing.T, open Open) {
+	s := newShop(t, open)
+	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
+	save := func() {
+		t.Helper()
+		window := ratelimit.SavedWindow{Subject: fmt.Sprintf("w:%d", s.workspace), Day: s.clock.Now().Unix() / 86400, DayUsed: 1}
+		wantCode(t, "SaveLimits", s.SaveLimits(s.ctx, ratelimit.Saved{Windows: []ratelimit.SavedWindow{window}}), "")
+		addUsage(t, counts, usageRow(s.workspace, usage.Minute, 600, 1))
+	}
+	want := func(what string, windows, rows int) {
+		t.Helper()
+		saved, err1 := s.LoadLimits(s.ctx)
+		used, err2 := counts.Usage(s.ctx, s.workspace, usage.Minute, 0, 1000)
+		if len(saved.Windows) != windows || len(used) != rows || err1 != nil || err2 != nil {
+			t.Errorf("%s there are %+v and %+v (%v, %v), want %d and %d rows", what, saved.Windows, used, err1, err2, windows, rows)
+		}
+	}
+	save()
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.name, "cli"), "")
+	want("after the deletion", 0, 0)
+	save()
+	wantCode(t, "Resume at once", s.Resume(s.ctx), "")
+	want("at once", 1, 1)
+	s.clock.advance(2 * time.Hour)
+	wantCode(t, "Resume later", s.Resume(s.ctx), "")
+	want("later", 0, 0)
+}
