@@ -30,6 +30,10 @@ type Store interface {
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	SetPlan(ctx context.Context, name string, p Plan, q Quota, by Actor) (Workspace, error)
+	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
+	RenameWorkspace(ctx context.Context, name, to string, by Actor) (Workspace, error)
+	// Contents counts what a workspace has. Its cost grows with that.
+	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts
 	// of a workspace, and keeps its keys and its ids: none is issued again. It does
 	// so in many transactions, beside which others do not wait for long. From the
@@ -72,6 +76,9 @@ type Store interface {
 	// forgotten in time: who calls it refuses them first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 }
+
+// Contents are how much a workspace has of each kind.
+type Contents struct{ Categories, Pets, Orders int64 }
 
 // A Link signs somebody in once.
 type Link struct {

@@ -155,6 +155,37 @@ func (s *Store) SetPlan(ctx context.Context, name string, p access.Plan, q acces
 	})
 }
 
+// RenameWorkspace implements [access.Store].
+func (s *Store) RenameWorkspace(ctx context.Context, name, to string, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, name, by, "workspace.rename", func(tx Tx, w *access.Workspace) (string, error) {
+		switch other, err := workspace(tx, to); {
+		case err == nil && other.ID != w.ID:
+			return "", petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", to)
+		case err != nil && petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+			return "", err
+		}
+		w.Name = to
+		return "renamed to " + to, exec(tx, "UPDATE workspaces SET name = $1 WHERE id = $2", to, w.ID)
+	})
+}
+
+// Contents implements [access.Store].
+func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Contents, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		if err := HasWorkspace(tx, workspace); err != nil {
+			return err
+		}
+		for table, to := range map[string]*int64{"categories": &c.Categories, "pets": &c.Pets, "orders": &c.Orders} {
+			count := "SELECT count(*) FROM " + table + " WHERE workspace = $1"
+			if _, err := one(tx, count, func(row Row) error { return row.Scan(to) }, workspace); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
 // ResetWorkspace implements [access.Store].
 func (s *Store) ResetWorkspace(ctx context.Context, name string, by access.Actor) error {
 	w, err := s.changeWorkspace(ctx, name, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {

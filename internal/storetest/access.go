@@ -13,19 +13,20 @@ import (
 )
 
 var accessTests = map[string]func(*testing.T, Open){
-	"workspaces":     testWorkspaces,
-	"reset":          testReset,
-	"delete":         testDeleteWorkspace,
-	"keys":           testKeys,
-	"rotate":         testRotate,
-	"revoke":         testRevoke,
-	"bans":           testBans,
-	"changes":        testChanges,
-	"missing":        testMissingAccess,
-	"secret":         testSecret,
-	"audit":          testAudit,
-	"links":          testLinks,
-	"same name once": testSameName,
+	"workspaces":          testWorkspaces,
+	"reset":               testReset,
+	"delete":              testDeleteWorkspace,
+	"keys":                testKeys,
+	"rotate":              testRotate,
+	"revoke":              testRevoke,
+	"bans":                testBans,
+	"changes":             testChanges,
+	"missing":             testMissingAccess,
+	"secret":              testSecret,
+	"audit":               testAudit,
+	"links":               testLinks,
+	"rename and contents": testRename,
+	"same name once":      testSameName,
 }
 
 // key makes a key of the shop.
@@ -74,6 +75,36 @@ func testWorkspaces(t *testing.T, open Open) {
 	}
 	_, err = s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	wantCode(t, "CreateWorkspace again", err, access.CodeWorkspaceExists)
+}
+
+func testRename(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other")
+	s.order(s.pet(5), 1)
+	other.pet(1)
+	state := s.follow("from the beginning", 0, true, []int64{s.workspace, other.workspace})
+	got, err := s.RenameWorkspace(s.ctx, s.name, "anew", "cli")
+	if err != nil || got.ID != s.workspace || got.Name != "anew" {
+		t.Fatalf("RenameWorkspace = %+v, %v, want the workspace %d named anew", got, err, s.workspace)
+	}
+	s.follow("after RenameWorkspace", state, false, []int64{s.workspace})
+	if again, err := s.Workspace(s.ctx, "anew"); again != got || err != nil {
+		t.Errorf("Workspace = %+v, %v, want %+v", again, err, got)
+	}
+	_, err = s.Workspace(s.ctx, s.name)
+	wantCode(t, "Workspace by its old name", err, access.CodeWorkspaceNotFound)
+	_, err = s.RenameWorkspace(s.ctx, "anew", "anew", "cli")
+	wantCode(t, "RenameWorkspace to the same", err, "")
+	_, err = s.RenameWorkspace(s.ctx, "anew", "other", "cli")
+	wantCode(t, "RenameWorkspace to a name that is taken", err, access.CodeWorkspaceExists)
+	for workspace, want := range map[int64]access.Contents{
+		s.workspace:     {Categories: 1, Pets: 1, Orders: 1},
+		other.workspace: {Categories: 1, Pets: 1},
+	} {
+		if got, err := s.Contents(s.ctx, workspace); got != want || err != nil {
+			t.Errorf("Contents = %+v, %v, want %+v", got, err, want)
+		}
+	}
 }
 
 func testSameName(t *testing.T, open Open) {
@@ -276,6 +307,10 @@ func testMissingAccess(t *testing.T, open Open) {
 	wantCode(t, "Workspace", err, access.CodeWorkspaceNotFound)
 	_, err = s.SetPlan(s.ctx, "x", access.Free, access.FreeQuota, "cli")
 	wantCode(t, "SetPlan", err, access.CodeWorkspaceNotFound)
+	_, err = s.RenameWorkspace(s.ctx, "x", "y", "cli")
+	wantCode(t, "RenameWorkspace", err, access.CodeWorkspaceNotFound)
+	_, err = s.Contents(s.ctx, 99)
+	wantCode(t, "Contents", err, access.CodeWorkspaceNotFound)
 	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
 	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
 	wantCode(t, "CreateKey", s.CreateKey(s.ctx, access.Key{ID: "key_x", WorkspaceID: 99}, "cli"), access.CodeWorkspaceNotFound)
