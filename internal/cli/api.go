@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) apiCommand() *cobra.Command {
@@ -33,6 +34,8 @@ does no harm.`
 // A remote is a command on a server.
 type remote struct {
 	use, short, long string
+	args             cobra.PositionalArgs
+	aliases, needs   []string
 	flags            func(*pflag.FlagSet)
 	run              func(ctx context.Context, c *client.Client, o *output, args []string) error
 }
@@ -42,7 +45,7 @@ func (a *app) remote(r remote) *cobra.Command {
 	var server, key string
 	o := tables()
 	cmd := a.command(spec{
-		use: r.use, short: r.short, long: r.long, output: o,
+		use: r.use, args: r.args, needs: r.needs, short: r.short, long: r.long, output: o,
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.dial(server, key)
 			if err != nil {
@@ -56,6 +59,8 @@ func (a *app) remote(r remote) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "call the server at `URL`")
 	cmd.Flags().StringVar(&key, "key", "", "send the API `KEY`")
+	config.FromEnvironment(cmd.Flags(), "server", "key")
+	cmd.Aliases = r.aliases
 	return cmd
 }
 
@@ -97,10 +102,7 @@ func told(ctx context.Context, err error) error {
 func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
 
 // given reports whether a flag has a value from anywhere but its default.
-func (a *app) given(flag string) bool {
-	_, ok := a.origins[flag]
-	return ok
-}
+func (a *app) given(flag string) bool { return a.origins.Of(flag) != config.Default }
 
 // idOf reads an id, which use names as what.
 func idOf(what, text string) (int64, error) {
@@ -119,8 +121,8 @@ type pageFlags struct {
 }
 
 func (p *pageFlags) register(flags *pflag.FlagSet) {
-	flags.IntVar(&p.limit, "limit", 0, "print a page of `N` items, 1 to 100 (default 20)")
-	flags.StringVar(&p.cursor, "cursor", "", "start at `CURSOR`, which the page before named")
+	flags.Var(whole(&p.limit, 1, 100), "limit", "print a page of `N` items, 1 to 100 (default 20)")
+	flags.Var(text(&p.cursor), "cursor", "start at `CURSOR`, which the page before named")
 	flags.BoolVar(&p.all, "all", false, "print every page")
 }
 
@@ -147,6 +149,28 @@ func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], 
 		fmt.Fprintf(a.err, "petstore: there is more: --all, or --cursor %s\n", got.Next)
 	}
 	return nil
+}
+
+// removal is what is printed of something that is no more.
+type removal struct {
+	ID      int64 `json:"id"`
+	Deleted bool  `json:"deleted"`
+}
+
+// removed returns the command that does away with what has an id.
+func (a *app) removed(r remote, did string, remove func(*client.Client, context.Context, int64, ...client.CallOption) error) *cobra.Command {
+	r.args = cobra.ExactArgs(1)
+	r.run = func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		id, err := idOf("ID", args[0])
+		if err != nil {
+			return err
+		}
+		if err := remove(c, ctx, id); err != nil {
+			return err
+		}
+		return a.done(o, removal{id, true}, "%s %d", did, id)
+	}
+	return a.remote(r)
 }
 
 // one prints a single item as a list of one is, and as JSON by itself.

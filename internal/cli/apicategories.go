@@ -28,7 +28,7 @@ func (a *app) categoriesList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List categories",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&params.Name, "name", "", "only those whose name contains `TEXT`")
+			f.Var(text(&params.Name), "name", "only those whose name contains `TEXT`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
@@ -41,7 +41,7 @@ func (a *app) categoriesList() *cobra.Command {
 
 func (a *app) categoriesGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", short: "Read a category",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Read a category",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -59,9 +59,9 @@ func (a *app) categoriesGet() *cobra.Command {
 func (a *app) categoriesCreate() *cobra.Command {
 	var category client.NewCategory
 	return a.remote(remote{
-		use: "create NAME [--description TEXT]", short: "Make a category",
+		use: "create NAME [--description TEXT]", args: cobra.ExactArgs(1), short: "Make a category",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&category.Description, "description", "", "describe it by `TEXT`")
+			f.Var(text(&category.Description), "description", "describe it by `TEXT`")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			category.Name = args[0]
@@ -78,9 +78,9 @@ func (a *app) categoriesUpdate() *cobra.Command {
 	var patch client.CategoryPatch
 	var description string
 	return a.remote(remote{
-		use: "update ID [--name N] [--description TEXT]", short: "Change a category",
+		use: "update ID [--name N] [--description TEXT]", args: cobra.ExactArgs(1), short: "Change a category",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&patch.Name, "name", "", "call it `N`")
+			f.Var(text(&patch.Name), "name", "call it `N`")
 			f.StringVar(&description, "description", "", "describe it by `TEXT`; an empty one removes the description")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
@@ -106,14 +106,5 @@ func (a *app) categoriesUpdate() *cobra.Command {
 }
 
 func (a *app) categoriesDelete() *cobra.Command {
-	return a.remote(remote{
-		use: "delete ID", short: "Delete a category that no pet belongs to",
-		run: func(ctx context.Context, c *client.Client, _ *output, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			return c.DeleteCategory(ctx, id)
-		},
-	})
+	return a.removed(remote{use: "delete ID", short: "Delete a category that no pet belongs to"}, "Deleted the category", (*client.Client).DeleteCategory)
 }

@@ -27,17 +27,16 @@ func inventoryRows(items []client.InventoryItem) rows {
 func (a *app) inventoryList() *cobra.Command {
 	var page pageFlags
 	var params client.ListInventoryParams
-	var status []string
 	var most int
 	return a.remote(remote{
-		use: "list [--status S,…] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
+		use: "list [--status S,...] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
 		flags: func(f *pflag.FlagSet) {
-			f.StringSliceVar(&status, "status", nil, "only of those with `S,…`: available, pending or sold")
-			f.IntVar(&most, "max-quantity", 0, "only stocks of at most `N`")
+			f.Var(listOf(&params.Status, status(nil)), "status", "only of those with `S,...`: available, pending or sold")
+			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only stocks of at most `N`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.Status, params.Limit, params.Cursor = statuses(status), page.limit, page.cursor
+			params.Limit, params.Cursor = page.limit, page.cursor
 			if a.given("max-quantity") {
 				params.MaxQuantity = &most
 			}
@@ -49,7 +48,7 @@ func (a *app) inventoryList() *cobra.Command {
 
 func (a *app) inventoryGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get PET", short: "Read the stock of a pet",
+		use: "get PET", args: cobra.ExactArgs(1), short: "Read the stock of a pet",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {
@@ -66,7 +65,7 @@ func (a *app) inventoryGet() *cobra.Command {
 
 func (a *app) inventorySet() *cobra.Command {
 	return a.remote(remote{
-		use: "set PET QUANTITY", short: "Set how many units of a pet can be ordered",
+		use: "set PET QUANTITY", args: cobra.ExactArgs(2), aliases: []string{"update"}, short: "Set how many units of a pet can be ordered",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {

@@ -24,42 +24,23 @@ func orderRows(orders []client.Order) rows {
 	return r
 }
 
-// dateOf reads the value of a flag: the zero time for none.
-func dateOf(flag, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, usagef("--%s: %q is not an instant as 2026-03-01T09:30:00Z", flag, text)
-	}
-	return t, nil
-}
-
 func (a *app) ordersList() *cobra.Command {
 	var page pageFlags
 	var params client.ListOrdersParams
 	var complete bool
-	var from, to string
 	return a.remote(remote{
 		use: "list [--pet ID] [--complete=BOOL] [--from INSTANT] [--to INSTANT] [--limit N] [--cursor CURSOR | --all]", short: "List orders",
 		flags: func(f *pflag.FlagSet) {
-			f.Int64Var(&params.PetID, "pet", 0, "only those of the pet with `ID`")
+			f.Var(id(&params.PetID), "pet", "only those of the pet with `ID`")
 			f.BoolVar(&complete, "complete", false, "only completed ones; --complete=false: only open ones")
-			f.StringVar(&from, "from", "", "only those that ship at or after `INSTANT` (RFC 3339)")
-			f.StringVar(&to, "to", "", "only those that ship at or before `INSTANT`")
+			f.Var(instantFlag(&params.ShipDateFrom), "from", "only those that ship at or after `INSTANT` (RFC 3339)")
+			f.Var(instantFlag(&params.ShipDateTo), "to", "only those that ship at or before `INSTANT`")
 			page.register(f)
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) (err error) {
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
 			params.Limit, params.Cursor = page.limit, page.cursor
 			if a.given("complete") {
 				params.Complete = &complete
-			}
-			if params.ShipDateFrom, err = dateOf("from", from); err != nil {
-				return err
-			}
-			if params.ShipDateTo, err = dateOf("to", to); err != nil {
-				return err
 			}
 			return listed(a, o, page, func() (client.Page[client.Order], error) { return c.ListOrders(ctx, params) }, c.AllOrders(ctx, params), orderRows)
 		},
@@ -68,7 +49,7 @@ func (a *app) ordersList() *cobra.Command {
 
 func (a *app) ordersGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", short: "Read an order",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Read an order",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -84,25 +65,19 @@ func (a *app) ordersGet() *cobra.Command {
 }
 
 func (a *app) ordersCreate() *cobra.Command {
-	var order client.NewOrder
-	var ship, key string
+	order := client.NewOrder{Quantity: 1}
+	var key string
 	return a.remote(remote{
-		use: "create PET [--quantity N] [--ship-date INSTANT] [--complete] [--idempotency-key KEY]", short: "Place an order for the pet with this id",
+		use: "create PET [--quantity N] [--ship-date INSTANT] [--complete] [--idempotency-key KEY]", args: cobra.ExactArgs(1), short: "Place an order for the pet with this id",
 		flags: func(f *pflag.FlagSet) {
-			f.IntVar(&order.Quantity, "quantity", 1, "order `N` units")
-			f.StringVar(&ship, "ship-date", "", "ship at `INSTANT` (RFC 3339)")
+			f.Var(whole(&order.Quantity, 1, 1_000_000), "quantity", "order `N` units (default 1)")
+			f.Var(instantFlag(&order.ShipDate), "ship-date", "ship at `INSTANT` (RFC 3339)")
 			f.BoolVar(&order.Complete, "complete", false, "complete it at once")
-			f.StringVar(&key, "idempotency-key", "", "order once only, however often it is run with this `KEY` within 24 hours")
+			f.Var(text(&key), "idempotency-key", "order once only, however often it is run with this `KEY` within 24 hours")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) (err error) {
 			if order.PetID, err = idOf("PET", args[0]); err != nil {
 				return err
-			}
-			if order.ShipDate, err = dateOf("ship-date", ship); err != nil {
-				return err
-			}
-			if order.Quantity < 1 {
-				return usagef("--quantity: must be at least 1")
 			}
 			var opts []client.CallOption
 			if key != "" {
@@ -118,12 +93,12 @@ func (a *app) ordersCreate() *cobra.Command {
 }
 
 func (a *app) ordersUpdate() *cobra.Command {
-	var ship string
+	var ship time.Time
 	var complete bool
 	return a.remote(remote{
-		use: "update ID [--ship-date INSTANT] [--complete]", short: "Change or complete an open order",
+		use: "update ID [--ship-date INSTANT] [--complete]", args: cobra.ExactArgs(1), short: "Change or complete an open order",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&ship, "ship-date", "", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
+			f.Var(removable(instantFlag(&ship)), "ship-date", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
 			f.BoolVar(&complete, "complete", false, "complete it, which is final")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
@@ -144,14 +119,11 @@ func (a *app) ordersUpdate() *cobra.Command {
 	})
 }
 
-func (a *app) orderPatch(ship string, complete bool) (client.OrderPatch, error) {
+func (a *app) orderPatch(ship time.Time, complete bool) (client.OrderPatch, error) {
 	var patch client.OrderPatch
-	date, err := dateOf("ship-date", ship)
 	switch {
-	case err != nil:
-		return patch, err
-	case !date.IsZero():
-		patch.ShipDate = client.Set(date)
+	case !ship.IsZero():
+		patch.ShipDate = client.Set(ship)
 	case a.given("ship-date"):
 		patch.ShipDate = client.Null[time.Time]()
 	case !a.given("complete"):
@@ -164,14 +136,7 @@ func (a *app) orderPatch(ship string, complete bool) (client.OrderPatch, error) 
 }
 
 func (a *app) ordersCancel() *cobra.Command {
-	return a.remote(remote{
-		use: "cancel ID", short: "Cancel an open order, which returns its units to the stock",
-		run: func(ctx context.Context, c *client.Client, _ *output, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			return c.CancelOrder(ctx, id)
-		},
-	})
+	return a.removed(remote{
+		use: "cancel ID", aliases: []string{"delete"}, short: "Cancel an open order, which returns its units to the stock",
+	}, "Cancelled the order", (*client.Client).CancelOrder)
 }

@@ -22,32 +22,25 @@ func petRows(pets []client.Pet) rows {
 	return r
 }
 
-// statuses returns the words of --status.
-func statuses(words []string) []client.PetStatus {
-	var s []client.PetStatus
-	for _, w := range words {
-		s = append(s, client.PetStatus(w))
-	}
-	return s
+// status returns a flag that takes a status.
+func status(to *client.PetStatus) *value[client.PetStatus] {
+	return word(to, "available", "pending", "sold")
 }
 
 func (a *app) petsList() *cobra.Command {
 	var page pageFlags
 	var params client.ListPetsParams
-	var ids []int64
-	var status []string
 	return a.remote(remote{
-		use: "list [--id ID,…] [--status S,…] [--category ID] [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
+		use: "list [--id ID,...] [--status S,...] [--category ID] [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
 		flags: func(f *pflag.FlagSet) {
-			f.Int64SliceVar(&ids, "id", nil, "only those with these `ID,…`")
-			f.Lookup("id").DefValue = ""
-			f.StringSliceVar(&status, "status", nil, "only those with `S,…`: available, pending or sold")
-			f.Int64Var(&params.CategoryID, "category", 0, "only those of the category with `ID`")
-			f.StringVar(&params.Name, "name", "", "only those whose name contains `TEXT`")
+			f.Var(listOf(&params.ID, id(nil)), "id", "only those with these `ID,...`")
+			f.Var(listOf(&params.Status, status(nil)), "status", "only those with `S,...`: available, pending or sold")
+			f.Var(id(&params.CategoryID), "category", "only those of the category with `ID`")
+			f.Var(text(&params.Name), "name", "only those whose name contains `TEXT`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.ID, params.Status, params.Limit, params.Cursor = ids, statuses(status), page.limit, page.cursor
+			params.Limit, params.Cursor = page.limit, page.cursor
 			return listed(a, o, page, func() (client.Page[client.Pet], error) { return c.ListPets(ctx, params) }, c.AllPets(ctx, params), petRows)
 		},
 	})
@@ -55,7 +48,7 @@ func (a *app) petsList() *cobra.Command {
 
 func (a *app) petsGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", short: "Read a pet",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Read a pet",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -72,18 +65,14 @@ func (a *app) petsGet() *cobra.Command {
 
 func (a *app) petsCreate() *cobra.Command {
 	var pet client.NewPet
-	var status string
 	return a.remote(remote{
-		use: "create NAME --category ID [--status S]", short: "Make a pet",
+		use: "create NAME --category ID [--status S]", needs: []string{"category"}, args: cobra.ExactArgs(1), short: "Make a pet",
 		flags: func(f *pflag.FlagSet) {
-			f.Int64Var(&pet.CategoryID, "category", 0, "put it into the category with `ID`")
-			f.StringVar(&status, "status", "", "make it `S`: available, pending or sold (default available)")
+			f.Var(id(&pet.CategoryID), "category", "put it into the category with `ID`")
+			f.Var(status(&pet.Status), "status", "make it `S`: available, pending or sold (default available)")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
-			if pet.CategoryID == 0 {
-				return usagef("--category is needed")
-			}
-			pet.Name, pet.Status = args[0], client.PetStatus(status)
+			pet.Name = args[0]
 			made, err := c.CreatePet(ctx, pet)
 			if err != nil {
 				return err
@@ -95,13 +84,13 @@ func (a *app) petsCreate() *cobra.Command {
 
 func (a *app) petsUpdate() *cobra.Command {
 	var patch client.PetPatch
-	var status string
+	var s client.PetStatus
 	return a.remote(remote{
-		use: "update ID [--name N] [--category ID] [--status S]", short: "Change a pet",
+		use: "update ID [--name N] [--category ID] [--status S]", args: cobra.ExactArgs(1), short: "Change a pet",
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&patch.Name, "name", "", "call it `N`")
-			f.Int64Var(&patch.CategoryID, "category", 0, "put it into the category with `ID`")
-			f.StringVar(&status, "status", "", "make it `S`: available, pending or sold; none lets the stock decide")
+			f.Var(text(&patch.Name), "name", "call it `N`")
+			f.Var(id(&patch.CategoryID), "category", "put it into the category with `ID`")
+			f.Var(removable(status(&s), "none"), "status", "make it `S`: available, pending or sold; an empty one lets the stock decide")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
@@ -109,10 +98,10 @@ func (a *app) petsUpdate() *cobra.Command {
 				return err
 			}
 			switch {
-			case status == "none":
-				patch.Status = client.Null[client.PetStatus]()
+			case s != "":
+				patch.Status = client.Set(s)
 			case a.given("status"):
-				patch.Status = client.Set(client.PetStatus(status))
+				patch.Status = client.Null[client.PetStatus]()
 			case !a.given("name") && !a.given("category"):
 				return usagef("nothing to change: give --name, --category or --status")
 			}
@@ -126,14 +115,5 @@ func (a *app) petsUpdate() *cobra.Command {
 }
 
 func (a *app) petsDelete() *cobra.Command {
-	return a.remote(remote{
-		use: "delete ID", short: "Delete a pet that has no open orders",
-		run: func(ctx context.Context, c *client.Client, _ *output, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			return c.DeletePet(ctx, id)
-		},
-	})
+	return a.removed(remote{use: "delete ID", short: "Delete a pet that has no open orders"}, "Deleted the pet", (*client.Client).DeletePet)
 }

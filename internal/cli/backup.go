@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,17 +18,21 @@ func (a *app) backupCommand() *cobra.Command {
 	var force bool
 	o := tables()
 	cmd := a.command(spec{
-		use:   "backup FILE",
+		use: "backup FILE", args: cobra.ExactArgs(1),
 		short: "Write a verified copy of the database to a file",
 		long: `Write a copy of the database, as it is at one instant, to a file. A server may
 go on beside it and is not slowed down by a lock. The file gets its name when it
 is whole, durable and verified: its structure, and its stock against the ledger.
-It can be read by its owner alone: it holds all that the database does.`,
-		example:  "  petstore backup /backups/petstore-2026-01-31.db",
+It can be read by its owner alone: it holds all that the database does. With - it
+goes to stdout, after it was written and verified in the folder for temporary files.`,
+		example:  "  petstore backup /backups/petstore-2026-01-31.db\n  petstore backup - | gzip > petstore.db.gz",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			if err := a.onlyFile("backup", "back PostgreSQL up with pg_dump or pg_basebackup"); err != nil {
 				return err
+			}
+			if args[0] == standardStream {
+				return a.backupToStream(ctx)
 			}
 			if err := mayReplace(args[0], force); err != nil {
 				return err
@@ -40,6 +47,33 @@ It can be read by its owner alone: it holds all that the database does.`,
 	cmd.ValidArgsFunction = nil
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
+}
+
+// backupToStream writes a backup to stdout once it is verified.
+func (a *app) backupToStream(ctx context.Context) (err error) {
+	if terminal(a.out) {
+		return usagef("a backup is not for a terminal; give a FILE, or lead stdout elsewhere")
+	}
+	dir, err := os.MkdirTemp("", "petstore-backup-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "petstore.db")
+	if err := sqlite.Backup(ctx, a.config.DB, path); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read
+	n, err := io.Copy(a.out, f)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.err, "petstore: backed up %s: %d bytes, verified\n", a.config.DB, n)
+	return err
 }
 
 // copyView is a backup or a restored database as it is printed.
@@ -57,6 +91,59 @@ func (a *app) printCopy(o *output, did, file string, took time.Duration) error {
 	}
 	v := copyView{file, info.Size(), float64(took.Milliseconds()) / 1000, true}
 	return a.print(o, v, func() rows {
-		return rows{{fmt.Sprintf("%s%s: %d bytes, verified, in %v.", did, file, v.Bytes, took.Round(time.Millisecond))}}
+		return rows{{fmt.Sprintf("%s%s: %d bytes, verified, in %v", did, file, v.Bytes, took.Round(time.Millisecond))}}
 	})
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var force bool
+	o := tables()
+	cmd := a.command(spec{
+		use: "restore FILE", args: cobra.ExactArgs(1),
+		short: "Put a backup in the place of the database",
+		long: `Put a copy of a backup in the place of the database. The copy is verified and
+brought up to date first; then it replaces the database at once. It is refused
+while a server has the database open, and, without --force, if there is one. The
+backup stays as it is; with - it is read from stdin.`,
+		example:  "  petstore restore /backups/petstore-2026-01-31.db --force",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			if err := a.onlyFile("restore", "restore PostgreSQL with pg_restore or from pg_basebackup"); err != nil {
+				return err
+			}
+			if err := mayReplace(a.config.DB, force); err != nil {
+				return err
+			}
+			if args[0] == standardStream {
+				return a.withStream(ctx, func(path string) error { return a.restore(ctx, o, path, "stdin") })
+			}
+			return a.restore(ctx, o, args[0], args[0])
+		},
+	})
+	cmd.ValidArgsFunction = nil
+	cmd.Flags().BoolVar(&force, "force", false, "replace the database if it exists")
+	return cmd
+}
+
+// restore restores the backup at path, which the operator called name.
+func (a *app) restore(ctx context.Context, o *output, path, name string) error {
+	began := a.now()
+	if err := sqlite.Restore(ctx, path, a.config.DB, sqlite.Options{Now: a.now, Readers: 1}); err != nil {
+		return err
+	}
+	return a.printCopy(o, "Restored "+name+" to ", a.config.DB, a.now().Sub(began))
+}
+
+// withStream calls f with a file that has what stdin brings.
+func (a *app) withStream(ctx context.Context, f func(path string) error) (err error) {
+	temp, err := os.CreateTemp("", "petstore-restore-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(temp.Name())) }()
+	_, err = io.Copy(temp, interruptible(ctx, a.in))
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	return f(temp.Name())
 }

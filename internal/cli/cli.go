@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"example.com/petstore/internal/config"
@@ -40,30 +41,36 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 }
 
 func (a *app) root() *cobra.Command {
-	root := a.group("petstore", "A petstore as a service: an HTTP API for pets, categories, stock and orders.",
-		a.serveCommand(),
-		a.workspaceCommand(),
-		a.keyCommand(),
-		a.operatorCommand(),
-		a.migrateCommand(),
-		a.importCommand(),
-		a.migrateStoreCommand(),
-		a.exportCommand(),
-		a.backupCommand(),
-		a.restoreCommand(),
-		a.doctorCommand(),
-		a.apiCommand(),
-		a.openapiCommand(),
-		a.configCommand(),
-		a.healthcheckCommand(),
-		a.versionCommand(),
-	)
+	root := a.group("petstore", "A petstore as a service: an HTTP API for pets, categories, stock and orders.")
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"service", "The service:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
+		{"access", "Who may use it:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
+		{"data", "Its data:", []*cobra.Command{
+			a.importCommand(), a.exportCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
+		}},
+		{"api", "Its interface:", []*cobra.Command{a.apiCommand(), a.openapiCommand()}},
+		{"other", "This program:", []*cobra.Command{a.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	root.Version = version().Version
+	root.SetVersionTemplate("petstore {{.Version}}\n")
 	root.Long = `A petstore as a service: an HTTP API for pets, categories, stock and orders.
 
-Every flag is also an environment variable: PETSTORE_LOG_LEVEL stands for
---log-level. A flag goes before its variable, the variable before the file of
---config, and the file before the default. "petstore config print" shows which
-it was.
+Every setting of the service is also an environment variable: PETSTORE_LOG_LEVEL
+stands for --log-level; so are --config, --server, --key and -o (PETSTORE_OUTPUT).
+What a command changes or confirms comes from its command line alone. A flag goes
+before its variable, the variable before the file of --config, and the file before
+the default. "petstore config print" shows which it was.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
@@ -75,11 +82,13 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 
 // A spec is what distinguishes one command from another.
 type spec struct {
-	use     string // the words of the command line, arguments in capitals
+	use     string               // the words of the command line, arguments in capitals
+	args    cobra.PositionalArgs // nil for none
 	short   string
 	long    string
 	example string
 
+	needs    []string // flags that must be given
 	settings []string // of package config, registered as flags
 	output   *output  // how results are printed; nil if there is no choice
 	run      func(ctx context.Context, args []string) error
@@ -90,7 +99,7 @@ type spec struct {
 func (a *app) command(s spec) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
-		Args:                  argumentsOf(s.use),
+		Args:                  arguments(s.args),
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,6 +109,9 @@ func (a *app) command(s spec) *cobra.Command {
 			}
 			a.origins = origins
 			if err := a.checkURLs(); err != nil {
+				return err
+			}
+			if err := needed(cmd.Flags(), s.needs); err != nil {
 				return err
 			}
 			return s.run(cmd.Context(), args)
@@ -114,11 +126,22 @@ func (a *app) command(s spec) *cobra.Command {
 	return a.common(cmd)
 }
 
+// needed returns an error unless the flags of these names are given.
+func needed(flags *pflag.FlagSet, names []string) error {
+	for _, name := range names {
+		if f := flags.Lookup(name); !f.Changed {
+			_, usage := pflag.UnquoteUsage(f)
+			return usagef("--%s is needed: %s", name, usage)
+		}
+	}
+	return nil
+}
+
 // group returns a command that only holds others.
 func (a *app) group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short,
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
 		RunE: runGroup,
 	}
 	cmd.AddCommand(commands...)

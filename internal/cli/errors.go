@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -58,7 +59,8 @@ func isUsage(err error) bool {
 	return usage || fault
 }
 
-// explain returns err in one line, without the codes of the wire.
+// explain returns err in one line, without the codes of the wire and without a
+// full stop, which sentences of the domain have.
 func explain(err error) string {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		var texts []string
@@ -71,7 +73,7 @@ func explain(err error) string {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		text = strings.Replace(text, e.Error(), sentence(e), 1)
 	}
-	return strings.Map(shown, oneLine(text))
+	return strings.TrimSuffix(strings.Map(shown, oneLine(text)), ".")
 }
 
 // oneLine joins lines; what stands behind a colon goes on there.
@@ -107,80 +109,65 @@ func sentence(e *petstore.Error) string {
 	return fmt.Sprintf("%s (%v)", e.Message, e.Err)
 }
 
-// argumentsOf returns the check for the arguments that use names: the words
-// after the first, up to the flags.
-func argumentsOf(use string) cobra.PositionalArgs {
-	names := strings.Fields(use)[1:]
-	if i := slices.IndexFunc(names, func(word string) bool { return strings.ContainsAny(word[:1], "-[") }); i >= 0 {
-		names = names[:i]
+// arguments returns the check of a command's arguments, which must not be empty
+// either. Its error says how the command is used.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		check = cobra.NoArgs
 	}
 	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return usagef("%q needs %s", cmd.CommandPath(), strings.Join(names[len(args):], " and "))
-		case len(args) > len(names):
-			return usagef("%q takes no argument %q", cmd.CommandPath(), args[len(names)])
+		err := check(cmd, args)
+		if err == nil && slices.Contains(args, "") {
+			err = errors.New("an argument is empty")
 		}
-		for i, arg := range args {
-			if arg == "" {
-				return usagef("%q: %s must not be empty", cmd.CommandPath(), names[i])
-			}
+		if err != nil {
+			return usagef("%v; usage: %s", err, cmd.UseLine())
 		}
 		return nil
 	}
 }
 
-// flagError says in our words what pflag found.
+// flagError names the flag as it can be typed, and what was likely meant by an
+// unknown one.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0))
 	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return unknownFlag(cmd, e)
+		return usagef("%v%s", err, flagMeant(cmd, e))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usagef("%s: %q: %s", spelled(e.GetFlag()), e.GetValue(), valueReason(e.Unwrap().Error()))
+		return usagef("--%s: %q: %v", e.GetFlag().Name, e.GetValue(), reasonOf(e.Unwrap()))
 	}
 	return usagef("%v", err)
 }
 
-// spelled returns a flag in every way in which it can be typed.
-func spelled(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand + "/--" + f.Name
-	}
-	return "--" + f.Name
-}
-
-// valueReason says in our words why the standard library refused a value.
-func valueReason(reason string) string {
-	switch {
-	case strings.HasPrefix(reason, "strconv."):
-		return "must be a number"
-	case strings.HasPrefix(reason, "time: "):
-		return "must be a duration such as 30m or 720h"
-	}
-	return reason
-}
-
-func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
-	name := "--" + e.GetSpecifiedName()
-	if short := e.GetSpecifiedShortnames(); short != "" {
-		return usagef("%q has no flag -%s", cmd.CommandPath(), e.GetSpecifiedName())
+// flagMeant suggests a flag for an unknown one.
+func flagMeant(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	if unknown.GetSpecifiedShortnames() != "" {
+		return ""
 	}
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-	return usagef("%q has no flag %s%s", cmd.CommandPath(), name, spelling.Suggest(name, flags))
+	return spelling.Suggest("--"+unknown.GetSpecifiedName(), flags)
 }
 
+// reasonOf returns why a value was refused; of the standard library's values
+// there are yes and no alone.
+func reasonOf(err error) error {
+	if _, ok := errors.AsType[*strconv.NumError](err); ok {
+		return errors.New("must be true or false")
+	}
+	return err
+}
+
+// unknownCommand says so in cobra's words, in one line.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	return usagef("there is no command %q%s", spoken(cmd, name), spelling.Suggest(name, strings.Split(commandNames(cmd), ", ")))
-}
-
-// spoken returns what was typed after the program's name to reach a word.
-func spoken(cmd *cobra.Command, word string) string {
-	words := strings.Fields(cmd.CommandPath())[1:]
-	return strings.Join(append(words, word), " ")
+	meant := ""
+	if all := cmd.SuggestionsFor(name); len(all) > 0 {
+		meant = "; did you mean " + strings.Join(all, " or ") + "?"
+	}
+	return usagef("unknown command %q for %q%s", name, cmd.CommandPath(), meant)
 }
 
 func commandNames(cmd *cobra.Command) string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -21,28 +20,7 @@ const standardStream = "-"
 type formatFlag struct{ format interchange.Format }
 
 func (f *formatFlag) register(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "format", "the `FORMAT` of the file: ndjson or csv; by its name if left out")
-}
-
-// Type implements pflag.Value.
-func (f *formatFlag) Type() string { return "format" }
-
-// String implements pflag.Value.
-func (f *formatFlag) String() string { return string(f.format) }
-
-// Set implements pflag.Value.
-func (f *formatFlag) Set(s string) error {
-	switch given := interchange.Format(s); given {
-	case interchange.NDJSON, interchange.CSV:
-		f.format = given
-		return nil
-	}
-	return errors.New("must be ndjson or csv")
-}
-
-// Words implements worded.
-func (*formatFlag) Words() []string {
-	return []string{string(interchange.NDJSON), string(interchange.CSV)}
+	cmd.Flags().Var(word(&f.format, interchange.NDJSON, interchange.CSV), "format", "the `FORMAT` of the file: ndjson or csv; by its name if left out")
 }
 
 // of returns the format of a file.
@@ -65,6 +43,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var force bool
 	cmd := a.command(spec{
 		use:   "export WORKSPACE [FILE]",
+		args:  cobra.RangeArgs(1, 2),
 		short: "Write all that a workspace has to a file",
 		long: `Write all that a workspace has to a file, as it is at one instant; a server may
 go on beside it. Without FILE, or with -, it goes to stdout.
@@ -91,22 +70,10 @@ pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
 			})
 		},
 	})
-	cmd.Args = argumentsWithOptional("WORKSPACE", "FILE")
 	cmd.ValidArgsFunction = nil
 	format.register(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
-}
-
-// argumentsWithOptional returns the check for arguments of which the last may
-// be left out.
-func argumentsWithOptional(needed, optional string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 {
-			return argumentsOf("x "+needed+" "+optional)(cmd, args)
-		}
-		return argumentsOf("x "+needed)(cmd, args)
-	}
 }
 
 func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {

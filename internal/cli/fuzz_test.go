@@ -75,7 +75,7 @@ func FuzzReasons(f *testing.F) {
 // FuzzValues checks that an id or an instant of the command line is the one that was typed, and that an error says where
 // it was.
 func FuzzValues(f *testing.F) {
-	for _, seed := range []string{"", "1", "007", "+1", "-1", "9223372036854775808", "1_000", "2026-03-01T09:30:00Z", "2026-03-01T09:30:00.123456789+01:00", "2026-3-1", "0000-01-01T00:00:00+23:59", "2026-03-01T9:30:00Z"} {
+	for _, seed := range []string{"", "1", "007", "+1", "-1", "9223372036854775808", "1_000", "2026-03-01T09:30:00Z", "2026-03-01T09:30:00.123456789+01:00", "2026-3-1", "0000-01-01T00:00:00+23:59", "2026-03-01T9:30:00Z", "30d", "1d12h", "65536d", "1d-2h", "0"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -87,15 +87,15 @@ func FuzzValues(f *testing.F) {
 		if err != nil && !strings.HasPrefix(err.Error(), "PET: ") {
 			t.Errorf("idOf(%q): %v, want the argument named", text, err)
 		}
-		at, err := dateOf("from", text)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), "--from: ") {
-				t.Errorf("dateOf(%q): %v, want the flag named", text, err)
+		var at, again time.Time
+		if instantFlag(&at).Set(text) == nil {
+			if err := instantFlag(&again).Set(at.Format(time.RFC3339Nano)); err != nil || !again.Equal(at) {
+				t.Errorf("the instant %q is %v, which is read back as %v, %v", text, at, again, err)
 			}
-			return
 		}
-		if again, err := dateOf("from", at.Format(time.RFC3339Nano)); text != "" && (err != nil || !again.Equal(at)) {
-			t.Errorf("dateOf(%q) = %v, which is read back as %v, %v", text, at, again, err)
+		var length time.Duration
+		if err := duration(&length, 1).Set(text); err == nil && length < 1 {
+			t.Errorf("the duration %q is %v", text, length)
 		}
 	})
 }

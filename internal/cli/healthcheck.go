@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) healthcheckCommand() *cobra.Command {
-	var timeout time.Duration
+	timeout := 3 * time.Second
 	cmd := a.command(spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
@@ -31,7 +31,7 @@ func (a *app) healthcheckCommand() *cobra.Command {
 			return askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
 		},
 	})
-	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "wait at most `DURATION` for the answer")
+	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for the answer (default 3s)")
 	return cmd
 }
 

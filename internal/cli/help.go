@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/config"
 )
 
 // builtin adds the commands of the library, help and completion, which then
@@ -17,9 +22,9 @@ func (a *app) builtin(root *cobra.Command) {
 		case "help":
 			cmd.Args = knownCommand
 		case "completion":
-			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
+			cmd.Args, cmd.RunE, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, runGroup, 2
 			for _, shell := range cmd.Commands() {
-				shell.Args = argumentsOf(shell.Use)
+				shell.Args = arguments(cobra.NoArgs)
 			}
 		}
 	}
@@ -55,4 +60,15 @@ func knownCommand(help *cobra.Command, words []string) error {
 		err = unknownCommand(cmd, rest[0])
 	}
 	return err
+}
+
+// WriteManual writes a page of the manual, section 1, into dir for each command.
+// The same release and date give the same pages.
+func WriteManual(dir, release string, date time.Time) error {
+	a := &app{in: nil, out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
+	root := a.root()
+	root.DisableAutoGenTag = true
+	return doc.GenManTree(root, &doc.GenManHeader{
+		Title: "PETSTORE", Section: "1", Date: &date, Source: "Petstore " + release, Manual: "Petstore Manual",
+	}, dir)
 }

@@ -62,7 +62,7 @@ func (*onError) Words() []string { return []string{"stop", "skip"} }
 func (a *app) importCommand() *cobra.Command {
 	i := &importer{app: a, output: tables()}
 	cmd := a.command(spec{
-		use:   "import WORKSPACE FILE",
+		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
 		short: "Read a file into a workspace",
 		long: `Read a file into a workspace; - is stdin. A server may go on beside it.
 
@@ -187,7 +187,7 @@ type lineFault struct {
 
 func (i *importer) skipped(f *interchange.Fault) {
 	i.progress.clear()
-	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, f.Reason)
+	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
 	if len(i.listed) < maxListed {
 		i.listed = append(i.listed, lineFault{f.Line, f.Reason})
 	}

@@ -62,11 +62,11 @@ func (v *keyView) count(row ratelimit.SavedKey, now time.Time) {
 
 func (a *app) keyCreate() *cobra.Command {
 	var name string
-	var scopes []string
+	scopes := []string{"read", "write"}
 	var expires time.Duration
 	o := tables()
 	cmd := a.command(spec{
-		use:      "create WORKSPACE [--name N] [--scope read,write] [--expires 720h]",
+		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
 		short:    "Make a key, and show it once",
 		long:     "Make a key, and show it once: the database keeps only its hash. A running server accepts it within one second.",
 		settings: []string{"db"}, output: o,
@@ -89,9 +89,8 @@ func (a *app) keyCreate() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "call the key `NAME`")
-	cmd.Flags().StringSliceVar(&scopes, "scope", []string{"read", "write"}, "let the key `SCOPE,…`: read, write or both")
-	cmd.Flags().Lookup("scope").DefValue = "read,write" // as it is typed
-	cmd.Flags().DurationVar(&expires, "expires", 0, "let the key expire after `DURATION` (default never)")
+	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "let the key `SCOPE,...`: read, write or both (default read,write)")
+	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }
 
@@ -104,9 +103,6 @@ func (a *app) newKey(name, scope string, expires time.Duration) (access.Key, str
 	scopes, err := access.ParseScopes(scope)
 	if err != nil {
 		return access.Key{}, "", a.fault("scope", "%v", err)
-	}
-	if expires < 0 {
-		return access.Key{}, "", a.fault("expires", "must not be negative")
 	}
 	k, secret := a.mint()
 	k.Name, k.Scopes = name, scopes
@@ -133,23 +129,20 @@ func (a *app) printNewKey(o *output, k access.Key, secret, workspace string) err
 		return r
 	})
 	if err == nil {
-		fmt.Fprintln(a.err, "Keep the key: it is not shown again.")
+		fmt.Fprintln(a.err, "petstore: keep the key: it is not shown again")
 	}
 	return err
 }
 
 func (a *app) keyRotate() *cobra.Command {
-	var overlap time.Duration
+	overlap := 24 * time.Hour
 	o := tables()
 	cmd := a.command(spec{
-		use:      "rotate ID [--overlap 24h]",
+		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1),
 		short:    "Make a key that takes another's place, and show it once",
 		long:     "Make a key with the workspace, name, scopes and expiry of another, and show it once. Both are valid for the overlap; then the old one expires. A key that was rotated, has expired or is revoked cannot be rotated.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			if overlap < 0 {
-				return a.fault("overlap", "must not be negative")
-			}
 			next, secret := a.mint()
 			return a.withStore(ctx, func(db node.Store) error {
 				k, err := db.RotateKey(ctx, args[0], next, a.now().Add(overlap), actor)
@@ -160,7 +153,7 @@ func (a *app) keyRotate() *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "keep the old key valid for `DURATION`")
+	cmd.Flags().Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
@@ -182,7 +175,7 @@ func nameOf(ctx context.Context, db node.Store, workspace int64) string {
 func (a *app) keyList() *cobra.Command {
 	o := tables()
 	return a.command(spec{
-		use: "list WORKSPACE", short: "List the keys of a workspace, with what they did today",
+		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with what they did today",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			return a.withStore(ctx, func(db node.Store) error {

@@ -41,10 +41,9 @@ end both sides are read and compared, table by table, by counts and checksums.
 Give a password by PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",
 		output:  m.output,
+		needs:   []string{"to"},
 		run: func(ctx context.Context, _ []string) error {
 			switch {
-			case m.to == "":
-				return usagef("--to is needed: a postgres:// URL")
 			case !(&config.Config{DB: m.to}).OnPostgres():
 				return usagef("--to: must be a postgres:// URL, such as postgres://user@host/dbname")
 			case config.CheckPath(m.from) != nil:

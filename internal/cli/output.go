@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/config"
 )
 
 // An output is the flag -o: the form in which results are printed.
@@ -23,6 +25,7 @@ func tables() *output { return &output{forms: []string{"table", "json"}} }
 func (o *output) register(flags *pflag.FlagSet) {
 	flags.VarP(o, "output", "o", fmt.Sprintf("print `FORM`: %s (default %s on a terminal, else %s)",
 		strings.Join(o.forms, " or "), o.forms[0], o.forms[len(o.forms)-1]))
+	config.FromEnvironment(flags, "output")
 }
 
 // Type implements pflag.Value.
@@ -65,6 +68,11 @@ func (a *app) print(o *output, v any, table func() rows) error {
 	return a.table(table())
 }
 
+// done prints v as JSON, or else in words what was done.
+func (a *app) done(o *output, v any, did string, args ...any) error {
+	return a.print(o, v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
+}
+
 // rows are a table, line by line.
 type rows [][]string
 
@@ -92,5 +100,5 @@ func moment(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
-	return t.UTC().Format("2006-01-02 15:04:05")
+	return t.UTC().Format("2006-01-02 15:04:05 MST")
 }

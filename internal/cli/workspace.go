@@ -16,7 +16,7 @@ import (
 
 func (a *app) workspaceCommand() *cobra.Command {
 	return a.group("workspace", "Make, list, change and remove workspaces",
-		a.workspaceCreate(), a.workspaceList(), a.workspaceSetPlan(), a.workspaceReset(), a.workspaceDelete())
+		a.workspaceCreate(), a.workspaceList(), a.workspaceShow(), a.workspaceRename(), a.workspaceSetPlan(), a.workspaceReset(), a.workspaceDelete())
 }
 
 // workspaceView is a workspace as it is printed.
@@ -53,20 +53,30 @@ type planFlags struct {
 }
 
 func (p *planFlags) register(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&p.quota.PerMinute, "per-minute", 0, "with enterprise, admit `N` requests a minute")
-	cmd.Flags().Int64Var(&p.quota.PerDay, "per-day", 0, "with enterprise, admit `N` requests a day")
+	cmd.Flags().StringVar(&p.plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
+	cmd.Flags().Var(whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "with enterprise, admit `N` requests a minute")
+	cmd.Flags().Var(whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "with enterprise, admit `N` requests a day")
 }
 
-// chosen returns the plan with its quota, or an error that names the flag at
-// fault, or where the plan was given.
-func (p *planFlags) chosen(a *app, where config.Origin) (access.Plan, access.Quota, error) {
-	plan := access.Plan(p.plan)
+// chosen returns the plan with its quota. The plan is that of --plan or the
+// second argument. The error names what is at fault.
+func (p *planFlags) chosen(args []string) (access.Plan, access.Quota, error) {
+	where, name := config.Origin("--plan"), p.plan
+	switch {
+	case len(args) > 1 && name != "":
+		return "", access.Quota{}, usagef("the plan is given twice: %q and --plan %q", args[1], name)
+	case len(args) > 1:
+		where, name = "PLAN", args[1]
+	case name == "":
+		return "", access.Quota{}, usagef("--plan is needed: free, pro, business or enterprise")
+	}
+	plan := access.Plan(name)
 	q, err := access.QuotaFor(plan, p.quota)
 	if err == nil {
 		return plan, q, nil
 	}
 	if slices.Contains(access.Plans(), plan) {
-		where = a.origins.Blame(p.culprit(plan == access.Enterprise))
+		where = config.Origin("--" + p.culprit(plan == access.Enterprise))
 	}
 	return plan, q, &config.Fault{Origin: where, Reason: err.Error()}
 }
@@ -74,11 +84,7 @@ func (p *planFlags) chosen(a *app, where config.Origin) (access.Plan, access.Quo
 // culprit returns the number that is missing or out of range, or that a plan
 // which has its own was given.
 func (p *planFlags) culprit(enterprise bool) string {
-	minuteAtFault := p.quota.PerMinute != 0
-	if enterprise {
-		minuteAtFault = p.quota.PerMinute < 1 || p.quota.PerMinute > access.MaxQuota
-	}
-	if minuteAtFault {
+	if enterprise == (p.quota.PerMinute == 0) {
 		return "per-minute"
 	}
 	return "per-day"
@@ -88,7 +94,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 	var plan planFlags
 	o := tables()
 	cmd := a.command(spec{
-		use:      "create NAME --plan PLAN [--per-minute N --per-day N]",
+		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:    "Make a workspace",
 		long:     "Make a workspace. The database is made too if there is none.",
 		example:  "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
@@ -98,10 +104,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 			if err != nil {
 				return usagef("NAME: %v", err)
 			}
-			if plan.plan == "" {
-				return usagef("--plan is needed: free, pro, business or enterprise")
-			}
-			p, q, err := plan.chosen(a, a.origins.Blame("plan"))
+			p, q, err := plan.chosen(args)
 			if err != nil {
 				return err
 			}
@@ -114,7 +117,6 @@ func (a *app) workspaceCreate() *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().StringVar(&plan.plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
 	plan.register(cmd)
 	return cmd
 }
@@ -144,13 +146,12 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 	var plan planFlags
 	o := tables()
 	cmd := a.command(spec{
-		use:      "set-plan NAME PLAN [--per-minute N --per-day N]",
+		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:    "Move a workspace to another plan",
-		long:     "Move a workspace to another plan. A running server follows within one second, and forgets nothing of what was used.",
+		long:     "Move a workspace to another plan. A running server follows within one second, and forgets nothing of what was used. The plan may also be given as a second argument: set-plan NAME PLAN.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			plan.plan = args[1]
-			p, q, err := plan.chosen(a, "PLAN")
+			p, q, err := plan.chosen(args)
 			if err != nil {
 				return err
 			}
@@ -167,42 +168,61 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 	return cmd
 }
 
-func (a *app) workspaceReset() *cobra.Command {
-	return a.destructive("reset NAME", "Remove all pets, categories and orders of a workspace",
-		"Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again.",
-		"remove all pets, categories and orders of",
-		func(ctx context.Context, db node.Store, name string) error {
-			return db.ResetWorkspace(ctx, name, actor)
-		})
-}
-
-func (a *app) workspaceDelete() *cobra.Command {
-	return a.destructive("delete NAME", "Remove a workspace with its keys and all that it has", "",
-		"remove the workspace, its keys and all that it has:",
-		func(ctx context.Context, db node.Store, name string) error {
-			return db.DeleteWorkspace(ctx, name, actor)
-		})
-}
-
-// destructive returns a command that asks before it does.
-func (a *app) destructive(use, short, long, what string, do func(context.Context, node.Store, string) error) *cobra.Command {
-	var yes bool
-	cmd := a.command(spec{
-		use: use + " [--yes]", short: short, long: long,
-		settings: []string{"db"},
+func (a *app) workspaceRename() *cobra.Command {
+	o := tables()
+	return a.command(spec{
+		use: "rename NAME NEW", args: cobra.ExactArgs(2),
+		short:    "Give a workspace another name",
+		long:     "Give a workspace another name. Its id, its keys and all that it has stay, and a running server follows within one second.",
+		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
+			if err := access.CheckName(args[1]); err != nil {
+				return usagef("NEW: %v", err)
+			}
 			return a.withStore(ctx, func(db node.Store) error {
-				w, err := db.Workspace(ctx, args[0])
+				w, err := db.RenameWorkspace(ctx, args[0], args[1], actor)
 				if err != nil {
 					return err
 				}
-				if err := a.confirm(ctx, yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
-					return err
-				}
-				return do(ctx, db, w.Name)
+				return a.printWorkspace(o, w)
 			})
 		},
 	})
+}
+
+func (a *app) workspaceReset() *cobra.Command {
+	return a.destructive(spec{
+		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders of a workspace",
+		long: "Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again.",
+	}, "remove all pets, categories and orders of", "Emptied", node.Store.ResetWorkspace)
+}
+
+func (a *app) workspaceDelete() *cobra.Command {
+	return a.destructive(spec{
+		use: "delete NAME [--yes]", short: "Remove a workspace with its keys and all that it has",
+	}, "remove the workspace, its keys and all that it has:", "Deleted", node.Store.DeleteWorkspace)
+}
+
+// destructive returns a command that asks before it does.
+func (a *app) destructive(s spec, what, did string, do func(db node.Store, ctx context.Context, name string, by access.Actor) error) *cobra.Command {
+	var yes bool
+	s.args, s.settings, s.output = cobra.ExactArgs(1), []string{"db"}, tables()
+	s.run = func(ctx context.Context, args []string) error {
+		return a.withStore(ctx, func(db node.Store) error {
+			w, err := db.Workspace(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.confirm(ctx, yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
+				return err
+			}
+			if err := do(db, ctx, w.Name, actor); err != nil {
+				return err
+			}
+			return a.done(s.output, viewWorkspace(w), "%s the workspace %s", did, w.Name)
+		})
+	}
+	cmd := a.command(s)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }

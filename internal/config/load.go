@@ -47,8 +47,22 @@ type Fault struct {
 // Error returns the origin and the reason.
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Origin, f.Reason) }
 
-// Load gives each flag that the command line did not set the value that the
-// environment has for it, or else the file. The file is the one that the flag
+// FromEnvironment lets the flags of these names take their values from the
+// environment too, as those of the settings do. What a command is to change or
+// to confirm must not: a variable that was left behind would do it.
+func FromEnvironment(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := flags.SetAnnotation(name, fromEnvironment, nil); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
+// fromEnvironment is the annotation of the flags of FromEnvironment.
+const fromEnvironment = "environment"
+
+// Load gives each setting, and each flag of FromEnvironment, that the command
+// line did not set the value that the environment has for it, or else the file. The file is the one that the flag
 // FileFlag or its variable names; it may hold any setting of c, also one
 // without a flag here, and nothing else. An empty variable counts as unset.
 //
@@ -80,12 +94,10 @@ func (l *loader) fromCommandLine(f *pflag.Flag) {
 	}
 }
 
-// The flags that stand for themselves alone.
-func commandLineOnly(flag string) bool { return flag == "help" || flag == "version" }
-
 func (l *loader) fromEnvironment(f *pflag.Flag) {
 	name := EnvName(f.Name)
-	if value := l.getenv(name); value != "" && !f.Changed && !commandLineOnly(f.Name) {
+	_, may := f.Annotations[fromEnvironment]
+	if value := l.getenv(name); (may || f.Name == FileFlag) && value != "" && !f.Changed {
 		l.set(f.Name, Origin(name), value, f.Value)
 	}
 }

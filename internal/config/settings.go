@@ -35,7 +35,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "tls-key", Usage: "the PEM `FILE` with the key of --tls-cert", value: text{&c.TLSKey}},
 		{Name: "base-url", Usage: "the `URL` under which clients reach the API; links in answers are relative unless it is set", value: baseURL{&c.BaseURL}},
 		{Name: "sunset", Usage: "the `INSTANT` (RFC 3339) from which GET /pets/{petId} is gone", value: instant{&c.Sunset}},
-		{Name: "trusted-proxies", Usage: "believe the forwarding headers of proxies in these `CIDR,…`", value: &prefixes{to: &c.TrustedProxies}},
+		{Name: "trusted-proxies", Usage: "believe the forwarding headers of proxies in these `CIDR,...`", value: &prefixes{to: &c.TrustedProxies}},
 		{Name: "db", Usage: "keep the data in `PATH` (SQLite), or in PostgreSQL at a postgres:// URL", Secret: true, value: text{&c.DB}},
 		{Name: "db-read", Usage: "read shops from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
 		{Name: "redis", Usage: "count requests in Redis at `URL`", Secret: true, value: text{&c.Redis}},
@@ -69,6 +69,7 @@ func (c *Config) Register(flags *pflag.FlagSet, names ...string) {
 		known[i] = s.Name
 		if len(names) == 0 || slices.Contains(names, s.Name) {
 			flags.Var(s.value, s.Name, s.Usage)
+			FromEnvironment(flags, s.Name)
 		}
 	}
 	for _, name := range names {

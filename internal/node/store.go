@@ -38,6 +38,7 @@ type Store interface {
 // A FileStore is the stores on SQLite.
 type FileStore struct{ *sqlite.DB }
 
+// Figures implements [Store].
 func (s FileStore) Figures() ops.Storage {
 	n := s.Stats()
 	return ops.Storage{
