@@ -25,7 +25,7 @@ type table map[string][]string
 // tableRow matches a row of the table of docs/design.md: the package in code
 // quotes, what it is, and the packages that it may import.
 func tableRow() *regexp.Regexp {
-	return regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\|.*\\| ([a-z, ]+) \\|$")
+	return regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\|.*\\| ([a-z0-9, ]+) \\|$")
 }
 
 // readTable reads the table of docs/design.md.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"io"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -49,58 +50,33 @@ func (l *AccessLog) flush() {
 	l.timer.Stop()
 }
 
-// add appends the line of one exchange.
-func (l *AccessLog) add(x *exchange, o *Observation) {
+// add appends the line of a request, which was answered at an instant.
+func (l *AccessLog) add(at time.Time, attrs []slog.Attr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.lines) == 0 {
 		l.timer.Reset(accessDelay)
 	}
-	l.lines = appendLine(l.lines, x, o)
+	l.lines = appendLine(l.lines, at, attrs)
 	if len(l.lines) >= accessMost {
 		l.flush()
 	}
 }
 
-// appendLine appends the same members that logLine has.
-func appendLine(b []byte, x *exchange, o *Observation) []byte {
-	b = append(b, `{"time":"`...)
-	b = x.began.Add(o.Duration).UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, `","level":"INFO","msg":"request","request_id":`...)
-	b = petstore.AppendString(b, x.id)
-	b = append(append(b, `,"method":"`...), o.Method...)
-	b = petstore.AppendString(append(b, `","path":`...), o.Path)
-	b = append(append(b, `,"operation":"`...), o.Operation...)
-	b = strconv.AppendInt(append(b, `","status":`...), int64(o.Status), 10)
-	b = strconv.AppendInt(append(b, `,"bytes":`...), x.sent, 10)
-	b = appendMillis(append(b, `,"ms":`...), o.Duration)
-	b = append(append(append(b, `,"limit":"`...), o.Outcome...), '"')
-	if x.code != "" {
-		b = append(append(append(b, `,"code":"`...), x.code...), '"')
-	}
-	if x.entry != nil {
-		b = strconv.AppendInt(append(b, `,"workspace":`...), x.entry.Workspace.ID, 10)
-		b = petstore.AppendString(append(b, `,"key":`...), x.entry.Key.ID)
-	} else {
-		b = append(x.addr.AppendTo(append(b, `,"address":"`...)), '"')
+// appendLine appends what slog's JSONHandler would write.
+func appendLine(b []byte, at time.Time, attrs []slog.Attr) []byte {
+	b = at.UTC().AppendFormat(append(b, `{"time":"`...), time.RFC3339Nano)
+	b = append(b, `","level":"INFO","msg":"request"`...)
+	for i := range attrs {
+		b = append(append(append(b, `,"`...), attrs[i].Key...), `":`...)
+		switch v := attrs[i].Value; v.Kind() {
+		case slog.KindInt64:
+			b = strconv.AppendInt(b, v.Int64(), 10)
+		case slog.KindFloat64:
+			b = strconv.AppendFloat(b, v.Float64(), 'f', -1, 64)
+		default:
+			b = petstore.AppendString(b, v.String())
+		}
 	}
 	return append(b, "}\n"...)
 }
-
-// appendMillis appends what milliseconds returns.
-func appendMillis(b []byte, d time.Duration) []byte {
-	micros := d.Microseconds()
-	b = strconv.AppendInt(b, micros/1000, 10)
-	rest := micros % 1000
-	for digit := int64(100); rest > 0; digit /= 10 {
-		if digit == 100 {
-			b = append(b, '.')
-		}
-		b = append(b, byte('0'+rest/digit)) //nolint:gosec // a digit
-		rest %= digit
-	}
-	return b
-}
-
-// milliseconds returns d with three digits.
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -4,13 +4,20 @@ import (
 	"net/http"
 	"strconv"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
+func accountPaths() []path {
+	return []path{{pattern: "/account", routes: []route{
+		{method: "GET", id: "getAccount", scope: access.Read, handle: getAccount, free: true},
+	}}}
+}
+
 // getAccount says what the limiter and the keys know of the caller. It spends
 // no quota.
-func getAccount(_ *API, x *exchange) error {
+func getAccount(x *exchange) error {
 	w, k := x.entry.Workspace, x.entry.Key
 	b := append(make([]byte, 0, 512), `{"workspace":{"id":`...)
 	b = strconv.AppendInt(b, w.ID, 10)

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,36 +10,34 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1/http1test"
 	"example.com/petstore/internal/httpapi"
 )
 
-// TestExpressAnswersAsNetHTTP sends the same requests, in the same order, to two
+// TestPlainWayAnswersAsNetHTTP sends the same requests, in the same order, to two
 // shops: to one over net/http alone.
-func TestExpressAnswersAsNetHTTP(t *testing.T) {
+func TestPlainWayAnswersAsNetHTTP(t *testing.T) {
 	t.Parallel()
 	whileRedisAnswers(t, func() (faults []string, without int64) {
-		alone, express := newTwin(t, true), newTwin(t, false)
-		faults = compare(t, alone, express)
-		return faults, alone.shop.withoutRedis() + express.shop.withoutRedis()
+		alone, plain := newTwin(t, true), newTwin(t, false)
+		faults = compare(t, alone, plain)
+		return faults, alone.shop.withoutRedis() + plain.shop.withoutRedis()
 	})
 }
 
 // compare returns what the twins answer differently.
-func compare(t *testing.T, alone, express *twin) (differences []string) {
+func compare(t *testing.T, alone, plain *twin) (differences []string) {
 	t.Helper()
-	alone.wire, express.wire = alone.shop.dial(t), express.shop.dial(t)
+	alone.wire, plain.wire = alone.shop.dial(t), plain.shop.dial(t)
 	for _, r := range agreements() {
-		want, got := alone.ask(r), express.ask(r)
-		if got.status != want.status || got.body != want.body || !slices.Equal(got.lines, want.lines) {
+		want, got := alone.ask(r), plain.ask(r)
+		if got.Status != want.Status || got.Body != want.Body || !slices.Equal(got.Lines, want.Lines) {
 			differences = append(differences, fmt.Sprintf("%s %s %.60q %v is answered\n%d %q\n%s\nnet/http answers\n%d %q\n%s",
-				r.method, clip(r.path), r.body, r.header, got.status, got.lines, got.body, want.status, want.lines, want.body))
+				r.method, clip(r.path), r.body, r.header, got.Status, got.Lines, got.Body, want.Status, want.Lines, want.Body))
 		}
 	}
-	if n := express.shop.api.ExpressConns(); n == 0 {
-		t.Error("no connection is express at the end, want the one that was used")
-	}
-	if n := alone.shop.api.ExpressConns(); n != 0 {
-		t.Errorf("%d connections of a wrapped API are express, want none", n)
+	if got, want := plain.shop.plain.Load(), int64(len(agreements())); got < want {
+		t.Errorf("%d requests were plain, want all %d", got, want)
 	}
 	return differences
 }
@@ -46,16 +45,16 @@ func compare(t *testing.T, alone, express *twin) (differences []string) {
 // A twin is a shop with the same content as another one, and a connection to it.
 type twin struct {
 	shop    *shop
-	wire    *wire
+	wire    *http1test.Wire
 	keys    map[string]string // by what the requests call them
 	secrets *strings.Replacer // of what differs between twins
 }
 
-func newTwin(t *testing.T, wrapped bool) *twin {
+func newTwin(t *testing.T, alone bool) *twin {
 	t.Helper()
-	s := openShop(t, func(o *httpapi.Options) {
-		o.Wrapped, o.Secret = wrapped, []byte("the same for both of them")
-	})
+	s := openShop(t, func(o *httpapi.Options) { o.Secret = []byte("the same for both of them") })
+	s.netHTTPOnly = alone
+	defer s.plain.Store(0)
 	s.stock()
 	for range 30 {
 		s.post("/pets", `{"name":"A name that repeats","categoryId":1}`).want(201, "")
@@ -93,7 +92,7 @@ func wrongKey(key string) string {
 var resets = regexp.MustCompile(`("reset":|^X-RateLimit-Reset: |^Retry-After: |;t=)[^,;}]+`)
 
 // ask returns the answer without what may differ.
-func (w *twin) ask(r request) wireReply {
+func (w *twin) ask(r request) http1test.Reply {
 	w.shop.t.Helper()
 	if _, given := r.header["X-Request-Id"]; !given {
 		if r.header == nil {
@@ -104,43 +103,57 @@ func (w *twin) ask(r request) wireReply {
 	if r.key != "-" && r.key != "" {
 		r.key = w.keys[r.key]
 	}
-	w.wire.send(r.text(w.shop.key))
-	a := w.wire.next(r.method)
+	w.wire.Send(r.text(w.shop.key))
+	a := w.wire.Next(r.method)
 	if strings.Contains(r.header["X-Request-Id"], " ") { // the server makes one
-		a.body = strings.ReplaceAll(a.body, a.line("X-Request-Id"), "MADE")
+		a.Body = strings.ReplaceAll(a.Body, a.Line("X-Request-Id"), "MADE")
 	}
-	for i, line := range a.lines {
+	for i, line := range a.Lines {
 		switch name, value, _ := strings.Cut(line, ": "); {
 		case name == "Date" && len(value) == len("Mon, 02 Jan 2006 15:04:05 GMT"):
-			a.lines[i] = "Date"
+			a.Lines[i] = "Date"
 		case name == "X-Request-Id" && value != r.header["X-Request-Id"]:
-			a.lines[i] = "X-Request-Id"
+			a.Lines[i] = "X-Request-Id"
 		}
 	}
-	slices.Sort(a.lines)
-	a.body = w.secrets.Replace(a.body)
+	slices.Sort(a.Lines)
+	a.Body = w.secrets.Replace(a.Body)
 	if *limiterName == "redis" { // whose clock nobody can hold
-		a.body = resets.ReplaceAllString(a.body, "$1")
-		for i, line := range a.lines {
-			a.lines[i] = resets.ReplaceAllString(line, "$1")
+		a.Body = resets.ReplaceAllString(a.Body, "$1")
+		for i, line := range a.Lines {
+			a.Lines[i] = resets.ReplaceAllString(line, "$1")
 		}
 	}
 	return a
 }
 
-// waitFor polls until the condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
+// dial opens a connection to the shop.
+func (s *shop) dial(t *testing.T) *http1test.Wire {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		}
+	return http1test.Dial(t, strings.TrimPrefix(s.url, "http://"))
+}
+
+// text returns a request as it is sent.
+func (r request) text(key string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: shop.example\r\n", r.method, r.path)
+	if r.key == "" {
+		r.key = key
 	}
+	if r.key != "-" {
+		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", r.key)
+	}
+	if _, typed := r.header["Content-Type"]; r.body != "" && !typed {
+		b.WriteString("Content-Type: application/json\r\n")
+	}
+	if r.body != "" {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.body))
+	}
+	names := slices.Sorted(maps.Keys(r.header))
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s: %s\r\n", name, r.header[name])
+	}
+	return b.String() + "\r\n" + r.body
 }
 
 // agreements are requests of every kind that is answered without net/http:

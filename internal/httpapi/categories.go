@@ -1,9 +1,30 @@
 package httpapi
 
-import "example.com/petstore/internal/petstore"
+import (
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
 
-func listCategories(a *API, x *exchange) error {
-	l, err := x.listing()
+type categories struct{ service *petstore.Service }
+
+func (c categories) paths() []path {
+	s := c.service
+	return []path{
+		{pattern: "/categories", routes: []route{
+			{method: "GET", id: "listCategories", scope: access.Read, handle: c.list, query: []string{"limit", "cursor", "name"}},
+			{method: "POST", id: "createCategory", scope: access.Write, handle: create(readNewCategory, s.CreateCategory), body: jsonBody},
+		}},
+		{pattern: "/categories/{categoryId}", param: "categoryId", routes: []route{
+			{method: "GET", id: "getCategory", scope: access.Read, handle: get(s.Category)},
+			{method: "PUT", id: "replaceCategory", scope: access.Write, handle: change(readNewCategory, s.ReplaceCategory), body: jsonBody},
+			{method: "PATCH", id: "updateCategory", scope: access.Write, handle: change(readCategoryPatch, s.UpdateCategory), body: patchBody},
+			{method: "DELETE", id: "deleteCategory", scope: access.Write, handle: remove(s.DeleteCategory)},
+		}},
+	}
+}
+
+func (c categories) list(x *exchange) error {
+	l, err := newListing(x)
 	if err != nil {
 		return err
 	}
@@ -11,73 +32,56 @@ func listCategories(a *API, x *exchange) error {
 	if q.Page, err = l.page(); err != nil {
 		return err
 	}
-	categories, err := a.Shop.Categories(x.r.Context(), x.entry.Workspace.ID, q)
+	all, err := c.service.Categories(x.ctx, x.workspace(), q)
 	if err != nil {
 		return err
 	}
-	return list(l, categories, func(c petstore.Category) int64 { return c.ID })
+	return sendList(l, all, func(c petstore.Category) int64 { return c.ID })
 }
 
-func createCategory(a *API, x *exchange) error {
-	once, err := x.onceOf()
+// readNewCategory reads the body of createCategory (id 0) and replaceCategory.
+func readNewCategory(body []byte, id int64) (petstore.NewCategory, error) {
+	var n petstore.NewCategory
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			n.Name = f.text(m)
+		case "description":
+			text := f.text(m)
+			n.Description = &text
+		case "id":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return n, err
 	}
-	n, err := readNewCategory(x.body, 0)
-	if err != nil {
-		return err
-	}
-	c, err := a.Shop.CreateCategory(x.r.Context(), x.entry.Workspace.ID, n, once)
-	if err != nil {
-		return err
-	}
-	return x.created(c)
+	f.require("name")
+	return n, f.err(n.Check())
 }
 
-func getCategory(a *API, x *exchange) error {
-	c, err := a.Shop.Category(x.r.Context(), x.entry.Workspace.ID, x.param)
+func readCategoryPatch(body []byte, id int64) (petstore.CategoryPatch, error) {
+	var p petstore.CategoryPatch
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			p.Name = optional(m, f.text)
+		case "description":
+			p.Description = optional(m, f.text)
+		case "id":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return p, err
 	}
-	return sendResource(x, c)
-}
-
-func replaceCategory(a *API, x *exchange) error {
-	cond, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	n, err := readNewCategory(x.body, x.param)
-	if err != nil {
-		return err
-	}
-	c, err := a.Shop.ReplaceCategory(x.r.Context(), x.entry.Workspace.ID, x.param, n, cond)
-	if err != nil {
-		return err
-	}
-	return x.changed(c)
-}
-
-func updateCategory(a *API, x *exchange) error {
-	cond, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	patch, err := readCategoryPatch(x.body, x.param)
-	if err != nil {
-		return err
-	}
-	c, err := a.Shop.UpdateCategory(x.r.Context(), x.entry.Workspace.ID, x.param, patch, cond)
-	if err != nil {
-		return err
-	}
-	return x.changed(c)
-}
-
-func deleteCategory(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	return x.deleted(a.Shop.DeleteCategory(x.r.Context(), x.entry.Workspace.ID, x.param, c))
+	return p, f.err(p.Check())
 }

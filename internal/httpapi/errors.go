@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -29,10 +26,11 @@ const (
 	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
 	codeKeyBanned         petstore.Code = "api_key_banned"
 	codeInternalError     petstore.Code = "internal_error"
-	statusClientClosed                  = 499 // in the log only: the client was gone, as far as can be seen
-	withdrawnMessage                    = "The connection was closed on your side while the request waited, so it was given up."
-	internalErrorMessage                = "Something went wrong on our side. The request id finds it in the log."
 )
+
+var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not well-formed HTTP.")
+
+var errInternal = petstore.Errorf(codeInternalError, "Something went wrong on our side. The request id finds it in the log.")
 
 // statuses is the only table from codes to statuses.
 var statuses = map[petstore.Code]int{
@@ -68,38 +66,6 @@ var statuses = map[petstore.Code]int{
 	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
 	codeInternalError:                  http.StatusInternalServerError,
 	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
-}
-
-// fail writes err as the response. What is not an Error of ours, or has a code
-// that the table does not know, is logged once and becomes internal_error. A
-// request that was given up because its client went away is no failure of ours.
-func (x *exchange) fail(err error) {
-	e, ok := errors.AsType[*petstore.Error](err)
-	switch {
-	case errors.Is(err, context.Canceled) && x.r.Context().Err() != nil:
-		// net/http takes a client that only closed its sending side for gone, and an
-		// answer left out for an empty 200, which that client would believe.
-		x.status = statusClientClosed
-		e = &petstore.Error{Code: petstore.CodeServiceUnavailable, Message: withdrawnMessage}
-	case !ok || statuses[e.Code] == 0:
-		x.log(err)
-		e = &petstore.Error{Code: codeInternalError, Message: internalErrorMessage}
-	case e.Err != nil:
-		x.log(err)
-	}
-	status := statuses[e.Code]
-	switch {
-	case e.RetryAfter > 0:
-		x.setNumber("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
-	case status == http.StatusServiceUnavailable:
-		x.set("Retry-After", "1")
-	case status == http.StatusUnauthorized:
-		x.set("WWW-Authenticate", challenge(e.Code))
-	}
-	x.set("Cache-Control", "no-store")
-	x.code = e.Code
-	x.scratch = appendError(x.scratch[:0], e, status, x.id)
-	x.send(status, "application/json", x.scratch)
 }
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).

@@ -17,9 +17,9 @@ func ReadBody(which uint8, body []byte) error {
 		func() error { _, err := readPetPatch(body, 1); return err },
 		func() error { _, err := readNewCategory(body, 0); return err },
 		func() error { _, err := readCategoryPatch(body, 1); return err },
-		func() error { _, err := readNewOrder(body); return err },
+		func() error { _, err := readNewOrder(body, 0); return err },
 		func() error { _, err := readOrderPatch(body, 1); return err },
-		func() error { _, err := readInventoryUpdate(body); return err },
+		func() error { _, err := readInventoryUpdate(body, 1); return err },
 	}
 	return readers[int(which)%len(readers)]()
 }
@@ -28,13 +28,13 @@ func ReadBody(which uint8, body []byte) error {
 func ReadQuery(raw string) error {
 	known := []string{"limit", "cursor", "id", "status", "categoryId", "name", "complete", "shipDateFrom", "maxQuantity"}
 	x := &exchange{
-		api:   &API{cursors: cursors{secret: make([]byte, 32)}},
+		env:   &env{cursors: cursors{secret: make([]byte, 32)}},
 		r:     &http.Request{URL: &url.URL{RawQuery: raw}},
 		path:  &path{pattern: "/pets"},
 		route: &route{query: known},
 		entry: &access.Entry[*ratelimit.Caller]{},
 	}
-	l, err := x.listing()
+	l, err := newListing(x)
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,23 @@ func StatusOf(err error) (int, petstore.Code) {
 	if e, ok := errors.AsType[*petstore.Error](err); ok {
 		return statuses[e.Code], e.Code
 	}
-	return http.StatusInternalServerError, codeInternalError
+	return http.StatusInternalServerError, errInternal.Code
 }
 
 // Codes returns every code with its status.
 func Codes() map[petstore.Code]int { return statuses }
 
+type noStore struct{ petstore.Store }
+
+// wholeSurface returns the interface with operations that cannot be carried out.
+func wholeSurface() []path {
+	return new(API).surface(&Options{Service: petstore.NewService(noStore{})})
+}
+
 // Surface returns "METHOD /path operationId" of every operation.
 func Surface() []string {
 	var all []string
-	for _, p := range surface() {
+	for _, p := range wholeSurface() {
 		for _, r := range p.routes {
 			if !r.public {
 				all = append(all, r.method+" "+p.pattern+" "+r.id)
@@ -71,37 +78,4 @@ func Surface() []string {
 		}
 	}
 	return all
-}
-
-// ExpressConns returns how many connections net/http does not have yet.
-func (a *API) ExpressConns() int {
-	a.conns.mu.Lock()
-	defer a.conns.mu.Unlock()
-	return len(a.conns.all)
-}
-
-// ExpressBuffers returns how many of them hold a buffer. They must wait.
-func (a *API) ExpressBuffers() int {
-	a.conns.mu.Lock()
-	defer a.conns.mu.Unlock()
-	n := 0
-	for c := range a.conns.all {
-		if c.x.buf != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// ExpressBusy returns how many of them are busy with a request.
-func (a *API) ExpressBusy() int {
-	a.conns.mu.Lock()
-	defer a.conns.mu.Unlock()
-	n := 0
-	for c := range a.conns.all {
-		if c.x.state.Load() == busy {
-			n++
-		}
-	}
-	return n
 }

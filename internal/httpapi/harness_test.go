@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -37,6 +38,9 @@ type shop struct {
 	fault   *faultyStore
 	log     *lockedBuffer
 	bans    chan ratelimit.Ban
+
+	netHTTPOnly bool         // nothing is answered on the connection
+	plain       atomic.Int64 // how many requests were
 
 	workspace access.Workspace
 	key       string // read and write
@@ -168,11 +172,23 @@ func openLimitedShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi
 	s := prepareShop(t, cfg, change...)
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = s.api.Server()
-	server.Listener = s.api.Listener(server.Listener)
+	server.Listener = s.front(server.Config).Listener(server.Listener)
 	server.Start()
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
+}
+
+// front returns what stands before the server: it counts the requests that may be
+// plain.
+func (s *shop) front(server *http.Server) *http1.Front {
+	return http1.New(server, http1.Options{Malformed: s.api.Malformed, Plain: func(path string) bool {
+		if s.netHTTPOnly || !httpapi.Plain(path) {
+			return false
+		}
+		s.plain.Add(1)
+		return true
+	}})
 }
 
 // prepareShop returns a shop that nobody serves yet.
@@ -191,7 +207,7 @@ func prepareShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Opt
 		t.Fatal(err)
 	}
 	o := httpapi.Options{
-		Shop: petstore.NewService(s.fault), Keys: s.keys, Limiter: s.limiter, Secret: secret,
+		Service: petstore.NewService(s.fault), Keys: s.keys, Limiter: s.limiter, Secret: secret,
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
 		Docs:    http.HandlerFunc(httpapi.NotFound),

@@ -1,9 +1,27 @@
 package httpapi
 
-import "example.com/petstore/internal/petstore"
+import (
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
 
-func listInventory(a *API, x *exchange) error {
-	l, err := x.listing()
+type inventory struct{ service *petstore.Service }
+
+func (i inventory) paths() []path {
+	s := i.service
+	return []path{
+		{pattern: "/inventory", routes: []route{
+			{method: "GET", id: "listInventory", scope: access.Read, handle: i.list, query: []string{"limit", "cursor", "status", "maxQuantity"}},
+		}},
+		{pattern: "/inventory/{petId}", param: "petId", routes: []route{
+			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
+			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
+		}},
+	}
+}
+
+func (i inventory) list(x *exchange) error {
+	l, err := newListing(x)
 	if err != nil {
 		return err
 	}
@@ -15,33 +33,31 @@ func listInventory(a *API, x *exchange) error {
 	if q.Page, err = l.page(); err != nil {
 		return err
 	}
-	items, err := a.Shop.Inventory(x.r.Context(), x.entry.Workspace.ID, q)
+	items, err := i.service.Inventory(x.ctx, x.workspace(), q)
 	if err != nil {
 		return err
 	}
-	return list(l, items, func(i petstore.InventoryItem) int64 { return i.PetID })
+	return sendList(l, items, func(one petstore.InventoryItem) int64 { return one.PetID })
 }
 
-func getInventoryItem(a *API, x *exchange) error {
-	i, err := a.Shop.InventoryItem(x.r.Context(), x.entry.Workspace.ID, x.param)
+// readInventoryUpdate returns the quantity to set.
+func readInventoryUpdate(body []byte, _ int64) (int64, error) {
+	var quantity int64
+	var f form
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "quantity":
+			quantity = f.integer(m)
+		case "petId", "status":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return sendResource(x, i)
-}
-
-func updateInventory(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	quantity, err := readInventoryUpdate(x.body)
-	if err != nil {
-		return err
-	}
-	i, err := a.Shop.UpdateInventory(x.r.Context(), x.entry.Workspace.ID, x.param, quantity, c)
-	if err != nil {
-		return err
-	}
-	return x.changed(i)
+	f.require("quantity")
+	return quantity, f.err(petstore.CheckQuantity(quantity))
 }

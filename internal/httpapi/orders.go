@@ -1,9 +1,29 @@
 package httpapi
 
-import "example.com/petstore/internal/petstore"
+import (
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
 
-func listOrders(a *API, x *exchange) error {
-	l, err := x.listing()
+type orders struct{ service *petstore.Service }
+
+func (o orders) paths() []path {
+	s := o.service
+	return []path{
+		{pattern: "/store/orders", routes: []route{
+			{method: "GET", id: "listOrders", scope: access.Read, handle: o.list, query: []string{"limit", "cursor", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
+		}},
+		{pattern: "/store/orders/{orderId}", param: "orderId", routes: []route{
+			{method: "GET", id: "getOrder", scope: access.Read, handle: get(s.Order)},
+			{method: "PATCH", id: "updateOrder", scope: access.Write, handle: change(readOrderPatch, s.UpdateOrder), body: patchBody},
+			{method: "DELETE", id: "cancelOrder", scope: access.Write, handle: remove(s.CancelOrder)},
+		}},
+	}
+}
+
+func (o orders) list(x *exchange) error {
+	l, err := newListing(x)
 	if err != nil {
 		return err
 	}
@@ -16,57 +36,58 @@ func listOrders(a *API, x *exchange) error {
 	if q.Page, err = l.page(); err != nil {
 		return err
 	}
-	orders, err := a.Shop.Orders(x.r.Context(), x.entry.Workspace.ID, q)
+	all, err := o.service.Orders(x.ctx, x.workspace(), q)
 	if err != nil {
 		return err
 	}
-	return list(l, orders, func(o petstore.Order) int64 { return o.ID })
+	return sendList(l, all, func(o petstore.Order) int64 { return o.ID })
 }
 
-func createOrder(a *API, x *exchange) error {
-	once, err := x.onceOf()
+func readNewOrder(body []byte, id int64) (petstore.NewOrder, error) {
+	n := petstore.NewOrder{Quantity: 1}
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "petId":
+			n.PetID = f.integer(m)
+		case "quantity":
+			n.Quantity = f.integer(m)
+		case "shipDate":
+			n.ShipDate = f.time(m)
+		case "complete":
+			n.Complete = f.boolean(m)
+		case "id":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return n, err
 	}
-	n, err := readNewOrder(x.body)
-	if err != nil {
-		return err
-	}
-	c, err := a.Shop.CreateOrder(x.r.Context(), x.entry.Workspace.ID, n, once)
-	if err != nil {
-		return err
-	}
-	return x.created(c)
+	f.require("petId")
+	return n, f.err(n.Check())
 }
 
-func getOrder(a *API, x *exchange) error {
-	o, err := a.Shop.Order(x.r.Context(), x.entry.Workspace.ID, x.param)
+func readOrderPatch(body []byte, id int64) (petstore.OrderPatch, error) {
+	var p petstore.OrderPatch
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "shipDate":
+			p.ShipDate = optional(m, f.time)
+		case "complete":
+			p.Complete = optional(m, f.boolean)
+		case "id", "petId", "quantity":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return p, err
 	}
-	return sendResource(x, o)
-}
-
-func updateOrder(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	patch, err := readOrderPatch(x.body, x.param)
-	if err != nil {
-		return err
-	}
-	o, err := a.Shop.UpdateOrder(x.r.Context(), x.entry.Workspace.ID, x.param, patch, c)
-	if err != nil {
-		return err
-	}
-	return x.changed(o)
-}
-
-func cancelOrder(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	return x.deleted(a.Shop.CancelOrder(x.r.Context(), x.entry.Workspace.ID, x.param, c))
+	return p, f.err(nil)
 }

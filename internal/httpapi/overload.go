@@ -262,22 +262,12 @@ type gates struct{ reads, writes *gate }
 
 func newGates() gates { return gates{newGate(), newGate()} }
 
-// carryOut has the operation of a request answer it, unless there is too much
-// to do already. Public pages pass by: some of them last as long as somebody
-// looks at them.
-func (g *gates) carryOut(a *API, x *exchange) error {
-	if x.route.public {
-		return x.route.handle(a, x)
+// of returns the gate of an operation with the scope.
+func (g *gates) of(scope access.Scopes) *gate {
+	if scope.Has(access.Write) {
+		return g.writes
 	}
-	gate := g.reads
-	if x.route.scope.Has(access.Write) {
-		gate = g.writes
-	}
-	if !gate.enter(x.began) {
-		return errOverloaded
-	}
-	defer gate.leave()
-	return x.route.handle(a, x)
+	return g.reads
 }
 
 // stats returns the numbers of both gates by the names of their metrics' labels.

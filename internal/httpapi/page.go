@@ -11,7 +11,10 @@ import (
 // A Page is what the console is given with a request: the one place in which
 // requests are counted and kept few, so that its pages are no way around it. It
 // holds until the request is answered.
-type Page struct{ x *exchange }
+type Page struct {
+	x *exchange
+	pages
+}
 
 // Wait returns 0, unless the request is an attempt to sign in from an address
 // that has spent its requests: then how long to wait before another, and the
@@ -24,16 +27,14 @@ func (p *Page) Wait() time.Duration {
 }
 
 // Addr returns the address of the client.
-func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.x.api.TrustedProxies) }
+func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.auth.trusted) }
 
 // Admit decides on one request of the key of a session, as on one of the API,
 // and has the response and the log say so.
 func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
-	x.decision = x.api.Limiter.Admit(x.r.Context(), e.Slot)
-	x.limitHeaders(&x.decision)
-	x.tellBan()
+	p.meter.settle(x, p.meter.limiter.Admit(x.ctx, e.Slot))
 	return x.decision
 }
 
@@ -41,17 +42,17 @@ func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 // session that was counted elsewhere, or not at all.
 func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 	p.x.entry = e
-	p.x.limitHeaders(&d)
+	setLimits(p.x, &d)
 }
 
 // Enter waits for room among the reads or the writes, as an operation of the
 // API does. Whoever was let in must leave.
 func (p *Page) Enter(write bool) (leave func(), err error) {
-	gate := p.x.api.gates.reads
+	gate := p.gates.reads
 	if write {
-		gate = p.x.api.gates.writes
+		gate = p.gates.writes
 	}
-	if !gate.enter(p.x.api.Now()) {
+	if !gate.enter(p.now()) {
 		return nil, errOverloaded
 	}
 	return gate.leave, nil

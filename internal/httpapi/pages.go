@@ -1,128 +1,73 @@
 package httpapi
 
 import (
-	"hash/maphash"
-	"slices"
-	"strings"
-	"sync"
+	"net/http"
+	"time"
 
+	"example.com/petstore/api"
 	"example.com/petstore/internal/petstore"
 )
 
-// A petsPage is a page of pets: what was asked for, and what was answered last.
-// Nobody changes it once it is held.
-type petsPage struct {
-	query   petstore.PetQuery
-	limit   int
-	filters string // as in listing
+// pages are what is not JSON of an operation: the description, and the pages for
+// people, which others serve.
+type pages struct {
+	docs    http.Handler
+	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
 
-	pets   []petstore.Pet // that the rest was made of, with the one that tells of more
-	link   string         // to the next page, or ""
-	tag    petstore.Tag
-	body   []byte        // nil before the first answer
-	zipped func() []byte // nil if the body is short
+	auth  *authenticator // these are the pipeline's
+	meter *meter
+	gates *gates
+	now   func() time.Time
 }
 
-// made returns the page with the pets that the store has now.
-func (p *petsPage) made(x *exchange, pets []petstore.Pet) *petsPage {
-	shown, link := cutPage(p.listing(x), pets, idOfPet)
-	body := appendList(make([]byte, 0, listRoom(len(shown))), shown)
-	made := &petsPage{
-		query: p.query, limit: p.limit, filters: p.filters,
-		pets: pets, link: link, tag: petstore.TagOf(body), body: body,
+func (p pages) paths() []path {
+	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
+	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
+	return []path{
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSON()), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAML()), public: true}}},
+		{pattern: "/docs", routes: docs},
+		{pattern: "/docs/", routes: docs},
+		{pattern: "/console", routes: console},
+		{pattern: "/console/", routes: console},
+		{pattern: "/console/signin", routes: []route{
+			{method: "GET", handle: p.serveConsole, public: true},
+			{method: "POST", handle: p.serveConsole, public: true, guess: true},
+		}},
 	}
-	if len(body) > zipFrom {
-		made.zipped = sync.OnceValue(func() []byte { return zip(body) })
+}
+
+// document answers with a file that everybody may read.
+func document(contentType string, body []byte) handler {
+	tag, zipped := petstore.TagOf(body), zip(body)
+	return func(x *exchange) error {
+		return x.sendTagged("W/", tag, contentType, body, func() []byte { return zipped })
 	}
-	return made
 }
 
-func (p *petsPage) listing(x *exchange) *listing {
-	return &listing{x: x, limit: p.limit, filters: p.filters}
+func (p pages) serveDocs(x *exchange) error {
+	x.lent = true
+	p.docs.ServeHTTP(x, x.r)
+	return nil
 }
 
-func (p *petsPage) send(x *exchange) error { return x.sendPage(p.link, p.tag, p.body, p.zipped) }
-
-// petsPages are the pages of pets that were asked for more than once, as they
-// were sent. The store is asked each time: what is held is sent only if it was
-// made of the very pets that the store has. So this spares work, and promises
-// nothing.
-type petsPages struct {
-	seed maphash.Seed
-	mu   sync.Mutex
-	all  map[pageKey]*petsPage
-	seen [1 << 8][4]uint32 // traces of queries, the newest first: several that are popular may share a place
-}
-
-// A pageKey is a query as it was sent: the same text asks the same.
-type pageKey struct {
-	workspace int64
-	query     string
-}
-
-// What is held is 5 MiB at most, bodies, their gzip and the pets.
-const (
-	mostPages  = 128
-	mostOfPage = 12 << 10 // bytes of a body
-	mostOfText = 256      // of a query
-)
-
-func newPetsPages() petsPages {
-	return petsPages{seed: maphash.MakeSeed(), all: make(map[pageKey]*petsPage)}
-}
-
-// find returns the page that is held for a query, or nil.
-func (s *petsPages) find(k pageKey) *petsPage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all[k]
-}
-
-// wants reports whether to hold the page: what is asked for again will probably
-// be asked for again, but not what people search for.
-func (s *petsPages) wants(k pageKey, p *petsPage) bool {
-	switch {
-	case p.body != nil: // it is held
-		return true
-	case len(k.query) > mostOfText || p.query.Name != "" || len(p.query.IDs) > 0:
-		return false
+func (p pages) serveConsole(x *exchange) error {
+	if p.console == nil {
+		return errNotFound
 	}
-	place, trace := s.traceOf(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	traces := s.seen[place][:]
-	if slices.Contains(traces, trace) {
-		return true
-	}
-	copy(traces[1:], traces)
-	traces[0] = trace
-	return false
+	x.lent = true
+	p.console(x, x.r, &Page{x, p})
+	return nil
 }
 
-// traceOf returns the trace of a query, which is never 0, and its place.
-func (s *petsPages) traceOf(k pageKey) (place uint64, trace uint32) {
-	hash := maphash.Comparable(s.seed, k)
-	return hash % uint64(len(s.seen)), uint32(hash>>32) | 1 //nolint:gosec // a part of the hash
-}
+var errNotFound = petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 
-// keep holds a page, unless it is a long one.
-func (s *petsPages) keep(k pageKey, p *petsPage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(p.body) > mostOfPage {
-		delete(s.all, k)
-		return
+// NotFound answers like a path that is not there. It is for the handler that
+// Options.Docs is, on paths that it does not have.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	x, ok := w.(*exchange)
+	if !ok {
+		x = &exchange{w: w, r: r}
 	}
-	if _, held := s.all[k]; !held && len(s.all) >= mostPages {
-		for other := range s.all { // some other: the order of a map is random
-			delete(s.all, other)
-			break
-		}
-	}
-	s.all[pageKey{k.workspace, strings.Clone(k.query)}] = p
-}
-
-// same reports whether the page was made of these pets.
-func (p *petsPage) same(pets []petstore.Pet) bool {
-	return p.body != nil && slices.Equal(p.pets, pets)
+	x.fail(errNotFound)
 }

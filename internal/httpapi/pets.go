@@ -1,41 +1,62 @@
 package httpapi
 
 import (
-	"strconv"
+	"net/http"
+	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
-func listPets(a *API, x *exchange) error {
-	k := pageKey{x.entry.Workspace.ID, x.r.URL.RawQuery}
-	page := a.pages.find(k)
+type pets struct {
+	service *petstore.Service
+	pages   petsPages
+}
+
+func (p *pets) paths() []path {
+	s := p.service
+	return []path{
+		{pattern: "/pets", routes: []route{
+			{method: "GET", id: "listPets", scope: access.Read, handle: p.list, query: []string{"limit", "cursor", "id", "status", "categoryId", "name"}},
+			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
+		}},
+		{pattern: "/pets/{petId}", param: "petId", routes: []route{
+			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), sunset: true},
+			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(readNewPet, s.ReplacePet), body: jsonBody},
+			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
+			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
+		}},
+	}
+}
+
+func (p *pets) list(x *exchange) error {
+	k := pageKey{x.workspace(), x.r.URL.RawQuery}
+	page := p.pages.find(k)
 	if page == nil {
 		var err error
-		if page, err = x.askedPets(); err != nil {
+		if page, err = readPetsQuery(x); err != nil {
 			return err
 		}
 	}
-	pets, err := a.Shop.Pets(x.r.Context(), k.workspace, page.query)
+	all, err := p.service.Pets(x.ctx, k.workspace, page.query)
 	switch {
 	case err != nil:
 		return err
-	case len(page.query.IDs) == 1 && len(pets) == 1:
-		return x.onePet(pets[0])
-	case page.same(pets):
+	case len(page.query.IDs) == 1 && len(all) == 1:
+		return sendOnePet(x, all[0])
+	case page.same(all):
 		return page.send(x)
-	case !a.pages.wants(k, page):
-		return list(page.listing(x), pets, idOfPet)
+	case !p.pages.wants(k, page):
+		return sendList(page.listing(x), all, idOfPet)
 	}
-	page = page.made(x, pets)
-	a.pages.keep(k, page)
+	page = page.made(x, all)
+	p.pages.keep(k, page)
 	return page.send(x)
 }
 
-func idOfPet(p petstore.Pet) int64 { return p.ID }
-
-// askedPets returns the page that the query of the request asks for.
-func (x *exchange) askedPets() (*petsPage, error) {
-	l, err := x.listing()
+// readPetsQuery returns the page that the query of the request asks for.
+func readPetsQuery(x *exchange) (*petsPage, error) {
+	l, err := newListing(x)
 	if err != nil {
 		return nil, err
 	}
@@ -54,95 +75,106 @@ func (x *exchange) askedPets() (*petsPage, error) {
 	return &petsPage{query: q, limit: l.limit, filters: l.filters}, nil
 }
 
-// onePet answers a listing of exactly one id: with the pet's own entity tag, so
-// that the successor of getPet can guard a write.
-func (x *exchange) onePet(p petstore.Pet) error {
+// sendOnePet answers a listing of exactly one id: with the pet's own entity tag,
+// so that the successor of getPet can guard a write.
+func sendOnePet(x *exchange, p petstore.Pet) error {
 	x.scratch = p.AppendJSON(append(x.scratch[:0], '['))
 	tag := petstore.TagOf(x.scratch[1:])
 	x.scratch = append(x.scratch, ']')
-	return x.tagged("", tag, "application/json", x.scratch, nil)
+	return x.sendTagged("", tag, "application/json", x.scratch, nil)
 }
 
-func createPet(a *API, x *exchange) error {
-	once, err := x.onceOf()
+// readNewPet reads the body of createPet (id 0) and replacePet.
+func readNewPet(body []byte, id int64) (petstore.NewPet, error) {
+	var n petstore.NewPet
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			n.Name = f.text(m)
+		case "categoryId":
+			n.CategoryID = f.integer(m)
+		case "status":
+			n.Status = f.status(m)
+		case "id":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return n, err
 	}
-	n, err := readNewPet(x.body, 0)
-	if err != nil {
-		return err
-	}
-	c, err := a.Shop.CreatePet(x.r.Context(), x.entry.Workspace.ID, n, once)
-	if err != nil {
-		return err
-	}
-	return x.created(c)
+	f.require("name", "categoryId")
+	return n, f.err(n.Check())
 }
 
-func getPet(a *API, x *exchange) error {
-	p, err := a.Shop.Pet(x.r.Context(), x.entry.Workspace.ID, x.param)
+func readPetPatch(body []byte, id int64) (petstore.PetPatch, error) {
+	var p petstore.PetPatch
+	f := form{id: id}
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			p.Name = optional(m, f.text)
+		case "categoryId":
+			p.CategoryID = optional(m, f.integer)
+		case "status":
+			p.Status = optional(m, f.status)
+		case "id":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
 	if err != nil {
-		return err
+		return p, err
 	}
-	return sendResource(x, p)
+	return p, f.err(p.Check())
 }
 
-// deprecate gives the answer the notices of a deprecated operation: RFC 9745,
-// RFC 8594 and the links of both.
-func (x *exchange) deprecate() {
-	x.set("Deprecation", deprecatedAt)
-	x.set("Sunset", x.api.sunset)
-	base := x.api.BaseURL
-	from := len(x.text)
-	x.text = append(append(append(x.text, '<'), base...), "/pets"...)
-	if id, err := readID(x.path.param, x.pathID); err == nil {
-		x.text = strconv.AppendInt(append(x.text, "?id="...), id, 10)
+// status reads a status. An empty one means to the domain that there is none,
+// so it is refused here.
+func (f *form) status(m member) petstore.Status {
+	s := petstore.Status(f.text(m))
+	if s == "" && !f.faulty("/status") {
+		f.add("/status", petstore.InvalidEnum, "status must be one of available, pending, sold.")
 	}
-	x.text = append(append(x.text, `>; rel="successor-version", <`...), base...)
-	x.text = append(x.text, `/docs/guides/sunset>; rel="deprecation"; type="text/html"`...)
-	x.setText("Link", from)
+	return s
 }
+
+// A sunset is the end of getPet.
+type sunset struct {
+	at   time.Time
+	date string // of HTTP
+}
+
+func newSunset(at time.Time) sunset { return sunset{at, at.UTC().Format(http.TimeFormat)} }
 
 // deprecatedAt is the instant since which getPet is deprecated: 2026-01-01
 // 00:00 UTC.
 const deprecatedAt = "@1767225600"
 
-func replacePet(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
+// announce gives the answer the notices of a deprecated operation: RFC 9745,
+// RFC 8594 and the links of both.
+func (s *sunset) announce(x *exchange) {
+	x.set("Deprecation", deprecatedAt)
+	x.set("Sunset", s.date)
+	base := x.env.baseURL
+	from := x.fields.Text()
+	x.fields.Append("<").Append(base).Append("/pets")
+	if id, err := readID(x.path.param, x.pathID); err == nil {
+		x.fields.Append("?id=").AppendInt(id)
 	}
-	n, err := readNewPet(x.body, x.param)
-	if err != nil {
-		return err
-	}
-	p, err := a.Shop.ReplacePet(x.r.Context(), x.entry.Workspace.ID, x.param, n, c)
-	if err != nil {
-		return err
-	}
-	return x.changed(p)
+	x.fields.Append(`>; rel="successor-version", <`).Append(base)
+	x.fields.Append(`/docs/guides/sunset>; rel="deprecation"; type="text/html"`).SetText("Link", from)
 }
 
-func updatePet(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
+// check refuses what is asked for after the end.
+func (s *sunset) check(x *exchange) error {
+	if x.began.Before(s.at) {
+		return nil
 	}
-	patch, err := readPetPatch(x.body, x.param)
-	if err != nil {
-		return err
-	}
-	p, err := a.Shop.UpdatePet(x.r.Context(), x.entry.Workspace.ID, x.param, patch, c)
-	if err != nil {
-		return err
-	}
-	return x.changed(p)
-}
-
-func deletePet(a *API, x *exchange) error {
-	c, err := x.conditionOf()
-	if err != nil {
-		return err
-	}
-	return x.deleted(a.Shop.DeletePet(x.r.Context(), x.entry.Workspace.ID, x.param, c))
+	return petstore.Errorf(codeOperationSunset, "This operation ended on %s. Its successor is GET /pets?id={petId}.", s.date)
 }

@@ -3,15 +3,56 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/petstore"
 )
+
+// send writes the whole response. Every answer that has a body and is not a page
+// of others is written here.
+func (x *exchange) send(status int, contentType string, body []byte) {
+	x.set("Content-Type", contentType)
+	x.fields.SetInt("Content-Length", int64(len(body)))
+	x.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.Write(body) // a client that is gone cannot be told
+	}
+}
+
+// sendEmpty writes a response that has no body.
+func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
+
+// fail writes err as the response: every error is written here. What is not an
+// Error of ours, or has a code that the table does not know, is logged once and
+// becomes internal_error.
+func (x *exchange) fail(err error) {
+	e, ok := errors.AsType[*petstore.Error](err)
+	switch {
+	case !ok || statuses[e.Code] == 0:
+		x.logFailure(err)
+		e = errInternal
+	case e.Err != nil:
+		x.logFailure(err)
+	}
+	status := statuses[e.Code]
+	switch {
+	case e.RetryAfter > 0:
+		x.fields.SetInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
+	case status == http.StatusServiceUnavailable:
+		x.set("Retry-After", "1")
+	case status == http.StatusUnauthorized:
+		x.set("WWW-Authenticate", challenge(e.Code))
+	}
+	x.set("Cache-Control", "no-store")
+	x.code = e.Code
+	x.scratch = appendError(x.scratch[:0], e, status, x.id)
+	x.send(status, "application/json", x.scratch)
+}
 
 // A resource has a canonical form.
 type resource interface {
@@ -21,20 +62,13 @@ type resource interface {
 // sendResource answers a GET of one resource: 304 if the client has it already.
 func sendResource[T resource](x *exchange, r T) error {
 	x.scratch = r.AppendJSON(x.scratch[:0])
-	return x.tagged("", petstore.TagOf(x.scratch), "application/json", x.scratch, nil)
+	return x.sendTagged("", petstore.TagOf(x.scratch), "application/json", x.scratch, nil)
 }
 
-// setTag sets the entity tag. weak is "W/" or "".
-func (x *exchange) setTag(weak string, tag petstore.Tag) {
-	from := len(x.text)
-	x.text = append(append(append(append(x.text, weak...), '"'), tag...), '"')
-	x.setText("ETag", from)
-}
-
-// tagged answers a GET with an entity tag: 304 if the client has the body
+// sendTagged answers a GET with an entity tag: 304 if the client has the body
 // already. weak is "W/" or ""; zipped returns the body compressed, for a client
 // that takes that, and is nil if it is not worth it.
-func (x *exchange) tagged(weak string, tag petstore.Tag, contentType string, body []byte, zipped func() []byte) error {
+func (x *exchange) sendTagged(weak string, tag petstore.Tag, contentType string, body []byte, zipped func() []byte) error {
 	have, err := parseTags("If-None-Match", x.r.Header["If-None-Match"], true)
 	if err != nil {
 		return err
@@ -52,129 +86,29 @@ func (x *exchange) tagged(weak string, tag petstore.Tag, contentType string, bod
 	return nil
 }
 
-// changed answers a write with the resource as it is now.
-func (x *exchange) changed(r resource) error {
-	body := r.AppendJSON(make([]byte, 0, 256))
-	x.setTag("", petstore.TagOf(body))
-	x.send(http.StatusOK, "application/json", body)
+// setTag sets the entity tag. weak is "W/" or "".
+func (x *exchange) setTag(weak string, tag petstore.Tag) {
+	from := x.fields.Text()
+	x.fields.Append(weak).Append(`"`).Append(string(tag)).Append(`"`).SetText("ETag", from)
+}
+
+// sendChanged answers a write with the resource as it is now.
+func sendChanged[T resource](x *exchange, r T) error {
+	x.scratch = r.AppendJSON(x.scratch[:0])
+	x.setTag("", petstore.TagOf(x.scratch))
+	x.send(http.StatusOK, "application/json", x.scratch)
 	return nil
 }
 
-// created answers a POST that made a resource, now or before.
-func (x *exchange) created(c petstore.Created) error {
-	x.set("Location", x.api.BaseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
+// sendCreated answers a POST that made a resource, now or before.
+func (x *exchange) sendCreated(c petstore.Created) error {
+	x.set("Location", x.env.baseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
 	x.setTag("", petstore.TagOf(c.Body))
 	if c.Replayed {
 		x.set("Idempotency-Replayed", "true")
 	}
 	x.send(http.StatusCreated, "application/json", c.Body)
 	return nil
-}
-
-// deleted answers a DELETE.
-func (x *exchange) deleted(err error) error {
-	if err == nil {
-		x.sendEmpty(http.StatusNoContent)
-	}
-	return err
-}
-
-// A listing is one page of a list while it is read.
-type listing struct {
-	x       *exchange
-	query   *query
-	filters string // the query in canonical form, without limit and cursor
-	limit   int
-}
-
-// listing reads the parameters that every list has. The list's own are read
-// from its query next, then page is called.
-func (x *exchange) listing() (*listing, error) {
-	q, err := parseQuery(x.r.URL.RawQuery, x.route.query)
-	if err != nil {
-		return nil, err
-	}
-	l := &listing{x: x, query: q, limit: q.limit()}
-	if len(q.values) > 0 {
-		filters := make(url.Values, len(q.values))
-		for name, values := range q.values {
-			if name != "limit" && name != "cursor" {
-				filters[name] = values
-			}
-		}
-		l.filters = filters.Encode()
-	}
-	return l, nil
-}
-
-// page returns the page to ask the store for, one entry longer than the
-// client's to see whether there is more. It returns what was wrong with any
-// parameter read so far.
-func (l *listing) page() (petstore.Page, error) {
-	p := petstore.Page{Limit: l.limit + 1}
-	cursor, given := l.query.one("cursor")
-	if err := l.query.err(); err != nil || !given {
-		return p, err
-	}
-	after, err := l.x.api.cursors.open(l.x.entry.Workspace.ID, l.x.path.pattern, l.filters, cursor)
-	p.After = after
-	return p, err
-}
-
-// list answers with one page. entries may be one longer than the page. idOf
-// returns the id that orders the list.
-func list[T resource](l *listing, entries []T, idOf func(T) int64) error {
-	x := l.x
-	entries, link := cutPage(l, entries, idOf)
-	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
-	x.scratch = body
-	var zipped func() []byte
-	if len(body) > zipFrom {
-		zipped = func() []byte { return zip(body) }
-	}
-	return x.sendPage(link, petstore.TagOf(body), body, zipped)
-}
-
-// sendPage answers with a page of a list. link is to the next one, or "".
-func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped func() []byte) error {
-	if link != "" {
-		x.set("Link", link)
-	}
-	return x.tagged("W/", tag, "application/json", body, zipped)
-}
-
-// cutPage returns the entries of the page, and the link to the next one if
-// there is more.
-func cutPage[T resource](l *listing, entries []T, idOf func(T) int64) ([]T, string) {
-	if len(entries) <= l.limit {
-		return entries, ""
-	}
-	return entries[:l.limit], l.next(idOf(entries[l.limit-1]))
-}
-
-// listRoom is how many bytes most lists of n entries need at most.
-func listRoom(n int) int { return 32 + 96*n }
-
-func appendList[T resource](dst []byte, entries []T) []byte {
-	dst = append(dst, '[')
-	for i, e := range entries {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = e.AppendJSON(dst)
-	}
-	return append(dst, ']')
-}
-
-// next returns the link to the page after the id last.
-func (l *listing) next(last int64) string {
-	x := l.x
-	link := "<" + x.api.BaseURL + x.path.pattern + "?"
-	if l.filters != "" {
-		link += l.filters + "&"
-	}
-	cursor := x.api.cursors.seal(x.entry.Workspace.ID, x.path.pattern, l.filters, last)
-	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
 }
 
 // zipFrom is the length from which a list is worth compressing.

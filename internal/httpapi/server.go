@@ -3,11 +3,20 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"strings"
+	"time"
+)
+
+// How long a peer may take.
+const (
+	headTimeout  = 10 * time.Second
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
 )
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 also
-// without TLS, with bounds on how long a peer may take. Who sets its ConnState
-// must call the one that it has too.
+// without TLS, with bounds on how long a peer may take.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -22,8 +31,18 @@ func (a *API) Server() *http.Server {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(a.Log.Handler(), slog.LevelDebug),
-		ConnState:                    idle,
+		ErrorLog:                     slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 128},
 	}
+}
+
+// Plain reports whether a path is in the part that has operations, and not
+// pages, whose answers may go on for long.
+func Plain(path string) bool {
+	for _, root := range [...]string{"/pets", "/store/", "/inventory", "/categories", "/account"} {
+		if strings.HasPrefix(path, root) {
+			return true
+		}
+	}
+	return false
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/petstore"
@@ -120,17 +121,18 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Shop: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Wrapped: n.tracer != nil,
 	})
 	if err != nil {
 		return frontend{}, err
 	}
 	n.api.Store(api)
-	return frontend{api.Server(), api.Listener, api.Drain, pages}, nil
+	server := api.Server()
+	front := http1.New(server, http1.Options{Plain: httpapi.Plain, Malformed: api.Malformed})
+	return frontend{server, front.Listener, front.Drain, pages}, nil
 }
 
 // publicURL returns where clients reach the API, as far as it is known.

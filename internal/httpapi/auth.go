@@ -2,59 +2,48 @@ package httpapi
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/binary"
-	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
-// requestID returns the client's request id if it is usable, else a new one of
-// 96 random bits.
-func requestID(h http.Header) string {
-	if given := h["X-Request-Id"]; len(given) == 1 && usableID(given[0]) {
-		return strings.Clone(given[0]) // it is kept longer than the header it may be a part of
-	}
-	var b [16]byte
-	// An id must be unique, not secret: the runtime's ChaCha8 is as good, and spares a system call.
-	binary.LittleEndian.PutUint64(b[:], rand.Uint64())  //nolint:gosec // see above
-	binary.LittleEndian.PutUint64(b[8:], rand.Uint64()) //nolint:gosec // see above
-	var text [16]byte
-	base64.RawURLEncoding.Encode(text[:], b[:12])
-	return string(text[:])
-}
-
-// usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it
-// goes into the log.
-func usableID(s string) bool {
-	if len(s) < 1 || len(s) > 128 || strings.Contains(s, access.Prefix) {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+// An authenticator finds out who calls.
+type authenticator struct {
+	keys    *access.Directory[*ratelimit.Caller]
+	trusted []netip.Prefix // proxies
 }
 
 // identify finds out who calls: the workspace's key, or else the address.
-func (x *exchange) identify() {
+func (a *authenticator) identify(x *exchange) {
 	key, err := presentedKey(x.r.Header)
 	if err == nil {
-		x.entry, err = x.api.Keys.Verify(key)
+		x.entry, err = a.keys.Verify(key)
 	}
 	if err != nil {
 		x.entry, x.keyErr = nil, err
 	}
 	if x.entry == nil || x.guesses() {
-		x.addr = clientAddr(x.r, x.api.TrustedProxies)
+		x.addr = clientAddr(x.r, a.trusted)
 	}
+}
+
+// authorize checks the key and its scope.
+func authorize(x *exchange) error {
+	switch {
+	case x.route.public:
+		return nil
+	case x.keyErr != nil:
+		return x.keyErr
+	case x.entry.Workspace.Resetting:
+		return access.Resetting()
+	case !x.entry.Key.Scopes.Has(x.route.scope):
+		return petstore.Errorf(codeInsufficientScope, "This needs a key with the scope %s.", x.route.scope)
+	}
+	return nil
 }
 
 var (

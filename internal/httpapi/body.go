@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +17,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// maxBody is the greatest length of a body in bytes.
+const maxBody = 64 << 10
+
 // maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 16
 
@@ -22,6 +27,67 @@ const maxDepth = 16
 const maxFaults = 100
 
 func fingerprint(body []byte) [32]byte { return sha256.Sum256(body) }
+
+// checkMedia checks Content-Type and Content-Encoding.
+func checkMedia(x *exchange) error {
+	if x.route.body == noBody {
+		return nil
+	}
+	if encoding := x.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return petstore.Errorf(codeUnsupportedMedia, "A body with Content-Encoding %.40q is not taken; send it plain.", encoding)
+	}
+	if types := x.r.Header["Content-Type"]; len(types) != 1 || !x.route.body.takes(types[0]) {
+		return petstore.Errorf(codeUnsupportedMedia, "The Content-Type must be %s, in UTF-8.", x.route.body)
+	}
+	return nil
+}
+
+// String returns the media types in words.
+func (k bodyKind) String() string {
+	if k == patchBody {
+		return "application/merge-patch+json or application/json"
+	}
+	return "application/json"
+}
+
+func (k bodyKind) takes(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" && (k != patchBody || media != "application/merge-patch+json") {
+		return false
+	}
+	charset, ok := params["charset"]
+	return !ok || strings.EqualFold(charset, "utf-8")
+}
+
+// readBody reads the body into a buffer that release gives back.
+func readBody(x *exchange) error {
+	if x.route.body == noBody {
+		return nil
+	}
+	if len(x.r.Header["Content-Length"]) > 1 { // HTTP/2 alone gets here with two, and believes the first
+		return badParameter("Content-Length", petstore.InvalidFormat, "The header Content-Length may be sent once only.")
+	}
+	if x.r.ContentLength > maxBody {
+		return errTooLarge
+	}
+	buf := bodies.Get().(*bytes.Buffer)
+	buf.Reset()
+	x.buffer = buf
+	_, err := buf.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return errTooLarge
+	}
+	if err != nil {
+		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read to its end."}
+	}
+	x.body = buf.Bytes()
+	return nil
+}
+
+var errTooLarge = petstore.Errorf(codePayloadTooLarge, "The body is longer than %d bytes.", maxBody)
 
 // A form collects what is wrong with the members of a body.
 type form struct {

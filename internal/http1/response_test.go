@@ -1,4 +1,4 @@
-package httpapi
+package http1
 
 import (
 	"bufio"
@@ -10,17 +10,15 @@ import (
 	"testing"
 )
 
-// newReply returns the reply to a request with the method.
-func newReply(method string, draining bool) *reply {
-	w := &reply{}
+// newResponse returns the response to a request with the method.
+func newResponse(method string, draining bool) *response {
 	d := &atomic.Bool{}
 	d.Store(draining)
-	w.reset(method, d)
-	return w
+	return &response{bodiless: method == http.MethodHead, draining: d}
 }
 
 // parse reads what was written as a client does.
-func parse(t *testing.T, w *reply, method string) (*http.Response, string) {
+func parse(t *testing.T, w *response, method string) (*http.Response, string) {
 	t.Helper()
 	in := bufio.NewReader(bytes.NewReader(w.finish()))
 	resp, err := http.ReadResponse(in, &http.Request{Method: method})
@@ -43,9 +41,14 @@ func parse(t *testing.T, w *reply, method string) (*http.Response, string) {
 func TestValueCannotEndItsLine(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"a\r\nX-Evil: b", "a\nX-Evil: b", "a\rX-Evil: b", "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "a\n\rX-Evil: b", "\n"} {
-		w := newReply(http.MethodGet, false)
-		w.begin(http.StatusOK, []field{{name: "X-Before", value: "1"}, {name: "X-Value", from: 1, to: 1 + len(value)}, {name: "X-After", value: "2"}, {name: "Content-Length", value: "2"}},
-			[]byte("\n"+value+"\n"), 0)
+		w := newResponse(http.MethodGet, false)
+		var f Fields
+		f.Set("X-Before", "1")
+		f.Append("\n")
+		f.Append(value).SetText("X-Value", 1)
+		f.Set("X-After", "2")
+		f.SetInt("Content-Length", 2)
+		w.WriteFields(http.StatusOK, &f)
 		_, _ = w.Write([]byte("ok"))
 		raw := string(w.buf)
 		resp, body := parse(t, w, http.MethodGet)
@@ -58,7 +61,7 @@ func TestValueCannotEndItsLine(t *testing.T) {
 	}
 }
 
-func TestReply(t *testing.T) {
+func TestResponse(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, method string
@@ -99,7 +102,7 @@ func TestReply(t *testing.T) {
 		{"close in a drain", "GET", true, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, 200, 0, "", true},
 		{"204 in a drain", "DELETE", true, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, 0, "", true},
 	} {
-		w := newReply(test.method, test.draining)
+		w := newResponse(test.method, test.draining)
 		test.handle(w, nil)
 		resp, body := parse(t, w, test.method)
 		if resp.StatusCode != test.status || body != test.body || resp.Close != test.last || w.last != test.last {
@@ -114,26 +117,26 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// TestReplyIsUsedAgain: nothing of the one before shows.
-func TestReplyIsUsedAgain(t *testing.T) {
+// TestLateWrites: what a handler writes after it has returned goes nowhere.
+func TestLateWrites(t *testing.T) {
 	t.Parallel()
-	w := newReply(http.MethodHead, true)
-	w.Header().Set("X-Before", "1")
-	w.Header().Set("Connection", "close")
-	_, _ = io.WriteString(w, "before")
-	w.finish()
-	w.reset(http.MethodGet, &atomic.Bool{})
-	_, _ = io.WriteString(w, "after")
-	resp, body := parse(t, w, http.MethodGet)
-	if body != "after" || resp.Header.Get("X-Before") != "" || resp.Close {
-		t.Errorf("the second response is %v with %q, want nothing of the first", resp.Header, body)
+	w := newResponse(http.MethodGet, false)
+	_, _ = io.WriteString(w, "answer")
+	sent := w.finish()
+	before := string(sent)
+	if n, err := io.WriteString(w, "late"); n != 0 || err == nil {
+		t.Errorf("Write() = %d, %v after the end, want an error", n, err)
+	}
+	w.WriteHeader(http.StatusTeapot)
+	if string(sent) != before || len(w.buf) != 0 {
+		t.Errorf("after the end the answer is %q, want %q", sent, before)
 	}
 }
 
-// TestWholeBody reads it in small parts, and with no room at all.
-func TestWholeBody(t *testing.T) {
+// TestBody reads it in small parts, with no room at all, and after the end.
+func TestBody(t *testing.T) {
 	t.Parallel()
-	b := &wholeBody{rest: []byte("abc")}
+	b := &body{rest: []byte("abc")}
 	if n, err := b.Read(nil); n != 0 || err != nil {
 		t.Errorf("Read(nil) = %d, %v before the end, want 0, nil", n, err)
 	}
@@ -143,5 +146,10 @@ func TestWholeBody(t *testing.T) {
 		if got := string(out[:n]); got != want || (err == io.EOF) != (want != "ab") {
 			t.Errorf("Read() = %q, %v, want %q", got, err, want)
 		}
+	}
+	b = &body{rest: []byte("abc")}
+	b.end()
+	if n, err := b.Read(out[:]); n != 0 || err == nil {
+		t.Errorf("Read() = %d, %v after the handler has returned, want an error", n, err)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package http1
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// plainSeeds are requests that readPlain takes.
+// plainSeeds are requests that read takes.
 func plainSeeds() []string {
 	many := strings.Repeat("X: y\r\n", maxFields-1)
 	return []string{
@@ -35,7 +35,7 @@ func plainSeeds() []string {
 	}
 }
 
-// oddSeeds are requests that readPlain leaves to net/http: it refuses some, and
+// oddSeeds are requests that read leaves to net/http: it refuses some, and
 // reads others in ways of its own.
 func oddSeeds() []string {
 	many := strings.Repeat("X: y\r\n", maxFields+1)
@@ -125,14 +125,23 @@ func oddSeeds() []string {
 	}
 }
 
+// anyPet is the Plain of the tests.
+func anyPet(path string) bool {
+	for _, root := range []string{"/pets", "/store/", "/inventory", "/categories", "/account"} {
+		if strings.HasPrefix(path, root) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestPlainAndOdd(t *testing.T) {
 	t.Parallel()
 	for want, all := range map[bool][]string{true: plainSeeds(), false: oddSeeds()} {
 		for _, text := range all {
-			var p plainRequest
-			p.header = http.Header{}
-			if _, verdict := p.readPlain([]byte(text)); (verdict == wholePlain) != want {
-				t.Errorf("readPlain(%.100q) = %d, want that it is plain to be %t", text, verdict, want)
+			var r request
+			if _, verdict := r.read([]byte(text), anyPet); (verdict == wholePlain) != want {
+				t.Errorf("read(%.100q) = %d, want that it is plain to be %t", text, verdict, want)
 			}
 		}
 	}
@@ -143,20 +152,19 @@ func TestPlainAndOdd(t *testing.T) {
 func TestPlainBodyToCome(t *testing.T) {
 	t.Parallel()
 	text := "POST /pets HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n"
-	p := plainRequest{header: http.Header{}}
 	for n := range 12 {
-		if size, verdict := p.readPlain([]byte(text + strings.Repeat("x", n))); verdict != headPlain || size != len(text)+12 {
-			t.Errorf("with %d bytes of 12 readPlain() = %d, %d, want %d, %d", n, size, verdict, len(text)+12, headPlain)
+		if size, verdict := new(request).read([]byte(text+strings.Repeat("x", n)), anyPet); verdict != headPlain || size != len(text)+12 {
+			t.Errorf("with %d bytes of 12 read() = %d, %d, want %d, %d", n, size, verdict, len(text)+12, headPlain)
 		}
 	}
 	for n := range len(text) {
-		if size, verdict := p.readPlain([]byte(text[:n])); verdict != notPlain || size != 0 {
-			t.Errorf("with %d bytes of the head readPlain() = %d, %d, want 0, %d", n, size, verdict, notPlain)
+		if size, verdict := new(request).read([]byte(text[:n]), anyPet); verdict != notPlain || size != 0 {
+			t.Errorf("with %d bytes of the head read() = %d, %d, want 0, %d", n, size, verdict, notPlain)
 		}
 	}
 }
 
-// FuzzPlainRequestIsNetHTTPs checks that what readPlain reads is what net/http
+// FuzzPlainRequestIsNetHTTPs checks that what read reads is what net/http
 // would read, and in as many bytes.
 func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	for _, text := range append(plainSeeds(), oddSeeds()...) {
@@ -166,60 +174,26 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 	f.Add([]byte(strings.Repeat(plainSeeds()[7], 3)))
 	f.Add([]byte(plainSeeds()[6] + "\r\n" + plainSeeds()[7] + plainSeeds()[0] + plainSeeds()[10]))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		used := plainRequest{header: http.Header{}, values: make([]string, 0, maxFields)}
-		used.readPlain([]byte(plainSeeds()[7])) // what was there before must not show
-		used.readPlain(b)
-		size, verdict := used.readPlain(b) // nor may it matter that the fields are known
+		var r request
+		size, verdict := r.read(b, anyPet)
 		if verdict == headPlain {
 			b = append(bytes.Clone(b), make([]byte, size-len(b))...)
-			size, verdict = used.readPlain(b)
+			r = request{}
+			size, verdict = r.read(b, anyPet)
 		}
 		if verdict == notPlain {
 			if size != 0 {
-				t.Fatalf("readPlain() = %d for what is not plain, want 0", size)
+				t.Fatalf("read() = %d for what is not plain, want 0", size)
 			}
 			return
 		}
-		body := &wholeBody{rest: b[size-used.length : size]}
-		got := &http.Request{}
-		used.describe(got, &conn{}, body)
+		got := r.describe(&call{body: body{rest: b[size-r.length : size]}}, &conn{})
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
-			t.Errorf("readPlain() = %d, net/http consumes %d", size, consumed)
+			t.Errorf("read() = %d, net/http consumes %d", size, consumed)
 		}
 		equalRequests(t, got, want)
-		asOnOneConnection(t, b)
 	})
-}
-
-// asOnOneConnection compares the requests that b begins with to net/http's, each read and described where the one before
-// was, from a buffer that it was in, as a connection does it.
-func asOnOneConnection(t *testing.T, b []byte) {
-	t.Helper()
-	c, one := &conn{}, turn{}
-	p := &plainRequest{header: http.Header{}}
-	buf := bytes.Clone(b)
-	for {
-		size, verdict := p.readPlain(buf)
-		alone := plainRequest{header: http.Header{}}
-		if n, v := alone.readPlain(buf); n != size || v != verdict {
-			t.Errorf("readPlain() = %d, %d for a request after others, and alone %d, %d", size, verdict, n, v)
-		}
-		if verdict != wholePlain {
-			return
-		}
-		one.body.rest = buf[size-p.length : size]
-		one.begin(c)
-		p.describe(one.request, c, &one.body)
-		want, consumed := readByNetHTTP(t, buf)
-		if size != consumed {
-			t.Errorf("readPlain() = %d for a request after others, net/http consumes %d", size, consumed)
-		}
-		equalRequests(t, one.request, want)
-		one.ctx.end()
-		buf = buf[:copy(buf, buf[size:])]
-		buf = bytes.TrimPrefix(buf, []byte("\r\n")) // as skipEmptyLine does
-	}
 }
 
 // readByNetHTTP returns the request as net/http's server sees it, and how many

@@ -1,15 +1,17 @@
-package httpapi
+package http1
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // conns are the connections that net/http does not have yet.
 type conns struct {
+	draining atomic.Bool
+
 	mu  sync.Mutex
 	all map[*conn]struct{}
 }
@@ -32,8 +34,33 @@ func (s *conns) remove(c *conn) {
 // silence is how long a connection may send nothing before its end harms
 // nobody. Who makes one for a request sends that at once, and three seconds are
 // enough for a client that is starved or whose first packets are lost; who keeps
-// one in store must bear that it ends (RFC 9112 §9.5).
+// one in a pool must bear that it ends (RFC 9112 §9.5).
 const silence = 3 * time.Second
+
+// Drain ends the connections that have been used, each after the answer that it
+// is busy with, and those that have sent nothing for a while, and returns when
+// that is done. What net/http has is left to the server. From now on every
+// answer is its connection's last. If ctx ends first, Drain cuts all of them and
+// returns its error; the server's Close would not, as it cannot be told from what
+// Shutdown does to a connection that the server takes for a silent one.
+func (f *Front) Drain(ctx context.Context) error {
+	f.conns.draining.Store(true)
+	patience := silence
+	if end, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(end)/2)
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for f.conns.busy(patience) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			f.conns.cut()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
 
 // busy closes the connections that wait for nothing: those that have been used,
 // and those that have been silent for so long. It reports whether there were any,
@@ -43,13 +70,13 @@ func (s *conns) busy(silence time.Duration) bool {
 	var idle []net.Conn
 	working := false
 	for c := range s.all {
-		switch state := c.x.state.Load(); {
-		case state == busy || state == ending || c.x.begun.Load():
+		switch state := c.state.Load(); {
+		case state == answering || state == ending || c.bodyDue.Load():
 			working = true
 		case state != waiting:
-		case c.x.served.Load():
+		case c.served.Load():
 			idle = append(idle, c)
-		case c.x.heard.Load(): // some bytes, of which net/http may have to make sense
+		case c.heard.Load(): // some bytes, of which net/http may have to make sense
 		case time.Since(c.came) >= silence:
 			idle = append(idle, c)
 		default:
@@ -70,38 +97,4 @@ func (s *conns) cut() {
 	for c := range s.all {
 		_ = c.socket().Close() // who is at work with it notices
 	}
-}
-
-// socket returns what is below TLS, if there is any: closing TLS would wait for
-// the peer to take a farewell.
-func (c *conn) socket() net.Conn {
-	if secured, ok := c.Conn.(*tls.Conn); ok {
-		return secured.NetConn()
-	}
-	return c.Conn
-}
-
-// Drain ends the connections that have been used, each after the answer that it
-// is busy with, and those that have sent nothing for a while, and returns when
-// that is done. What net/http has is left to the server. From now on every
-// answer is its connection's last. If ctx ends first, Drain cuts all of them and
-// returns its error; the server's Close would not, as it cannot be told from what
-// Shutdown does to a connection that the server takes for a silent one.
-func (a *API) Drain(ctx context.Context) error {
-	a.draining.Store(true)
-	patience := silence
-	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end)/2)
-	}
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for a.conns.busy(patience) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			a.conns.cut()
-			return ctx.Err()
-		}
-	}
-	return nil
 }

@@ -1,0 +1,24 @@
+package http1
+
+import (
+	"context"
+	"testing"
+)
+
+// BenchmarkRead reads a request and describes it to a handler, as is done for
+// each.
+func BenchmarkRead(b *testing.B) {
+	text := []byte("GET /pets/1234 HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: Go-http-client/1.1\r\n" +
+		"Authorization: Bearer pst_abcdefghijklmnopqrstuvwxyz0123456789AB\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n\r\n")
+	c := &conn{remote: "127.0.0.1:1024"}
+	for b.Loop() {
+		r := new(request)
+		if _, v := r.read(text, anyPet); v != wholePlain {
+			b.Fatal("the request is not plain")
+		}
+		one := &call{ctx: callContext{Context: context.Background()}}
+		if got := r.describe(one, c); got.Host == "" {
+			b.Fatal("the request has no host")
+		}
+	}
+}

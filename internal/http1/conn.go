@@ -1,0 +1,304 @@
+package http1
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The states of a connection.
+const (
+	waiting   int32 = iota // for a request
+	answering              // one
+	ending                 // answering, and to be closed after it
+	handed                 // to net/http
+	closed
+)
+
+// A conn answers plain requests itself, in net/http's goroutine and while
+// net/http waits for the first bytes to come. What is not plain is handed to
+// net/http, and the connection with it for good.
+type conn struct {
+	net.Conn
+	front  *Front
+	came   time.Time
+	tls    *tls.ConnectionState // nil without TLS
+	remote string               // the peer's address
+
+	state   atomic.Int32
+	heard   atomic.Bool // at least one byte came
+	served  atomic.Bool // at least one request was answered
+	bodyDue atomic.Bool // the head of a request has come, and its body is awaited
+
+	buf     *buffer   // nil while nothing has come
+	have    int       // bytes in buf
+	need    int       // bytes that the request in buf has with its body, once that is known
+	crlf    int       // how many bytes of empty lines may come before the next request
+	rest    []byte    // what net/http still has to read of buf
+	renewed time.Time // when the deadlines were set
+
+	shifted atomic.Bool  // net/http's first deadline has been seen to
+	http2   atomic.Bool  // the client speaks it
+	written atomic.Int32 // what net/http has written, see refusal.go
+}
+
+// A buffer holds what has come. A request that does not fit is not plain.
+type buffer [4 << 10]byte
+
+var (
+	buffers = sync.Pool{New: func() any { return new(buffer) }}
+	answers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+)
+
+// mostKept is the room of an answer that is kept for others.
+const mostKept = 64 << 10
+
+// Read is net/http waiting for a request.
+func (c *conn) Read(p []byte) (int, error) {
+	switch {
+	case len(c.rest) > 0:
+		n := copy(p, c.rest)
+		if c.rest = c.rest[n:]; len(c.rest) == 0 {
+			c.giveBack()
+		}
+		return n, nil
+	case c.state.Load() == handed:
+		return c.Conn.Read(p)
+	}
+	if err := c.answerPlain(p); err != nil {
+		return 0, err
+	}
+	return c.Read(p)
+}
+
+// answerPlain answers plain requests until there is something that is not, and
+// hands the connection over. The error is of a connection that has ended.
+func (c *conn) answerPlain(first []byte) error {
+	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
+	c.heard.Store(true)
+	c.buf = buffers.Get().(*buffer)
+	c.have = copy(c.buf[:], first[:n])
+	if n == len(first) && n < shortest && err == nil && mayBePlain(first) {
+		n, err = c.Conn.Read(c.buf[c.have:])
+		c.have += n
+	}
+	for err == nil {
+		var more bool
+		if more, err = c.answerAll(); err != nil {
+			break
+		}
+		if !more {
+			return c.hand()
+		}
+		n, err = c.Conn.Read(c.buf[c.have:])
+		c.have += n
+	}
+	if c.have > 0 { // net/http says what is wrong with half a request
+		return c.hand()
+	}
+	c.giveBack()
+	return err
+}
+
+// answerAll answers the requests in the buffer. It reports whether to read on:
+// what is left is the beginning of a plain request, or nothing. After an error
+// nothing is left: what has been carried out must not be seen again.
+func (c *conn) answerAll() (more bool, err error) {
+	for c.skipEmptyLines(); c.have > 0; c.skipEmptyLines() {
+		if c.have < c.need {
+			return true, nil
+		}
+		r := new(request)
+		switch size, is := r.read(c.buf[:c.have], c.front.options.Plain); {
+		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
+			if c.have < len(preface) {
+				return true, nil
+			}
+			err = c.answer(&request{method: "PRI", target: "*", header: http.Header{}, preface: true}, nil, c.have)
+		case is == notPlain || size > len(c.buf):
+			return false, nil
+		case is == headPlain:
+			c.awaitBody(size)
+			return true, nil
+		default:
+			err = c.answer(r, c.buf[size-r.length:size], size)
+		}
+		if err != nil {
+			c.have = 0
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// skipEmptyLines skips what some clients send after the body of a POST, as
+// net/http does: up to four bytes of CR and LF.
+func (c *conn) skipEmptyLines() {
+	n := 0
+	for n < min(c.have, c.crlf) && (c.buf[n] == '\r' || c.buf[n] == '\n') {
+		n++
+	}
+	if c.crlf -= n; n < c.have {
+		c.crlf = 0
+	}
+	c.drop(n)
+}
+
+// drop removes n bytes from the beginning of the buffer.
+func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
+
+// awaitBody gives the rest of a body its time, once, however often a part of it
+// comes. size is the request's with its body.
+func (c *conn) awaitBody(size int) {
+	c.need = size
+	c.bodyDue.Store(true)
+	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadTimeout)) // the read reports what this would
+	c.renewed = time.Time{}
+}
+
+// A call is what one request needs. It is made for each anew, so that what a
+// handler keeps of it is never another request's.
+type call struct {
+	ctx      callContext
+	url      url.URL
+	body     body
+	response response
+}
+
+// answer has the handler answer a request of so many bytes.
+func (c *conn) answer(r *request, body []byte, size int) error {
+	if !c.state.CompareAndSwap(waiting, answering) {
+		return io.EOF
+	}
+	defer c.settle()
+	c.bodyDue.Store(false)
+	room := answers.Get().(*[]byte)
+	one := &call{ctx: callContext{Context: context.Background()}}
+	one.body.rest = body
+	one.response = response{buf: (*room)[:0], bodiless: r.method == http.MethodHead, last: r.preface, draining: &c.front.conns.draining}
+	defer one.ctx.end()
+	defer one.body.end()
+	c.front.server.Handler.ServeHTTP(&one.response, r.describe(one, c))
+	c.renew()
+	out := one.response.finish()
+	_, err := c.Conn.Write(out)
+	if cap(out) <= mostKept {
+		*room = out
+		answers.Put(room)
+	}
+	c.served.Store(true)
+	if err != nil || one.response.last {
+		c.state.CompareAndSwap(answering, ending)
+		return io.EOF
+	}
+	if c.need = 0; r.method == http.MethodPost {
+		c.crlf = 4
+	}
+	c.drop(size)
+	return nil
+}
+
+// settle ends an answer, and the connection if somebody wanted that meanwhile.
+func (c *conn) settle() {
+	if !c.state.CompareAndSwap(answering, waiting) {
+		c.state.Store(closed)
+		_ = c.end() // it is of no use any more
+	}
+}
+
+// slack is how much longer a connection may take: to set a deadline for each
+// request would cost more than to read it.
+const slack = 10 * time.Second
+
+// renew sets the deadlines for this answer and the next request.
+func (c *conn) renew() {
+	now := time.Now()
+	if now.Sub(c.renewed) < slack {
+		return
+	}
+	c.renewed = now
+	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout))           // an error is the
+	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
+}
+
+// hand gives the connection to net/http, with what has come.
+func (c *conn) hand() error {
+	if !c.state.CompareAndSwap(waiting, handed) {
+		c.giveBack()
+		return io.EOF
+	}
+	c.front.conns.remove(c)
+	c.rest = c.buf[:c.have]
+	c.http2.Store(bytes.HasPrefix(c.rest, []byte("PRI ")))
+	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadHeaderTimeout)) // the read reports what this would
+	return nil
+}
+
+func (c *conn) giveBack() {
+	if c.buf != nil {
+		buffers.Put(c.buf)
+		c.buf, c.rest = nil, nil
+	}
+}
+
+// HTTP2 reports whether the client has begun with HTTP/2 (RFC 9113 §3.4).
+func (c *conn) HTTP2() bool { return c.http2.Load() }
+
+// SetReadDeadline is net/http's. The first one after the connection was handed
+// over may be counted from long before: from when net/http began to wait.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) {
+		if least := time.Now().Add(c.front.server.ReadTimeout); !t.IsZero() && t.Before(least) {
+			t = least
+		}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// CloseWrite tells the client that no more comes, so that it reads an answer
+// that was given before its request was read to the end.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection, after the answer if it is busy with one.
+func (c *conn) Close() error {
+	for {
+		switch state := c.state.Load(); state {
+		case answering:
+			if c.state.CompareAndSwap(answering, ending) {
+				return nil
+			}
+		case ending:
+			return nil
+		default:
+			if c.state.CompareAndSwap(state, closed) {
+				return c.end()
+			}
+		}
+	}
+}
+
+func (c *conn) end() error {
+	c.front.conns.remove(c)
+	return c.Conn.Close()
+}
+
+// socket returns what is below TLS, if there is any: closing TLS would wait for
+// the peer to take a farewell.
+func (c *conn) socket() net.Conn {
+	if secured, ok := c.Conn.(*tls.Conn); ok {
+		return secured.NetConn()
+	}
+	return c.Conn
+}

@@ -1,0 +1,25 @@
+// Package http1 answers plain requests of HTTP/1.1 on their connection, before
+// net/http reads them, and gives everything else to net/http, the connection
+// included. It knows nothing of what is served: it has a handler, and a
+// function that says which paths it may answer.
+//
+// # Plain requests
+//
+// A plain request leaves nothing to interpret. It is HTTP/1.1; its head comes
+// in one piece, and it has 4 KiB at most with its body; its method is GET, HEAD,
+// POST, PUT, PATCH or DELETE; its target is a path without escapes, perhaps with
+// a query; it has one Host, fields in visible ASCII, at most one Content-Length,
+// and none of the fields that change how a message is framed or how a connection
+// goes on (RFC 9112 §6, §9). It is read exactly as net/http would read it.
+//
+// At the first request that is not plain the connection becomes net/http's for
+// good, so that two readers never have to agree on where a request ends.
+//
+// # What a handler may keep
+//
+// The request, its URL, its header, its context and every string in them are
+// made for one request and are the handler's: it may keep and change them. The
+// context ends with the answer; a client that closes its side of the connection
+// is not noticed before. After the handler has returned, the body reads as
+// closed, and what is written to the ResponseWriter goes nowhere.
+package http1

@@ -1,0 +1,246 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/petstore/internal/http1/http1test"
+)
+
+// endsAfter fails the test unless the server closes the connection after so
+// long.
+func endsAfter(t *testing.T, w *http1test.Wire, least, most time.Duration) {
+	t.Helper()
+	began := time.Now()
+	_, _ = io.Copy(io.Discard, w) // until the end
+	if took := time.Since(began); took < least || took > most {
+		t.Errorf("the connection ended after %v, want %v to %v", took, least, most)
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	ask := func(w *http1test.Wire) {
+		w.Send(getAccount)
+		w.Want("GET", http.StatusOK)
+	}
+	for name, test := range map[string]struct {
+		least, most time.Duration
+		use         func(w *http1test.Wire)
+	}{
+		"silent":      {10 * time.Second, 10 * time.Second, func(*http1test.Wire) {}},
+		"half a head": {10 * time.Second, 10 * time.Second, func(w *http1test.Wire) { w.Send(getAccount[:30]) }},
+		"14 bytes":    {10 * time.Second, 20 * time.Second, func(w *http1test.Wire) { w.Send(getAccount[:14]) }},
+		"idle":        {110 * time.Second, 120 * time.Second, ask},
+		"used for longer than any deadline is": {110 * time.Second, 120 * time.Second, func(w *http1test.Wire) {
+			for range 10 {
+				ask(w)
+				time.Sleep(100 * time.Second)
+			}
+			ask(w)
+		}},
+		"half a head later": {10 * time.Second, 10 * time.Second, func(w *http1test.Wire) {
+			ask(w)
+			time.Sleep(time.Minute)
+			w.Send(getAccount[:30])
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live(t, func(t *testing.T, _ *site, dial func() *http1test.Wire) {
+				w := dial()
+				test.use(w)
+				endsAfter(t, w, test.least, test.most)
+			})
+		})
+	}
+}
+
+// TestTricklingBody sends a body byte by byte, each before another 30 seconds
+// are over: it has 30 in all, and some more with net/http, which answers.
+func TestTricklingBody(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, _ *site, dial func() *http1test.Wire) {
+		w := dial()
+		head, body, _ := strings.Cut(post("a long name for a slow one"), "\r\n\r\n")
+		w.Send(head + "\r\n\r\n")
+		began := time.Now()
+		go func() {
+			for i := range body {
+				time.Sleep(20 * time.Second)
+				if _, err := io.WriteString(w, body[i:i+1]); err != nil {
+					return
+				}
+			}
+		}()
+		if _, err := w.ReadReply("POST"); err != nil && !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 90*time.Second {
+			t.Errorf("a body that trickles was borne for %v", took)
+		}
+		_ = w.Close()
+		time.Sleep(time.Minute) // for the client to notice
+	})
+}
+
+// TestSilentReader does not read its answer: the connection ends within the
+// time for writing.
+func TestSilentReader(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		w := dial()
+		w.Send(getAccount)
+		time.Sleep(45 * time.Second)
+		if n, _, _ := s.numbers(); n != 0 {
+			t.Errorf("%d connections are open after 45 s", n)
+		}
+	})
+}
+
+// TestEarlyRequest sends the next request while an answer is held: both are
+// answered, and the connection has its whole idle time then.
+func TestEarlyRequest(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		for _, cut := range []int{len(getCategories), 1, len(getCategories) - 1} {
+			w := dial()
+			release := s.holdWrites()
+			w.Send(post("slow"))
+			go w.Send(getCategories[:cut]) // returns when it is read
+			time.Sleep(3 * time.Minute)    // longer than the idle time
+			release()
+			w.Want("POST", http.StatusCreated)
+			if cut < len(getCategories) {
+				synctest.Wait()
+				w.Send(getCategories[cut:])
+			}
+			w.Want("GET", http.StatusOK)
+			endsAfter(t, w, 110*time.Second, 120*time.Second)
+		}
+	})
+}
+
+// TestClientLeaves closes the connection while an answer is held: what was begun
+// is carried out, and the connection ends.
+func TestClientLeaves(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		release := s.holdWrites()
+		w := dial()
+		w.Send(post("left"))
+		_ = w.Close()
+		synctest.Wait()
+		release()
+		synctest.Wait()
+		if n, _, _ := s.numbers(); n != 0 || s.made.Load() != 1 {
+			t.Errorf("%d connections are left, and %d was made, want 0 and 1", n, s.made.Load())
+		}
+	})
+}
+
+// TestDrain has connections in every state.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		idle, silent, begun, busy := dial(), dial(), dial(), dial()
+		idle.Send(getAccount)
+		idle.Want("GET", http.StatusOK)
+		head, body, _ := strings.Cut(post("begun"), "\r\n\r\n")
+		begun.Send(getAccount)
+		begun.Want("GET", http.StatusOK)
+		begun.Send(head + "\r\n\r\n")
+		release := s.holdWrites()
+		busy.Send(post("busy"))
+		synctest.Wait()
+
+		drained := drain(t.Context(), s)
+		idle.Ended()
+		silent.Send(getAccount)
+		if r := silent.Want("GET", http.StatusOK); r.Line("Connection") != "close" {
+			t.Error("a first request during the drain is not answered with Connection: close")
+		}
+		silent.Ended()
+		release()
+		for _, w := range []*http1test.Wire{busy, begun} {
+			if w == begun {
+				w.Send(body)
+			}
+			if r := w.Want("POST", http.StatusCreated); r.Line("Connection") != "close" {
+				t.Errorf("an answer during the drain has %q, want Connection: close", r.Lines)
+			}
+			w.Ended()
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if n := s.made.Load(); n != 2 {
+			t.Errorf("%d writes were carried out, want each once", n)
+		}
+	})
+}
+
+// TestDrainOfTheSilent: a connection that has never sent anything ends three seconds
+// after it came; one whose first request comes before that has its answer.
+func TestDrainOfTheSilent(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		old := dial()
+		time.Sleep(5 * time.Second)
+		fresh, late := dial(), dial()
+		synctest.Wait()
+		drained := drain(t.Context(), s)
+		endsAfter(t, old, 0, 2*time.Millisecond)
+		time.Sleep(2900 * time.Millisecond)
+		late.Send(getAccount)
+		late.Want("GET", http.StatusOK)
+		late.Ended()
+		endsAfter(t, fresh, 90*time.Millisecond, 110*time.Millisecond)
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDrainGivesUp when its time is over: a connection that is busy is cut.
+func TestDrainGivesUp(t *testing.T) {
+	t.Parallel()
+	live(t, func(t *testing.T, s *site, dial func() *http1test.Wire) {
+		w := dial()
+		release := s.holdWrites()
+		defer release()
+		w.Send(post("held"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.front.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Drain() = %v while a write is held, want %v", err, context.DeadlineExceeded)
+		}
+		endsAfter(t, w, 0, 0)
+	})
+}
+
+// TestDrainGivesUpUnderTLS, where a peer may take nothing, not even a farewell.
+func TestDrainGivesUpUnderTLS(t *testing.T) {
+	t.Parallel()
+	s, trust := openSecureSite(t)
+	w := s.dialTLS(t, trust)
+	release := s.holdWrites()
+	defer release()
+	w.Send(post("held"))
+	waitFor(t, "the write to be held", func() bool { _, _, busy := s.numbers(); return busy == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.front.Drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Drain() = %v while a write is held, want %v", err, context.Canceled)
+	}
+	if n, err := w.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("after the drain %d bytes and %v are read, want the end of the connection", n, err)
+	}
+}

@@ -1,0 +1,66 @@
+package http1
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// What net/http has written since it waited for a request.
+const (
+	nothing int32 = iota
+	begun         // an answer
+	framed        // HTTP/2: it is never HTTP/1.1 again
+)
+
+// refusalHeader is how net/http's refusals go on after their first line. No
+// answer of a handler has this header: a content type and nothing else.
+const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// answered is told that net/http waits for another request.
+func (c *conn) answered() { c.written.CompareAndSwap(begun, nothing) }
+
+// Write sends what net/http writes, but for its own refusals of requests that
+// never reach a handler: those are answered as Options.Malformed says. A refusal
+// is one write that begins an answer: what a body says later is not looked at.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.written.Load() != nothing {
+		return c.Conn.Write(p)
+	}
+	if !bytes.HasPrefix(p, []byte("HTTP/1.")) {
+		c.written.Store(framed)
+		return c.Conn.Write(p)
+	}
+	c.written.Store(begun)
+	status := refused(p[:min(len(p), 512)])
+	if status == 0 || c.front.options.Malformed == nil {
+		return c.Conn.Write(p)
+	}
+	if _, err := c.Conn.Write(c.malformed(status)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// refused returns the status of a refusal, 0 if b does not begin with one.
+func refused(b []byte) int {
+	line, rest, found := bytes.Cut(b, []byte("\r\n"))
+	if !found || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
+		return 0
+	}
+	expectation := bytes.HasPrefix(line, []byte("HTTP/1.1 417 ")) && bytes.HasPrefix(rest, []byte("Connection: close\r\n"))
+	if !expectation && !bytes.HasPrefix(b[len(line):], []byte(refusalHeader)) {
+		return 0
+	}
+	status, _ := strconv.Atoi(string(line[9:min(len(line), 12)])) // 0 if it is none
+	return status
+}
+
+// malformed returns the answer to a request that net/http refuses.
+func (c *conn) malformed(status int) []byte {
+	w := &response{last: true, draining: &c.front.conns.draining}
+	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, ProtoMajor: 1, RemoteAddr: c.remote, TLS: c.tls, Body: http.NoBody}
+	c.front.options.Malformed(w, r, status)
+	return w.finish()
+}

@@ -1,0 +1,294 @@
+package http1
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// A request is a plain request as it was read.
+type request struct {
+	method  string
+	target  string
+	host    string
+	length  int // of the body
+	header  http.Header
+	preface bool // it is that of HTTP/2, in the wrong place
+}
+
+// A verdict is what read found.
+type verdict uint8
+
+const (
+	notPlain  verdict = iota
+	headPlain         // but the body is not complete
+	wholePlain
+)
+
+const (
+	// maxFields is the most header fields that a plain request has.
+	maxFields = 48
+
+	// shortest is the length of "GET / HTTP/1.1" with the ends of two lines: in
+	// fewer bytes there is no request that waits for an answer.
+	shortest = 18
+
+	// preface is how HTTP/2 begins.
+	preface = "PRI * HTTP/2.0"
+)
+
+// mayBePreface reports whether b begins with the preface of HTTP/2, or may when
+// more has come.
+func mayBePreface(b []byte) bool {
+	n := min(len(b), len(preface))
+	return string(b[:n]) == preface[:n]
+}
+
+// mayBePlain reports whether a plain request may begin with b.
+func mayBePlain(b []byte) bool {
+	method, _, _ := bytes.Cut(b, []byte(" /"))
+	return plainMethod(string(method))
+}
+
+// read reads the request that b begins with, if it is plain and plain takes its
+// path. size is its length with the body if the verdict is not notPlain. What it
+// reads is exactly what net/http would: see FuzzPlainRequestIsNetHTTPs.
+func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verdict) {
+	end := bytes.Index(b, []byte("\r\n\r\n"))
+	if end < 0 {
+		return 0, notPlain
+	}
+	// The line is a string of its own: who keeps its path must not keep the
+	// fields with their secrets.
+	first := bytes.Index(b, []byte("\r\n"))
+	if !r.line(string(b[:first]), plain) || !r.fields(b[first+2:end+2]) {
+		return 0, notPlain
+	}
+	size = end + 4 + r.length
+	if size > len(b) {
+		return size, headPlain
+	}
+	return size, wholePlain
+}
+
+func (r *request) line(line string, plain func(path string) bool) bool {
+	method, rest, ok := strings.Cut(line, " ")
+	if !ok || !plainMethod(method) {
+		return false
+	}
+	target, version, ok := strings.Cut(rest, " ")
+	r.method, r.target = method, target
+	return ok && version == "HTTP/1.1" && plainTarget(target, plain)
+}
+
+func plainMethod(s string) bool {
+	switch s {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+// plainTarget reports whether the target is a path that plain takes, with
+// nothing in it to decode, and perhaps a query.
+func plainTarget(s string, plain func(path string) bool) bool {
+	path, query, found := strings.Cut(s, "?")
+	if found && query == "" || path == "" || path[0] != '/' || strings.HasPrefix(path, "//") {
+		return false
+	}
+	return onlyOf(path, inPath) && onlyOf(query, inQuery) && plain != nil && plain(path)
+}
+
+// fields reads lines that each end with CR LF.
+func (r *request) fields(lines []byte) bool {
+	count := bytes.Count(lines, []byte("\r\n"))
+	if count > maxFields+1 {
+		return false
+	}
+	r.header = make(http.Header, count)
+	values := make([]string, 0, count)
+	for text := string(lines); text != ""; {
+		line, rest, _ := strings.Cut(text, "\r\n")
+		text = rest
+		name, value, ok := plainField(line)
+		if !ok {
+			return false
+		}
+		key := canonical(name)
+		if !r.understand(key, value) {
+			return false
+		}
+		if key == "Host" {
+			continue
+		}
+		if before, ok := r.header[key]; ok {
+			r.header[key] = append(before, value)
+			continue
+		}
+		values = append(values, value)
+		r.header[key] = values[len(values)-1 : len(values) : len(values)]
+	}
+	return r.host != ""
+}
+
+// understand notes what the fields of the framing say, and reports false if the
+// request is not plain with this field.
+func (r *request) understand(key, value string) bool {
+	switch key {
+	case "Host":
+		if r.host != "" || !onlyOf(value, inHost) {
+			return false
+		}
+		r.host = value
+	case "Content-Length":
+		return r.header[key] == nil && r.contentLength(value)
+	case "Connection":
+		return strings.EqualFold(value, "keep-alive")
+	case "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Te", "Http2-Settings", "Pragma", "Proxy-Connection":
+		return false
+	}
+	return true
+}
+
+// contentLength reads a length that a connection's buffer may hold. A method
+// that usually has no body is not plain with one.
+func (r *request) contentLength(s string) bool {
+	if len(s) < 1 || len(s) > 5 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+		r.length = r.length*10 + int(s[i]-'0')
+	}
+	switch r.method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		return true
+	}
+	return r.length == 0
+}
+
+// plainField splits a line into name and value (RFC 9112 §5).
+func plainField(line string) (name, value string, ok bool) {
+	colon := strings.IndexByte(line, ':')
+	if colon < 1 || !onlyOf(line[:colon], inToken) {
+		return "", "", false
+	}
+	name, value = line[:colon], strings.Trim(line[colon+1:], " ")
+	for i := range len(value) {
+		if value[i] < ' ' || value[i] > '~' {
+			return "", "", false
+		}
+	}
+	return name, value, true
+}
+
+// The classes of bytes.
+const (
+	inPath uint8 = 1 << iota
+	inQuery
+	inToken // RFC 9110 §5.6.2
+	inHost
+)
+
+func onlyOf(s string, class uint8) bool {
+	for i := range len(s) {
+		if classes[s[i]]&class == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var classes = func() (c [256]uint8) {
+	mark := func(chars string, class uint8) {
+		for i := range len(chars) {
+			c[chars[i]] |= class
+		}
+	}
+	const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	mark(alphanumeric, inPath|inQuery|inToken|inHost)
+	mark("/-._~", inPath|inQuery)
+	mark("%&=+,:@!$'()*;?", inQuery)
+	mark("!#$%&'*+-.^_`|~", inToken)
+	mark(".:-_[]", inHost)
+	return c
+}()
+
+// canonical returns the key that net/http has for a name.
+func canonical(name string) string {
+	if key, ok := canonicals[name]; ok {
+		return key
+	}
+	return textproto.CanonicalMIMEHeaderKey(name)
+}
+
+// canonicals are the names that most clients send, in their two spellings.
+var canonicals = func() map[string]string {
+	all := make(map[string]string)
+	for _, name := range [...]string{
+		"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Type",
+		"Content-Length", "Idempotency-Key", "If-Match", "If-None-Match", "Origin", "Referer", "X-Api-Key", "X-Request-Id",
+		"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Cookie", "Cache-Control",
+		"Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Traceparent",
+	} {
+		all[name], all[strings.ToLower(name)] = name, name
+	}
+	all["X-API-Key"] = "X-Api-Key"
+	return all
+}()
+
+// describe returns the request as a handler sees it.
+func (r *request) describe(one *call, c *conn) *http.Request {
+	path, query, _ := strings.Cut(r.target, "?")
+	one.url = url.URL{Path: path, RawQuery: query}
+	hr := &http.Request{
+		Method: r.method, URL: &one.url, RequestURI: r.target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: r.header, Host: r.host, RemoteAddr: c.remote, TLS: c.tls, Body: http.NoBody, ContentLength: int64(r.length),
+	}
+	if r.length > 0 {
+		hr.Body = &one.body
+	}
+	if r.preface {
+		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
+	}
+	return hr.WithContext(&one.ctx)
+}
+
+// A body has come as a whole, into the buffer of its connection.
+type body struct {
+	mu   sync.Mutex
+	rest []byte
+	over bool // the buffer is another request's
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n := copy(p, b.rest)
+	if b.rest = b.rest[n:]; len(b.rest) == 0 {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.end()
+	return nil
+}
+
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rest, b.over = nil, true
+}

@@ -1,0 +1,150 @@
+package http1
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A response writes one answer of HTTP/1.1 into memory.
+type response struct {
+	buf    []byte      // the answer so far
+	late   []byte      // the body, if its length was not announced
+	header http.Header // of handlers that set it themselves; nil before
+
+	status   int
+	bodiless bool // the method or the status has no body
+	measured bool // Content-Length was announced
+	bodied   bool // the header has ended
+	last     bool // the connection ends with it
+	told     bool // and the header says so
+	over     bool // the handler has returned
+
+	draining *atomic.Bool // every answer is its connection's last
+}
+
+// Header implements http.ResponseWriter.
+func (w *response) Header() http.Header {
+	if w.header == nil {
+		w.header = make(http.Header)
+	}
+	return w.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *response) WriteHeader(status int) {
+	var f Fields
+	for name, values := range w.header {
+		for _, value := range values {
+			f.list = append(f.list, field{name: name, value: value})
+		}
+	}
+	w.WriteFields(status, &f)
+}
+
+// WriteFields implements FieldWriter.
+func (w *response) WriteFields(status int, f *Fields) {
+	if w.status != 0 || status < 200 || w.over {
+		return
+	}
+	w.status = status
+	w.bodiless = w.bodiless || status == http.StatusNoContent || status == http.StatusNotModified
+	w.buf = strconv.AppendInt(append(w.buf, "HTTP/1.1 "...), int64(status), 10)
+	w.buf = append(append(w.buf, ' '), http.StatusText(status)...)
+	w.buf = append(append(append(w.buf, "\r\nDate: "...), dateOf(time.Now())...), "\r\n"...)
+	from := len(w.buf)
+	for i := range f.list {
+		one := &f.list[i]
+		if one.to > 0 {
+			w.buf = appendLine(w.buf, one.name, f.text[one.from:one.to])
+		} else {
+			w.buf = appendLine(w.buf, one.name, one.value)
+		}
+		switch one.name {
+		case "Content-Length":
+			w.measured = true
+		case "Connection":
+			w.last, w.told = w.last || one.value == "close", true
+		}
+	}
+	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(f.list) || bytes.Count(b, []byte("\r")) != len(f.list) { // a value would end its line
+		w.buf = w.buf[:from]
+		for i := range f.list {
+			w.buf = appendLine(w.buf, f.list[i].name, oneLine.Replace(f.value(&f.list[i])))
+		}
+	}
+}
+
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+func appendLine[T string | []byte](dst []byte, name string, value T) []byte {
+	dst = append(append(dst, name...), ": "...)
+	return append(append(dst, value...), "\r\n"...)
+}
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(p []byte) (int, error) {
+	if w.over {
+		return 0, http.ErrHandlerTimeout
+	}
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	switch {
+	case w.bodiless:
+		return len(p), nil
+	case !w.measured:
+		w.late = append(w.late, p...)
+	default:
+		w.endHeader()
+		w.buf = append(w.buf, p...)
+	}
+	return len(p), nil
+}
+
+func (w *response) endHeader() {
+	if w.bodied {
+		return
+	}
+	w.bodied = true
+	w.last = w.last || w.draining.Load()
+	if w.last && !w.told {
+		w.buf = appendLine(w.buf, "Connection", "close")
+	}
+	w.buf = append(w.buf, "\r\n"...)
+}
+
+// finish returns the whole answer. Nothing can be written after it.
+func (w *response) finish() []byte {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if !w.measured && !w.bodiless {
+		w.buf = appendLine(w.buf, "Content-Length", strconv.Itoa(len(w.late)))
+	}
+	w.endHeader()
+	all := append(w.buf, w.late...)
+	w.buf, w.late, w.over = nil, nil, true
+	return all
+}
+
+// A dateLine is the value of Date in one second.
+type dateLine struct {
+	second int64
+	text   string
+}
+
+var lastDate atomic.Pointer[dateLine]
+
+func dateOf(now time.Time) string {
+	second := now.Unix()
+	if last := lastDate.Load(); last != nil && last.second == second {
+		return last.text
+	}
+	line := &dateLine{second, now.UTC().Format(http.TimeFormat)}
+	lastDate.Store(line)
+	return line.text
+}

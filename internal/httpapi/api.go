@@ -1,0 +1,134 @@
+// Package httpapi is the JSON API over HTTP, on net/http's types and blind to
+// the transport: it finds out who calls, has the limiter decide, routes, reads
+// the input strictly, asks the service and writes the answer. It holds no rule
+// of the domain and no state of its own.
+//
+// The way of a request is [pipeline.steps], from top to bottom. Each resource
+// has a file with its routes, its decoding and its handlers. The statuses of
+// errors are errors.go.
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
+// Console, Observe and AccessLog are needed.
+type Options struct {
+	Service *petstore.Service
+	Keys    *access.Directory[*ratelimit.Caller]
+	Limiter ratelimit.Limiter
+
+	// OnBan is told of every ban that the limiter starts. It must not block.
+	OnBan func(ratelimit.Ban)
+
+	// Secret signs cursors; every node of an installation has the same.
+	Secret []byte
+
+	// BaseURL is put before the paths of links, without a slash at its end.
+	// Without it links are relative to the server's root.
+	BaseURL string
+
+	// Sunset is the instant from which getPet answers 410.
+	Sunset time.Time
+
+	// TrustedProxies are the peers whose Forwarded and X-Forwarded-For are
+	// believed.
+	TrustedProxies []netip.Prefix
+
+	// Docs serves /docs and everything below it.
+	Docs http.Handler
+
+	// Console serves /console and everything below it; nil if there is none. It
+	// counts and bounds what it does by the page.
+	Console func(w http.ResponseWriter, r *http.Request, p *Page)
+
+	Log *slog.Logger
+
+	// AccessLog takes the line of each request, if Log's level lets it pass.
+	// Without it Log takes it.
+	AccessLog *AccessLog
+
+	Now func() time.Time
+
+	// Observe is told of every response. It must not block.
+	Observe func(Observation)
+}
+
+// An API answers requests. It may be used concurrently.
+type API struct {
+	pipeline pipeline
+	log      *slog.Logger
+}
+
+// New returns the API of o.
+func New(o Options) (*API, error) {
+	switch {
+	case o.Service == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
+		return nil, errors.New("httpapi: an option is missing")
+	case len(o.Secret) < 16:
+		return nil, errors.New("httpapi: the secret is shorter than 16 bytes")
+	}
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
+		return nil, errors.New("httpapi: the base URL must be like https://petstore.example/v1")
+	}
+	if o.OnBan == nil {
+		o.OnBan = func(ratelimit.Ban) {}
+	}
+	if o.Observe == nil {
+		o.Observe = func(Observation) {}
+	}
+	a := &API{log: o.Log, pipeline: pipeline{
+		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}},
+		now:      o.Now,
+		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
+		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
+		sunset:   newSunset(o.Sunset),
+		gates:    newGates(),
+		observer: observer{tell: o.Observe, log: o.Log, access: o.AccessLog},
+	}}
+	a.pipeline.router = newRouter(a.surface(&o))
+	return a, nil
+}
+
+// surface returns the whole interface.
+func (a *API) surface(o *Options) []path {
+	p := &a.pipeline
+	return slices.Concat(
+		(&pets{service: o.Service, pages: newPetsPages()}).paths(),
+		categories{o.Service}.paths(),
+		orders{o.Service}.paths(),
+		inventory{o.Service}.paths(),
+		accountPaths(),
+		pages{docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
+	)
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.pipeline.run(w, r, nil) }
+
+// Malformed answers a request that could not be parsed, for which net/http has
+// the status given.
+func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
+	err := errMalformed
+	if status == http.StatusRequestHeaderFieldsTooLarge {
+		err = errHeadersTooLarge
+	}
+	a.pipeline.run(w, r, err)
+}
+
+// Gates returns numbers of what bounds the requests carried out at once, of
+// "read" and of "write".
+func (a *API) Gates() map[string]GateStats { return a.pipeline.gates.stats() }

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// Limits of a request's head. net/http reads up to maxHead, so that what is
+// over our own limits still reaches a handler and gets our form of an error.
+const (
+	maxURL     = 8 << 10
+	maxHeaders = 16 << 10
+	maxHead    = 64 << 10
+)
+
+var errHeadersTooLarge = petstore.Errorf(codeHeadersTooLarge, "The header is longer than %d bytes.", maxHeaders)
+
+// checkSizes returns the error of a request whose line or header is too long.
+func checkSizes(r *http.Request) error {
+	if len(r.RequestURI) > maxURL {
+		return petstore.Errorf(codeURITooLong, "The URL is longer than %d bytes.", maxURL)
+	}
+	size := 0
+	for name, values := range r.Header {
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	if size > maxHeaders {
+		return errHeadersTooLarge
+	}
+	return nil
+}
+
+// requestID returns the client's request id if it is usable, else a new one of
+// 96 random bits.
+func requestID(h http.Header) string {
+	if given := h["X-Request-Id"]; len(given) == 1 && usableID(given[0]) {
+		return strings.Clone(given[0]) // it is kept longer than the header that it may be a part of
+	}
+	var b [16]byte
+	// An id must be unique, not secret: the runtime's ChaCha8 is as good, and spares a system call.
+	binary.LittleEndian.PutUint64(b[:], rand.Uint64())  //nolint:gosec // see above
+	binary.LittleEndian.PutUint64(b[8:], rand.Uint64()) //nolint:gosec // see above
+	var text [16]byte
+	base64.RawURLEncoding.Encode(text[:], b[:12])
+	return string(text[:])
+}
+
+// usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it
+// goes into the log.
+func usableID(s string) bool {
+	if len(s) < 1 || len(s) > 128 || strings.Contains(s, access.Prefix) {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// onceOf returns the request's Idempotency-Key, or nil.
+func onceOf(x *exchange) (*petstore.Idempotency, error) {
+	values := x.r.Header["Idempotency-Key"]
+	if len(values) == 0 {
+		return nil, nil
+	}
+	const name = "Idempotency-Key"
+	if len(values) > 1 {
+		return nil, badParameter(name, petstore.InvalidFormat, "The header Idempotency-Key may be sent once only.")
+	}
+	key := values[0]
+	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
+		return nil, badParameter(name, petstore.InvalidFormat, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
+	}
+	return &petstore.Idempotency{
+		Operation:   x.r.Method + " " + x.path.pattern,
+		Key:         key,
+		Fingerprint: fingerprint(x.body),
+	}, nil
+}
+
+// conditionOf returns what If-Match and If-None-Match ask of a write.
+func conditionOf(h http.Header) (petstore.Condition, error) {
+	match, err := parseTags("If-Match", h["If-Match"], false)
+	if err != nil {
+		return petstore.Condition{}, err
+	}
+	noneMatch, err := parseTags("If-None-Match", h["If-None-Match"], true)
+	return petstore.Condition{IfMatch: match, IfNoneMatch: noneMatch}, err
+}
+
+// parseTags reads the value of If-Match or If-None-Match (RFC 9110 §13.1);
+// nil means that there is none. Weak tags are kept only for weak comparison.
+func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	text := strings.TrimSpace(strings.Join(values, ","))
+	if text == "*" {
+		return &petstore.TagSet{Any: true}, nil
+	}
+	set := &petstore.TagSet{}
+	for text != "" {
+		rest, isWeak := strings.CutPrefix(text, "W/")
+		end := strings.IndexByte(strings.TrimPrefix(rest, `"`), '"')
+		if !strings.HasPrefix(rest, `"`) || end < 0 {
+			return nil, badParameter(name, petstore.InvalidFormat, `%s must be * or a list of entity tags such as "abc".`, name)
+		}
+		if weak || !isWeak {
+			set.Tags = append(set.Tags, petstore.Tag(rest[1:1+end]))
+		}
+		text = strings.TrimSpace(rest[end+2:])
+		if text != "" && text[0] != ',' {
+			return nil, badParameter(name, petstore.InvalidFormat, "%s must have commas between its entity tags.", name)
+		}
+		text = strings.TrimLeft(text, ", \t")
+	}
+	return set, nil
+}

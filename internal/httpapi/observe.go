@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/ratelimit"
+)
+
+// An Observation is what is measured of a response.
+type Observation struct {
+	At        time.Time // when the request came
+	RequestID string
+	Workspace int64  // of the caller; 0 without a valid key
+	KeyID     string // of the caller; "" without a valid key
+	Path      string // what was asked for, without the query, with keys in it cut
+	Code      string // of the error that was answered, or ""
+	Operation string // the operationId, or "" if there is none
+	Method    string // one of the methods of HTTP, or "OTHER"
+	Status    int
+	Duration  time.Duration
+	Plan      string // of the caller; "" without a valid key
+	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
+}
+
+// An observer tells of exchanges that are over.
+type observer struct {
+	tell   func(Observation)
+	log    *slog.Logger
+	access *AccessLog // nil if log takes the lines of requests
+}
+
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// report logs and measures the exchange, when it is over.
+func (b *observer) report(x *exchange, took time.Duration) {
+	o := Observation{
+		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Code: string(x.code),
+		Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
+	}
+	if slices.Contains(knownMethods, x.r.Method) {
+		o.Method = x.r.Method
+	}
+	if x.route != nil {
+		o.Operation = x.route.id
+	}
+	if x.counted || x.decision.Outcome == ratelimit.Banned {
+		o.Outcome = x.decision.Outcome.String()
+	}
+	if x.entry != nil {
+		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
+	}
+	b.tell(o)
+	switch {
+	case !b.log.Enabled(x.ctx, slog.LevelInfo):
+	case b.access != nil:
+		var attrs [maxAttrs]slog.Attr
+		b.access.add(x.began.Add(took), appendAttrs(attrs[:0], x, &o))
+	default:
+		b.log.LogAttrs(x.ctx, slog.LevelInfo, "request", appendAttrs(nil, x, &o)...)
+	}
+}
+
+const maxAttrs = 11
+
+// appendAttrs appends the members of the one line of the request. The query is
+// left out, and what looks like a key in the path is cut: people paste keys
+// everywhere.
+func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
+	attrs = append(attrs,
+		slog.String("request_id", x.id),
+		slog.String("method", o.Method),
+		slog.String("path", o.Path),
+		slog.String("operation", o.Operation),
+		slog.Int("status", o.Status),
+		slog.Int64("bytes", x.sent),
+		slog.Float64("ms", float64(o.Duration.Microseconds())/1000),
+		slog.String("limit", o.Outcome),
+	)
+	if x.code != "" {
+		attrs = append(attrs, slog.String("code", string(x.code)))
+	}
+	if x.entry != nil {
+		return append(attrs, slog.Int64("workspace", x.entry.Workspace.ID), slog.String("key", x.entry.Key.ID))
+	}
+	return append(attrs, slog.String("address", x.addr.String()))
+}
+
+var keyLike = regexp.MustCompile(`pst_[0-9A-Za-z]+`)
+
+// redact cuts what may be a key, and what is too long to log.
+func redact(path string) string {
+	const most = 256
+	if strings.Contains(path, "pst_") {
+		path = keyLike.ReplaceAllString(path, "pst_…")
+	}
+	if len(path) > most {
+		path = path[:most] + "…"
+	}
+	return path
+}

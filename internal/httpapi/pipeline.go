@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A pipeline is what every request goes through, whatever transport it came by.
+type pipeline struct {
+	env      env
+	now      func() time.Time
+	router   router
+	auth     authenticator
+	meter    meter
+	sunset   sunset
+	gates    gates
+	observer observer
+}
+
+// run answers a request. malformed is why it could not be parsed, or nil. A panic
+// becomes a 500 that says nothing of its cause.
+func (p *pipeline) run(w http.ResponseWriter, r *http.Request, malformed error) {
+	x := newExchange(&p.env, w, r, p.now())
+	x.malformed = malformed
+	defer p.finish(x)
+	if err := p.steps(x); err != nil {
+		x.fail(err)
+	}
+}
+
+// steps are all the steps of a request, in the order that the interface lays
+// down. No step looks back. Each error is answered by run.
+func (p *pipeline) steps(x *exchange) error {
+	setCommon(x)
+	p.find(x)
+	oversized := checkSizes(x.r)
+	p.auth.identify(x)
+	if p.meter.decide(x, oversized != nil); oversized != nil {
+		return oversized
+	}
+	if err := refusal(x); err != nil {
+		return err
+	}
+	if x.malformed != nil {
+		return x.malformed
+	}
+	if x.route == nil {
+		return answerWithoutRoute(x)
+	}
+	if err := authorize(x); err != nil {
+		return err
+	}
+	if x.route.sunset {
+		if err := p.sunset.check(x); err != nil {
+			return err
+		}
+	}
+	if x.route.public {
+		return x.route.handle(x)
+	}
+	if err := readInput(x); err != nil {
+		return err
+	}
+	return p.carryOut(x)
+}
+
+const (
+	exposedHeaders = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, " +
+		"X-Request-Id, ETag, Link, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow"
+	allowedHeaders = "Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id"
+	contentPolicy  = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"
+)
+
+// setCommon gives the response what every response has.
+func setCommon(x *exchange) {
+	x.id = requestID(x.r.Header)
+	x.set("X-Request-Id", x.id)
+	x.set("X-Content-Type-Options", "nosniff")
+	x.set("Content-Security-Policy", contentPolicy)
+	x.set("Access-Control-Allow-Origin", "*")
+	x.set("Vary", varyOn)
+	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+		x.set("Cache-Control", "private, no-cache")
+	} else {
+		x.set("Cache-Control", "no-store")
+	}
+	if x.r.Header["Origin"] != nil {
+		x.set("Access-Control-Expose-Headers", exposedHeaders)
+	}
+	if x.r.TLS != nil {
+		x.set("Strict-Transport-Security", "max-age=31536000")
+	}
+	if isLast(x.r) {
+		x.set("Connection", "close")
+	}
+}
+
+// isLast reports whether the connection must end after this request, because
+// something before us may have read another length of it (RFC 9112 §6.1). Of one
+// with both lengths net/http removes Content-Length, of one of HTTP/1.0
+// Transfer-Encoding, and it would keep the connection. PRI is the preface of
+// HTTP/2 in the wrong place, whose version is then not that of its framing.
+func isLast(r *http.Request) bool {
+	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0) || r.Method == "PRI"
+}
+
+// find notes the path and the route, and gives every answer of a deprecated
+// operation its notices.
+func (p *pipeline) find(x *exchange) {
+	x.path, x.pathID = p.router.find(x.r.URL)
+	x.route = x.path.route(x.r.Method)
+	x.r.Pattern = x.path.pattern // for who traces
+	if x.route != nil && x.route.sunset {
+		p.sunset.announce(x)
+	}
+}
+
+// answerWithoutRoute answers what has no operation: OPTIONS, and paths and
+// methods that are not there.
+func answerWithoutRoute(x *exchange) error {
+	switch {
+	case x.r.Method == http.MethodOptions && x.r.RequestURI == "*":
+		x.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+		x.sendEmpty(http.StatusNoContent)
+		return nil
+	case len(x.path.routes) == 0:
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at /openapi.json.")
+	}
+	x.set("Allow", x.path.allow)
+	if x.r.Method != http.MethodOptions {
+		return petstore.Errorf(codeMethodNotAllowed, "This path takes %s.", x.path.allow)
+	}
+	if x.preflight() {
+		x.set("Access-Control-Allow-Methods", x.path.allow)
+		x.set("Access-Control-Allow-Headers", allowedHeaders)
+		x.set("Access-Control-Max-Age", "7200")
+	}
+	x.sendEmpty(http.StatusNoContent)
+	return nil
+}
+
+var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "Only application/json can be sent, which Accept does not allow.")
+
+// readInput checks what the request says of its own form, reads the body and the
+// id of the path, and refuses unknown parameters, in this order.
+func readInput(x *exchange) (err error) {
+	if !accept.JSON(x.r.Header["Accept"]) {
+		return errNotAcceptable
+	}
+	if err := checkMedia(x); err != nil {
+		return err
+	}
+	if err := readBody(x); err != nil {
+		return err
+	}
+	if name := x.path.param; name != "" {
+		if x.param, err = readID(name, x.pathID); err != nil {
+			return err
+		}
+	}
+	if x.route.query == nil {
+		return refuseQuery(x.r.URL.RawQuery)
+	}
+	return nil
+}
+
+// carryOut has the operation answer the request, unless there is too much to do
+// already.
+func (p *pipeline) carryOut(x *exchange) error {
+	gate := p.gates.of(x.route.scope)
+	if !gate.enter(x.began) {
+		return errOverloaded
+	}
+	defer gate.leave()
+	return x.route.handle(x)
+}
+
+// finish ends the exchange, after a panic too: it logs and measures.
+func (p *pipeline) finish(x *exchange) {
+	cause := recover()
+	if cause != nil && cause != http.ErrAbortHandler {
+		p.panicked(x, cause)
+	}
+	p.observer.report(x, p.now().Sub(x.began))
+	if cause != nil && (x.broken || cause == http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler) // the response is broken: break the connection too
+	}
+	x.release()
+}
+
+// panicked answers a request whose handler panicked, if nothing was answered yet.
+func (p *pipeline) panicked(x *exchange, cause any) {
+	p.env.log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
+	if x.broken = x.status != 0; x.broken {
+		return
+	}
+	if x.decision == (ratelimit.Decision{}) { // it came before the limiter's
+		p.meter.settle(x, p.meter.limiter.PeekAddress(x.ctx, clientAddr(x.r, p.auth.trusted)))
+	}
+	x.fail(errInternal)
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/http1"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A meter has the limiter decide.
+type meter struct {
+	limiter ratelimit.Limiter
+	onBan   func(ratelimit.Ban)
+}
+
+// decide has the limiter decide, once, and writes its headers, once, for every
+// outcome. A request that is refused for its size is not counted.
+func (m *meter) decide(x *exchange, oversized bool) {
+	spends := !oversized && !x.free()
+	x.counted = spends
+	switch {
+	case x.entry != nil && spends && !x.guesses():
+		m.settle(x, m.limiter.Admit(x.ctx, x.entry.Slot))
+	case x.entry != nil && !spends:
+		m.settle(x, m.limiter.Peek(x.ctx, x.entry.Slot))
+	case spends:
+		m.settle(x, m.limiter.AdmitAddress(x.ctx, x.addr))
+	default:
+		m.settle(x, m.limiter.PeekAddress(x.ctx, x.addr))
+	}
+}
+
+// settle notes a decision, tells the client of it, and others of a ban.
+func (m *meter) settle(x *exchange, d ratelimit.Decision) {
+	x.decision = d
+	setLimits(x, &x.decision)
+	if d.NewBan != nil {
+		m.onBan(*d.NewBan)
+	}
+}
+
+// guesses reports whether the request tries a key on a page. It is counted by
+// address, whatever key it carries besides.
+func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
+
+// free reports whether a request spends no quota: preflights, the public pages,
+// and getAccount, but not for those who try keys on it.
+func (x *exchange) free() bool {
+	if x.route == nil {
+		return x.preflight()
+	}
+	return x.route.public && !x.route.guess || x.route.free && x.entry != nil
+}
+
+// preflight reports whether the request is a CORS preflight (Fetch §3.2.2).
+func (x *exchange) preflight() bool {
+	return x.r.Method == http.MethodOptions && x.r.Header["Origin"] != nil &&
+		x.r.Header["Access-Control-Request-Method"] != nil
+}
+
+// setLimits writes the three headers of the one window that counts, and the
+// fields of draft-ietf-httpapi-ratelimit-headers with both windows.
+func setLimits(x *exchange, d *ratelimit.Decision) {
+	f := &x.fields
+	head := d.Headline()
+	now := x.began.Unix()
+	f.SetInt("X-RateLimit-Limit", head.Limit)
+	f.SetInt("X-RateLimit-Remaining", head.Remaining())
+	f.SetInt("X-RateLimit-Reset", head.Reset)
+
+	from := f.Text()
+	f.Append(`"minute";q=`).AppendInt(d.Minute.Limit).Append(`;w=60, "day";q=`).AppendInt(d.Day.Limit).Append(";w=86400")
+	f.SetText("RateLimit-Policy", from)
+
+	from = f.Text()
+	appendWindowLeft(f, `"minute";r=`, d.Minute, untilReset(d, ratelimit.RefusedMinute, d.Minute, now, 60))
+	appendWindowLeft(f, `, "day";r=`, d.Day, untilReset(d, ratelimit.RefusedDay, d.Day, now, 86400))
+	f.SetText("RateLimit", from)
+}
+
+func appendWindowLeft(f *http1.Fields, name string, w ratelimit.Window, until int64) {
+	f.Append(name).AppendInt(w.Remaining()).Append(";t=").AppendInt(until)
+}
+
+// untilReset returns the seconds until w starts afresh: at most its length, and
+// what Retry-After says if it refused, so that the two name one instant.
+func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.Window, now, length int64) int64 {
+	if d.Outcome == refusedBy {
+		return d.RetryAfter
+	}
+	return min(length, max(0, w.Reset-now))
+}
+
+// refusal returns the error of a request that the limiter refused.
+func refusal(x *exchange) error {
+	d := &x.decision
+	if d.Admitted() || x.guesses() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
+		return nil
+	}
+	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}
+	switch d.Outcome {
+	case ratelimit.Unavailable:
+		e.Code = petstore.CodeServiceUnavailable
+		e.Message = "The requests cannot be counted just now. Wait as Retry-After says."
+	case ratelimit.Banned:
+		e.Code = codeKeyBanned
+		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."
+		if bannedByOperator(x) {
+			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."
+		}
+	case ratelimit.RefusedDay:
+		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are spent. Wait as Retry-After says, or move to a higher plan."
+	default:
+		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are spent. Wait as Retry-After says."
+	}
+	return e
+}
+
+// bannedByOperator reports whether the ban that runs is an operator's: the
+// limiter starts none of its own while one runs.
+func bannedByOperator(x *exchange) bool {
+	if x.entry == nil || x.entry.Key.Ban == nil {
+		return false
+	}
+	ban := x.entry.Key.Ban
+	return ban.By == ratelimit.ByOperator && x.began.Before(ban.Until)
+}

@@ -1,0 +1,55 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestRouterFindsWhatTheMuxFinds asks both for every path that there is, and for
+// some beside it.
+func TestRouterFindsWhatTheMuxFinds(t *testing.T) {
+	t.Parallel()
+	paths := wholeSurface()
+	all := newRouter(paths)
+	mux := http.NewServeMux()
+	type found struct{ pattern, id string }
+	var got found
+	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { got = found{} })
+	for _, p := range paths {
+		mux.HandleFunc(p.pattern, func(_ http.ResponseWriter, r *http.Request) { got = found{p.pattern, r.PathValue(p.param)} })
+	}
+	count := 0
+	for _, p := range paths {
+		root, _, _ := strings.Cut(p.pattern, "/{")
+		root = strings.TrimSuffix(root, "/")
+		for _, end := range []string{
+			"", "/", "/1", "/1/", "/-", "/a~b", "/1/2", "/pets", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531",
+		} {
+			for _, asked := range []string{root + end, strings.Replace(root, "s", "%73", 1) + end, strings.Replace(root, "e/o", "e%2Fo", 1) + end} {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, asked, nil)
+				if !clean(r.URL.Path) {
+					continue
+				}
+				p, id := all.find(r.URL)
+				if p != nowhere {
+					count++
+				}
+				mux.ServeHTTP(httptest.NewRecorder(), r)
+				if want := (found{p.pattern, id}); got != want && !pageWithEscapedSlash(got.pattern, asked) {
+					t.Errorf("find(%q) = %v, the mux says %v", asked, want, got)
+				}
+			}
+		}
+	}
+	if count < 150 {
+		t.Errorf("find knows %d of the paths, want most", count)
+	}
+}
+
+// pageWithEscapedSlash reports whether a path is below that of pages, and has an
+// escaped slash: no page has, so that it is nowhere here.
+func pageWithEscapedSlash(pattern, asked string) bool {
+	return strings.HasSuffix(pattern, "/") && strings.Contains(asked, "%2F")
+}
