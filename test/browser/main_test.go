@@ -1,53 +1,30 @@
 package browser
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"example.com/petstore/test/servertest"
 )
 
-var (
-	bin      string // the binary under test; TestMain sets it once
-	pictures = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
-)
+// petstore is the binary under test; TestMain sets it once.
+var petstore servertest.Binary
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+var pictures = flag.String("pictures", "", "make pictures of the pages in `FOLDER`")
 
-func run(m *testing.M) int {
-	flag.Parse()
-	dir, err := os.MkdirTemp("", "petstore-browser-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin = filepath.Join(dir, "petstore")
-	build := exec.Command("go", "build", "-o", bin, "../../cmd/petstore")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
-
-// missing skips the test, or fails it where everything must be there.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is not installed", what)
-	}
-	t.Skipf("%s is not installed", what)
+func TestMain(m *testing.M) {
+	os.Exit(servertest.Main(&petstore, func() int {
+		defer chromium.end()
+		return m.Run()
+	}))
 }
 
 // A site is a running service with the demo shop.
@@ -64,64 +41,38 @@ type site struct {
 func serve(t *testing.T, flags ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	return s.start(flags...)
-}
-
-func (s *site) start(flags ...string) *site {
-	s.t.Helper()
-	cmd := exec.Command(bin, append([]string{"serve", "--demo", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0", "--drain-delay=0s", "--console-pages=100000"}, flags...)...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.dir}
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
+	server, err := petstore.Serve(servertest.Options{Dir: s.dir, Flags: append([]string{"--demo", "--drain-delay=0s", "--console-pages=100000"}, flags...)})
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
-			s.t.Errorf("the service ended with %v:\n%s", err, log.String())
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("the service ended with %v:\n%s", err, server.LogText())
 		}
-		if strings.Contains(log.String(), `"level":"ERROR"`) {
-			s.t.Errorf("the service logged errors:\n%s", log.String())
+		if log := server.LogText(); strings.Contains(log, `"level":"ERROR"`) {
+			t.Errorf("the service logged errors:\n%s", log)
 		}
 	})
-	for lines := bufio.NewScanner(out); s.signIn == "" && lines.Scan(); {
-		line := strings.TrimSpace(lines.Text())
-		if _, after, ok := strings.Cut(line, " serves "); ok {
-			s.url = after
+	s.url, s.ops = server.URL, server.Ops
+	found := regexp.MustCompile(`with the key (\S+)[^$]*?\s(http\S+/console/link\?\S+)\n`)
+	s.until(func() bool {
+		if m := found.FindStringSubmatch(server.Printed()); m != nil {
+			s.key, s.signIn = m[1], m[2]
 		}
-		if _, after, ok := strings.Cut(line, "with the key "); ok {
-			s.key, _, _ = strings.Cut(after, " ")
-		}
-		if strings.Contains(line, "/console/link?") {
-			s.signIn = line
-		}
-		if after, ok := strings.CutPrefix(line, "operations"); ok {
-			s.ops = strings.TrimSpace(after)
-		}
-	}
-	if s.signIn == "" {
-		s.t.Fatalf("the service did not start:\n%s", log.String())
-	}
+		return s.signIn != ""
+	})
 	return s
 }
 
 // command runs another command on the service's database and returns its answer, if it is in JSON.
 func (s *site) command(args ...string) map[string]any {
 	s.t.Helper()
-	cmd := exec.Command(bin, args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.dir}
-	out, err := cmd.Output()
+	out, err := petstore.Run(s.dir, args...)
 	if err != nil {
-		s.t.Fatalf("petstore %s: %v\n%s", strings.Join(args, " "), err, out)
+		s.t.Fatal(err)
 	}
 	var answer map[string]any
-	_ = json.Unmarshal(out, &answer) // some answer with a list, or nothing
+	_ = json.Unmarshal([]byte(out), &answer) // some answer with a list, or nothing
 	return answer
 }
 
@@ -168,12 +119,9 @@ type key struct{ ID, Name, State string }
 
 func (s *site) keys(workspace string) []key {
 	s.t.Helper()
-	cmd := exec.Command(bin, "key", "list", workspace, "-o=json")
-	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.dir}
-	out, err := cmd.Output()
+	out, err := petstore.Run(s.dir, "key", "list", workspace, "-o=json")
 	var list []key
-	if err := errors.Join(err, json.Unmarshal(out, &list)); err != nil {
+	if err := errors.Join(err, json.Unmarshal([]byte(out), &list)); err != nil {
 		s.t.Fatalf("petstore key list: %v\n%s", err, out)
 	}
 	return list

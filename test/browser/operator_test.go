@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -70,12 +69,9 @@ func TestOperatorLive(t *testing.T) {
 // operatorLink returns a link of petstore operator login.
 func (s *site) operatorLink() string {
 	s.t.Helper()
-	cmd := exec.Command(bin, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
-	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.dir}
-	link, err := cmd.Output()
+	link, err := petstore.Run(s.dir, "operator", "login", "--ops-addr", strings.TrimPrefix(s.ops, "http://"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return strings.TrimSpace(string(link))
+	return strings.TrimSpace(link)
 }

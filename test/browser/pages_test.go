@@ -43,7 +43,10 @@ func axe(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		missing(t, "axe-core (npm ci in test/browser)")
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("axe-core is not installed: %v", err)
+		}
+		t.Skipf("SKIPPED: axe-core is not installed (npm ci in test/browser): %v", err)
 	}
 	return string(text)
 }

@@ -2,9 +2,7 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +12,41 @@ import (
 	browserlog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"example.com/petstore/test/servertest"
 )
 
-// A tab is a page of a browser of its own, and what it complained about.
+// chromium is the one browser of all tests. It starts with the first tab.
+var chromium browser
+
+// A browser is a Chromium whose tabs share nothing: each has cookies of its own.
+type browser struct {
+	once    sync.Once
+	ctx     context.Context
+	closers []context.CancelFunc
+	err     error
+}
+
+func (c *browser) start(path string) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	process, closeProcess := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeBrowser := chromedp.NewContext(process)
+	c.ctx, c.closers = ctx, []context.CancelFunc{closeBrowser, closeProcess}
+	c.err = chromedp.Do(ctx)
+}
+
+// end closes the browser, if it was started.
+func (c *browser) end() {
+	for _, closes := range c.closers {
+		closes()
+	}
+}
+
+// A tab is a page of the browser, and what it complained about.
 type tab struct {
 	ctx context.Context
 
@@ -24,21 +54,16 @@ type tab struct {
 	complaints []string
 }
 
+// newTab opens a tab until the test ends.
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if errors.Is(err, exec.ErrNotFound) {
-		missing(t, "chromium")
+	path := servertest.Need(t, "chromium", "chromium")
+	if chromium.once.Do(func() { chromium.start(path) }); chromium.err != nil {
+		t.Fatalf("chromium: %v", chromium.err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
-	ctx, closeBrowser := chromedp.NewExecAllocator(ctx, options...)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(func() { closeTab(); closeBrowser(); stop() })
+	ctx, stop := context.WithTimeout(chromium.ctx, 8*time.Minute)
+	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(func() { closeTab(); stop() })
 	b := &tab{ctx: ctx}
 	b.do(t)
 	if err := chromedp.Listen(ctx, b.listen); err != nil {

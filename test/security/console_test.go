@@ -72,7 +72,7 @@ func TestConsolePagesAreBounded(t *testing.T) {
 	s := newSite(t)
 	key, other := s.workspace("shop"), s.key("shop").Key
 	s.serve("--console-pages=60")
-	sessions := []browser{s.signedIn(key), s.signedIn(key), s.signedIn(other)}
+	sessions := []visitor{s.signedIn(key), s.signedIn(key), s.signedIn(other)}
 	var read, refused int
 	for n := range 180 {
 		switch a := sessions[n%3].send("GET", "/console/keys", nil, nil); a.status {

@@ -106,7 +106,7 @@ func TestSqlmap(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(names)
 	}))
 	defer hole.Close()
-	in := pages{browser: browser{t: t, base: hole.URL, cookie: "session=x"}}
+	in := pages{visitor: visitor{t: t, base: hole.URL, cookie: "session=x"}}
 	for _, at := range append(in.querySpots("/pets", url.Values{"name": {"a"}, "other": {"b"}}), in.formSpots("/pets", url.Values{"name": {"a"}, "other": {"b"}})...) {
 		found, err := sqlmap(t, "sqlite", at, "--tamper=xforwardedfor")
 		if err != nil || (found != "") != (at.name == "name") {

@@ -38,7 +38,7 @@ func things(routes []console.Route, idOf func(kind string, n int) string) (all [
 }
 
 // fill reads every form as its owner sees it.
-func fill(t *testing.T, all []thing, owner browser) {
+func fill(t *testing.T, all []thing, owner visitor) {
 	t.Helper()
 	for i := range all {
 		if all[i].Method == http.MethodPost {
@@ -49,7 +49,7 @@ func fill(t *testing.T, all []thing, owner browser) {
 }
 
 // as sends the page's request as it is.
-func (one thing) as(b browser) answer {
+func (one thing) as(b visitor) answer {
 	b.t.Helper()
 	return b.send(one.Method, one.path, one.form, nil)
 }
@@ -97,7 +97,7 @@ func TestPages(t *testing.T) {
 	keys := owner.keys()
 	before := s.everything(theirs)
 
-	strangers := map[string]browser{
+	strangers := map[string]visitor{
 		"without a session": s.nobody(), "with half a session": {t, s.URL, owner.cookie[:len(owner.cookie)-8]},
 		"with another cookie's text": {t, s.URL, "petstore_session=" + s.operatorToken()}, "with an operator's session": {t, s.URL, "petstore_session=" + value(s.operator())},
 	}
@@ -133,7 +133,7 @@ func TestPages(t *testing.T) {
 }
 
 // keys returns what was done to the workspace's keys, and not with them.
-func (b browser) keys() (all string) {
+func (b visitor) keys() (all string) {
 	b.t.Helper()
 	for line := range strings.Lines(b.send("GET", "/console/keys.csv", nil, nil).must(200).body) {
 		columns := strings.Split(strings.Replace(line, `"read,write"`, "both", 1), ",")
@@ -143,7 +143,7 @@ func (b browser) keys() (all string) {
 }
 
 // value returns the text of the browser's session.
-func value(b browser) string {
+func value(b visitor) string {
 	_, text, _ := strings.Cut(b.cookie, "=")
 	return text
 }
@@ -151,7 +151,7 @@ func value(b browser) string {
 // tryForeignPage asks for what another workspace has: it is not there, and the
 // answer is that to what nobody has. A page without an id shows nothing of it, and
 // a form without one takes nothing of it.
-func (s *site) tryForeignPage(one thing, other browser) {
+func (s *site) tryForeignPage(one thing, other visitor) {
 	s.t.Helper()
 	one.form = maps.Clone(one.form)
 	refers := one.refers()
@@ -193,7 +193,7 @@ func (one thing) refers() (found bool) {
 }
 
 // wantOpen holds that the owner gets what all others were refused: it is there.
-func (s *site) wantOpen(all []thing, owner browser) {
+func (s *site) wantOpen(all []thing, owner visitor) {
 	s.t.Helper()
 	done := 0
 	for _, one := range all {
@@ -220,7 +220,7 @@ func TestOpenPages(t *testing.T) {
 	s.serve()
 	owner, operator := s.signedIn(key), s.operator()
 	open := map[string]bool{"/console/signin": true, "/console/signout": true, "/console/link": true}
-	for in, routes := range map[browser][]console.Route{owner: console.Routes(), operator: console.OperatorRoutes()} {
+	for in, routes := range map[visitor][]console.Route{owner: console.Routes(), operator: console.OperatorRoutes()} {
 		for _, r := range routes {
 			if r.Needs == 0 && !open[r.Path] {
 				t.Errorf("%s %s is for everybody", r.Method, r.Path)
@@ -264,7 +264,7 @@ func TestOperatorPages(t *testing.T) {
 		return id
 	})
 	fill(t, all, operator)
-	strangers := map[string]browser{
+	strangers := map[string]visitor{
 		"without a session": {t, s.Ops, ""}, "with half a session": {t, s.Ops, operator.cookie[:len(operator.cookie)-8]},
 		"with a workspace's session": {t, s.Ops, owner.cookie}, "with a workspace's session by another name": {t, s.Ops, "petstore_operator=" + value(owner)},
 		"with a link that was not used": {t, s.Ops, "petstore_operator=" + s.operatorToken()},
@@ -289,7 +289,7 @@ func TestOperatorPages(t *testing.T) {
 			continue
 		}
 		for _, cookie := range []string{operator.cookie, owner.cookie, "petstore_session=" + value(operator)} {
-			if a := one.as(browser{t, s.URL, cookie}); a.status != http.StatusNotFound {
+			if a := one.as(visitor{t, s.URL, cookie}); a.status != http.StatusNotFound {
 				t.Errorf("%s on the public listener = %d, want 404", a.what, a.status)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 
 // pages are a console with somebody signed in, and what its paths name.
 type pages struct {
-	browser
+	visitor
 	routes    []console.Route
 	idOf      func(kind string, n int) string
 	token     string // of a link to sign in
@@ -157,7 +157,7 @@ func (in pages) spot(method, path, where, name, query, body string) spot {
 	if method == "POST" {
 		raw += "Content-Type: application/x-www-form-urlencoded\r\n"
 	}
-	return spot{method + " " + strings.TrimSuffix(in.cookie, value(in.browser)) + path, where, name, raw + "\r\n" + body}
+	return spot{method + " " + strings.TrimSuffix(in.cookie, value(in.visitor)) + path, where, name, raw + "\r\n" + body}
 }
 
 // TestPageSpots holds that whatever a console reads of a request is among the

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -120,6 +121,16 @@ type Server struct {
 	Log      string        // the path of its log
 	Ended    chan struct{} // closed when the process is gone
 	Err      error         // of its end; valid when Ended is closed
+
+	mu      sync.Mutex
+	printed strings.Builder
+}
+
+// Printed returns what the server has printed so far.
+func (s *Server) Printed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.printed.String()
 }
 
 // Serve starts the server, and returns when it has announced its addresses.
@@ -159,6 +170,9 @@ func (s *Server) follow(stdout io.Reader, said chan<- struct{}) {
 	serves := regexp.MustCompile(`^Petstore .* serves (\S+)$`)
 	operations := regexp.MustCompile(`^  operations +(\S+)$`)
 	for lines.Scan() {
+		s.mu.Lock()
+		fmt.Fprintln(&s.printed, lines.Text())
+		s.mu.Unlock()
 		if m := serves.FindStringSubmatch(lines.Text()); m != nil {
 			s.URL = m[1]
 		}

@@ -15,26 +15,26 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
-// A browser is somebody who looks at a console.
-type browser struct {
+// A visitor looks at a console without a browser: it knows forms and sessions, and can send what no browser would.
+type visitor struct {
 	t      *testing.T
 	base   string // of the listener
 	cookie string // NAME=VALUE, or ""
 }
 
 // nobody is not signed in.
-func (s *site) nobody() browser { return browser{s.t, s.URL, ""} }
+func (s *site) nobody() visitor { return visitor{s.t, s.URL, ""} }
 
 // signedIn begins a session in the workspace's console.
-func (s *site) signedIn(key string) browser {
+func (s *site) signedIn(key string) visitor {
 	s.t.Helper()
 	return s.nobody().enter("/console/signin", url.Values{"key": {key}}, "petstore_session")
 }
 
 // operator begins a session in the operator's console.
-func (s *site) operator() browser {
+func (s *site) operator() visitor {
 	s.t.Helper()
-	return browser{s.t, s.Ops, ""}.enter("/console/link", url.Values{"token": {s.operatorToken()}}, "petstore_operator")
+	return visitor{s.t, s.Ops, ""}.enter("/console/link", url.Values{"token": {s.operatorToken()}}, "petstore_operator")
 }
 
 // operatorToken returns what signs an operator in, once.
@@ -48,8 +48,8 @@ func (s *site) operatorToken() string {
 	return token
 }
 
-// enter returns the browser with the session that a form leads to.
-func (b browser) enter(path string, form url.Values, name string) browser {
+// enter returns the visitor with the session that a form leads to.
+func (b visitor) enter(path string, form url.Values, name string) visitor {
 	b.t.Helper()
 	a := b.send("POST", path, form, nil)
 	for _, c := range (&http.Response{Header: a.header}).Cookies() {
@@ -63,7 +63,7 @@ func (b browser) enter(path string, form url.Values, name string) browser {
 }
 
 // send asks for a page, or sends a form. Of a stream it reads the first event.
-func (b browser) send(method, path string, form url.Values, header map[string]string) answer {
+func (b visitor) send(method, path string, form url.Values, header map[string]string) answer {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), servertest.Patience)
 	defer cancel()
