@@ -176,11 +176,12 @@ func (a *app) workspaceRename() *cobra.Command {
 		long:     "Give a workspace another name. Its id, its keys and all that it has stay, and a running server follows within one second.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
-			if err := access.CheckName(args[1]); err != nil {
+			name, err := access.CheckName(args[1])
+			if err != nil {
 				return usagef("NEW: %v", err)
 			}
 			return a.withStore(ctx, func(db node.Store) error {
-				w, err := db.RenameWorkspace(ctx, args[0], args[1], actor)
+				w, err := db.RenameWorkspace(ctx, args[0], name, actor)
 				if err != nil {
 					return err
 				}
