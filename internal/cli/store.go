@@ -38,6 +38,7 @@ func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
 
 // using runs f on the database, opened for u.
 func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
+	u.Waiting = a.waiting
 	db, err := node.OpenStore(ctx, a.config, u)
 	if err != nil {
 		return err
@@ -48,13 +49,18 @@ func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) err
 
 // withFile runs f on the database, which must be a SQLite file.
 func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
-	o.Now, o.Readers, o.LeaveNames = a.now, 1, true
+	o.Now, o.Readers, o.LeaveNames, o.Waiting = a.now, 1, true, a.waiting
 	db, err := sqlite.Open(ctx, a.config.DB, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return f(db)
+}
+
+// waiting tells that a command waits for another process, which writes.
+func (a *app) waiting(process string) {
+	fmt.Fprintf(a.err, "petstore: waiting for the process %s, which writes to %s\n", process, a.database())
 }
 
 // onlyFile returns an error that says what to do instead unless the database is

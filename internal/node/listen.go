@@ -13,7 +13,10 @@ import (
 )
 
 // sockets are the listeners of a server; ops is nil if there is none.
-type sockets struct{ public, ops net.Listener }
+type sockets struct {
+	public, ops net.Listener
+	inherited   bool // the public one
+}
 
 func (s *sockets) close() {
 	for _, l := range []net.Listener{s.public, s.ops} {
@@ -30,7 +33,7 @@ func (n *node) listen() (*sockets, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.public == nil {
+	if s.inherited = s.public != nil; !s.inherited {
 		if s.public, err = n.openSocket("addr", n.Config.Addr); err != nil {
 			return nil, err
 		}

@@ -54,9 +54,21 @@ type node struct {
 	api     atomic.Pointer[httpapi.API] // nil until the public server starts
 }
 
-// open opens the store and restores what a restart must not forget.
-func (n *node) open(ctx context.Context) (err error) {
-	if n.store, err = OpenStore(ctx, n.Config, StoreUse{Migrate: true, Log: n.log, Now: time.Now}); err != nil {
+// waitForServer is how long another server of a SQLite file may take to end, which
+// may have been stopped just before.
+const waitForServer = 2 * time.Second
+
+// open opens the store and restores what a restart must not forget. A server whose
+// sockets this one inherited may still drain.
+func (n *node) open(ctx context.Context, inherited bool) (err error) {
+	wait := waitForServer
+	if inherited {
+		wait += n.Config.DrainDelay + n.Config.DrainTimeout
+	}
+	if n.store, err = OpenStore(ctx, n.Config, StoreUse{
+		Migrate: true, Log: n.log, Now: time.Now, Serve: true, Wait: wait,
+		Waiting: func(process string) { n.log.Warn("writes wait for another process", "process", process) },
+	}); err != nil {
 		return err
 	}
 	if n.limiter, err = newLimiter(n.Config, n.Origins, n.now, n.log); err != nil {

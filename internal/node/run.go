@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if sockets.ops != nil {
 		s.startOps(sockets.ops)
 	}
-	if err := n.open(ctx); err != nil {
+	if err := n.open(ctx, sockets.inherited); err != nil {
 		return errors.Join(err, s.stop(0))
 	}
 	defer func() { err = errors.Join(err, n.close()) }()

@@ -84,6 +84,14 @@ type StoreUse struct {
 	Migrate bool         // make the database, and bring it up to date
 	Log     *slog.Logger // may be nil
 	Now     func() time.Time
+
+	// Serve locks a SQLite file against other servers; one that ends is waited for
+	// so long.
+	Serve bool
+	Wait  time.Duration
+
+	// Waiting is told which process a write to a SQLite file waits for; it may be nil.
+	Waiting func(process string)
 }
 
 // cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
@@ -104,7 +112,10 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 		}
 		return serverStore{db}, nil
 	}
-	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, LeaveNames: u.Few, Log: u.Log})
+	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
+		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, LeaveNames: u.Few, Log: u.Log,
+		Serve: u.Serve, Wait: u.Wait, Waiting: u.Waiting,
+	})
 	if err != nil {
 		return nil, err
 	}

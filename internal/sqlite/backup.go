@@ -101,6 +101,9 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("database %s: %w", path, noFile(info))
 	}
+	if _, err := served(path, func() error { return checkLog(path) }); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
 	c, err := openConn(path, true)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, explain(err))
@@ -254,7 +257,15 @@ func replace(path, with string) error {
 
 // withLock runs f while nobody else has the database at path open, if there is
 // one.
-func withLock(path string, f func() error) (err error) {
+func withLock(path string, f func() error) error {
+	yes, err := served(path, func() error { return withLockedFile(path, f) })
+	if yes {
+		return fmt.Errorf("database %s: %w", path, ErrInUse)
+	}
+	return err
+}
+
+func withLockedFile(path string, f func() error) (err error) {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return f()
 	}

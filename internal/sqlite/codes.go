@@ -82,19 +82,20 @@ func (f *fault) err() error {
 func (db *DB) fail(cause error) {
 	db.fault.once.Do(func() {
 		db.fault.cause.CompareAndSwap(nil, &cause)
-		db.log.Error("the database failed; restart to recover", "path", db.path, "err", cause)
+		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
 		close(db.fault.failed)
 	})
 }
 
-// Err returns the error that failed the database for good, or nil. From then on
-// every call returns Unavailable; a restart recovers what was committed.
+// Err returns why nothing can be written, or nil: the error that failed the
+// database for good, or that of the last commit.
 func (db *DB) Err() error {
-	if err := db.fault.err(); err != errClosed {
+	if err := db.fault.err(); err != nil && err != errClosed {
 		return err
 	}
-	return nil
+	return db.guard.err()
 }
 
-// Failed returns a channel that is closed when Err becomes non-nil.
+// Failed returns a channel that is closed when the database fails for good. From
+// then on every call returns Unavailable; a restart recovers what was committed.
 func (db *DB) Failed() <-chan struct{} { return db.fault.failed }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,6 +68,9 @@ func prepareFile(path string, o Options) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
+	if err := checkPresent(abs); err != nil {
+		return "", err
+	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", fileError(abs, err)
@@ -84,7 +88,7 @@ func fileError(path string, err error) error {
 	case dirErr == nil && !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return errMissing
+		return cmp.Or(checkPresent(path), errMissing)
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the file cannot be opened: permission denied")
 	}

@@ -42,6 +42,9 @@ func status(path string) ([]migrations.Migration, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := served(abs, func() error { return checkLog(abs) }); err != nil {
+		return nil, err
+	}
 	c, err := openConn(abs, true)
 	if err != nil {
 		return nil, err

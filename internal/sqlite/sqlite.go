@@ -34,6 +34,16 @@ type Options struct {
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 
+	// Serve says that the process serves the database, as one process at a time
+	// may. Another one that does is waited for so long. What happens to the files
+	// is watched.
+	Serve bool
+	Wait  time.Duration
+
+	// Waiting is told, if a write has waited for another process for a second, which
+	// one it is. It may be nil.
+	Waiting func(process string)
+
 	// LeaveNames leaves the index of names to the process that serves: this one ends
 	// soon, and two would take segments from each other.
 	LeaveNames bool
@@ -72,6 +82,11 @@ type DB struct {
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
 
+	waiting  func(process string) // see Options.Waiting
+	lock     *os.File             // held while the process serves; nil otherwise
+	location *location
+	guard    guard
+
 	fault   fault
 	counted counters
 	manners manners
@@ -102,6 +117,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		db.namer = newNamer(db)
 	}
 	go db.write()
+	if o.Serve {
+		db.guard.running.Go(db.watchFiles)
+	}
 	return db, nil
 }
 
@@ -129,7 +147,12 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	lock, err := o.claim(ctx, path)
+	if err != nil {
+		return nil, err
+	}
 	db := &DB{
+		lock: lock, waiting: o.Waiting, guard: guard{stop: make(chan struct{})},
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace, tryAgain: o.tryAgain,
 		stopped: make(chan struct{}),
 		count:   o.Readers,
@@ -174,19 +197,28 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		db.cache = newCache(o.Cached)
 	}
 	if !o.ReadOnly {
-		db.checkpointer, err = newCheckpointer(db)
+		if db.checkpointer, err = newCheckpointer(db); err != nil {
+			return err
+		}
 	}
-	return err
+	return db.settle(o)
 }
 
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
+	if db.abandoned() {
+		return nil
+	}
 	errs := []error{db.checkpointer.close()}
 	for _, c := range db.readers.empty() {
 		errs = append(errs, c.Close())
 	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.Close())
+	}
+	db.location.close()
+	if db.lock != nil {
+		errs = append(errs, db.lock.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -198,6 +230,7 @@ func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
 		db.namer.close()
+		db.guard.close()
 		db.queue.close()
 		<-db.stopped
 		db.fault.close()

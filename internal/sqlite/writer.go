@@ -160,6 +160,12 @@ func (db *DB) commit(group []*write) {
 	if err == nil {
 		err = db.transact(group)
 	}
+	if err == nil {
+		if err = db.location.check(); err != nil { // nobody would find what was written
+			db.lose(err)
+		}
+	}
+	db.guard.note(err)
 	if err != nil {
 		err = petstore.Unavailable(err)
 	}

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"cmp"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,19 +19,36 @@ const (
 	forgetThem = 2 * time.Second      // who has not written for so long is not beside us
 )
 
+// tellAfter is how long a writer waits for another process before it says so.
+const tellAfter = time.Second
+
 // begin starts the writer's transaction, and waits up to busyTimeout for that of
 // another process.
 func (db *DB) begin() error {
 	c := db.writer
 	c.SetBusyTimeout(0) // its own waiting grows to 100 ms between two attempts
 	defer c.SetBusyTimeout(busyTimeout)
-	for end := time.Now().Add(busyTimeout); ; time.Sleep(askEvery) {
+	for begun, told := time.Now(), false; ; time.Sleep(askEvery) {
 		err := c.exec("BEGIN IMMEDIATE")
-		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			return err
+		}
+		waited := time.Since(begun)
+		if waited >= busyTimeout {
+			return fmt.Errorf("the process %s has been writing for %v: %w", writerOf(db.path), busyTimeout, err)
+		}
+		if waited >= tellAfter && !told && db.waiting != nil {
+			told = true
+			db.waiting(writerOf(db.path))
 		}
 		_ = db.notice() // the other one may have committed before
 	}
+}
+
+// writerOf names the other process that writes to the database at path. The lock
+// is on the index of its log.
+func writerOf(path string) string {
+	return cmp.Or(lockedBy(path, path+"-shm"), "that has locked "+path)
 }
 
 // A manners makes a bulk writer rest between its transactions.

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package sqlite
+
+import (
+	"io/fs"
+	"os"
+)
+
+// tryLock has no lock to take here.
+func tryLock(*os.File) (bool, error) { return true, nil }
+
+func inodeOf(fs.FileInfo) uint64 { return 0 }

@@ -1,0 +1,372 @@
+//go:build unix
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// writers make categories, one after another each, and keep the names of those
+// that were acknowledged.
+type writers struct {
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+	last    atomic.Int64 // when the last one was acknowledged, in Unix nanoseconds
+	mu      sync.Mutex
+	acked   []string
+	refused map[int]int // by status
+}
+
+func startWriters(url, key string) *writers {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &writers{stop: stop, refused: make(map[int]int)}
+	for i := range 4 {
+		w.all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				w.write(ctx, url, key, fmt.Sprintf("Kind %d-%d", i, n))
+			}
+		})
+	}
+	return w
+}
+
+func (w *writers) write(ctx context.Context, url, key, name string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/categories", strings.NewReader(fmt.Sprintf(`{"name":%q}`, name)))
+	if err != nil {
+		return
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		rest(ctx, 10*time.Millisecond) // the server has ended
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body) // the status says all
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if resp.StatusCode == http.StatusCreated {
+		w.acked = append(w.acked, name)
+		w.last.Store(time.Now().UnixNano())
+		return
+	}
+	w.refused[resp.StatusCode]++
+}
+
+// more waits until n more writes are acknowledged.
+func (w *writers) more(t *testing.T, n int) {
+	t.Helper()
+	count := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.acked)
+	}
+	until := count() + n
+	for deadline := time.Now().Add(servertest.Patience); count() < until; time.Sleep(time.Millisecond) { // between two polls
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d writes were acknowledged", count(), until)
+		}
+	}
+}
+
+// moved waits until the log was moved into the file twice: then a copy from before
+// lacks what the log no longer has.
+func (w *writers) moved(t *testing.T, dir string) {
+	t.Helper()
+	at := func() time.Time {
+		info, err := os.Stat(filepath.Join(dir, "petstore.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	for range 2 {
+		before := at()
+		for deadline := time.Now().Add(servertest.Patience); at().Equal(before); time.Sleep(time.Millisecond) { // between two polls
+			if time.Now().After(deadline) {
+				t.Fatal("the log is not moved into the file")
+			}
+		}
+		w.more(t, 200)
+	}
+}
+
+func (w *writers) end() {
+	w.stop()
+	w.all.Wait()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// A misfortune happens to the database file of a server.
+type misfortune struct {
+	name    string
+	happens string   // commands of sh, in the folder of the database
+	says    []string // what the log says
+	refuses string   // what the next start says; "" if it starts
+	mend    string   // commands of sh after which it starts
+	whole   bool     // everything acknowledged is there then
+}
+
+// In the folder are backup.db, made by petstore backup, and plain.db, a copy that
+// was made while no server ran.
+var misfortunes = []misfortune{
+	{
+		"removed", "rm petstore.db", []string{"petstore.db was removed or moved"},
+		"petstore.db-wal is there", "$0 restore backup.db", false,
+	},
+	{
+		"removed with its log", "rm petstore.db petstore.db-wal petstore.db-shm petstore.db-lock", []string{"petstore.db was removed or moved"},
+		"the file is missing", "$0 restore backup.db", false,
+	},
+	{
+		"moved away", "mv petstore.db elsewhere.db", []string{"petstore.db was removed or moved", "put it back"},
+		"petstore.db-wal is there", "mv elsewhere.db petstore.db", true,
+	},
+	{
+		"backup moved over it", "mv backup.db petstore.db", []string{"petstore.db was replaced"},
+		"petstore.db-wal is not of this file", "mv petstore.db b.db; rm petstore.db-wal; $0 restore b.db", false,
+	},
+	{
+		"copy moved over it", "mv plain.db petstore.db", []string{"petstore.db was replaced"},
+		"petstore.db-wal is not of this file: it is another file", "mv petstore.db b.db; $0 restore b.db --force", false,
+	},
+	{
+		"backup copied over it", "cp backup.db petstore.db", []string{"petstore.db was overwritten"},
+		"the file was overwritten while the process", "$0 restore backup.db --force", false,
+	},
+	{
+		"copy copied over it", "cp plain.db petstore.db", []string{"petstore.db was overwritten"},
+		"the file was overwritten while the process", "$0 restore plain.db --force", false,
+	},
+	{
+		"emptied", "truncate -s 0 petstore.db", []string{"petstore.db was overwritten"},
+		"the file was overwritten while the process", "$0 restore backup.db --force", false,
+	},
+	{
+		"log removed", "rm petstore.db-wal", []string{"petstore.db-wal was removed or moved"},
+		"", "true", true,
+	},
+}
+
+func TestFileBeneathServer(t *testing.T) {
+	for _, m := range misfortunes {
+		t.Run(m.name, func(t *testing.T) { befall(t, m) })
+	}
+}
+
+func befall(t *testing.T, m misfortune) {
+	dir := t.TempDir()
+	s, key := shopWithCopies(t, dir)
+	w := startWriters(s.URL, key)
+	defer w.end()
+	w.moved(t, dir)
+	sh(t, dir, m.happens)
+	happened := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+	defer cancel()
+	_ = s.Wait(ctx) // judged by its code
+	w.end()
+	if code := s.Cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("the server ended with %d, want 1", code)
+	}
+	if late := time.Unix(0, w.last.Load()).Sub(happened); late > time.Second {
+		t.Errorf("a write was acknowledged %v after the file was %s", late, m.name)
+	}
+	for _, says := range m.says {
+		if !strings.Contains(s.LogText(), says) {
+			text := s.LogText()
+			t.Errorf("the log lacks %q:\n%s", says, text[max(0, len(text)-2000):])
+		}
+	}
+	if m.refuses != "" {
+		wantRefused(t, dir, m.refuses)
+	}
+	sh(t, dir, m.mend)
+	s, err := petstore.Serve(servertest.Options{Dir: dir})
+	if err != nil {
+		t.Fatalf("after %q: %v", m.mend, err)
+	}
+	defer s.Kill()
+	if m.whole {
+		wantCategories(t, dir, w.acked)
+	}
+	if out, err := petstore.Run(dir, "doctor"); err != nil {
+		t.Errorf("doctor: %v\n%s", err, out)
+	}
+}
+
+// shopWithCopies starts a server on a shop of which there are two copies.
+func shopWithCopies(t *testing.T, dir string) (*servertest.Server, string) {
+	t.Helper()
+	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	k, err := petstore.NewKey(dir, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func() *servertest.Server {
+		s, err := petstore.Serve(servertest.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Kill)
+		return s
+	}
+	s := serve()
+	w := startWriters(s.URL, k.Key)
+	w.more(t, 500)
+	w.end()
+	if _, err := petstore.Run(dir, "backup", "backup.db"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, dir, "cp petstore.db plain.db")
+	return serve(), k.Key
+}
+
+// sh runs commands in dir; $0 is the binary.
+func sh(t *testing.T, dir, commands string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", commands, string(petstore)) //nolint:gosec // a test says what to run
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", commands, err, out)
+	}
+}
+
+// wantRefused starts a server that must end with one line, and leave no database
+// that was not there.
+func wantRefused(t *testing.T, dir, says string) {
+	t.Helper()
+	before, _ := filepath.Glob(filepath.Join(dir, "petstore.db*"))
+	s, err := petstore.Serve(servertest.Options{Dir: dir})
+	if err == nil {
+		s.Kill()
+		t.Fatalf("the next start was not refused with %q", says)
+	}
+	if !strings.Contains(err.Error(), says) {
+		t.Errorf("the next start = %v, want it refused with %q", err, says)
+	}
+	after, _ := filepath.Glob(filepath.Join(dir, "petstore.db*"))
+	if !slices.Equal(before, after) {
+		t.Errorf("the start that was refused left %q of %q", after, before)
+	}
+	if _, err := petstore.Run(dir, "workspace", "list"); err == nil {
+		t.Error("workspace list works on a database that is not whole")
+	}
+	if out, err := petstore.Run(dir, "doctor", "-o=json"); err == nil || !strings.Contains(out, says) {
+		t.Errorf("doctor = %v\n%s\nwant %q", err, out, says)
+	}
+}
+
+// wantCategories fails unless the shop has the categories.
+func wantCategories(t *testing.T, dir string, want []string) {
+	t.Helper()
+	out, err := petstore.Run(dir, "export", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for line := range strings.Lines(out) {
+		var row struct{ Name string }
+		if err := json.Unmarshal([]byte(line), &row); err == nil {
+			there[row.Name] = true
+		}
+	}
+	lost := 0
+	for _, name := range want {
+		if !there[name] {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d of %d acknowledged categories are lost", lost, len(want))
+	}
+}
+
+// TestLogOfAnotherFile puts files in the place of the database while no server
+// runs, but one that was killed has left its log.
+func TestLogOfAnotherFile(t *testing.T) {
+	for _, m := range []misfortune{
+		{name: "backup copied over it", happens: "cp backup.db petstore.db", refuses: "petstore.db-wal is not of this file"},
+		{name: "backup moved over it", happens: "mv backup.db petstore.db", refuses: "petstore.db-wal is not of this file"},
+		{name: "copy copied over it", happens: "cp plain.db petstore.db", refuses: "petstore.db-wal is not of this file"},
+		{name: "copy moved over it", happens: "mv plain.db petstore.db", refuses: "petstore.db-wal is not of this file"},
+		{name: "emptied", happens: "truncate -s 0 petstore.db", refuses: "petstore.db-wal is not of this file"},
+		{name: "removed", happens: "rm petstore.db", refuses: "the file is missing, but its log"},
+		{name: "removed, as the log", happens: "rm petstore.db petstore.db-wal", refuses: "the file is missing"},
+		{name: "untouched", happens: "true"},
+		{name: "moved as a folder", happens: "mkdir new; cp petstore.db* new; rm petstore.db*; mv new/* ."},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, key := shopWithCopies(t, dir)
+			w := startWriters(s.URL, key)
+			w.moved(t, dir)
+			s.Kill()
+			w.end()
+			sh(t, dir, m.happens)
+			if m.refuses != "" {
+				wantRefused(t, dir, m.refuses)
+				return
+			}
+			wantCategories(t, dir, w.acked)
+			if s, err := petstore.Serve(servertest.Options{Dir: dir}); err != nil {
+				t.Error(err)
+			} else if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+			wantCategories(t, dir, w.acked)
+		})
+	}
+}
+
+// TestOneServer: a second server on one file is refused in words, and one that
+// inherits a socket waits for the first to end.
+func TestOneServer(t *testing.T) {
+	dir := t.TempDir()
+	s, err := petstore.Serve(servertest.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Kill()
+	_, err = petstore.Serve(servertest.Options{Dir: dir})
+	if want := fmt.Sprintf("petstore.db: is served by the process %d", s.Cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a second server = %v, want %q", err, want)
+	}
+	second, err := petstore.Serve(servertest.Options{Dir: dir, Silent: true, Flags: []string{"--log-level=info"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Kill()
+	for deadline := time.Now().Add(servertest.Patience); !strings.Contains(second.LogText(), "waiting for the server"); time.Sleep(time.Millisecond) { // between two polls
+		if time.Now().After(deadline) {
+			t.Fatalf("the second server does not wait:\n%s", second.LogText())
+		}
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := second.Stop(); err != nil {
+		t.Errorf("the server that waited ended with %v\n%s", err, second.LogText())
+	}
+}
