@@ -265,7 +265,11 @@ func (e *examination) backups(context.Context) {
 			"with these settings the server makes no backups by itself")
 		return
 	}
-	newest, err := node.LatestBackup(b.Dir)
+	newest, ahead, err := node.LatestBackup(b.Dir, e.now())
+	if ahead > 0 {
+		e.add(warning, "see whether the clock is right; those backups do not count, and make way for new ones first",
+			"%d backups in %s are named by an instant in the future", ahead, b.Dir)
+	}
 	if !newest.IsZero() {
 		if age := e.now().Sub(newest); age > 2*b.Every {
 			e.add(problem, "look for \"the scheduled backup failed\" in the server's log", "the latest backup in %s is %v old", b.Dir, age.Round(time.Minute))

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +47,7 @@ func (n *node) backUp(ctx context.Context, path string) error {
 }
 
 // run makes a backup whenever the newest one is as old as every, until ctx
-// ends. A failure is logged, and tried again a tenth of that time later.
+// ends. One that is named by an instant in the future does not count. A failure is logged, and tried again a tenth of that time later.
 func (s *scheduler) run(ctx context.Context) {
 	for {
 		wait := s.due()
@@ -72,7 +71,7 @@ func (s *scheduler) run(ctx context.Context) {
 
 // due returns how long it is until the next backup.
 func (s *scheduler) due() time.Duration {
-	newest, err := LatestBackup(s.dir)
+	newest, _, err := LatestBackup(s.dir, s.now())
 	if err != nil || newest.IsZero() {
 		return 0
 	}
@@ -106,7 +105,7 @@ func (s *scheduler) tidy() error {
 }
 
 func (s *scheduler) prune() error {
-	all, err := backupsIn(s.dir)
+	all, err := backupsIn(s.dir, s.now())
 	if err != nil {
 		return err
 	}
@@ -119,32 +118,44 @@ func (s *scheduler) prune() error {
 	return errors.Join(errs...)
 }
 
-// LatestBackup returns when the newest scheduled backup of a folder was made,
-// the zero time if it has none or does not exist.
-func LatestBackup(dir string) (time.Time, error) {
-	all, err := backupsIn(dir)
-	if err != nil || len(all) == 0 {
-		return time.Time{}, err
+// LatestBackup returns when the newest scheduled backup of a folder was made, the
+// zero time if it has none or does not exist, and how many are named by an instant
+// after now: the clock was wrong when they were made, or is.
+func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
+	all, err := backupsIn(dir, now)
+	if err != nil {
+		return time.Time{}, 0, err
 	}
-	at, _ := madeAt(all[len(all)-1]) // backupsIn knows it
-	return at, nil
+	for _, name := range all {
+		if at, _ := madeAt(name); at.After(now) { // backupsIn knows it
+			ahead++
+		} else {
+			newest = at
+		}
+	}
+	return newest, ahead, nil
 }
 
-// backupsIn returns the names of the scheduled backups of a folder, the oldest
-// first. It leaves out every other file.
-func backupsIn(dir string) ([]string, error) {
+// backupsIn returns the names of the scheduled backups of a folder, in the order in
+// which they were made: those that are named by an instant after now come first. It
+// leaves out every other file.
+func backupsIn(dir string, now time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var names []string
-	for _, e := range entries {
-		if _, ok := madeAt(e.Name()); ok && e.Type().IsRegular() {
-			names = append(names, e.Name())
+	var past, ahead []string
+	for _, e := range entries { // sorted by name
+		at, ok := madeAt(e.Name())
+		switch {
+		case !ok || !e.Type().IsRegular():
+		case at.After(now):
+			ahead = append(ahead, e.Name())
+		default:
+			past = append(past, e.Name())
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return append(ahead, past...), nil
 }
 
 // madeAt returns the instant that the name of a scheduled backup says.

@@ -63,3 +63,44 @@ func FuzzBackupName(f *testing.F) {
 		}
 	})
 }
+
+// TestSchedulerAfterWrongClock: a backup that is named in the future neither puts
+// the next one off nor keeps newer ones from being kept.
+func TestSchedulerAfterWrongClock(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{"an hour": time.Hour, "a day": 24 * time.Hour, "a year": 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			s := &scheduler{every: 30 * time.Minute, dir: dir, keep: 2, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler),
+				backup: func(_ context.Context, path string) error { return os.WriteFile(path, nil, 0o600) }}
+			make := func() {
+				t.Helper()
+				if wait := s.due(); wait > 0 {
+					t.Errorf("at %s the next backup is due in %v, want now", now, wait)
+				}
+				if err := s.once(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now = now.Add(off)
+			make()
+			now = now.Add(-off)
+			for range 3 {
+				make()
+				if wait := s.due(); wait != s.every {
+					t.Errorf("after a backup the next one is due in %v, want %v", wait, s.every)
+				}
+				now = now.Add(s.every)
+			}
+			newest, ahead, err := LatestBackup(dir, now)
+			if err != nil || !newest.Equal(now.Add(-s.every)) || ahead != 0 {
+				t.Errorf("LatestBackup = %s, %d ahead, %v, want %s and none ahead", newest, ahead, err, now.Add(-s.every))
+			}
+			if all, err := backupsIn(dir, now); err != nil || len(all) != s.keep {
+				t.Errorf("the folder has %v, %v, want %d backups", all, err, s.keep)
+			}
+		})
+	}
+}

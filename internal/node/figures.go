@@ -40,6 +40,6 @@ func (n *node) gate(kind string) ops.Gate {
 // backup looks into the folder each time, so that a restart forgets nothing and
 // a backup that somebody removed is missed.
 func (n *node) backup() ops.Backup {
-	newest, _ := LatestBackup(n.Config.Backup.Dir) // what cannot be read has none
+	newest, _, _ := LatestBackup(n.Config.Backup.Dir, n.now()) // what cannot be read has none
 	return ops.Backup{Every: n.Config.Backup.Every, Newest: newest}
 }
