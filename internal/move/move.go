@@ -1,11 +1,13 @@
 // Package move carries a whole database from SQLite to PostgreSQL: every table,
-// with ids, keys, ledger and counters. It knows tables, columns and keys, not
-// what they mean: those that later versions add move without a word about them
-// here.
+// with ids, keys, ledger and counters. It knows tables and columns, not what they
+// mean: those that later versions add move without a word about them here.
 package move
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,10 +27,8 @@ type Move struct {
 	StartOver bool
 
 	// OnProgress, if set, learns which step is at work, and how many rows of all
-	// it has done. It may be called concurrently.
+	// it has done.
 	OnProgress func(step string, done, all int64)
-
-	atOnce int // rows in one transaction; maxRows if 0
 }
 
 // The steps that OnProgress learns.
@@ -36,6 +36,9 @@ const (
 	Copying   = "copying"
 	Verifying = "verifying"
 )
+
+// reportEvery is after how many rows OnProgress is called, and after each table.
+const reportEvery = 10_000
 
 // A Result says what was moved.
 type Result struct {
@@ -66,13 +69,10 @@ func leftBehind() map[string][]string {
 	}
 }
 
-// ownTables are the tables whose rows are written when a move begins.
-func ownTables() []string { return []string{"access_state", "meta"} }
-
-// Run moves everything, compares both sides, and only then gives the target
-// free. A target that holds anything else is refused. After an error, or the end
-// of ctx, or of the process, another run goes on behind the last batch that was
-// kept.
+// Run moves everything, one table in each transaction, compares both sides, and
+// only then gives the target free. A target that holds anything else is refused.
+// After an error, or the end of ctx, or of the process, another run goes on with
+// the table that it was at.
 func (m *Move) Run(ctx context.Context) (Result, error) {
 	r := &run{Move: m}
 	if err := r.plan(ctx); err != nil {
@@ -83,17 +83,17 @@ func (m *Move) Run(ctx context.Context) (Result, error) {
 	}
 	for i := range r.tables {
 		if err := r.copy(ctx, &r.tables[i]); err != nil {
-			return Result{}, err
+			return Result{}, cmp.Or(ctx.Err(), err) // a read that ctx ended says no more than that
 		}
 	}
-	result := Result{Resumed: r.resumed}
+	result := Result{Resumed: r.resumed, Rows: r.all}
+	r.done = 0
 	for i := range r.tables {
 		moved, err := r.verify(ctx, &r.tables[i])
 		if err != nil {
-			return Result{}, err
+			return Result{}, cmp.Or(ctx.Err(), err)
 		}
 		result.Tables = append(result.Tables, moved)
-		result.Rows += moved.Rows
 	}
 	return result, r.finish(ctx)
 }
@@ -103,18 +103,22 @@ type run struct {
 	*Move
 	tables  []table
 	all     int64 // rows of all tables
+	done    int64 // of the step
 	state   state
 	resumed bool
-
-	done, verified int64 // rows
 }
 
 // A table is one that is moved.
 type table struct {
 	postgres.Table
-	columns []string
-	key     []string // of the source: the rows come in its order
-	rows    int64
+	rows int64
+}
+
+// A state is how far a move has come. The target keeps it in the transaction of
+// the rows that lead to it.
+type state struct {
+	Source string   `json:"source"`
+	Copied []string `json:"copied"` // tables
 }
 
 // plan finds out what there is to move. A table or a column that the target
@@ -128,9 +132,8 @@ func (r *run) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, own := range ownTables() {
-		delete(have, own)
-	}
+	delete(have, "meta") // these two are written when the move begins
+	delete(have, "access_state")
 	for _, t := range targets {
 		columns, there := have[t.Name]
 		if !there {
@@ -140,19 +143,11 @@ func (r *run) plan(ctx context.Context) error {
 		if err := sameColumns(t, columns); err != nil {
 			return err
 		}
-		key, err := r.From.Key(t.Name)
-		if err != nil {
-			return err
-		}
 		n, err := r.From.Count(t.Name)
 		if err != nil {
 			return err
 		}
-		names := make([]string, len(t.Columns))
-		for i, c := range t.Columns {
-			names[i] = c.Name
-		}
-		r.tables = append(r.tables, table{t, names, key, n})
+		r.tables = append(r.tables, table{t, n})
 		r.all += n
 	}
 	for name := range have {
@@ -164,28 +159,27 @@ func (r *run) plan(ctx context.Context) error {
 }
 
 func sameColumns(t postgres.Table, have []string) error {
+	want := t.Names()
 	for _, name := range have {
-		if !slices.Contains(leftBehind()[t.Name], name) && !slices.ContainsFunc(t.Columns, func(c postgres.Column) bool { return c.Name == name }) {
+		if !slices.Contains(leftBehind()[t.Name], name) && !slices.Contains(want, name) {
 			return fmt.Errorf("the target's table %s has no column %s", t.Name, name)
 		}
 	}
-	for _, c := range t.Columns {
-		if !slices.Contains(have, c.Name) {
-			return fmt.Errorf("the source's table %s has no column %s", t.Name, c.Name)
+	for _, name := range want {
+		if !slices.Contains(have, name) {
+			return fmt.Errorf("the source's table %s has no column %s", t.Name, name)
 		}
-	}
-	if len(t.Key) == 0 {
-		return fmt.Errorf("the target's table %s has no key", t.Name)
 	}
 	return nil
 }
 
 // begin goes on with the move that the target holds a part of, or begins one.
 func (r *run) begin(ctx context.Context) error {
-	start, source, err := r.start()
+	start, err := r.From.Start()
 	if err != nil {
 		return err
 	}
+	source := fingerprint(start.Secret)
 	kept, err := r.To.State(ctx)
 	if err != nil {
 		return err
@@ -195,17 +189,10 @@ func (r *run) begin(ctx context.Context) error {
 			return errors.New("the target holds a part of what was moved from another database; --start-over empties it first")
 		}
 		r.resumed = true
-		for _, t := range r.state.Tables {
-			r.done += t.Rows
-		}
 		return nil
 	}
-	targets := make([]postgres.Table, len(r.tables))
-	for i := range r.tables {
-		targets[i] = r.tables[i].Table
-	}
 	if kept == nil {
-		name, err := r.To.Occupied(ctx, targets)
+		name, err := r.To.Occupied(ctx, r.targets())
 		if err != nil {
 			return err
 		}
@@ -213,40 +200,77 @@ func (r *run) begin(ctx context.Context) error {
 			return fmt.Errorf("the target holds other data (in the table %s): move into a database that petstore has none in", name)
 		}
 	}
-	r.state = state{Source: source, Tables: map[string]*place{}}
-	if start.State, err = json.Marshal(r.state); err != nil {
+	r.state = state{Source: source}
+	text, err := json.Marshal(r.state)
+	if err != nil {
 		return err
 	}
-	return r.To.Begin(ctx, targets, start)
+	return r.To.Begin(ctx, r.targets(), text, start.Secret, start.State, start.Floor)
 }
 
-// start returns what a move begins with, and a name of the source that no other
-// has.
-func (r *run) start() (s postgres.Start, source string, err error) {
-	s.Meta = map[string][]byte{}
-	err = r.From.Rows("meta", []string{"name", "value"}, nil, nil, func(row []any) bool {
-		s.Meta[row[0].(string)] = row[1].([]byte) //nolint:forcetypeassert // the columns' types are strict
-		return true
-	})
-	if err == nil {
-		err = r.From.Rows("access_state", []string{"state", "floor"}, nil, nil, func(row []any) bool {
-			s.Access, s.From = row[0].(int64), row[1].(int64) //nolint:forcetypeassert // as above
-			return true
-		})
+// fingerprint returns a name of the source that no other has.
+func fingerprint(secret []byte) string {
+	hash := sha256.Sum256(append([]byte("petstore move by the source's keys "), secret...))
+	return hex.EncodeToString(hash[:16])
+}
+
+func (r *run) targets() []postgres.Table {
+	all := make([]postgres.Table, len(r.tables))
+	for i := range r.tables {
+		all[i] = r.tables[i].Table
 	}
-	if err == nil && len(s.Meta["secret"]) == 0 {
-		err = errors.New("the source has no secret: it was never opened by petstore serve")
+	return all
+}
+
+// copy moves a table unless an earlier run has.
+func (r *run) copy(ctx context.Context, t *table) error {
+	if slices.Contains(r.state.Copied, t.Name) {
+		r.done += t.rows
+		return nil
 	}
-	return s, fingerprint(s.Meta["secret"]), err
+	r.state.Copied = append(r.state.Copied, t.Name)
+	text, err := json.Marshal(r.state)
+	if err != nil {
+		return err
+	}
+	rows, err := r.From.Rows(t.Name, t.Names())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	before := r.done
+	if err := r.To.Keep(ctx, t.Table, &reported{rows, r}, text); err != nil {
+		return err
+	}
+	r.done = before + t.rows
+	r.report(Copying)
+	return nil
+}
+
+// A reported is rows whose number is reported.
+type reported struct {
+	*sqlite.Rows
+	run *run
+}
+
+// Next implements [postgres.Rows].
+func (p *reported) Next() bool {
+	if p.run.done++; p.run.done%reportEvery == 0 {
+		p.run.report(Copying)
+	}
+	return p.Rows.Next()
+}
+
+func (r *run) report(step string) {
+	if r.OnProgress != nil {
+		r.OnProgress(step, r.done, r.all)
+	}
 }
 
 // finish gives the target free.
 func (r *run) finish(ctx context.Context) error {
 	last := map[string]int64{}
-	var targets []postgres.Table
-	for i := range r.tables {
-		t := &r.tables[i]
-		targets = append(targets, t.Table)
+	for _, t := range r.tables {
 		if !t.Counted {
 			continue
 		}
@@ -256,11 +280,5 @@ func (r *run) finish(ctx context.Context) error {
 		}
 		last[t.Name] = id
 	}
-	return r.To.Finish(ctx, targets, last)
-}
-
-func (r *run) progress(step string, done int64) {
-	if r.OnProgress != nil {
-		r.OnProgress(step, done, r.all)
-	}
+	return r.To.Finish(ctx, r.targets(), last)
 }

@@ -24,7 +24,6 @@ type try struct {
 	onProgress func(step string, done, all int64)
 }
 
-// run moves with a few rows in each transaction.
 func (y try) run(ctx context.Context) (result move.Result, err error) {
 	source, err := sqlite.OpenSource(ctx, y.from)
 	if err != nil {
@@ -36,7 +35,7 @@ func (y try) run(ctx context.Context) (result move.Result, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	return move.InBatches(&move.Move{From: source, To: target, StartOver: y.startOver, OnProgress: y.onProgress}, 7).Run(ctx)
+	return (&move.Move{From: source, To: target, StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
 }
 
 // runUntil ends a run at the n-th word of its progress, and returns whether it
@@ -169,7 +168,7 @@ func TestMoveGoesOn(t *testing.T) {
 	url, _ := emptyDatabase(t)
 	y := try{from: newFile(t), to: url}
 	ended := 0
-	for y.runUntil(t, 2, move.Copying) {
+	for y.runUntil(t, 1, move.Copying) {
 		if ended++; ended > 100 {
 			t.Fatal("the move does not come to its end")
 		}

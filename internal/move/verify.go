@@ -1,25 +1,20 @@
 package move
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/bits"
-	"sync/atomic"
 )
-
-// reportEvery is after how many rows a side tells that it goes on.
-const reportEvery = 10_000
 
 // A sum is the checksum of a table: the SHA-256 of each row, added up, so that
 // the order of the rows does not matter and each of them counts.
 type sum struct {
 	rows  int64
 	lanes [4]uint64 // a number of 256 bits, the lowest first
-	row   []byte
+	row   []byte    // the last one
 }
 
 // add adds a row. Each value stands with its type and its length: no two rows
@@ -57,39 +52,37 @@ func (s *sum) String() string {
 	return hex.EncodeToString(b[:16])
 }
 
-func (s *sum) equal(other *sum) bool { return s.rows == other.rows && s.lanes == other.lanes }
-
-func fingerprint(secret []byte) string {
-	hash := sha256.Sum256(append([]byte("petstore move by the source's keys "), secret...))
-	return hex.EncodeToString(hash[:16])
-}
-
 // verify reads a table on both sides, as it is there, and compares.
 func (r *run) verify(ctx context.Context, t *table) (Moved, error) {
 	var from, to sum
-	var read atomic.Int64 // of the target
-	failed := make(chan error, 1)
-	go func() {
-		failed <- r.To.Rows(ctx, t.Table, func(row []any) {
-			if to.add(row); to.rows%reportEvery == 0 {
-				read.Store(to.rows)
-			}
-		})
-	}()
-	err := r.From.Rows(t.Name, t.columns, nil, nil, func(row []any) bool {
-		if from.add(row); from.rows%reportEvery == 0 {
-			r.progress(Verifying, r.verified+min(from.rows, read.Load()))
-		}
-		return ctx.Err() == nil
-	})
-	if err := cmp.Or(ctx.Err(), err, <-failed); err != nil {
+	rows, err := r.From.Rows(t.Name, t.Names())
+	if err != nil {
 		return Moved{}, err
 	}
-	if !from.equal(&to) {
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return Moved{}, err
+		}
+		from.add(values)
+	}
+	if err := rows.Err(); err != nil {
+		return Moved{}, err
+	}
+	err = r.To.Rows(ctx, t.Table, func(values []any) {
+		to.add(values)
+		if r.done++; r.done%reportEvery == 0 {
+			r.report(Verifying)
+		}
+	})
+	if err != nil {
+		return Moved{}, err
+	}
+	if from.rows != to.rows || from.lanes != to.lanes {
 		return Moved{}, fmt.Errorf("the table %s differs: %d rows with the checksum %v in the source, %d with %v in the target; "+
 			"the target stays closed to nodes, and --start-over begins again", t.Name, from.rows, &from, to.rows, &to)
 	}
-	r.verified += from.rows
-	r.progress(Verifying, r.verified)
-	return Moved{t.Name, from.rows, from.String()}, nil
+	r.report(Verifying)
+	return Moved{t.Name, from.rows, from.String()}, ctx.Err()
 }

@@ -2,15 +2,12 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // moveLock is the key of the advisory lock of who fills a database.
@@ -36,13 +33,15 @@ type Column struct {
 	Boolean bool // of the values that other stores keep as 0 and 1
 }
 
-// A Table is one that is filled. Its key is columns that no two rows share.
+// A Table is one that is filled.
 type Table struct {
 	Name    string
 	Columns []Column
-	Key     []string
 	Counted bool // the column id has a counter of the database's own
 }
+
+// Names returns the names of the columns.
+func (t Table) Names() []string { return values(t.Columns, func(c *Column) string { return c.Name }) }
 
 // OpenTarget makes and migrates the database at url, as Open does, and keeps
 // others from filling it until Close. It is refused while a node is connected.
@@ -106,13 +105,10 @@ func (t *Target) alone(ctx context.Context) error {
 // Tables returns the tables to fill, those that others refer to first. The
 // migrations are left out, and what Begin writes: meta and access_state.
 func (t *Target) Tables(ctx context.Context) ([]Table, error) {
-	rows, err := t.conn.Query(ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype,
-			a.attidentity <> '', coalesce(a.attnum = ANY (i.indkey), false)
+	rows, err := t.conn.Query(ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype, a.attidentity <> ''
 		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
-		LEFT JOIN pg_index i ON i.indrelid = r.oid AND i.indisprimary
 		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind = 'r' AND r.relname NOT IN ('migrations', 'meta', 'access_state')
-		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname,
-			array_position(i.indkey::int2[], a.attnum), a.attnum`, schema)
+		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname, a.attnum`, schema)
 	if err != nil {
 		return nil, t.named(err)
 	}
@@ -120,18 +116,17 @@ func (t *Target) Tables(ctx context.Context) ([]Table, error) {
 	var tables []Table
 	err = each(func(row pgx.Rows) error {
 		var (
-			table, column       string
-			truth, counted, key bool
+			table   string
+			column  Column
+			counted bool
 		)
-		err := row.Scan(&table, &column, &truth, &counted, &key)
+		err := row.Scan(&table, &column.Name, &column.Boolean, &counted)
 		if len(tables) == 0 || tables[len(tables)-1].Name != table {
 			tables = append(tables, Table{Name: table})
 		}
 		last := &tables[len(tables)-1]
-		last.Columns = append(last.Columns, Column{column, truth})
-		if last.Counted = last.Counted || counted; key {
-			last.Key = append(last.Key, column)
-		}
+		last.Columns = append(last.Columns, column)
+		last.Counted = last.Counted || counted
 		return err
 	})(rows)
 	return tables, t.named(err)
@@ -157,114 +152,88 @@ func (t *Target) Occupied(ctx context.Context, tables []Table) (string, error) {
 	return "", nil
 }
 
-// A Start is what a move begins with.
-type Start struct {
-	State        []byte
-	Meta         map[string][]byte // the rows of meta
-	Access, From int64             // the state of access, and its floor
-}
-
-// Begin empties the tables and writes down that a move has begun: from now on
-// no node opens the database before Finish.
-func (t *Target) Begin(ctx context.Context, tables []Table, s Start) error {
+// Begin empties the tables, takes over the secret of a store and the state of
+// access with its floor, and writes down that a move has begun: from now on no node
+// opens the database before Finish.
+func (t *Target) Begin(ctx context.Context, tables []Table, state, secret []byte, access, floor int64) error {
 	return t.in(ctx, func(tx pgx.Tx) error {
-		names := make([]string, len(tables))
-		for i := range tables {
-			names[i] = tables[i].Name
-		}
-		slices.Sort(names)
 		b := new(pgx.Batch)
-		for _, name := range names {
-			b.Queue("TRUNCATE " + ident(name) + " CASCADE")
+		for _, table := range tables {
+			b.Queue("TRUNCATE " + ident(table.Name) + " CASCADE")
 		}
 		b.Queue("DELETE FROM meta")
-		for name, value := range s.Meta {
-			b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
-		}
-		b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", moveNote, s.State)
-		b.Queue("UPDATE access_state SET state = $1, floor = $2", s.Access, s.From)
+		b.Queue("INSERT INTO meta (name, value) VALUES ('secret', $1), ($2, $3)", secret, moveNote, state)
+		b.Queue("UPDATE access_state SET state = $1, floor = $2", access, floor)
 		return tx.SendBatch(ctx, b).Close()
 	})
 }
 
-// Keep writes rows, whose values are int64, string, []byte or nil, and the state
-// that they lead to, in one transaction. It may be lost by a crash of the
-// server, and then as a whole; Finish makes everything durable.
-func (t *Target) Keep(ctx context.Context, table Table, rows [][]any, state []byte) error {
-	names := make([]string, len(table.Columns))
-	for i, c := range table.Columns {
-		names[i] = c.Name
+// Rows are rows on their way, whose values are int64, string, []byte or nil.
+type Rows = pgx.CopyFromSource
+
+// truths are rows in which columns of truth values are numbers.
+type truths struct {
+	Rows
+	columns []Column
+}
+
+// Values implements [Rows].
+func (r truths) Values() ([]any, error) {
+	row, err := r.Rows.Values()
+	for i := range row {
+		if v, number := row[i].(int64); number && r.columns[i].Boolean {
+			row[i] = v != 0
+		}
 	}
+	return row, err
+}
+
+// Keep writes the rows of a table, and the state that they lead to, in one
+// transaction.
+func (t *Target) Keep(ctx context.Context, table Table, rows Rows, state []byte) error {
 	return t.in(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-			return err
-		}
-		n, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table.Name}, names, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
-			for c := range rows[i] {
-				if v, number := rows[i][c].(int64); number && table.Columns[c].Boolean {
-					rows[i][c] = v != 0
-				}
-			}
-			return rows[i], nil
-		}))
-		if err == nil && n != int64(len(rows)) {
-			err = fmt.Errorf("%d of %d rows were taken", n, len(rows))
-		}
-		if err != nil {
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{schema, table.Name}, table.Names(), truths{rows, table.Columns}); err != nil {
 			return fmt.Errorf("table %s: %w", table.Name, err)
 		}
-		_, err = tx.Exec(ctx, "UPDATE meta SET value = $2 WHERE name = $1", moveNote, state)
+		_, err := tx.Exec(ctx, "UPDATE meta SET value = $2 WHERE name = $1", moveNote, state)
 		return err
 	})
 }
 
-// Rows gives the values of a table's rows, as Keep took them, to row, in any
-// order. They are good until it returns.
+// Rows gives the values of a table's rows, as Keep took them, to row, in any order.
 func (t *Target) Rows(ctx context.Context, table Table, row func([]any)) error {
-	query := "SELECT "
-	for i, c := range table.Columns {
-		if i > 0 {
-			query += ", "
-		}
-		query += pgx.Identifier{c.Name}.Sanitize()
-	}
-	rows, err := t.conn.Query(ctx, query+" FROM "+ident(table.Name))
+	names := values(table.Columns, func(c *Column) string { return pgx.Identifier{c.Name}.Sanitize() })
+	rows, err := t.conn.Query(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+ident(table.Name))
 	if err != nil {
 		return t.named(err)
 	}
 	defer rows.Close()
-	values := make([]any, len(table.Columns))
-	for rows.Next() {
-		for i, raw := range rows.RawValues() {
-			if values[i], err = plain(rows.FieldDescriptions()[i].DataTypeOID, raw); err != nil {
-				return t.named(fmt.Errorf("table %s: %w", table.Name, err))
-			}
+	return t.named(each(func(r pgx.Rows) error {
+		values, err := r.Values()
+		for i := range values {
+			values[i] = plain(values[i])
 		}
-		row(values)
-	}
-	return t.named(rows.Err())
+		if err == nil {
+			row(values)
+		}
+		return err
+	})(rows))
 }
 
-// plain reads a value of the binary format.
-func plain(kind uint32, raw []byte) (any, error) {
-	if raw == nil {
-		return nil, nil
+// plain returns a value as other stores have it.
+func plain(value any) any {
+	switch v := value.(type) {
+	case int32:
+		return int64(v)
+	case int16:
+		return int64(v)
+	case bool:
+		if v {
+			return int64(1)
+		}
+		return int64(0)
 	}
-	switch kind {
-	case pgtype.Int8OID:
-		return int64(binary.BigEndian.Uint64(raw)), nil //nolint:gosec // the same bits
-	case pgtype.Int4OID:
-		return int64(int32(binary.BigEndian.Uint32(raw))), nil //nolint:gosec // the same bits
-	case pgtype.Int2OID:
-		return int64(int16(binary.BigEndian.Uint16(raw))), nil //nolint:gosec // the same bits
-	case pgtype.BoolOID:
-		return int64(raw[0]), nil
-	case pgtype.TextOID, pgtype.VarcharOID:
-		return string(raw), nil
-	case pgtype.ByteaOID:
-		return raw, nil
-	}
-	return nil, fmt.Errorf("a column has a type (%d) that no other store has", kind)
+	return value
 }
 
 // Finish sets the counters of the tables behind the last ids, and writes down

@@ -77,11 +77,23 @@ func (s *Source) Tables() (map[string][]string, error) {
 	return tables, s.named(err)
 }
 
-// Key returns the columns of a table's primary key, in the order of its rows.
-func (s *Source) Key(table string) (key []string, err error) {
-	err = s.conn.each("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
-		func(row *sqlite.Stmt) { key = append(key, row.ColumnText(0)) }, table)
-	return key, s.named(err)
+// A Start is what stands before all rows: the secret of the store, and the state of
+// access with its floor.
+type Start struct {
+	Secret       []byte
+	State, Floor int64
+}
+
+// Start returns what a move begins with.
+func (s *Source) Start() (start Start, err error) {
+	_, err = s.conn.one("SELECT m.value, a.state, a.floor FROM meta m, access_state a WHERE m.name='secret'", func(row *sqlite.Stmt) {
+		start = Start{make([]byte, row.ColumnLen(0)), row.ColumnInt64(1), row.ColumnInt64(2)}
+		row.ColumnBytes(0, start.Secret)
+	})
+	if err == nil && len(start.Secret) == 0 {
+		err = errors.New("has no secret: it was never opened by petstore serve")
+	}
+	return start, s.named(err)
 }
 
 // Count returns how many rows a table has.
@@ -98,36 +110,38 @@ func (s *Source) LastID(table string) (id int64, err error) {
 	return id, s.named(err)
 }
 
-// Rows gives the values of a table's columns, as int64, string, []byte or nil,
-// to row. With a key, columns that no two rows share, the rows come in its
-// order, those behind after alone unless that is nil. It stops when row returns
-// false.
-func (s *Source) Rows(table string, columns, key []string, after []any, row func([]any) bool) error {
-	query := "SELECT " + quoteAll(columns) + " FROM " + quote(table)
-	if after != nil {
-		query += " WHERE (" + quoteAll(key) + ") > (?" + strings.Repeat(",?", len(key)-1) + ")"
-	}
-	if len(key) > 0 {
-		query += " ORDER BY " + quoteAll(key)
-	}
-	stmt, err := s.conn.Prepare(query)
-	if err != nil {
-		return s.named(err)
-	}
-	defer stmt.Reset()
-	for i, value := range after {
-		bind(stmt, i+1, value)
-	}
-	for {
-		found, err := stmt.Step()
-		if err != nil {
-			return s.named(err)
-		}
-		if !found || !row(valuesOf(stmt, len(columns))) {
-			return nil
-		}
-	}
+// Rows are rows of a table, one after the other.
+type Rows struct {
+	source *Source
+	stmt   *sqlite.Stmt
+	n      int
+	err    error
 }
+
+// Rows returns the rows of a table. They are to be closed.
+func (s *Source) Rows(table string, columns []string) (*Rows, error) {
+	stmt, err := s.conn.Prepare("SELECT " + quoteAll(columns) + " FROM " + quote(table))
+	if err != nil {
+		return nil, s.named(err)
+	}
+	return &Rows{source: s, stmt: stmt, n: len(columns)}, nil
+}
+
+// Next reports whether there is another row, and goes to it.
+func (r *Rows) Next() bool {
+	found, err := r.stmt.Step()
+	r.err = r.source.named(err)
+	return found
+}
+
+// Values returns the values of the row's columns, as int64, string, []byte or nil.
+func (r *Rows) Values() ([]any, error) { return valuesOf(r.stmt, r.n), nil }
+
+// Err returns what Next failed with.
+func (r *Rows) Err() error { return r.err }
+
+// Close lets go of the rows.
+func (r *Rows) Close() { _ = r.stmt.Reset() } // it says again what Next did
 
 func valuesOf(row *sqlite.Stmt, n int) []any {
 	values := make([]any, n)
