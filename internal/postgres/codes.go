@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -60,7 +61,7 @@ func gravityOf(err error) gravity {
 // gravityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func gravityOfOwn(err error) gravity {
-	if _, ok := errors.AsType[*ownError](err); ok {
+	if _, ok := errors.AsType[*ownError](err); ok || errors.Is(err, groupcommit.ErrPanicked) {
 		return ordinary
 	}
 	return absent

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
@@ -26,38 +27,26 @@ const attempts = 5
 // commit. A refused change changes nothing; if the database refuses what one
 // of them writes, all are tried again one by one.
 func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	if err := ctx.Err(); err != nil {
+	w, err := db.queue.Do(ctx, job{change: c})
+	if err != nil {
 		return nil, petstore.Unavailable(err)
 	}
-	w := &write{change: c, done: make(chan struct{})}
-	if !db.queue.add(w) {
-		return nil, petstore.Unavailable(errClosed)
-	}
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		if w.taken.CompareAndSwap(false, true) {
-			return nil, petstore.Unavailable(ctx.Err())
-		}
-		<-w.done
-	}
-	if w.panicked != nil {
-		panic(w.panicked)
-	}
-	return w.receipt, w.err
+	return w.Job.receipt, w.Err
 }
 
-// commitLoop is a committer.
-func (db *DB) commitLoop() {
-	group := make([]*write, 0, maxGroup)
-	for {
-		if group = db.queue.take(group[:0]); len(group) == 0 {
-			return
-		}
-		db.commit(group)
-		clear(group)
-	}
+// A job is a change, and the receipt that its caller gets.
+type job struct {
+	change  *petstore.Change
+	receipt *petstore.Receipt
 }
+
+// alone reports whether the change must not share a transaction: whether a
+// category is in use has to be asked of the database, which does not know yet
+// what the others of a group have decided.
+func (j job) alone() bool { return j.change.Needs.CategoryUse }
+
+// A write is a change that waits for a committer.
+type write = groupcommit.Write[job]
 
 // commit carries out a group and answers it, one by one if the whole of it is
 // refused because of one.
@@ -74,7 +63,7 @@ func (db *DB) commit(writes []*write) {
 		err = petstore.Unavailable(err)
 	}
 	err = judge(err)
-	db.counted.add(len(writes), err)
+	db.counted.Add(len(writes), err)
 	if petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 		db.note(err)
 	} else {

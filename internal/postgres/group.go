@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -46,13 +45,11 @@ type group struct {
 // A member is a change with its outcome.
 type member struct {
 	*write
-	effects  petstore.Effects
-	err      error
-	before   *petstore.Receipt                   // of an earlier transaction
-	first    *member                             // who in this group has done the same before
-	receipt  *petstore.Receipt                   // what is kept under the idempotency key
-	made     struct{ pet, category, order bool } // which of the saved rows are new
-	panicked any
+	effects petstore.Effects
+	before  *petstore.Receipt                   // of an earlier transaction
+	first   *member                             // who in this group has done the same before
+	receipt *petstore.Receipt                   // what is kept under the idempotency key
+	made    struct{ pet, category, order bool } // which of the saved rows are new
 }
 
 func newGroup(writes []*write, now petstore.Time) *group {
@@ -70,6 +67,7 @@ func newGroup(writes []*write, now petstore.Time) *group {
 		demands:    make(map[int64]*demand),
 	}
 	for i, w := range writes {
+		w.Reset()
 		g.members[i].write = w
 	}
 	return g
@@ -83,8 +81,8 @@ func idOf(c *petstore.Change) receiptID {
 func (g *group) decide() {
 	for i := range g.members {
 		m := &g.members[i]
-		if g.busy[m.change.Workspace] {
-			m.err = access.Resetting()
+		if g.busy[m.Job.change.Workspace] {
+			m.Err = access.Resetting()
 			continue
 		}
 		if !g.replay(m) {
@@ -96,49 +94,42 @@ func (g *group) decide() {
 // replay reports whether the member has its outcome already: from a receipt, or
 // from a member before it with the same idempotency key.
 func (g *group) replay(m *member) bool {
-	i := m.change.Idempotency
+	i := m.Job.change.Idempotency
 	if i == nil {
 		return false
 	}
-	id, again := idOf(m.change), false
+	id, again := idOf(m.Job.change), false
 	if first := g.firsts[id]; first != nil {
-		if again, m.err = i.Replay(first.change.Idempotency.Fingerprint, g.now, g.now); again {
+		if again, m.Err = i.Replay(first.Job.change.Idempotency.Fingerprint, g.now, g.now); again {
 			m.first = first
 		}
 	} else if kept, ok := g.receipts[id]; ok {
-		if again, m.err = i.Replay(kept.fingerprint, kept.created, g.now); again {
+		if again, m.Err = i.Replay(kept.fingerprint, kept.created, g.now); again {
 			m.before = &kept.Receipt
 		}
 	}
-	return again || m.err != nil
+	return again || m.Err != nil
 }
 
 // decideOne hands the member copies of the rows and takes them over if it
 // succeeds.
 func (g *group) decideOne(m *member) {
-	f := g.facts(m.change)
-	if m.guard(func() { m.effects, m.err = m.change.Decide(f) }); m.err == nil {
-		m.err = sound(&m.effects)
+	f := g.facts(m.Job.change)
+	m.Guard(func() (err error) {
+		m.effects, err = m.Job.change.Decide(f)
+		return err
+	})
+	if m.Err == nil {
+		m.Err = sound(&m.effects)
 	}
-	if m.err != nil {
+	if m.Err != nil {
 		m.effects = petstore.Effects{}
 		return
 	}
-	if m.change.Idempotency != nil {
-		g.firsts[idOf(m.change)] = m
+	if m.Job.change.Idempotency != nil {
+		g.firsts[idOf(m.Job.change)] = m
 	}
-	g.publish(m.change.Workspace, &m.effects)
-}
-
-// guard calls f and keeps what it panics with.
-func (m *member) guard(f func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			m.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
-			m.err = &ownError{"the change panicked"}
-		}
-	}()
-	f()
+	g.publish(m.Job.change.Workspace, &m.effects)
 }
 
 func clone[T any](row *T) *T {
@@ -220,18 +211,23 @@ func put[T any](rows map[rowID]*T, workspace int64, row *T, fresh *int64, id fun
 func (g *group) settle() error {
 	for i := range g.members {
 		m := &g.members[i]
-		if m.err != nil || m.first != nil || m.before != nil {
+		if m.Err != nil || m.first != nil || m.before != nil {
 			continue
 		}
-		if m.err = g.number(m); m.err != nil {
+		if m.Err = g.number(m); m.Err != nil {
 			continue
 		}
 		m.effects.Link()
-		if m.change.Idempotency == nil {
+		if m.Job.change.Idempotency == nil {
 			continue
 		}
-		if m.guard(func() { r := m.change.Receipt(); m.receipt = &r }); m.err != nil {
-			return m.err // others have built on it
+		m.Guard(func() error {
+			r := m.Job.change.Receipt()
+			m.receipt = &r
+			return nil
+		})
+		if m.Err != nil {
+			return m.Err // others have built on it
 		}
 	}
 	return nil
@@ -239,7 +235,7 @@ func (g *group) settle() error {
 
 // number gives the new rows of a member their ids.
 func (g *group) number(m *member) error {
-	d, e := g.issued[m.change.Workspace], &m.effects
+	d, e := g.issued[m.Job.change.Workspace], &m.effects
 	for _, n := range []struct {
 		made *bool
 		id   *int64 // of the row that is saved, nil for none
@@ -253,11 +249,11 @@ func (g *group) number(m *member) error {
 			continue
 		}
 		if d == nil { // it was deleted while the request was on its way
-			return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", m.change.Workspace)})
+			return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", m.Job.change.Workspace)})
 		}
 		next := n.next(d)
 		if *next++; *next > petstore.MaxID {
-			return &ownError{fmt.Sprintf("workspace %d has used up its ids", m.change.Workspace)}
+			return &ownError{fmt.Sprintf("workspace %d has used up its ids", m.Job.change.Workspace)}
 		}
 		*n.id, *n.made = *next, true
 	}
@@ -277,17 +273,14 @@ func idOfRow[T any](row *T, id func(*T) *int64) *int64 {
 func (g *group) answer(err error) {
 	for i := range g.members {
 		m := &g.members[i]
-		m.write.panicked = m.panicked
 		switch {
 		case err != nil:
-			m.write.err = err
-		case m.err != nil:
-			m.write.err = m.err
+			m.Err = err
 		case m.before != nil:
-			m.write.receipt = m.before
+			m.Job.receipt = m.before
 		case m.first != nil:
-			m.write.receipt = m.first.receipt
+			m.Job.receipt = m.first.receipt
 		}
-		close(m.done)
+		m.Answer()
 	}
 }

@@ -26,7 +26,7 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 	}
 	if db.replica != nil {
 		for i := range g.members {
-			db.replica.wrote(g.members[i].change.Workspace, position)
+			db.replica.wrote(g.members[i].Job.change.Workspace, position)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (k *kind[T]) drop(id rowID) {
 func (g *group) queueWrites(b *pgx.Batch) {
 	var k kept
 	for i := range g.members {
-		if m := &g.members[i]; m.err == nil {
+		if m := &g.members[i]; m.Err == nil {
 			k.collect(m)
 		}
 	}
@@ -100,7 +100,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 
 // collect adds the effects of a member that has succeeded.
 func (k *kept) collect(m *member) {
-	w, e := m.change.Workspace, &m.effects
+	w, e := m.Job.change.Workspace, &m.effects
 	if a := e.SaveAnimal; a != nil {
 		k.pets.save(rowID{w, a.ID}, a, m.made.pet)
 	}

@@ -81,7 +81,7 @@ type wants struct {
 
 func (g *group) wants() (w wants) {
 	for i := range g.members {
-		c := g.members[i].change
+		c := g.members[i].Job.change
 		w.workspaces = append(w.workspaces, c.Workspace)
 		if id := c.Needs.OrderID; id != 0 {
 			w.orders = append(w.orders, rowID{c.Workspace, id})
@@ -172,8 +172,8 @@ func (g *group) queueCategories(b *pgx.Batch, w wants) {
 		g.categories[rowID{workspace, c.ID}] = c
 		return err
 	})
-	if g.members[0].alone() {
-		c := g.members[0].change
+	if g.members[0].Job.alone() {
+		c := g.members[0].Job.change
 		id := rowID{c.Workspace, c.Needs.CategoryID}
 		b.Queue(lockCategoryToDrop, id.workspace, id.id).Query(read)
 		b.Queue(selectCategoryUse, id.workspace, id.id).QueryRow(func(row pgx.Row) error {

@@ -9,7 +9,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -19,6 +18,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -51,7 +51,7 @@ type DB struct {
 	readers *pgxpool.Pool
 	replica *replica // nil if there is none
 
-	queue    queue
+	queue    *groupcommit.Queue[job]
 	added    added
 	counted  counters
 	trouble  atomic.Pointer[error] // what the latest group failed with
@@ -65,9 +65,6 @@ var (
 	_ access.Store    = (*DB)(nil)
 	_ ratelimit.Store = (*DB)(nil)
 )
-
-// errClosed is the cause of Unavailable after Close.
-var errClosed = errors.New("the database is closed")
 
 // Open opens the database at url, which may name several hosts
 // ("postgres://a,b/shop?target_session_attrs=read-write"): the one that takes
@@ -89,7 +86,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	}
 	db.name = name
 	for range committers {
-		db.running.Go(db.commitLoop)
+		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
 	}
 	return db, nil
 }
@@ -113,7 +110,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 	}
 	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
 	db.Store = accesssql.New(accessDB{db}, workspaceTables(), o.Now)
-	db.queue.init()
+	db.queue = groupcommit.NewQueue(job.alone)
 	defer func() {
 		if err != nil {
 			db.disconnect()
@@ -155,7 +152,7 @@ func (db *DB) disconnect() {
 // of other methods return Unavailable.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
-		db.queue.close()
+		db.queue.Close()
 		db.follower.close()
 		db.running.Wait()
 		db.disconnect()

@@ -4,15 +4,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/groupcommit"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Stats are numbers for metrics, of this node, counted since Open.
 type Stats struct {
-	Groups       int64 // commits that were carried out
-	Writes       int64 // changes in them, refused ones included
-	LostGroups   int64 // groups that were answered with an error
-	LargestGroup int64 // most changes in one commit
+	groupcommit.Stats
+
 	SplitGroups  int64 // groups that were tried again one by one
 	Retries      int64 // tries after the first one
 	Waiting      int   // changes that wait now
@@ -20,8 +19,7 @@ type Stats struct {
 	IdleReaders  int   // those of them that nobody uses now
 	ReplicaReads int64 // reads that a replica has answered
 
-	Sizes map[float64]uint64 // of the commits that were carried out: how many had at most so many changes
-	Pools []Pool             // what each is for names it: "write", "issue", "read" and, with a replica, "replica"
+	Pools []Pool // what each is for names it: "write", "issue", "read" and, with a replica, "replica"
 
 	// ReplicaLag is how old what the replica shows was at most when it was last
 	// asked, a second ago or so, and negative if that is not known: there is no
@@ -38,61 +36,23 @@ type Pool struct {
 	Opened, Abandoned int64         // connections made; those who gave up waiting
 }
 
-// sizes are the bounds of the histogram of commits.
-var sizes = [...]int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
-
 type counters struct {
-	groups, writes, lost, largest, split, retries, replica atomic.Int64
+	groupcommit.Counter
 
-	sizes [len(sizes)]atomic.Uint64 // cumulative only when they are read
-}
-
-// add counts a group.
-func (c *counters) add(n int, err error) {
-	if err != nil {
-		c.lost.Add(1)
-		return
-	}
-	c.groups.Add(1)
-	c.writes.Add(int64(n))
-	for i, most := range sizes {
-		if int64(n) <= most {
-			c.sizes[i].Add(1)
-			break
-		}
-	}
-	for {
-		largest := c.largest.Load()
-		if int64(n) <= largest || c.largest.CompareAndSwap(largest, int64(n)) {
-			return
-		}
-	}
-}
-
-func (c *counters) histogram() map[float64]uint64 {
-	all, sum := make(map[float64]uint64, len(sizes)), uint64(0)
-	for i, most := range sizes {
-		sum += c.sizes[i].Load()
-		all[float64(most)] = sum
-	}
-	return all
+	split, retries, replica atomic.Int64
 }
 
 // Stats returns the numbers as they stand.
 func (db *DB) Stats() Stats {
 	readers := db.readers.Stat()
 	s := Stats{
-		Groups:       db.counted.groups.Load(),
-		Writes:       db.counted.writes.Load(),
-		LostGroups:   db.counted.lost.Load(),
-		LargestGroup: db.counted.largest.Load(),
+		Stats:        db.counted.Stats(),
 		SplitGroups:  db.counted.split.Load(),
 		Retries:      db.counted.retries.Load(),
-		Waiting:      db.queue.len(),
+		Waiting:      db.queue.Len(),
 		Readers:      int(readers.TotalConns()),
 		IdleReaders:  int(readers.IdleConns()),
 		ReplicaReads: db.counted.replica.Load(),
-		Sizes:        db.counted.histogram(),
 		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuer.pool), poolOf("read", db.readers)},
 		ReplicaLag:   -1,
 	}

@@ -174,14 +174,14 @@ func (rs receipts) queue(b *pgx.Batch, now petstore.Time) {
 	if len(rs) == 0 {
 		return
 	}
-	slices.SortFunc(rs, func(a, b *member) int { return idOf(a.change).compare(idOf(b.change)) })
+	slices.SortFunc(rs, func(a, b *member) int { return idOf(a.Job.change).compare(idOf(b.Job.change)) })
 	n := len(rs)
 	workspaces, rowIDs := make([]int64, n), make([]int64, n)
 	operations, keys := make([]string, n), make([]string, n)
 	fingerprints, bodies := make([][]byte, n), make([][]byte, n)
 	for i, m := range rs {
-		workspaces[i], operations[i], keys[i] = m.change.Workspace, m.change.Idempotency.Operation, m.change.Idempotency.Key
-		fingerprints[i], rowIDs[i], bodies[i] = m.change.Idempotency.Fingerprint[:], m.receipt.ID, m.receipt.Body
+		workspaces[i], operations[i], keys[i] = m.Job.change.Workspace, m.Job.change.Idempotency.Operation, m.Job.change.Idempotency.Key
+		fingerprints[i], rowIDs[i], bodies[i] = m.Job.change.Idempotency.Fingerprint[:], m.receipt.ID, m.receipt.Body
 		if bodies[i] == nil {
 			bodies[i] = []byte{} // nil would be NULL
 		}
