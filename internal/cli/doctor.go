@@ -25,8 +25,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		short: "Check the database and what it needs, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the
 database's integrity, the stock of every pet against the ledger that explains it,
-the clock, the room on the disk and the backups; of PostgreSQL, the server and
-its settings instead of files, disk and backups. It takes the flags of serve,
+the clock, the room on the disk and the backups; of PostgreSQL, the server, its
+settings and the replica instead of files, disk and backups; and whether Redis
+answers, if it counts. It takes the flags of serve,
 changes nothing and may run beside a server. Each finding says what to do. It
 fails if it finds a problem; a warning is none.`,
 		output: o,
@@ -117,6 +118,7 @@ func (e *examination) steps() []step {
 		{"migrations", present, e.migrations},
 		{"integrity and ledger", present, e.integrity},
 		{"clock", present, e.clock},
+		{"limiter", e.onRedis, e.limiter},
 		{"disk", nil, e.disk},
 		{"backups", nil, e.backups},
 	}
@@ -139,6 +141,15 @@ func (e *examination) configuration(context.Context) {
 	}
 	if c.Sunset.Before(e.now()) {
 		e.add(warning, "set --sunset later if GET /pets/{petId} is still needed", "GET /pets/{petId} is gone since %s", c.Sunset.Format(time.RFC3339))
+	}
+}
+
+func (e *examination) onRedis() bool { return e.config.Redis != "" }
+
+// limiter asks Redis for a decision.
+func (e *examination) limiter(ctx context.Context) {
+	if err := node.AskRedis(ctx, e.config, e.origins); err != nil {
+		e.add(problem, "look whether Redis runs, and whether --redis has its host, database, user and password", "%v", err)
 	}
 }
 

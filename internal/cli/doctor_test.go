@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -70,6 +71,8 @@ func TestDoctor(t *testing.T) {
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
 		{"damaged", later, func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "integrity and ledger", problem, "is not an SQLite database"},
 		{"every proxy", later, nothing, []string{"--trusted-proxies", "0.0.0.0/0"}, "configuration", problem, "0.0.0.0/0"},
+		{"no Redis", later, nothing, []string{"--redis", "redis://:secret@127.0.0.1:1"}, "limiter", problem, "redis://:xxxxx@127.0.0.1:1 does not answer"},
+		{"Redis", later, nothing, []string{"--redis", redistest.Start(t).URL()}, "limiter", fine, "nothing"},
 		{"no base URL", later, nothing, []string{"--addr", ":80"}, "configuration", warning, "Host header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,6 +27,8 @@ func (e *serverExamination) steps() []step {
 		{"migrations", reached, e.schema},
 		{"integrity and ledger", func() bool { return e.current }, e.ledger},
 		{"clock", reached, e.clocks},
+		{"replica", func() bool { return e.config.DBRead != "" }, e.replica},
+		{"limiter", e.onRedis, e.limiter},
 	}
 }
 
@@ -40,6 +42,18 @@ func (e *serverExamination) server(ctx context.Context) {
 	e.reached, e.asked = true, e.now()
 	for _, p := range e.diagnosis.Problems {
 		e.add(problem, "change that in the server's configuration, or use another server", "%s", p)
+	}
+}
+
+// replica looks at the server that --db-read names.
+func (e *serverExamination) replica(ctx context.Context) {
+	d, err := postgres.DiagnoseReplica(ctx, e.config.DB, e.config.DBRead)
+	if err != nil {
+		e.add(problem, "look whether the replica runs, and whether --db-read has its host, database, user and password", "%v", err)
+		return
+	}
+	for _, p := range d {
+		e.add(problem, "give --db-read a replica of the server of --db, or leave it out", "%s", p)
 	}
 }
 

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -28,6 +30,26 @@ func CheckLimiter(c *config.Config, from config.Origins) error {
 	}
 	_, err := redisOptions(c, from)
 	return err
+}
+
+// AskRedis returns an error unless the Redis of the settings takes decisions. It
+// counts nothing.
+func AskRedis(ctx context.Context, c *config.Config, from config.Origins) error {
+	o, err := redisOptions(c, from)
+	if err != nil {
+		return err
+	}
+	o.Now = ratelimit.SystemClock()
+	r, err := ratelimit.NewRedis(o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	r.PeekAddress(ctx, netip.IPv6Unspecified())
+	if s := r.RedisStats(); s.Away || s.Failed > 0 {
+		return fmt.Errorf("%s does not answer", config.Redact(c.Redis))
+	}
+	return nil
 }
 
 // newLimiter returns the limiter that the operator chose.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -49,6 +50,27 @@ func (n *node) listen() (*sockets, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// warnOfWorld logs a warning if the operations listener can be reached from
+// beyond this machine and its private network: it has no password.
+func (n *node) warnOfWorld(addr net.Addr) {
+	if !ofWorld(addr.String()) {
+		return
+	}
+	n.log.Warn("the operations listener can be reached from other networks and has no password: bind --ops-addr to a loopback or private address, or guard it by a firewall",
+		"addr", addr.String())
+}
+
+// ofWorld reports whether an address is one of the public network, or stands for
+// all addresses of this machine.
+func ofWorld(addr string) bool {
+	to, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return false // of no network
+	}
+	ip := to.Addr().Unmap()
+	return ip.IsUnspecified() || ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
 
 // openSocket listens on the address that a flag gave.

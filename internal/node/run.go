@@ -56,6 +56,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer sockets.close()
 	s := newServers(n.log)
 	if sockets.ops != nil {
+		n.warnOfWorld(sockets.ops.Addr())
 		s.startOps(sockets.ops)
 	}
 	if err := n.open(ctx, sockets.inherited); err != nil {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,4 +104,33 @@ func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {
 		d.Problems = append(d.Problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
 	}
 	return nil
+}
+
+// staleReplica is how far a replica may lag behind before it is a problem.
+const staleReplica = time.Minute
+
+// DiagnoseReplica looks at the replica at readURL of the database at url, and
+// returns what is wrong with it, in words. Errors are as those of [Open].
+func DiagnoseReplica(ctx context.Context, url, readURL string) (problems []string, err error) {
+	const ofDatabase = "SELECT value FROM meta WHERE name = 'secret'"
+	var want, got []byte
+	var lag float64
+	err = administer(ctx, url, func(c *pgx.Conn) error { return c.QueryRow(ctx, ofDatabase).Scan(&want) })
+	if err != nil {
+		return nil, err
+	}
+	err = dial(ctx, readURL, following, func(c *pgx.Conn) error {
+		return errors.Join(c.QueryRow(ctx, ofDatabase).Scan(&got), c.QueryRow(ctx, selectLag).Scan(&lag))
+	})
+	switch behind := time.Duration(lag * float64(time.Second)); {
+	case err != nil:
+		return nil, err
+	case !bytes.Equal(want, got):
+		problems = append(problems, "the server of --db-read has another shop than that of --db")
+	case behind > staleReplica:
+		problems = append(problems, fmt.Sprintf("the replica is %v behind", behind.Round(time.Second)))
+	case lag < 0:
+		problems = append(problems, "the replica does not say how far it is behind")
+	}
+	return problems, nil
 }

@@ -51,11 +51,16 @@ func MigrateUp(ctx context.Context, url string, now func() time.Time) (applied [
 
 // administer calls f with a connection for long work.
 func administer(ctx context.Context, url string, f func(*pgx.Conn) error) error {
+	return dial(ctx, url, administering, f)
+}
+
+// dial calls f with a connection for a purpose.
+func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error {
 	name, err := describe(url)
 	if err != nil {
 		return err
 	}
-	c, err := connect(ctx, url)
+	c, err := connectFor(ctx, url, p)
 	if err == nil {
 		err = errors.Join(f(c), c.Close(context.WithoutCancel(ctx)))
 	}

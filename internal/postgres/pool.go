@@ -137,10 +137,14 @@ func openPool(ctx context.Context, url string, u use, size int) (*pgxpool.Pool, 
 
 // connect returns a connection for long work.
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
+	return connectFor(ctx, url, administering)
+}
+
+func connectFor(ctx context.Context, url string, p use) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	configure(c, administering)
+	configure(c, p)
 	return pgx.ConnectConfig(ctx, c)
 }
