@@ -2,211 +2,233 @@ package postgres
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
 
-// Keys of advisory locks. A workspace's key is its id beside workspaceLocks.
-const (
-	migrationLock  int64 = 0x5045_5453_0000_0001
-	accessLock     int64 = 0x5045_5453_0000_0002
-	workspaceLocks int64 = 0x50 << 56
-)
+var _ petstore.Bulk = (*DB)(nil)
 
-// The statements that load and lock rows. All transactions lock in one order:
-// workspaces, orders, pets, categories, each ascending; so none waits for
-// another in a circle.
-const (
-	// lockWorkspaces returns those that are being barred: nobody waits for that.
-	// Those that are barred are asked for in a statement after the lock.
-	lockWorkspaces = `SELECT w FROM unnest($1::bigint[]) w WHERE NOT pg_try_advisory_xact_lock_shared(w + $2)`
-
-	selectRemovals = `SELECT workspace FROM removals WHERE workspace = ANY ($1::bigint[])`
-
-	lockOrders = `SELECT o.workspace, o.id, o.pet, o.quantity, o.ship_date, o.complete
-		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN orders o USING (workspace, id)
-		ORDER BY o.workspace, o.id FOR UPDATE OF o`
-
-	lockPets = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements
-		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN pets p USING (workspace, id)
-		ORDER BY p.workspace, p.id FOR UPDATE OF p`
-
-	lockPetsOfOrders = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements
-		FROM (SELECT workspace, id FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id)
-			UNION SELECT o.workspace, o.pet FROM unnest($3::bigint[], $4::bigint[]) AS n (workspace, id) JOIN orders o USING (workspace, id)) n
-		JOIN pets p USING (workspace, id)
-		ORDER BY p.workspace, p.id FOR UPDATE OF p`
-
-	// A lock that lets others refer to the category, but not change it.
-	lockCategories = `SELECT c.workspace, c.id, c.name, c.description
-		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN categories c USING (workspace, id)
-		ORDER BY c.workspace, c.id FOR NO KEY UPDATE OF c`
-
-	// A lock that waits for those who refer to the category.
-	lockCategoryToDrop = `SELECT workspace, id, name, description FROM categories WHERE workspace = $1 AND id = $2 FOR UPDATE`
-
-	// Asked in a statement after the lock, to see who referred meanwhile.
-	selectCategoryUse = `SELECT EXISTS (SELECT 1 FROM pets WHERE workspace = $1 AND category = $2)`
-
-	selectReceipts = `SELECT r.workspace, r.operation, r.key, r.fingerprint, r.created_at, r.row_id, r.body
-		FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (workspace, operation, key)
-		JOIN receipts r USING (workspace, operation, key)`
-)
-
-// keys are the keys of rows, as two columns.
-type keys struct{ workspaces, ids []int64 }
-
-// sorted returns keys in their order, each once.
-func sorted(of []rowID) keys {
-	slices.SortFunc(of, compareRowIDs)
-	return columnsOf(slices.Compact(of))
-}
-
-func columnsOf(ids []rowID) keys {
-	k := keys{make([]int64, len(ids)), make([]int64, len(ids))}
-	for i, id := range ids {
-		k.workspaces[i], k.ids[i] = id.workspace, id.id
+// Load implements [petstore.Bulk]. Nodes go on beside it: it locks nothing of
+// theirs but the categories that it refers to, against being deleted. A commit
+// whose answer was lost is looked up, so that an error means that nothing of the
+// batch was kept, unless it says that this is not known.
+func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	l := &load{workspace: workspace, batch: b}
+	if err := l.reserve(ctx, &db.issuer); err != nil {
+		return nil, judge(err)
 	}
-	return k
-}
-
-// wants are the keys of the rows that a group needs.
-type wants struct {
-	workspaces               []int64
-	orders, pets, categories []rowID
-	receipts                 []receiptID
-}
-
-func (g *group) wants() (w wants) {
-	for i := range g.members {
-		c := g.members[i].Job.change
-		w.workspaces = append(w.workspaces, c.Workspace)
-		if id := c.Needs.OrderID; id != 0 {
-			w.orders = append(w.orders, rowID{c.Workspace, id})
-		}
-		if id := c.Needs.PetID; id != 0 {
-			w.pets = append(w.pets, rowID{c.Workspace, id})
-		}
-		if id := c.Needs.CategoryID; id != 0 {
-			w.categories = append(w.categories, rowID{c.Workspace, id})
-		}
-		if c.Idempotency != nil {
-			w.receipts = append(w.receipts, idOf(c))
-		}
-	}
-	slices.Sort(w.workspaces)
-	w.workspaces = slices.Compact(w.workspaces)
-	return w
-}
-
-// load begins the transaction and loads and locks what the group needs, in one
-// round trip.
-func (g *group) load(ctx context.Context, c *pgx.Conn) error {
-	w, b := g.wants(), new(pgx.Batch)
-	b.Queue("BEGIN")
-	queueBarred(b, w.workspaces, g.busy)
-	g.queueOrdersAndPets(b, w)
-	g.queueCategories(b, w)
-	g.queueReceipts(b, w)
-	return c.SendBatch(ctx, b).Close()
-}
-
-// queueBarred keeps workspaces from being barred until the commit, and notes those
-// that are.
-func queueBarred(b *pgx.Batch, workspaces []int64, barred map[int64]bool) {
-	note := each(func(row pgx.Rows) error {
-		var id int64
-		err := row.Scan(&id)
-		barred[id] = true
-		return err
+	err := db.change(ctx, func(x *txn) error {
+		l.begin()
+		return l.run(x)
 	})
-	b.Queue(lockWorkspaces, workspaces, workspaceLocks).Query(note)
-	b.Queue(selectRemovals, workspaces).Query(note)
-}
-
-// each calls f for every row.
-func each(f func(pgx.Rows) error) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := f(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+	if l.committed(ctx, db, err) {
+		err = nil
 	}
-}
-
-func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
-	orders, pets := sorted(w.orders), sorted(w.pets)
-	if len(orders.ids) > 0 {
-		b.Queue(lockOrders, orders.workspaces, orders.ids).Query(each(func(row pgx.Rows) error {
-			var workspace int64
-			o := new(petstore.Order)
-			err := scanOrder(row, o, &workspace) // with the workspace first
-			g.orders[rowID{workspace, o.ID}] = o
-			return err
-		}))
-	}
-	read := each(func(row pgx.Rows) error {
-		var workspace int64
-		a := new(petstore.Animal)
-		err := row.Scan(&workspace, &a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
-		g.animals[rowID{workspace, a.ID}] = a
-		return err
-	})
 	switch {
-	case len(orders.ids) > 0:
-		b.Queue(lockPetsOfOrders, pets.workspaces, pets.ids, orders.workspaces, orders.ids).Query(read)
-	case len(pets.ids) > 0:
-		b.Queue(lockPets, pets.workspaces, pets.ids).Query(read)
+	case errors.Is(err, errRefused):
+		l.forget()
+		return l.refused, nil
+	case err != nil:
+		l.forget()
+		return nil, err
+	}
+	return l.refused, db.showOnReplica(ctx, workspace)
+}
+
+// errRefused rolls a batch back of which a unit was refused.
+var errRefused error = &ownError{"a unit was refused"}
+
+// A load is one batch on its way into the store.
+type load struct {
+	workspace int64
+	batch     *petstore.Batch
+	first     demand // the ids before those that were issued for it
+
+	next    demand
+	issued  []*int64 // where an id was written that is void if the batch is
+	refused []petstore.Refusal
+	there   found
+	rows    kept
+	xid     string // of the transaction whose outcome counts
+}
+
+// begin forgets an earlier try.
+func (l *load) begin() {
+	l.forget()
+	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
+	l.there = found{categories: set{}, pets: set{}, orders: set{}, ledgers: set{}}
+}
+
+// forget takes back the ids of a batch that did not happen.
+func (l *load) forget() {
+	for _, id := range l.issued {
+		*id = 0
+	}
+	l.issued = nil
+}
+
+// reserve takes the ids that new rows need from the counters, in a transaction
+// of its own: nobody waits at a counter for the batch.
+func (l *load) reserve(ctx context.Context, from *issuer) error {
+	var need demand
+	for i := range l.batch.Units {
+		switch u := &l.batch.Units[i]; {
+		case u.Category != nil && u.Category.ID == 0:
+			need.categories++
+		case u.Category == nil && u.PetID == 0:
+			need.pets++
+		}
+	}
+	if need == (demand{}) {
+		return nil
+	}
+	top := demand{}
+	err := from.pool.QueryRow(ctx, `UPDATE counters SET categories = categories + $2, pets = pets + $3
+		WHERE workspace = $1 RETURNING categories, pets`, l.workspace, need.categories, need.pets).Scan(&top.categories, &top.pets)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return hasWorkspace(ctx, from.pool, l.workspace)
+	case err == nil && max(top.categories, top.pets) > petstore.MaxID:
+		return usedUp(l.workspace)
+	}
+	l.first = top.minus(need)
+	return err
+}
+
+func usedUp(workspace int64) error {
+	return &ownError{fmt.Sprintf("workspace %d has used up its ids", workspace)}
+}
+
+func (l *load) run(x *txn) error {
+	if err := l.look(x); err != nil {
+		return err
+	}
+	for i := range l.batch.Units {
+		u := &l.batch.Units[i]
+		place, err := l.judge(u)
+		if err == nil {
+			l.keep(u)
+			continue
+		}
+		l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
+		if !l.batch.SkipRefused {
+			return errRefused
+		}
+	}
+	return l.write(x)
+}
+
+// keep gives a unit its ids and puts its rows among those to write.
+func (l *load) keep(u *petstore.Unit) {
+	if c := u.Category; c != nil {
+		l.issue(&c.ID, &l.next.categories)
+		l.there.categories[c.ID] = true
+		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
+		return
+	}
+	if a := u.Animal; a != nil {
+		if u.In != nil {
+			a.CategoryID = u.In.ID
+		}
+		if u.PetID == 0 {
+			l.issue(&u.PetID, &l.next.pets)
+			a.ID = u.PetID
+			l.issued = append(l.issued, &a.ID)
+		}
+		l.there.pets[u.PetID] = true
+		l.rows.pets.save(rowID{l.workspace, a.ID}, a, true)
+	}
+	for i := range u.Orders {
+		o := &u.Orders[i]
+		l.there.orders[o.ID] = true
+		l.rows.orders.save(rowID{l.workspace, o.ID}, o, true)
+	}
+	for _, m := range u.Movements {
+		m.PetID = u.PetID
+		l.there.ledgers[u.PetID] = true
+		l.rows.movements.add(l.workspace, &m)
 	}
 }
 
-func (g *group) queueCategories(b *pgx.Batch, w wants) {
-	read := each(func(row pgx.Rows) error {
-		var workspace int64
-		c := new(petstore.Category)
-		err := row.Scan(&workspace, &c.ID, &c.Name, &c.Description)
-		g.categories[rowID{workspace, c.ID}] = c
-		return err
-	})
-	if g.members[0].Job.alone() {
-		c := g.members[0].Job.change
-		id := rowID{c.Workspace, c.Needs.CategoryID}
-		b.Queue(lockCategoryToDrop, id.workspace, id.id).Query(read)
-		b.Queue(selectCategoryUse, id.workspace, id.id).QueryRow(func(row pgx.Row) error {
-			var used bool
-			err := row.Scan(&used)
-			g.inUse[id] = used
-			return err
-		})
-		return
-	}
-	if categories := sorted(w.categories); len(categories.ids) > 0 {
-		b.Queue(lockCategories, categories.workspaces, categories.ids).Query(read)
+// issue writes the next id to *id unless there is one.
+func (l *load) issue(id, last *int64) {
+	if *id == 0 {
+		*last++
+		*id = *last
+		l.issued = append(l.issued, id)
 	}
 }
 
-func (g *group) queueReceipts(b *pgx.Batch, w wants) {
-	if len(w.receipts) == 0 {
-		return
+// raiseCounters keeps ids that a batch brought along from being issued again.
+// Where they stand above them already, nobody's counter is locked.
+const raiseCounters = `UPDATE counters SET categories = greatest(categories, $2), pets = greatest(pets, $3), orders = greatest(orders, $4)
+	WHERE workspace = $1 AND (categories < $2 OR pets < $3 OR orders < $4)`
+
+func (l *load) write(x *txn) error {
+	last := l.batch.Last
+	for id := range l.rows.categories.made {
+		last.Categories = max(last.Categories, id.id)
 	}
-	workspaces, operations, texts := make([]int64, len(w.receipts)), make([]string, len(w.receipts)), make([]string, len(w.receipts))
-	for i, r := range w.receipts {
-		workspaces[i], operations[i], texts[i] = r.workspace, r.operation, r.key
+	for id := range l.there.pets {
+		last.Pets = max(last.Pets, id)
 	}
-	b.Queue(selectReceipts, workspaces, operations, texts).Query(each(func(row pgx.Rows) error {
-		var (
-			id          receiptID
-			kept        keptReceipt
-			fingerprint []byte
-		)
-		kept.created.Valid = true
-		err := row.Scan(&id.workspace, &id.operation, &id.key, &fingerprint, &kept.created.Millis, &kept.ID, &kept.Body)
-		copy(kept.fingerprint[:], fingerprint)
-		g.receipts[id] = kept
-		return err
-	}))
+	for id := range l.there.ledgers { // of deleted animals too
+		last.Pets = max(last.Pets, id)
+	}
+	for id := range l.rows.orders.made {
+		last.Orders = max(last.Orders, id.id)
+	}
+	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
+		return usedUp(l.workspace)
+	}
+	b := new(pgx.Batch)
+	queueCategories(b, insertCategories, l.rows.categories.made)
+	queuePets(b, insertPets, l.rows.pets.made)
+	queueOrders(b, insertOrders, l.rows.orders.made)
+	l.rows.movements.queue(b)
+	b.Queue(raiseCounters, l.workspace, last.Categories, last.Pets, last.Orders)
+	b.Queue("SELECT pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error { return row.Scan(&l.xid) })
+	return x.SendBatch(x.ctx, b).Close()
+}
+
+// settleTimeout is how long a server that was lost at a commit is waited for.
+const settleTimeout = 5 * time.Second
+
+// committed reports whether the transaction is known to have been committed,
+// though err came back: the server keeps its outcome.
+func (l *load) committed(ctx context.Context, db *DB, err error) bool {
+	unknown := petstore.CodeOf(err) == petstore.CodeServiceUnavailable && !errors.Is(err, errUnconfirmed)
+	if !unknown || l.xid == "" || ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for n := 0; ; n++ {
+		var outcome *string
+		err := db.writer.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8)", l.xid).Scan(&outcome)
+		if err == nil && outcome != nil && *outcome != "in progress" {
+			return *outcome == "committed"
+		}
+		if err != nil && !lost(err) || pause(ctx, min(n, 4)) != nil {
+			return false
+		}
+	}
+}
+
+// showOnReplica makes this node read the workspace from the primary until the
+// replica has what was just written.
+func (db *DB) showOnReplica(ctx context.Context, workspace int64) error {
+	if db.replica == nil {
+		return nil
+	}
+	var position int64
+	if err := db.writer.QueryRow(ctx, selectPosition).Scan(&position); err != nil {
+		return judge(err)
+	}
+	db.replica.wrote(workspace, position)
+	return nil
 }

@@ -3,7 +3,7 @@
 // ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
 // workspaces did ([usage.Store]).
 //
-// Writes that wait on a node share one durable commit, see committer.go. It
+// Writes that wait on a node share one durable commit, see writer.go. It
 // decides nothing of the domain: rules come as [petstore.Change].
 package postgres
 

@@ -7,11 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A txn is a transaction of a change of access: rare, and carried out alone.
+// A txn is a transaction of a rare write, which is carried out alone.
 type txn struct {
 	pgx.Tx
 	ctx context.Context //nolint:containedctx // it lives as long as the transaction, and every statement needs it
-	now time.Time
 }
 
 // change calls f in a transaction and commits it, again if it met another one
@@ -41,7 +40,7 @@ func (db *DB) changeOnce(ctx context.Context, f func(*txn) error) (sent bool, er
 	}
 	custom := c.Conn().PgConn().CustomData()
 	delete(custom, warned)
-	if err := f(&txn{tx, ctx, db.now()}); err != nil {
+	if err := f(&txn{tx, ctx}); err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx)) // else the connection is closed, which is as good
 		return false, err
 	}
