@@ -21,8 +21,10 @@ const useGrace = time.Hour
 const stepRows = 500
 
 // A Table holds rows of workspaces, by the column workspace. Key are the columns
-// that tell those of one workspace apart, separated by commas.
-type Table struct{ Name, Key string }
+// that tell those of one workspace apart, separated by commas. First is a statement
+// that has to come before rows are deleted, if any: those of the workspace $1 that
+// "SELECT Key FROM Name WHERE workspace = $1 LIMIT $2" finds.
+type Table struct{ Name, Key, First string }
 
 // Ready returns CodeWorkspaceNotFound unless there is a workspace with the id, and
 // access.Resetting while its rows are removed.
@@ -139,6 +141,11 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 		return false, err
 	}
 	for _, t := range s.tables {
+		if t.First != "" {
+			if err := exec(tx, t.First, workspace, int64(stepRows)); err != nil {
+				return false, err
+			}
+		}
 		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
 			" WHERE workspace = $1 LIMIT $2)", workspace, int64(stepRows))
 		if err != nil || n > 0 {

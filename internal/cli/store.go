@@ -49,7 +49,7 @@ func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) err
 
 // withFile runs f on the database, which must be a SQLite file.
 func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB) error) (err error) {
-	o.Now, o.Readers, o.LeaveNames, o.Waiting = a.now, 1, true, a.waiting
+	o.Now, o.Readers, o.Waiting = a.now, 1, a.waiting
 	db, err := sqlite.Open(ctx, a.config.DB, o)
 	if err != nil {
 		return err

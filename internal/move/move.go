@@ -63,8 +63,7 @@ func leftBehind() map[string][]string {
 		"pets":          {"last_entry", "level", "recent"},
 		"counters":      {"entries"},
 		"departed":      nil,
-		"name_segments": nil,
-		"name_grams":    nil,
+		"names_indexed": nil,
 		"pet_orders":    nil,
 	}
 }

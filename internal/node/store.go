@@ -113,7 +113,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 		return serverStore{db}, nil
 	}
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
-		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, LeaveNames: u.Few, Log: u.Log,
+		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, Log: u.Log,
 		Serve: u.Serve, Wait: u.Wait, Waiting: u.Waiting,
 	})
 	if err != nil {

@@ -33,10 +33,8 @@ var workspaceTables = []accesssql.Table{
 	{Name: "departed", Key: "pet"},
 	{Name: "orders", Key: "id"},
 	{Name: "pet_orders", Key: "pet, complete, id"},
-	{Name: "pets", Key: "id"},
+	{Name: "pets", Key: "id", First: removeNames},
 	{Name: "categories", Key: "id"},
-	{Name: "name_grams", Key: "level, node, gram"},
-	{Name: "name_segments", Key: "number"},
 }
 
 // lookAtRemovals notes which workspaces are barred.

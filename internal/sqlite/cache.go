@@ -187,11 +187,10 @@ type touched struct {
 	wrote bool // a row at least
 	all   bool
 	keys  []cacheKey
-	grown []int64 // workspaces that may have names to index; not the cache's
 }
 
 func (t *touched) reset() {
-	t.wrote, t.all, t.keys, t.grown = false, false, t.keys[:0], t.grown[:0]
+	t.wrote, t.all, t.keys = false, false, t.keys[:0]
 }
 
 // pet notes the change of a pet; listed, if lists of pets show it.

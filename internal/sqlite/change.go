@@ -107,6 +107,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 	}
 	if e.DropPet != 0 {
 		c.touched.pet(workspace, e.DropPet, true)
+		c.renamed(workspace, e.DropPet, petstore.Fold(loaded.Name), "")
 		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
 			return err
 		}
@@ -190,15 +191,13 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
-		c.grew(workspace, a.ID)
+		c.renamed(workspace, a.ID, "", petstore.Fold(a.Name))
 		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded, recent)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
 	if a.Name != loaded.Name {
-		if err := c.addName(workspace, a.ID, petstore.Fold(a.Name), petstore.Fold(loaded.Name)); err != nil {
-			return err
-		}
+		c.renamed(workspace, a.ID, petstore.Fold(loaded.Name), petstore.Fold(a.Name))
 	}
 	what := updateFor(a, &loaded.Animal)
 	queries := &updates

@@ -56,7 +56,7 @@ func (c *conn) problems() ([]string, error) {
 	if leveled {
 		checks = append(checks, checkLevels)
 	}
-	if current, err = c.hasTable("name_grams"); err != nil {
+	if current, err = c.hasTable("pet_names"); err != nil {
 		return found, err
 	}
 	if current {
@@ -80,6 +80,13 @@ func (c *conn) removing() (all []int64, err error) {
 }
 
 func checkStructure(c *conn, report func(string, ...any)) error {
+	indexed, err := c.hasTable("pet_names")
+	if err == nil && indexed { // else FTS5 may check what it remembers of an earlier state
+		_, err = c.one("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'", func(*sqlite.Stmt) {})
+	}
+	if err != nil {
+		return err
+	}
 	return c.each("PRAGMA integrity_check(100)", func(row *sqlite.Stmt) {
 		if text := row.ColumnText(0); text != "ok" {
 			report("structure: %s", text)

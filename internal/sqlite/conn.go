@@ -40,8 +40,7 @@ type conn struct {
 	touched touched
 	issued  map[int64]ids  // by workspace
 	removed map[int64]bool // workspaces whose rows are being removed
-
-	quarter int64 // see DB.quarter; set for the writer alone
+	renames map[petKey]nameChange
 }
 
 // prepareFile returns the absolute path, and creates an empty file with the

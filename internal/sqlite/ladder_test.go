@@ -49,7 +49,7 @@ func shelve(t *testing.T, db *DB, items []petstore.InventoryItem, orders []petst
 // openForWorkspace opens a new database that can issue ids in workspace 1.
 func openForWorkspace(t *testing.T) *DB {
 	t.Helper()
-	db := openTest(t, Options{Readers: 1, LeaveNames: true}) // nobody else uses the reader
+	db := openTest(t, Options{Readers: 1}) // nobody else uses the reader
 	if err := db.change(t.Context(), func(c *conn) error {
 		return c.exec("INSERT INTO counters (workspace) VALUES (1)")
 	}); err != nil {

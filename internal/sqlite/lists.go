@@ -176,7 +176,7 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 		return db.petsByID(ctx, workspace, q)
 	}
 	if q.Name != "" {
-		return db.search(ctx, workspace, &q)
+		return db.search(ctx, workspace, q)
 	}
 	k, holds := pageKeyOf(workspace, &q)
 	if !holds {

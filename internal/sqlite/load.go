@@ -42,7 +42,6 @@ type load struct {
 	entry     int64            // the ledger's next
 	issued    []*int64         // where an id was written that is void if the batch is
 	refused   []petstore.Refusal
-	indexed   *segment // the last one; nil if it is not known yet
 }
 
 // forget takes back the ids of a batch that did not happen.
@@ -64,7 +63,6 @@ func (l *load) run() error {
 			return err
 		}
 	}
-	l.due()
 	return nil
 }
 
@@ -118,6 +116,9 @@ func (l *load) unit(i int) error {
 	}
 	u := &l.batch.Units[i]
 	place, err := l.keepUnit(u)
+	if err == nil && u.Animal != nil {
+		l.renamed(l.workspace, u.PetID, "", petstore.Fold(u.Animal.Name))
+	}
 	switch {
 	case err == nil && skip:
 		return l.exec("RELEASE unit")
@@ -238,9 +239,6 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 	stmt.BindText(10, a.Name)
 	stmt.BindText(11, petstore.Fold(a.Name))
 	_, err = stmt.Step()
-	if err == nil {
-		err = l.addNameOf(&a.Pet)
-	}
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
 		return petstore.NoCategory(a.CategoryID)
 	}

@@ -1,252 +1,247 @@
 package sqlite
 
 import (
-	"math/bits"
-	"unicode/utf8"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
-	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
 
-// The index of names says where to look for a part of a name. It knows the
-// animals up to the last segment that is ready; of them it may say too much, since
-// nothing is taken out when an animal is renamed or deleted, but never too little.
-// ADR 11 says why it is made so.
+// The index of names is a table of FTS5, see migrations/0011_name_search.sql. Names
+// that a transaction changes are written there at its end, in the order of their
+// numbers, as FTS5 writes a part of the index for each that comes after a greater one.
 const (
-	segmentSize = 4096 // animals, when a segment is made
-	fanBits     = 6
-	fan         = 1 << fanBits // bits of a row
-	blockLevel  = 2            // its rows have bits for blocks; those above, for the nodes below
-	mostRunes   = 3            // of a gram
+	idBits     = 40         // of a row's number; pets with greater ids are not in the index
+	nameMarks  = "\x01\x01" // behind each name
+	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"
+	removeName = "INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', ?1, ?2)"
+	buildNames = "INSERT INTO pet_names (pet_names) VALUES ('rebuild')"
 
-	mostLetters = 32 // of a name whose grams are noted: with rare letters, each is a row or three
-	anyGram     = "" // of a longer name, which may have all
+	selectIndexed = "SELECT workspace, pet FROM names_indexed"
+	updateIndexed = "UPDATE names_indexed SET workspace=?1, pet=?2"
+	selectNames   = "SELECT workspace, id, folded FROM pets WHERE (workspace, id) > (?1, ?2) ORDER BY workspace, id LIMIT ?3"
+	// removeNames is for the rows of a workspace that a step of its removal deletes.
+	removeNames = "INSERT INTO pet_names (pet_names, rowid, name) SELECT 'delete', (workspace << 40) + id, folded || char(1, 1) FROM pets" +
+		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
+		" AND workspace < 1 << 23 AND id < 1 << 40 AND (workspace, id) <= (SELECT workspace, pet FROM names_indexed)"
 )
 
-// A segment is a run of animals by id. Any workspace has at most one that is not
-// ready, its last.
-type segment struct {
-	number, first, last int64
-	builder             int64 // 0 if it is ready
+// A petKey names a pet.
+type petKey struct{ workspace, id int64 }
+
+// allIndexed is behind all pets.
+var allIndexed = petKey{workspace: 1 << 62}
+
+// number returns the number of a pet's row in the index, and whether it may have one.
+func (k petKey) number() (int64, bool) {
+	return k.workspace<<idBits + k.id, k.workspace < 1<<(63-idBits) && k.id < 1<<idBits
 }
 
-const segmentColumns = "number, first, last, builder"
-
-func scanSegment(row *sqlite.Stmt) segment {
-	return segment{row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)}
-}
-
-const (
-	selectSegment     = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number=?2"
-	selectSegmentOf   = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND last>=?2 ORDER BY last LIMIT 1"
-	selectLastSegment = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number>=?2 ORDER BY number DESC LIMIT 1"
-	selectReady       = "SELECT " + segmentColumns + " FROM name_segments WHERE workspace=?1 AND number>=?2 AND builder=0 ORDER BY number DESC LIMIT 1"
-)
-
-// Halves are the bits of a row of the index. Each of a segment's blocks has two: an
-// early one for the first half of its ids, and a late one for the second. Above the
-// blocks all bits are early.
-type halves struct{ early, late uint64 }
-
-func (h halves) or(o halves) halves  { return halves{h.early | o.early, h.late | o.late} }
-func (h halves) and(o halves) halves { return halves{h.early & o.early, h.late & o.late} }
-
-// has reports whether all bits of o are there.
-func (h halves) has(o halves) bool { return h.and(o) == o }
-
-// either returns the blocks of which a half has its bit.
-func (h halves) either() uint64 { return h.early | h.late }
-
-func (h halves) count() int { return bits.OnesCount64(h.early) + bits.OnesCount64(h.late) }
-
-// width returns how many ids a block has.
-func (s segment) width() int64 { return (s.last-s.first)/fan + 1 }
-
-// half returns the bit of the half of the block of an id.
-func (s segment) half(id int64) halves {
-	block, at := (id-s.first)/s.width(), (id-s.first)%s.width()
-	if at < s.width()-s.width()/2 {
-		return halves{early: 1 << block}
-	}
-	return halves{late: 1 << block}
-}
-
-// ids returns the first and the last id of a block. One behind the last block of
-// the segment is empty, and begins where the segment ends.
-func (s segment) ids(block int64) (first, last int64) {
-	first = min(s.first+block*s.width(), s.last+1)
-	return first, min(first+s.width()-1, s.last)
-}
-
-// idsOf is ids without a half that has no bit; one has.
-func (s segment) idsOf(block int64, in halves) (first, last int64) {
-	first, last = s.ids(block)
-	late := first + s.width() - s.width()/2
-	switch bit := uint64(1) << block; {
-	case in.late&bit == 0:
-		last = min(last, late-1)
-	case in.early&bit == 0:
-		first = min(late, last+1)
-	}
-	return first, last
-}
-
-// eachGram calls f with every part of one, two and three runes, often more than
-// once with the same, or with anyGram alone for a long name.
-func eachGram(folded string, f func(gram string)) {
-	if utf8.RuneCountInString(folded) > mostLetters {
-		f(anyGram)
-		return
-	}
-	before, last := -1, -1 // where the runes before begin
-	for i := 0; i < len(folded); {
-		_, size := utf8.DecodeRuneInString(folded[i:])
-		end := i + size
-		f(folded[i:end])
-		if last >= 0 {
-			f(folded[last:end])
-		}
-		if before >= 0 {
-			f(folded[before:end])
-		}
-		before, last, i = last, i, end
-	}
-}
-
-// addName notes the name that an animal has from now on, and its name before, ""
-// if there was none. It does nothing for one that is not indexed yet.
-//
-// In a segment that is ready a gram of three letters is in half a block with all of its
-// parts, so that one that is there spares the looks for five; and so are all grams of
-// the name before. One that is not ready may have a gram whose parts are still to be
-// added by its builder, who may have read the name before, or may not.
-func (c *conn) addName(workspace, id int64, folded, before string) error {
-	s, err := find(c, selectSegmentOf, workspace, id, scanSegment)
-	if err != nil || s == nil || id < s.first { // the segment that has it is lost: searches read it row by row
-		return err
-	}
-	if s.builder != 0 {
-		before = ""
-	}
-	known := map[string]bool{}
-	know := func(gram string) { known[gram] = true }
-	eachGram(before, know)
-	for size := mostRunes; size >= 0; size-- {
-		eachGram(folded, func(gram string) {
-			if err != nil || known[gram] || utf8.RuneCountInString(gram) != size {
-				return
-			}
-			known[gram] = true
-			var there bool
-			if there, err = c.ensureGram(workspace, s, gram, s.half(id)); there {
-				eachGram(gram, know)
-			}
-		})
-	}
-	return err
-}
-
-const (
-	selectBits = "SELECT early, late FROM name_grams WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	updateBits = "UPDATE name_grams SET early=early|?5, late=late|?6 WHERE workspace=?1 AND level=?2 AND node=?3 AND gram=?4"
-	insertBits = "INSERT INTO name_grams (workspace, level, node, gram, early, late) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-	upsertBits = insertBits + " ON CONFLICT DO UPDATE SET early=early|excluded.early, late=late|excluded.late"
-)
-
-// ensureGram is addGram for one that is often there, which it reports.
-func (c *conn) ensureGram(workspace int64, s *segment, gram string, in halves) (there bool, err error) {
-	known, err := c.bits(workspace, blockLevel, s.number, gram)
+// upTo returns the last id of a workspace of those that are indexed, given the last
+// pet of all.
+func (k petKey) upTo(workspace int64) int64 {
 	switch {
-	case err != nil:
-	case known.has(in):
-		there = true
-	case known != halves{}: // and the levels above know
-		_, err = c.setBits(updateBits, workspace, blockLevel, s.number, gram, in)
-	default:
-		err = c.addGram(workspace, s.number, gram, in)
+	case workspace >= 1<<(63-idBits) || workspace > k.workspace:
+		return 0
+	case workspace < k.workspace:
+		return 1<<idBits - 1
 	}
-	return there, err
+	return min(k.id, 1<<idBits-1)
 }
 
-// bits returns the bits of a row, none if there is no row.
-func (c *conn) bits(workspace, level, node int64, gram string) (halves, error) {
-	stmt, err := c.ints(selectBits, workspace, level, node)
-	if err != nil {
-		return halves{}, err
-	}
-	stmt.BindText(4, gram)
-	found, err := stmt.Step()
-	if err != nil || !found {
-		return halves{}, err
-	}
-	return scanHalves(stmt, 0), stmt.Reset()
+// indexed returns the last pet that is indexed.
+func (c *conn) indexed() (last petKey, err error) {
+	_, err = c.one(selectIndexed, func(row *sqlite.Stmt) { last = petKey{row.ColumnInt64(0), row.ColumnInt64(1)} })
+	return last, err
 }
 
-// scanHalves reads two columns, from the given one on.
-func scanHalves(row *sqlite.Stmt, column int) halves {
-	return halves{uint64(row.ColumnInt64(column)), uint64(row.ColumnInt64(column + 1))} //nolint:gosec // the same 64 bits
+// A nameChange is the folded names of a pet before and after a transaction, "" for none.
+type nameChange struct{ before, after string }
+
+// renamed notes what a change does to the name of a pet.
+func (c *conn) renamed(workspace, id int64, before, after string) {
+	k := petKey{workspace, id}
+	if known, ok := c.renames[k]; ok {
+		before = known.before
+	}
+	if c.renames == nil {
+		c.renames = map[petKey]nameChange{}
+	}
+	c.renames[k] = nameChange{before, after}
 }
 
-// addGram notes in which halves of a segment's blocks a gram is.
-func (c *conn) addGram(workspace, number int64, gram string, in halves) error {
-	_, err := c.setBits(upsertBits, workspace, blockLevel, number, gram, in)
-	for level := int64(blockLevel - 1); err == nil && level >= 0; level-- {
-		bit := halves{early: 1 << (number % fan)}
-		number /= fan
-		var there bool
-		there, err = c.setBits(updateBits, workspace, level, number, gram, bit)
-		if there || err != nil { // and so has a bit in the level above
-			return err
-		}
-		_, err = c.setBits(insertBits, workspace, level, number, gram, bit)
-	}
-	return err
-}
-
-// setBits reports whether the query changed a row.
-func (c *conn) setBits(query string, workspace, level, node int64, gram string, in halves) (bool, error) {
-	stmt, err := c.ints(query, workspace, level, node)
-	if err != nil {
-		return false, err
-	}
-	stmt.BindText(4, gram)
-	stmt.BindInt64(5, int64(in.early)) //nolint:gosec // the same 64 bits
-	stmt.BindInt64(6, int64(in.late))  //nolint:gosec // the same 64 bits
-	if _, err := stmt.Step(); err != nil {
-		return false, err
-	}
-	return c.Changes() > 0, nil
-}
-
-const selectNames = "SELECT id, folded FROM pets WHERE workspace=? AND id>=? AND id<=?"
-
-// gramsIn returns the grams of the names of a segment, each with where it is.
-func (c *conn) gramsIn(workspace int64, s segment) (map[string]halves, error) {
-	grams := make(map[string]halves, 2*segmentSize)
-	stmt, err := c.ints(selectNames, workspace, s.first, s.last)
-	if err != nil {
-		return nil, err
-	}
-	err = rows(stmt, func(row *sqlite.Stmt) {
-		in := s.half(row.ColumnInt64(0))
-		eachGram(row.ColumnText(1), func(gram string) { grams[gram] = grams[gram].or(in) })
-	})
-	return grams, err
-}
-
-// addNameOf is addName for a pet that is imported.
-func (l *load) addNameOf(p *petstore.Pet) error {
-	if l.indexed == nil {
-		last, err := find(l.conn, selectLastSegment, l.workspace, 0, scanSegment)
-		if err != nil {
-			return err
-		}
-		if l.indexed = last; last == nil {
-			l.indexed = &segment{}
-		}
-	}
-	if p.ID > l.indexed.last {
+// saveNames writes the names that were noted into the index. Those that are not
+// indexed yet are left to indexNames.
+func (c *conn) saveNames() error {
+	if len(c.renames) == 0 {
 		return nil
 	}
-	return l.addName(l.workspace, p.ID, petstore.Fold(p.Name), "")
+	last, err := c.indexed()
+	if err != nil {
+		return err
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(c.renames), petKey.compare) {
+		r := c.renames[k]
+		if k.id > last.upTo(k.workspace) || r.before == r.after {
+			continue
+		}
+		if err := c.saveName(removeName, k, r.before); err != nil {
+			return err
+		}
+		if err := c.saveName(addName, k, r.after); err != nil {
+			return err
+		}
+	}
+	clear(c.renames)
+	return nil
+}
+
+func (k petKey) compare(o petKey) int {
+	return slices.Compare([]int64{k.workspace, k.id}, []int64{o.workspace, o.id})
+}
+
+// saveName carries out a query for a name, if there is one.
+func (c *conn) saveName(query string, k petKey, folded string) error {
+	number, ok := k.number()
+	if folded == "" || !ok {
+		return nil
+	}
+	stmt, err := c.ints(query, number)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(2, folded+nameMarks)
+	_, err = stmt.Step()
+	return err
+}
+
+const (
+	namesAtOnce = 250              // in a transaction: some milliseconds
+	indexAnew   = 10 * time.Second // after a failure
+	indexPause  = 4 * time.Millisecond
+)
+
+// startIndexing has names indexed in the background, if there are any that were there
+// before the index. The writer does not run yet.
+func (db *DB) startIndexing() error {
+	last, err := db.writer.indexed()
+	if err != nil || last == allIndexed {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { db.indexNames(ctx) })
+	db.stopIndexing = func() {
+		cancel()
+		done.Wait()
+	}
+	return nil
+}
+
+// indexNames adds the names that were there before the index, in small transactions
+// with pauses between them, until ctx ends.
+func (db *DB) indexNames(ctx context.Context) {
+	for told := false; ; {
+		began := time.Now()
+		more, err := db.indexSome(ctx, namesAtOnce)
+		if ctx.Err() != nil || err == nil && !more {
+			return
+		}
+		pause := max(indexPause, time.Since(began)) // half of the time is for others
+		if err != nil {
+			pause = indexAnew
+			if !told {
+				db.log.Warn("names could not be indexed: searches read those row by row", "err", err)
+			}
+		}
+		told = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// indexSome adds the names of the next pets, and reports whether there may be more.
+func (db *DB) indexSome(ctx context.Context, n int) (more bool, err error) {
+	err = db.changeOf(ctx, named, func(c *conn) error {
+		c.touched.wrote = true
+		more, err = c.indexNames(n)
+		return err
+	})
+	return more, err
+}
+
+func (c *conn) indexNames(n int) (more bool, err error) {
+	if err := c.saveNames(); err != nil { // which of them are indexed changes now
+		return false, err
+	}
+	last, err := c.indexed()
+	if err != nil || last == allIndexed {
+		return false, err
+	}
+	pets, names := make([]petKey, 0, n), make([]string, 0, n)
+	err = c.each(selectNames, func(row *sqlite.Stmt) {
+		pets = append(pets, petKey{row.ColumnInt64(0), row.ColumnInt64(1)})
+		names = append(names, row.ColumnText(2))
+	}, last.workspace, last.id, n)
+	if err != nil {
+		return false, err
+	}
+	for i, k := range pets {
+		if err := c.saveName(addName, k, names[i]); err != nil {
+			return false, err
+		}
+	}
+	last = allIndexed
+	if len(pets) == n {
+		last = pets[n-1]
+	}
+	return last != allIndexed, c.exec(updateIndexed, last.workspace, last.id)
+}
+
+// IndexNames makes the index of names anew, in one transaction, for whoever wrote
+// rows in another way.
+func (db *DB) IndexNames(ctx context.Context) error {
+	return db.change(ctx, func(c *conn) error {
+		if err := c.exec(buildNames); err != nil {
+			return err
+		}
+		return c.exec(updateIndexed, allIndexed.workspace, allIndexed.id)
+	})
+}
+
+// checkNames makes sure that the index has the names of the pets, and nothing else:
+// the sums of all terms must be the same.
+func checkNames(c *conn, report func(string, ...any)) error {
+	last, err := c.indexed()
+	if err != nil {
+		return err
+	}
+	sums := map[int64]uint64{} // by workspace
+	err = c.each("SELECT workspace, id, folded FROM pets", func(row *sqlite.Stmt) {
+		k := petKey{row.ColumnInt64(0), row.ColumnInt64(1)}
+		if number, ok := k.number(); ok && k.id <= last.upTo(k.workspace) {
+			for _, term := range termsOf(row.ColumnText(2) + nameMarks) {
+				sums[k.workspace] += termHash(term, number)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = c.each("SELECT term, doc FROM pet_name_terms", func(row *sqlite.Stmt) {
+		number := row.ColumnInt64(1)
+		sums[number>>idBits] -= termHash(row.ColumnText(0), number)
+	})
+	for workspace, sum := range sums {
+		if sum != 0 {
+			report("names: the index of names does not fit the pets of workspace %d; searches may miss some", workspace)
+		}
+	}
+	return err
 }

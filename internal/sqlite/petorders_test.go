@@ -31,7 +31,7 @@ type sales struct {
 // the latest orders of a pet are soon more than its row holds.
 func TestOrdersOfPets(t *testing.T) {
 	t.Parallel()
-	db := openTest(t, Options{Readers: 1, LeaveNames: true})
+	db := openTest(t, Options{Readers: 1})
 	shops := 0
 	rapid.Check(t, func(r *rapid.T) {
 		shops++

@@ -12,7 +12,7 @@ import (
 // partial index, a limit or a pattern can.
 func TestStatementsArePreparedOnce(t *testing.T) {
 	t.Parallel()
-	db := openTest(t, Options{Readers: 1, LeaveNames: true})
+	db := openTest(t, Options{Readers: 1})
 	s, workspace := petstore.NewService(db), newShop(t, db)
 	now, most := petstore.At(time.Now()), int64(7)
 	statusOf(db.writer, sqlite3.SQLITE_STMTSTATUS_REPREPARE) // of the migrations

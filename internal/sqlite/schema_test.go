@@ -49,7 +49,7 @@ func TestANewerSchemaEndsWrites(t *testing.T) {
 	for name, cached := range map[string]int{"with a cache": 64, "without": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openTest(t, Options{Cached: cached, LeaveNames: true})
+			db := openTest(t, Options{Cached: cached})
 			workspace := newWorkspace(t, t.Context(), db, "shop")
 			byAnother(t, db, migrateByNewer...)
 			_, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
@@ -74,7 +74,7 @@ func TestANewerSchemaEndsReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := openTest(t, Options{Cached: 64, LeaveNames: true})
+			db := openTest(t, Options{Cached: 64})
 			workspace := newWorkspace(t, t.Context(), db, "shop")
 			byAnother(t, db, migrateByNewer...)
 			eventually(t, "reads are refused", func() bool { return petstore.CodeOf(read(db, workspace)) == petstore.CodeServiceUnavailable })
@@ -102,7 +102,7 @@ func wantNewer(t *testing.T, db *DB) {
 // TestAnotherIndexIsNoNewerSchema: an operator may add one, or VACUUM.
 func TestAnotherIndexIsNoNewerSchema(t *testing.T) {
 	t.Parallel()
-	db := openTest(t, Options{Cached: 64, LeaveNames: true})
+	db := openTest(t, Options{Cached: 64})
 	workspace := newWorkspace(t, t.Context(), db, "shop")
 	for _, query := range []string{"CREATE INDEX mine ON pets (name)", "VACUUM"} {
 		byAnother(t, db, query)

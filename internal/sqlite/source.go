@@ -68,8 +68,8 @@ func (s *Source) Close() error {
 // migrations, which are the file's own, are left out.
 func (s *Source) Tables() (map[string][]string, error) {
 	tables := map[string][]string{}
-	err := s.conn.each(`SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-		WHERE t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'migrations' ORDER BY t.name, c.cid`,
+	err := s.conn.each(`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
+		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'migrations' ORDER BY t.name, c.cid`,
 		func(row *sqlite.Stmt) {
 			name := row.ColumnText(0)
 			tables[name] = append(tables[name], row.ColumnText(1))

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -43,13 +42,6 @@ type Options struct {
 	// Waiting is told, if a write has waited for another process for a second, which
 	// one it is. It may be nil.
 	Waiting func(process string)
-
-	// LeaveNames leaves the index of names to the process that serves: this one ends
-	// soon, and two would take segments from each other.
-	LeaveNames bool
-
-	segment  int64         // animals whose names are indexed at once; 0 for segmentSize
-	tryAgain time.Duration // after names could not be indexed; 0 for tryAgain
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -70,14 +62,10 @@ type DB struct {
 	limitDay int64     // the newest day of the windows saved; the writer's
 
 	checkpointer *checkpointer // nil if the database is read alone
-	namer        *namer        // nil if the names are left to others
-	naming       sync.Mutex    // held while the names of a segment are indexed: two would take it from each other
-	segment      int64         // animals of one
-	pace         pace          // of searches
-	lost         atomic.Bool   // that a segment is missing was told
-	tryAgain     time.Duration // after names could not be indexed
-	cache        *cache        // nil if there is none
-	version      int64         // of the file's contents, as the writer knows it
+	effort       searchEffort
+	stopIndexing func() // of names that were there before their index
+	cache        *cache // nil if there is none
+	version      int64  // of the file's contents, as the writer knows it
 	readers      *stack
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
@@ -113,9 +101,6 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	if !o.ReadOnly && !o.LeaveNames {
-		db.namer = newNamer(db)
-	}
 	go db.write()
 	if o.Serve {
 		db.guard.running.Go(db.watchFiles)
@@ -129,12 +114,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Readers <= 0 {
 		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
-	}
-	if o.segment <= 0 {
-		o.segment = segmentSize
-	}
-	if o.tryAgain <= 0 {
-		o.tryAgain = tryAgain
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -153,11 +132,11 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		lock: lock, waiting: o.Waiting, guard: guard{stop: make(chan struct{})},
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, segment: o.segment, pace: usualPace, tryAgain: o.tryAgain,
-		stopped: make(chan struct{}),
-		count:   o.Readers,
-		closed:  make(chan struct{}),
-		fault:   fault{failed: make(chan struct{})},
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
+		stopped: make(chan struct{}), stopIndexing: func() {},
+		count:  o.Readers,
+		closed: make(chan struct{}),
+		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now)
 	db.queue.wake = make(chan struct{}, 1)
@@ -174,7 +153,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
 		return err
 	}
-	db.writer.quarter = db.quarter()
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
@@ -201,7 +179,10 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	return db.settle(o)
+	if err := db.settle(o); err != nil || o.ReadOnly {
+		return err
+	}
+	return db.startIndexing()
 }
 
 // disconnect closes the connections that nobody uses.
@@ -229,8 +210,8 @@ func (db *DB) disconnect() error {
 func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
-		db.namer.close()
 		db.guard.close()
+		db.stopIndexing()
 		db.queue.close()
 		<-db.stopped
 		db.fault.close()

@@ -178,7 +178,6 @@ func (db *DB) commit(group []*write) {
 	}
 	if err == nil {
 		db.checkpointer.committed(db.writer)
-		db.namer.grown(db.writer.touched.grown)
 	}
 }
 
@@ -229,12 +228,12 @@ func (db *DB) try(group []*write, how manner) error {
 		err = db.writer.lookAtRemovals()
 	}
 	db.writer.touched.reset()
-	clear(db.writer.issued)
+	db.writer.forget()
 	for i := 0; err == nil && i < len(group); i++ {
 		err = db.writer.attempt(group[i], how)
 	}
 	if err == nil {
-		err = db.writer.saveIDs()
+		err = db.writer.finish()
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
 		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
@@ -276,25 +275,34 @@ func (c *conn) attempt(w *write, how manner) error {
 	case c.AutocommitEnabled() || gravityOf(w.err) != ordinary:
 		return w.err
 	case how == alone:
-		clear(c.issued)
+		c.forget()
 		return c.exec("ROLLBACK")
 	case how == united && wrote:
 		return errAgain
 	case how == united:
 		return nil
 	}
-	clear(c.issued)
+	c.forget()
 	if err := c.exec("ROLLBACK TO one"); err != nil {
 		return err
 	}
 	return c.exec("RELEASE one")
 }
 
+// finish writes what was put off until the end of a transaction.
+func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames()) }
+
+// forget forgets what was put off.
+func (c *conn) forget() {
+	clear(c.issued)
+	clear(c.renames)
+}
+
 func (c *conn) succeeded(how manner) error {
 	if how != apart {
 		return nil
 	}
-	if err := c.saveIDs(); err != nil { // what comes next may read the counters itself
+	if err := c.finish(); err != nil { // what comes next may read the counters itself
 		return err
 	}
 	return c.exec("RELEASE one")
