@@ -118,7 +118,7 @@ func (r *request) fields(lines []byte) bool {
 		if !ok {
 			return false
 		}
-		key := canonical(name)
+		key := textproto.CanonicalMIMEHeaderKey(name)
 		if !r.understand(key, value) {
 			return false
 		}
@@ -218,29 +218,6 @@ var classes = func() (c [256]uint8) {
 	mark("!#$%&'*+-.^_`|~", inToken)
 	mark(".:-_[]", inHost)
 	return c
-}()
-
-// canonical returns the key that net/http has for a name.
-func canonical(name string) string {
-	if key, ok := canonicals[name]; ok {
-		return key
-	}
-	return textproto.CanonicalMIMEHeaderKey(name)
-}
-
-// canonicals are the names that most clients send, in their two spellings.
-var canonicals = func() map[string]string {
-	all := make(map[string]string)
-	for _, name := range [...]string{
-		"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Type",
-		"Content-Length", "Idempotency-Key", "If-Match", "If-None-Match", "Origin", "Referer", "X-Api-Key", "X-Request-Id",
-		"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Cookie", "Cache-Control",
-		"Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Traceparent",
-	} {
-		all[name], all[strings.ToLower(name)] = name, name
-	}
-	all["X-API-Key"] = "X-Api-Key"
-	return all
 }()
 
 // describe returns the request as a handler sees it.

@@ -126,7 +126,8 @@ func (w *response) finish() []byte {
 		w.buf = appendLine(w.buf, "Content-Length", strconv.Itoa(len(w.late)))
 	}
 	w.endHeader()
-	all := append(w.buf, w.late...)
+	w.buf = append(w.buf, w.late...)
+	all := w.buf
 	w.buf, w.late, w.over = nil, nil, true
 	return all
 }

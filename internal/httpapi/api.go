@@ -108,9 +108,9 @@ func (a *API) surface(o *Options) []path {
 	p := &a.pipeline
 	return slices.Concat(
 		(&pets{service: o.Service, pages: newPetsPages()}).paths(),
-		categories{o.Service}.paths(),
-		orders{o.Service}.paths(),
-		inventory{o.Service}.paths(),
+		categoryPaths(o.Service),
+		orderPaths(o.Service),
+		inventoryPaths(o.Service),
 		accountPaths(),
 		pages{docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
 	)

@@ -169,15 +169,6 @@ func needsClockOfLimits(t testing.TB) {
 	}
 }
 
-// needsBubble skips a test with time that jumps while all goroutines wait,
-// which a connection to a server of another process prevents.
-func needsBubble(t *testing.T) {
-	t.Helper()
-	if *storeName != "sqlite" || *limiterName != "memory" {
-		t.Skip("runs in a bubble of synctest, which no connection to another process may be in; it is about connections of clients alone")
-	}
-}
-
 // passed is how far the clock of the limits may have gone by itself in a test.
 func passed() time.Duration {
 	if *limiterName == "redis" {

@@ -5,13 +5,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-type categories struct{ service *petstore.Service }
-
-func (c categories) paths() []path {
-	s := c.service
+func categoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/categories", routes: []route{
-			{method: "GET", id: "listCategories", scope: access.Read, handle: c.list, query: []string{"limit", "cursor", "name"}},
+			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, idOfCategory), query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createCategory", scope: access.Write, handle: create(readNewCategory, s.CreateCategory), body: jsonBody},
 		}},
 		{pattern: "/categories/{categoryId}", param: "categoryId", routes: []route{
@@ -23,20 +20,12 @@ func (c categories) paths() []path {
 	}
 }
 
-func (c categories) list(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	q := petstore.CategoryQuery{Name: l.query.part("name")}
-	if q.Page, err = l.page(); err != nil {
-		return err
-	}
-	all, err := c.service.Categories(x.ctx, x.workspace(), q)
-	if err != nil {
-		return err
-	}
-	return sendList(l, all, func(c petstore.Category) int64 { return c.ID })
+func idOfCategory(c petstore.Category) int64 { return c.ID }
+
+func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
+	q.Name = l.query.part("name")
+	q.Page, err = l.page()
+	return q, err
 }
 
 // readNewCategory reads the body of createCategory (id 0) and replaceCategory.

@@ -5,13 +5,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-type inventory struct{ service *petstore.Service }
-
-func (i inventory) paths() []path {
-	s := i.service
+func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: i.list, query: []string{"limit", "cursor", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, idOfItem), query: []string{"limit", "cursor", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", param: "petId", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
@@ -20,24 +17,16 @@ func (i inventory) paths() []path {
 	}
 }
 
-func (i inventory) list(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	q := petstore.InventoryQuery{Statuses: l.query.statuses("status")}
+func idOfItem(i petstore.InventoryItem) int64 { return i.PetID }
+
+func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
+	q = petstore.InventoryQuery{Statuses: l.query.statuses("status")}
 	if text, ok := l.query.one("maxQuantity"); ok {
 		most := l.query.integer("maxQuantity", text, 0, petstore.MaxQuantity)
 		q.MaxQuantity = &most
 	}
-	if q.Page, err = l.page(); err != nil {
-		return err
-	}
-	items, err := i.service.Inventory(x.ctx, x.workspace(), q)
-	if err != nil {
-		return err
-	}
-	return sendList(l, items, func(one petstore.InventoryItem) int64 { return one.PetID })
+	q.Page, err = l.page()
+	return q, err
 }
 
 // readInventoryUpdate returns the quantity to set.

@@ -42,6 +42,26 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 	}
 }
 
+// list is for a resource whose rows have the id that idOf returns. read reads the
+// filters, and the page at last.
+func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), idOf func(R) int64) handler {
+	return func(x *exchange) error {
+		l, err := newListing(x)
+		if err != nil {
+			return err
+		}
+		q, err := read(l)
+		if err != nil {
+			return err
+		}
+		rows, err := do(x.ctx, x.workspace(), q)
+		if err != nil {
+			return err
+		}
+		return sendList(l, rows, idOf)
+	}
+}
+
 // change is for PUT and for PATCH.
 func change[T any, R resource](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
 	return func(x *exchange) error {

@@ -5,13 +5,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-type orders struct{ service *petstore.Service }
-
-func (o orders) paths() []path {
-	s := o.service
+func orderPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: o.list, query: []string{"limit", "cursor", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, idOfOrder), query: []string{"limit", "cursor", "petId", "complete", "shipDateFrom", "shipDateTo"}},
 			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
 		}},
 		{pattern: "/store/orders/{orderId}", param: "orderId", routes: []route{
@@ -22,25 +19,17 @@ func (o orders) paths() []path {
 	}
 }
 
-func (o orders) list(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	q := petstore.OrderQuery{
+func idOfOrder(o petstore.Order) int64 { return o.ID }
+
+func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
+	q = petstore.OrderQuery{
 		PetID:        l.query.id("petId"),
 		Complete:     l.query.boolean("complete"),
 		ShipDateFrom: l.query.time("shipDateFrom"),
 		ShipDateTo:   l.query.time("shipDateTo"),
 	}
-	if q.Page, err = l.page(); err != nil {
-		return err
-	}
-	all, err := o.service.Orders(x.ctx, x.workspace(), q)
-	if err != nil {
-		return err
-	}
-	return sendList(l, all, func(o petstore.Order) int64 { return o.ID })
+	q.Page, err = l.page()
+	return q, err
 }
 
 func readNewOrder(body []byte, id int64) (petstore.NewOrder, error) {
