@@ -62,22 +62,12 @@ func inject(pid int, calls, fault string) (end func(), err error) {
 	return nil, fmt.Errorf("strace: %s: %w", last, cmd.Wait())
 }
 
-// failSync makes synchronizing fail: the server must end by itself.
-func failSync(r *run) error {
-	end, err := inject(r.server.Cmd.Process.Pid, "fsync,fdatasync", "error=EIO")
-	if err != nil {
-		return err
-	}
-	defer end()
-	if err := endedByItself(r.server); err != nil {
-		return err
-	}
-	return r.start()
-}
+// failSync makes synchronizing fail, failWrite writing, for good: the server must end by itself.
+func failSync(r *run) error  { return failCalls(r, "fsync,fdatasync") }
+func failWrite(r *run) error { return failCalls(r, "pwrite64") }
 
-// failWrite makes writing fail for good: the server must end by itself.
-func failWrite(r *run) error {
-	end, err := inject(r.server.Cmd.Process.Pid, "pwrite64", "error=EIO")
+func failCalls(r *run, calls string) error {
+	end, err := inject(r.server.Cmd.Process.Pid, calls, "error=EIO")
 	if err != nil {
 		return err
 	}
