@@ -312,7 +312,7 @@ type Order struct {
 
 	// ID Unique order identifier, never reused.
 	//
-	// Example: 1001
+	// Example: 1
 	ID int64 `json:"id,omitempty,omitzero"`
 
 	// PetID ID of the pet in the order.

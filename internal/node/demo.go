@@ -77,32 +77,20 @@ func (n *node) stockDemo(ctx context.Context, workspace int64) error {
 	if err != nil || len(have) > 0 {
 		return err
 	}
-	for _, kind := range demoCatalogue() {
-		category, err := n.shop.CreateCategory(ctx, workspace, petstore.NewCategory{Name: kind.name, Description: &kind.about}, nil)
+	for _, c := range demoCategories() {
+		if _, err := n.shop.CreateCategory(ctx, workspace, c, nil); err != nil {
+			return err
+		}
+	}
+	var orders []petstore.NewOrder
+	for _, p := range demoPets() {
+		placed, err := n.addDemoPet(ctx, workspace, p)
 		if err != nil {
 			return err
 		}
-		for _, animal := range kind.animals {
-			if err := n.addDemoPet(ctx, workspace, category.ID, animal); err != nil {
-				return err
-			}
-		}
+		orders = append(placed, orders...)
 	}
-	return nil
-}
-
-func (n *node) addDemoPet(ctx context.Context, workspace, category int64, animal demoPet) error {
-	pet, err := n.shop.CreatePet(ctx, workspace, petstore.NewPet{Name: animal.name, CategoryID: category}, nil)
-	if err != nil {
-		return err
-	}
-	if animal.stock > 1 {
-		if _, err := n.shop.UpdateInventory(ctx, workspace, pet.ID, animal.stock, petstore.Condition{}); err != nil {
-			return err
-		}
-	}
-	for _, o := range animal.orders {
-		o.PetID = pet.ID
+	for _, o := range orders {
 		if _, err := n.shop.CreateOrder(ctx, workspace, o, nil); err != nil {
 			return err
 		}
@@ -110,45 +98,82 @@ func (n *node) addDemoPet(ctx context.Context, workspace, category int64, animal
 	return nil
 }
 
-type demoKind struct {
-	name, about string
-	animals     []demoPet
+// addDemoPet adds a pet with its stock, and returns its orders.
+func (n *node) addDemoPet(ctx context.Context, workspace int64, p demoPet) ([]petstore.NewOrder, error) {
+	pet, err := n.shop.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if p.stock > 1 {
+		if _, err := n.shop.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.orders {
+		p.orders[i].PetID = pet.ID
+	}
+	return p.orders, nil
+}
+
+// The categories of the demo, by their ids.
+const (
+	birds = iota + 1
+	fish
+	dogs
+	cats
+	mammals
+	reptiles
+)
+
+func demoCategories() []petstore.NewCategory {
+	about := func(name, description string) petstore.NewCategory {
+		return petstore.NewCategory{Name: name, Description: &description}
+	}
+	return []petstore.NewCategory{
+		about("Birds", "Singers and talkers, best kept in pairs."),
+		about("Fish", "Freshwater fish for the community tank."),
+		about("Dogs", "From lap dogs to herders; all vaccinated and chipped."),
+		about("Cats", "House cats, young and settled."),
+		about("Small mammals", "For children who have learned to be quiet."),
+		about("Reptiles", "Warm, patient and long-lived."),
+		about("Insects", "None yet."),
+	}
 }
 
 // A demoPet has so much stock before its orders are placed.
 type demoPet struct {
-	name   string
-	stock  int64
-	orders []petstore.NewOrder
+	name     string
+	category int64
+	stock    int64
+	orders   []petstore.NewOrder
 }
 
-// demoCatalogue returns the demo shop. Some animals are sold, some are held by
-// open orders, so that every status can be seen.
-func demoCatalogue() []demoKind {
+// demoPets returns the pets of the demo, by their ids. Some are sold, some are
+// held by open orders, so that every status can be seen. The examples of the
+// description work on it: they name the pets 41 to 43, the orders 1 and 2, which
+// are of the last pet that has orders, and the category 7.
+func demoPets() []demoPet {
 	open := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n} }
 	sold := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n, Complete: true} }
-	one := func(name string, orders ...petstore.NewOrder) demoPet { return demoPet{name, 1, orders} }
-	many := func(name string, stock int64, orders ...petstore.NewOrder) demoPet {
-		return demoPet{name, stock, orders}
+	dated := petstore.NewOrder{Quantity: 1, ShipDate: petstore.At(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC))}
+	pet := func(category int64, name string, stock int64, orders ...petstore.NewOrder) demoPet {
+		return demoPet{name, category, stock, orders}
 	}
-	return []demoKind{
-		{"Dogs", "From lap dogs to herders; all vaccinated and chipped.", []demoPet{
-			one("Biscuit, beagle"), one("Moss, border collie"), one("Pepper, dachshund", open(1)), one("Juno, whippet"), one("Otto, schnauzer", sold(1)), one("Clover, corgi"),
-		}},
-		{"Cats", "House cats, young and settled.", []demoPet{
-			one("Mabel, tabby"), one("Ink, Bombay"), one("Saffron, Abyssinian", open(1)), one("Dumpling, British shorthair"), one("Nimbus, Maine coon"), one("Tansy, tortoiseshell", sold(1)),
-		}},
-		{"Birds", "Singers and talkers, best kept in pairs.", []demoPet{
-			many("Zebra finch", 24, open(2)), many("Budgerigar", 18, sold(2)), many("Canary", 12), many("Cockatiel", 6), one("Figaro, African grey"),
-		}},
-		{"Fish", "Freshwater fish for the community tank.", []demoPet{
-			many("Neon tetra", 400, open(20), sold(12)), many("Guppy", 250, open(10)), many("Corydoras", 80), many("Betta", 15), many("Angelfish", 22),
-		}},
-		{"Small mammals", "For children who have learned to be quiet.", []demoPet{
-			many("Syrian hamster", 9), many("Guinea pig", 8, open(2)), many("Dwarf rabbit", 7), many("Gerbil", 10, sold(2)), one("Hazel, chinchilla"),
-		}},
-		{"Reptiles", "Warm, patient and long-lived.", []demoPet{
-			many("Leopard gecko", 5), many("Corn snake", 3, open(1)), one("Atlas, Hermann's tortoise"), one("Ember, bearded dragon", sold(1)),
-		}},
+	return []demoPet{
+		pet(dogs, "Biscuit, beagle", 1), pet(dogs, "Moss, border collie", 1), pet(dogs, "Pepper, dachshund", 1, open(1)),
+		pet(dogs, "Juno, whippet", 1), pet(dogs, "Otto, schnauzer", 1, sold(1)), pet(dogs, "Clover, corgi", 1),
+		pet(cats, "Mabel, tabby", 1), pet(cats, "Ink, Bombay", 1), pet(cats, "Saffron, Abyssinian", 1, open(1)),
+		pet(cats, "Dumpling, British shorthair", 1), pet(cats, "Nimbus, Maine coon", 1), pet(cats, "Tansy, tortoiseshell", 1, sold(1)),
+		pet(birds, "Zebra finch", 24, open(2)), pet(birds, "Budgerigar", 18, sold(2)), pet(birds, "Canary", 12),
+		pet(birds, "Cockatiel", 6), pet(birds, "Figaro, African grey", 1),
+		pet(fish, "Neon tetra", 400, open(20), sold(12)), pet(fish, "Guppy", 250, open(10)), pet(fish, "Corydoras", 80),
+		pet(fish, "Betta", 15), pet(fish, "Angelfish", 22), pet(fish, "Zebra danio", 60), pet(fish, "Cherry barb", 45),
+		pet(mammals, "Syrian hamster", 9), pet(mammals, "Guinea pig", 8, open(2)), pet(mammals, "Dwarf rabbit", 7),
+		pet(mammals, "Gerbil", 10, sold(2)), pet(mammals, "Hazel, chinchilla", 1), pet(mammals, "Fancy rat", 6),
+		pet(reptiles, "Leopard gecko", 5), pet(reptiles, "Corn snake", 3, open(1)), pet(reptiles, "Atlas, Hermann's tortoise", 1),
+		pet(reptiles, "Ember, bearded dragon", 1, sold(1)), pet(reptiles, "Crested gecko", 4), pet(birds, "Java sparrow", 10),
+		pet(fish, "Platy", 90), pet(dogs, "Hazelnut, cocker spaniel", 1), pet(cats, "Pixel, Siamese", 1),
+		pet(mammals, "Degu", 5), pet(birds, "Society finch", 14),
+		pet(dogs, "Laika", 12, dated, open(2)), pet(cats, "Tom", 3),
 	}
 }

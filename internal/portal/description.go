@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -137,7 +138,9 @@ func (d *description) parameters(o *operation) []*parameter {
 	item, _ := d.Paths.get(o.path)
 	for _, in := range []string{"path", "query", "header"} {
 		for _, p := range append(o.Parameters, item.Parameters...) {
-			if p = d.parameter(p); p.In == in {
+			p = d.parameter(p)
+			known := func(q *parameter) bool { return q.In == p.In && q.Name == p.Name } // of the operation
+			if p.In == in && !slices.ContainsFunc(list, known) {
 				list = append(list, p)
 			}
 		}

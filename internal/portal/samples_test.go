@@ -74,10 +74,10 @@ func TestSampleOfAnUpdate(t *testing.T) {
 			continue
 		}
 		got := curl(d.call(o, "https://petstore.example"))
-		want := `curl -X PATCH "https://petstore.example/store/orders/1001" \
+		want := `curl -X PATCH "https://petstore.example/store/orders/1" \
   -H "Authorization: Bearer $PETSTORE_KEY" \
   -H "Content-Type: application/merge-patch+json" \
-  -d '{"complete": true}'`
+  -d '{"shipDate": "2026-03-08T09:30:00Z"}'`
 		if got != want {
 			t.Errorf("curl = %s\nwant %s", got, want)
 		}

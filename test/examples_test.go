@@ -1,0 +1,210 @@
+package test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"example.com/petstore/api"
+	"example.com/petstore/test/servertest"
+)
+
+// A demo is a server on a demo of its own.
+type demo struct{ url, key string }
+
+// newDemo serves a demo that nobody has used.
+func newDemo(t *testing.T) demo {
+	t.Helper()
+	s, err := servertest.Binary(filepath.Join(bin, "petstore")).Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	key := regexp.MustCompile(`with the key (\S+)`).FindStringSubmatch(s.Printed())
+	if key == nil {
+		t.Fatalf("the demo printed no key but\n%s", s.Printed())
+	}
+	return demo{s.URL, key[1]}
+}
+
+// An example is a request made of the examples of the description.
+type example struct {
+	method, path, operation, name string
+	header                        http.Header
+	body                          string
+}
+
+// send sends the request and returns the status and the text of the answer.
+func (d demo) send(t *testing.T, e example) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), e.method, d.url+e.path, strings.NewReader(e.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(r.Header, e.header)
+	r.Header.Set("Authorization", "Bearer "+d.key)
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.StatusCode, string(text)
+}
+
+// examplesOf returns the requests of an operation: one for each example of its
+// body, or one, with the examples of all parameters.
+func examplesOf(path string, item *openapi3.PathItem, method string, o *openapi3.Operation) []example {
+	e := example{method: method, path: path, operation: o.OperationID, header: http.Header{}}
+	query := url.Values{}
+	byName := map[string]*openapi3.Parameter{}
+	for _, p := range append(slices.Clone(item.Parameters), o.Parameters...) { // those of the operation count
+		byName[p.Value.In+" "+p.Value.Name] = p.Value
+	}
+	for _, p := range byName {
+		if p.Example == nil {
+			continue
+		}
+		values, many := p.Example.([]any)
+		if !many {
+			values = []any{p.Example}
+		}
+		for _, v := range values {
+			switch p.In {
+			case "path":
+				e.path = strings.ReplaceAll(e.path, "{"+p.Name+"}", fmt.Sprint(v))
+			case "query":
+				query.Add(p.Name, fmt.Sprint(v))
+			case "header":
+				e.header.Set(p.Name, fmt.Sprint(v))
+			}
+		}
+	}
+	if len(query) > 0 {
+		e.path += "?" + query.Encode()
+	}
+	if o.RequestBody == nil {
+		return []example{e}
+	}
+	return withBodies(e, o.RequestBody.Value.Content)
+}
+
+// withBodies returns the request with each example of its body.
+func withBodies(e example, content openapi3.Content) []example {
+	var all []example
+	for media, m := range content {
+		for name, x := range m.Examples {
+			body, err := json.Marshal(x.Value.Value)
+			if err != nil {
+				panic(err) // it was JSON
+			}
+			one := e
+			one.name, one.body, one.header = media+" "+name, string(body), e.header.Clone()
+			one.header.Set("Content-Type", media)
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// TestEveryExampleSucceeds sends each request that the description shows to a
+// demo as "serve --demo" makes it.
+func TestEveryExampleSucceeds(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(api.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	reads := newDemo(t)
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			for _, e := range examplesOf(path, item, method, o) {
+				count++
+				t.Run(strings.TrimSpace(e.operation+" "+e.name), func(t *testing.T) {
+					d := reads
+					if method != http.MethodGet {
+						d = newDemo(t)
+					}
+					status, text := d.send(t, e)
+					if documented := o.Responses.Status(status); documented == nil || status >= 400 {
+						t.Errorf("%s %s with %s = %d %s, want a success", e.method, e.path, e.body, status, text)
+					}
+				})
+			}
+		}
+	}
+	if count < 30 {
+		t.Errorf("the description has only %d examples of requests", count)
+	}
+}
+
+// samplesOn returns the samples of a page of the reference in one language, in
+// their order.
+func samplesOn(t *testing.T, d demo, path, lang string) []string {
+	t.Helper()
+	_, page := d.send(t, example{method: http.MethodGet, path: path})
+	var all []string
+	for _, m := range regexp.MustCompile(`(?s)<pre tabindex="0" data-lang="`+lang+`"><code>(.*?)</code></pre>`).FindAllStringSubmatch(page, -1) {
+		all = append(all, html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], "")))
+	}
+	return all
+}
+
+// TestSamplesOfTheReference runs the samples for the shell and for JavaScript as
+// they stand on the pages, each language on one demo, page after page. Those for
+// Python and Go make the same requests.
+func TestSamplesOfTheReference(t *testing.T) {
+	t.Parallel()
+	for lang, program := range map[string][]string{
+		"sh":         {"sh", "-euc", `uuidgen() { cat /proc/sys/kernel/random/uuid; }; . "$0"`},
+		"javascript": {"node"},
+	} {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			servertest.Need(t, program[0], map[string]string{"sh": "dash", "node": "nodejs"}[program[0]])
+			servertest.Need(t, "curl", "curl")
+			d, count := newDemo(t), 0
+			for _, page := range []string{"animals", "categories", "orders", "inventory", "account"} {
+				for _, sample := range samplesOn(t, d, "/docs/"+page, lang) {
+					count++
+					d.run(t, program, sample)
+				}
+			}
+			if count < 19 {
+				t.Errorf("the reference has %d samples, want one for each operation", count)
+			}
+		})
+	}
+}
+
+// run runs a sample, which must end well and print no error of the API.
+func (d demo) run(t *testing.T, program []string, sample string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sample.mjs")
+	if err := os.WriteFile(file, []byte(sample), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program[0], append(slices.Clone(program[1:]), file)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "PETSTORE_KEY=" + d.key}
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Contains(string(out), `"code":"`) {
+		t.Errorf("%s\n\nends with %v and prints\n%s", sample, err, out)
+	}
+}
