@@ -60,7 +60,7 @@ func leftBehind() map[string][]string {
 	return map[string][]string{
 		"receipts":      {"number"},
 		"movements":     {"entry", "before"},
-		"pets":          {"last_entry", "level", "recent"},
+		"pets":          {"last_entry", "recent"},
 		"counters":      {"entries"},
 		"departed":      nil,
 		"names_indexed": nil,

@@ -192,8 +192,8 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 			return err
 		}
 		c.renamed(workspace, a.ID, "", petstore.Fold(a.Name))
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, level, status, category, name, folded, recent)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry, LevelOf(a.Quantity),
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded, recent)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
 	if a.Name != loaded.Name {
@@ -208,9 +208,6 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 	if err != nil {
 		return err
 	}
-	if what == ofLevel || what == ofPet {
-		stmt.BindInt64(11, LevelOf(a.Quantity))
-	}
 	if what == ofName || what == ofPet {
 		stmt.BindText(7, a.Name)
 		stmt.BindText(8, petstore.Fold(a.Name))
@@ -220,7 +217,7 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 		stmt.BindInt64(10, a.CategoryID)
 	}
 	if ordered {
-		stmt.BindBytes(12, loaded.recent.column())
+		stmt.BindBytes(11, loaded.recent.column())
 	}
 	_, err = stmt.Step()
 	return err
@@ -229,15 +226,13 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 // What of an animal changes, from what does most often to all of it.
 const (
 	ofStock = iota
-	ofLevel
 	ofName
 	ofPet
 )
 
 const (
 	setStock  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
-	setOrders = ", recent=?12"
-	setLevel  = ", level=?11"
+	setOrders = ", recent=?11"
 	setName   = ", name=?7, folded=?8"
 	setRest   = ", status=?9, category=?10"
 	oneAnimal = " WHERE workspace=?1 AND id=?2"
@@ -248,22 +243,16 @@ const (
 // or not.
 var updates, updatesOfOrders = updatesThat(setStock), updatesThat(setStock + setOrders)
 
-func updatesThat(set string) [4]string {
-	return [...]string{
-		ofStock: set + oneAnimal, ofLevel: set + setLevel + oneAnimal, ofName: set + setName + oneAnimal,
-		ofPet: set + setLevel + setName + setRest + oneAnimal,
-	}
+func updatesThat(set string) [3]string {
+	return [...]string{ofStock: set + oneAnimal, ofName: set + setName + oneAnimal, ofPet: set + setName + setRest + oneAnimal}
 }
 
 // updateFor returns the least that is all that changed.
 func updateFor(a, loaded *petstore.Animal) int {
-	moved, renamed := LevelOf(a.Quantity) != LevelOf(loaded.Quantity), a.Name != loaded.Name
 	switch {
-	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID || moved && renamed:
+	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
 		return ofPet
-	case moved:
-		return ofLevel
-	case renamed:
+	case a.Name != loaded.Name:
 		return ofName
 	}
 	return ofStock

@@ -49,13 +49,6 @@ func (c *conn) problems() ([]string, error) {
 	if current { // before, ledgers were kept in another way
 		checks = append(checks, checkLedger, checkEntries)
 	}
-	leveled, err := c.one("SELECT 1 FROM pragma_table_info('pets') WHERE name='level'", func(*sqlite.Stmt) {})
-	if err != nil {
-		return found, err
-	}
-	if leveled {
-		checks = append(checks, checkLevels)
-	}
 	if current, err = c.hasTable("pet_names"); err != nil {
 		return found, err
 	}
@@ -127,16 +120,6 @@ func checkEntries(c *conn, report func(string, ...any)) error {
 	return c.each(`SELECT workspace, max(entry) FROM movements m GROUP BY workspace
 		HAVING max(entry) > coalesce((SELECT c.entries FROM counters c WHERE c.workspace=m.workspace), 0)`, func(row *sqlite.Stmt) {
 		report("ledger: workspace %d has the entry %d, which is beyond its last", row.ColumnInt64(0), row.ColumnInt64(1))
-	})
-}
-
-// checkLevels makes sure that lists by quantity find every animal.
-func checkLevels(c *conn, report func(string, ...any)) error {
-	return c.each("SELECT workspace, id, quantity, level FROM pets", func(row *sqlite.Stmt) {
-		if level, want := row.ColumnInt64(3), LevelOf(row.ColumnInt64(2)); level != want {
-			report("lists: pet %d of workspace %d has the level %d, and its quantity is of the level %d",
-				row.ColumnInt64(1), row.ColumnInt64(0), level, want)
-		}
 	})
 }
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -19,13 +18,14 @@ type filter struct {
 
 // The filters. An equality comes with an index in which the ids follow it, so
 // that a page is read in order wherever it begins; the others are tested row by
-// row in the order of ids. Of those a ladder bounds the ranges.
+// row in the order of ids, but for those that an index of values has.
 const (
 	byStatus      = " AND status=?"
 	notStatus     = " AND status<>?"
 	byCategory    = " AND category=?"
 	byName        = " AND instr(folded,?)>0"
 	byMaxQuantity = " AND quantity<=?"
+	byLowStock    = " AND quantity<=? AND quantity<=100" // which names what the index has
 	byPet         = " AND pet=?"
 	byComplete    = " AND complete=?"
 	shipsFrom     = " AND ship_date>=?"
@@ -40,8 +40,8 @@ type list[T any] struct {
 	workspace int64
 	page      petstore.Page
 	filters   []filter
-	lanes     []filter // alternatives, each in the order of ids; none for no such condition
-	ladder    *ladder  // where to look for the rows that pass the filters, if few do; or nil
+	lanes     []filter     // alternatives, each in the order of ids; none for no such condition
+	values    *list[int64] // the ids of the same rows, by an index of values; nil if there is none
 	scan      func(*sqlite.Stmt) T
 	id        func(T) int64
 }
@@ -71,8 +71,8 @@ func (l *list[T]) run(c *conn) ([]T, error) {
 	if l.page.Limit <= 0 {
 		return []T{}, nil
 	}
-	if l.ladder != nil {
-		return l.climb(c)
+	if l.values != nil {
+		return l.byValue(c)
 	}
 	out := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
 	if len(l.lanes) == 0 {
@@ -89,6 +89,41 @@ func (l *list[T]) run(c *conn) ([]T, error) {
 		out = out[:min(len(out), l.page.Limit)]
 	}
 	return out, nil
+}
+
+// nearby is how many ids are tested one by one before an index of values is asked.
+// Where many rows match the page is full then.
+const nearby = 500
+
+// byValue returns the page of a list with an index of values: where few rows match
+// all of their ids are sorted.
+func (l *list[T]) byValue(c *conn) ([]T, error) {
+	near := *l
+	after := min(l.page.After, petstore.MaxID) + nearby
+	near.values, near.filters = nil, append(slices.Clip(l.filters), filter{upTo, after})
+	page, err := near.run(c)
+	if err != nil || len(page) == l.page.Limit {
+		return page, err
+	}
+	far := *l.values
+	far.page = petstore.Page{After: after, Limit: l.page.Limit - len(page)}
+	ids, err := far.run(c)
+	query := l.from + " WHERE workspace=?1 AND id=?2"
+	for i := 0; err == nil && i < len(ids); i++ {
+		var row *T
+		if row, err = find(c, query, l.workspace, ids[i], l.scan); row != nil {
+			page = append(page, *row)
+		}
+	}
+	return page, err
+}
+
+// idsOf returns the list of ids of a table by an index of values.
+func idsOf(table, index string, workspace int64, lanes []filter, filters ...filter) *list[int64] {
+	return &list[int64]{
+		from: "SELECT id FROM " + table, index: index, workspace: workspace, lanes: lanes, filters: filters,
+		scan: scanInt, id: func(id int64) int64 { return id },
+	}
 }
 
 // lane appends the page of one lane.
@@ -134,7 +169,7 @@ func (l *list[T]) read(ctx context.Context, db *DB) (out []T, err error) {
 		out, err = l.run(c)
 		return err
 	}
-	if len(l.lanes) > 1 || l.ladder != nil { // several searches, between which no row may change its place
+	if len(l.lanes) > 1 || l.values != nil { // several searches, between which no row may change its place
 		run = snapshot(run)
 	}
 	err = read(ctx, run)
@@ -297,30 +332,14 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	if q.ShipDateTo.Valid {
 		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
 	}
-	if q.PetID == 0 && (q.ShipDateFrom.Valid || q.ShipDateTo.Valid) {
-		l.ladder = daysOf(q)
+	if q.PetID == 0 && len(l.filters) > 0 {
+		lanes := l.lanes
+		if len(lanes) == 0 {
+			lanes = []filter{{byComplete, false}, {byComplete, true}}
+		}
+		l.values = idsOf("orders", "orders_by_ship_date", workspace, lanes, l.filters...)
 	}
 	return l
-}
-
-// daysOf returns the days on which what is asked for is shipped.
-func daysOf(q petstore.OrderQuery) *ladder {
-	const day = 24 * 60 * 60 * 1000 // as in the index
-	days := &ladder{
-		table: "orders", index: "orders_by_ship_day", term: "ship_date/86400000",
-		lanes: []filter{{byComplete, false}, {byComplete, true}},
-		first: math.MinInt64 / day, last: math.MaxInt64 / day,
-	}
-	if q.Complete != nil {
-		days.lanes = []filter{{byComplete, *q.Complete}}
-	}
-	if q.ShipDateFrom.Valid {
-		days.first = q.ShipDateFrom.Millis / day
-	}
-	if q.ShipDateTo.Valid {
-		days.last = q.ShipDateTo.Millis / day
-	}
-	return days
 }
 
 // Inventory implements [petstore.Store].
@@ -339,11 +358,14 @@ func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.In
 		}
 		return l
 	}
-	l.ladder = &ladder{
-		table: "pets", index: "pets_by_level", term: "level",
-		lanes: statusLanes(q.Statuses, true), last: LevelOf(*q.MaxQuantity),
+	if *q.MaxQuantity <= lowStock {
+		l.values = idsOf("pets", "pets_by_low_stock", workspace, statusLanes(q.Statuses, true), filter{byLowStock, *q.MaxQuantity})
 	}
 	l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
 	l.filters = append(l.filters, statusTests(q.Statuses)...)
 	return l
 }
+
+// lowStock is the most that the index of low stock has. Beyond it rows are tested one
+// by one: of every quantity, an order would change the index.
+const lowStock = 100

@@ -229,15 +229,15 @@ func (l *load) addAnimal(u *petstore.Unit) error {
 		a.ID = u.PetID
 		l.issued = append(l.issued, &a.ID)
 	}
-	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, level, status, name, folded)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`, // and all of its orders in pet_orders
-		l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, l.lastEntry(u), a.CategoryID, LevelOf(a.Quantity))
+	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, status, name, folded)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, // and all of its orders in pet_orders
+		l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, l.lastEntry(u), a.CategoryID)
 	if err != nil {
 		return err
 	}
-	stmt.BindText(9, string(a.Status))
-	stmt.BindText(10, a.Name)
-	stmt.BindText(11, petstore.Fold(a.Name))
+	stmt.BindText(8, string(a.Status))
+	stmt.BindText(9, a.Name)
+	stmt.BindText(10, petstore.Fold(a.Name))
 	_, err = stmt.Step()
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
 		return petstore.NoCategory(a.CategoryID)

@@ -94,9 +94,9 @@ func TestLedgersAreMigrated(t *testing.T) {
 	}
 }
 
-// TestLevelsAreMigrated: the animals of schema 4 have the levels of their
-// quantities afterwards, and the orders are found by their ship dates.
-func TestLevelsAreMigrated(t *testing.T) {
+// TestValuesAreMigrated: the pets of schema 4 are found by their quantities afterwards,
+// and the orders by their ship dates.
+func TestValuesAreMigrated(t *testing.T) {
 	t.Parallel()
 	path := migratedTo(t, 4, `
 		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
@@ -110,12 +110,6 @@ func TestLevelsAreMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	err = db.read(t.Context(), func(c *conn) error {
-		return checkLevels(c, func(format string, args ...any) { t.Errorf(format, args...) })
-	})
-	if err != nil {
-		t.Error(err)
-	}
 	most := int64(2)
 	items, err := db.Inventory(t.Context(), 1, petstore.InventoryQuery{Page: petstore.Page{Limit: 100}, MaxQuantity: &most})
 	if len(items) != 3 || err != nil {

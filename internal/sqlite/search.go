@@ -128,10 +128,8 @@ func (s *search) few() (bool, error) {
 	q := s.q
 	q.Name, q.Limit = "", s.effort.few
 	l := petList(s.workspace, q)
-	ids := &list[int64]{
-		from: "SELECT id FROM pets", index: l.index, workspace: s.workspace, page: q.Page, filters: l.filters, lanes: l.lanes,
-		scan: scanInt, id: func(id int64) int64 { return id },
-	}
+	ids := idsOf("pets", l.index, s.workspace, l.lanes, l.filters...)
+	ids.page = q.Page
 	found, err := ids.run(s.conn)
 	return len(found) < s.effort.few, err
 }
