@@ -118,6 +118,23 @@ func CheckName(name string) (string, error) {
 	return name, nil
 }
 
+// Printable returns text in which what a name must not contain is escaped: names
+// that were kept before this was checked may have it.
+func Printable(text string) string {
+	if strings.IndexFunc(text, unseen) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unseen(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // unseen reports whether r is a control or format character, or separates lines.
 func unseen(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 

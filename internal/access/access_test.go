@@ -101,6 +101,15 @@ func TestCheckNameComposes(t *testing.T) {
 	}
 }
 
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for give, want := range map[string]string{"Caf\u00e9 \U0001f43e": "Caf\u00e9 \U0001f43e", "a\u202eb\tc\u009bd\u2069": `a\u202eb\u0009c\u009bd\u2069`} {
+		if got := Printable(give); got != want {
+			t.Errorf("Printable(%+q) = %+q, want %+q", give, got, want)
+		}
+	}
+}
+
 // TestCheckGrant: no key makes one that may do more, or lasts longer.
 func TestCheckGrant(t *testing.T) {
 	t.Parallel()

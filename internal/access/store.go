@@ -15,6 +15,8 @@ const (
 	CodeKeyRevoked        petstore.Code = "key_revoked"
 	CodeKeyRotated        petstore.Code = "key_rotated"
 	CodeKeyExpired        petstore.Code = "key_expired"
+	CodeTooManyKeys       petstore.Code = "too_many_keys"
+	CodeSessionNotFound   petstore.Code = "session_not_found"
 )
 
 // A Store keeps workspaces and keys. Each method is one transaction, durable
@@ -47,12 +49,16 @@ type Store interface {
 	// Resume ends what ResetWorkspace and DeleteWorkspace have begun.
 	Resume(ctx context.Context) error
 
+	// CreateKey returns CodeTooManyKeys if the workspace has MaxKeys live keys.
 	CreateKey(ctx context.Context, k Key, by Actor) error
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
+	// KeyPage returns a page of the keys of a workspace, the newest first.
+	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// RotateKey adds next, which takes over the workspace, name, scopes and
-	// expiry of the key id, and lets the old one expire at until unless it
-	// would sooner. It returns the error of CheckRotation of the key.
+	// RotateKey adds next, which takes over the workspace, name, scopes, expiry
+	// and ban of the key id, and lets the old one expire at until unless it
+	// would sooner. It returns the error of CheckRotation of the key, and
+	// CodeTooManyKeys if more than MaxKeys were live then.
 	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
 	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
 	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
@@ -75,10 +81,40 @@ type Store interface {
 	// none, if the link was used before, in any process. Links that ended are
 	// forgotten in time: who calls it refuses them first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
+
+	// StartSession adds a session, and forgets those that ended.
+	StartSession(ctx context.Context, s Session) error
+	// Session returns CodeSessionNotFound if the session ended, by whatever.
+	Session(ctx context.Context, hash [32]byte) (Session, error)
+	EndSession(ctx context.Context, hash [32]byte) error
+	EndSessions(ctx context.Context, keyID string) error // all of that key
 }
 
 // Contents are how much a workspace has of each kind.
 type Contents struct{ Categories, Pets, Orders int64 }
+
+// MaxKeys is how many live keys a workspace can have, and how many that expired
+// and were not revoked: of more, those that expired first are revoked.
+const MaxKeys = 100
+
+// A KeyPage asks for at most Limit keys older than the key with the id After, or
+// for the newest if that is "".
+type KeyPage struct {
+	Unrevoked bool // without those that were revoked
+	After     string
+	Limit     int
+}
+
+// A Session is somebody who is signed in to a console.
+type Session struct {
+	Hash    [32]byte // of its token
+	KeyID   string   // "" of an operator's
+	Started time.Time
+	Until   time.Time
+}
+
+// MaxSessions is how many sessions a key can have. Of more the oldest ends.
+const MaxSessions = 20
 
 // A Link signs somebody in once.
 type Link struct {

@@ -3,6 +3,7 @@ package accesssql
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -34,13 +35,19 @@ func scanKey(row Row) (k access.Key, err error) {
 
 // keys returns the keys that a condition selects, as Sorted.
 func keys(tx Tx, where string, args ...any) ([]access.Key, error) {
+	all, err := inOrder(tx, where, args...)
+	return access.Sorted(all), err
+}
+
+// inOrder returns the keys that a condition selects as they come.
+func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
 	all := []access.Key{}
 	err := tx.Query(selectKeys+where, func(row Row) error {
 		k, err := scanKey(row)
 		all = append(all, k)
 		return err
 	}, args...)
-	return access.Sorted(all), err
+	return all, err
 }
 
 // key returns the key with the id or CodeKeyNotFound.
@@ -84,11 +91,50 @@ func (s *Store) CreateKey(ctx context.Context, k access.Key, by access.Actor) er
 		if err := HasWorkspace(tx, k.WorkspaceID); err != nil {
 			return err
 		}
-		if err := insertKey(tx, k); err != nil {
+		if err := s.insertBounded(tx, k); err != nil {
 			return err
 		}
 		return s.audit(tx, by, "key.create", k.ID, keyDetail(k))
 	})
+}
+
+// insertBounded adds a key unless the workspace then has too many that are live,
+// and revokes what expired long ago.
+func (s *Store) insertBounded(tx Tx, k access.Key) error {
+	if err := insertKey(tx, k); err != nil {
+		return err
+	}
+	var live int64
+	_, err := one(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+		func(row Row) error { return row.Scan(&live) }, k.WorkspaceID, s.now().UnixMilli())
+	if err == nil && live > access.MaxKeys {
+		err = petstore.Errorf(access.CodeTooManyKeys, "The workspace has %d live keys, and can have no more. Revoke one first.", access.MaxKeys)
+	}
+	if err != nil {
+		return err
+	}
+	return s.revokeExpired(tx, k.WorkspaceID)
+}
+
+func (s *Store) revokeExpired(tx Tx, workspace int64) error {
+	now := s.now().UnixMilli()
+	old, err := keys(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
+		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3)`, workspace, now, int64(access.MaxKeys))
+	if err != nil {
+		return err
+	}
+	for _, k := range old {
+		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
+			return err
+		}
+		if err := touchKey(tx, k.ID); err != nil {
+			return err
+		}
+		if err := s.audit(tx, "limit", "key.revoke", k.ID, fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func keyDetail(k access.Key) string {
@@ -109,6 +155,27 @@ func (s *Store) Keys(ctx context.Context, workspace int64) (all []access.Key, er
 		return err
 	})
 	return all, err
+}
+
+// KeyPage implements [access.Store].
+func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) (page []access.Key, err error) {
+	where, args := "k.workspace = $1", []any{workspace, int64(max(p.Limit, 0))}
+	if p.Unrevoked {
+		where += " AND k.revoked_at IS NULL"
+	}
+	order := " ORDER BY k.created_at DESC, k.id DESC LIMIT $2"
+	if p.After != "" {
+		if !storable(p.After) {
+			return []access.Key{}, nil
+		}
+		where += " AND (k.created_at, k.id) < (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
+		order, args = strings.Replace(order, "$2", "$3", 1), []any{workspace, p.After, args[1]}
+	}
+	err = s.db.Read(ctx, func(tx Tx) error {
+		page, err = inOrder(tx, where+order, args...)
+		return err
+	})
+	return page, err
 }
 
 // Key implements [access.Store].
@@ -144,9 +211,6 @@ func (s *Store) rotate(tx Tx, id string, next access.Key, until time.Time, by ac
 	if next.CreatedAt.IsZero() {
 		next.CreatedAt = s.now()
 	}
-	if err := insertKey(tx, next); err != nil {
-		return old, err
-	}
 	if old.ExpiresAt.IsZero() || until.Before(old.ExpiresAt) {
 		old.ExpiresAt = until
 	}
@@ -155,6 +219,16 @@ func (s *Store) rotate(tx Tx, id string, next access.Key, until time.Time, by ac
 	}
 	if err := touchKey(tx, id); err != nil {
 		return old, err
+	}
+	if err := s.insertBounded(tx, next); err != nil {
+		return old, err
+	}
+	if old.Ban != nil {
+		ban := *old.Ban
+		ban.KeyID = next.ID
+		if err := putBan(tx, ban); err != nil {
+			return old, err
+		}
 	}
 	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
 	if err := s.audit(tx, by, "key.rotate", id, detail); err != nil {
@@ -195,12 +269,15 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by acces
 // SetBan implements [access.Store].
 func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error {
 	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, _ access.Key) (string, error) {
-		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason),
-			exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
-				ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
-					level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
-				b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
+		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason), putBan(tx, b)
 	})
+}
+
+func putBan(tx Tx, b access.Ban) error {
+	return exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
+			level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
+		b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
 }
 
 // LiftBan implements [access.Store]. A key without a ban is left as it is.

@@ -6,6 +6,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"golang.org/x/text/unicode/norm"
 )
 
 // workspaces returns the workspaces that a condition selects.
@@ -28,8 +29,8 @@ func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
 
 // workspace returns the workspace of that name or CodeWorkspaceNotFound.
 func workspace(tx Tx, name string) (access.Workspace, error) {
-	if storable(name) {
-		if found, err := workspaces(tx, "name = $1", name); err != nil {
+	if storable(name) { // names are kept in NFC, but for old ones
+		if found, err := workspaces(tx, "name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name)); err != nil {
 			return access.Workspace{}, err
 		} else if len(found) > 0 {
 			return found[0], nil
@@ -222,6 +223,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, name string, by access.Acto
 // nobody learns of a deletion from a row.
 func removeWorkspace(tx Tx, id int64) error {
 	for _, query := range []string{
+		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
 		"DELETE FROM api_keys WHERE workspace = $1",
 		"DELETE FROM counters WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"example.com/petstore/internal/access"
+
 	"example.com/petstore/internal/config"
 )
 
@@ -78,9 +80,14 @@ type rows [][]string
 
 func (r *rows) add(cells ...string) { *r = append(*r, cells) }
 
+// table writes cells as they can be seen: what stands in one does nothing to a
+// terminal, or to the cells beside it.
 func (a *app) table(r rows) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, cells := range r {
+		for i, c := range cells {
+			cells[i] = access.Printable(c)
+		}
 		fmt.Fprintln(w, strings.Join(cells, "\t")) // Flush returns the error
 	}
 	return w.Flush()

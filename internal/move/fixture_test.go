@@ -65,6 +65,7 @@ func newFile(t *testing.T) string {
 		ok(t, db.AddUsage(k.ctx, []usage.Row{row}))
 	}
 	_, err = db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: time.Now().Add(time.Hour)}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})
+	ok(t, db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: time.Now(), Until: time.Now().Add(time.Hour)}))
 	ok(t, errors.Join(err, db.DeleteWorkspace(k.ctx, "gone", "cli")))
 	if gone <= acme {
 		t.Errorf("the workspaces have the ids %d and %d", acme, gone)

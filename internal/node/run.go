@@ -1,11 +1,13 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -131,7 +133,9 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	return n.startTraces(ctx)
 }
 
-// A sharedWriter takes the lines of several logs, each line whole.
+// A sharedWriter takes the lines of several logs, each line whole. What a terminal
+// would obey, and no JSON has to escape, it writes as \u and four digits: C1
+// controls, and marks that turn the direction of what follows.
 type sharedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -140,8 +144,16 @@ type sharedWriter struct {
 func (s *sharedWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.w.Write(p)
+	if bytes.IndexByte(p, 0xC2) < 0 && bytes.IndexByte(p, 0xE2) < 0 { // one of which begins each of them in UTF-8
+		return s.w.Write(p)
+	}
+	_, err := s.w.Write(obeyed.ReplaceAllFunc(p, func(r []byte) []byte {
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
+	}))
+	return len(p), err
 }
+
+var obeyed = regexp.MustCompile(`[\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 
 // wait returns nil when ctx ends, and an error if the service cannot go on.
 func (n *node) wait(ctx context.Context, s *servers) error {

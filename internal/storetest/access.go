@@ -27,6 +27,12 @@ var accessTests = map[string]func(*testing.T, Open){
 	"links":               testLinks,
 	"rename and contents": testRename,
 	"same name once":      testSameName,
+	"rotate a ban":        testRotateKeepsBan,
+	"key bounds":          testKeyBounds,
+	"expired keys":        testExpiredKeys,
+	"key pages":           testKeyPages,
+	"sessions":            testSessions,
+	"names":               testNames,
 }
 
 // key makes a key of the shop.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func TestConsolePagesAreBounded(t *testing.T) {
 func TestConsoleDownloadsOfTheBanned(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.workspace("shop")
+	key := s.workspace("shop")
 	banned := s.key("shop")
 	s.serve()
 	b := s.signedIn(banned.Key)
@@ -110,4 +111,51 @@ func TestConsoleDownloadsOfTheBanned(t *testing.T) {
 		}
 	}
 	b.send("GET", "/console", nil, nil).must(200)
+	a := s.signedIn(key).send("POST", "/console/keys/"+banned.ID+"/rotate", url.Values{"overlap": {"24"}}, nil).must(200)
+	next := regexp.MustCompile(`pst_[0-9A-Za-z]{38}`).FindString(a.body)
+	s.do(request{method: "GET", path: "/pets", key: next}).want(429, "api_key_banned")
+}
+
+// TestLogIsPlain: what stands in a path does nothing to the terminal that shows the log, as JSON or as text.
+func TestLogIsPlain(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"json": `"path":"/pets/\u009b31m\u202egnp\u2066"`, "text": `\u009b31m\u202egnp\u2066`} {
+		s := newSite(t)
+		s.serve("--log-format=" + format)
+		s.do(request{method: "GET", path: "/pets/%C2%9B31m%E2%80%AEgnp%E2%81%A6"}).must(401)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		log := ""
+		for name, text := range s.files() {
+			if strings.HasSuffix(name, ".log") {
+				log += text
+			}
+		}
+		if !strings.Contains(log, want) || strings.ContainsAny(log, "\u009b\u202e\u2066") {
+			t.Errorf("the log in %s has no %s, or what it stands for:\n%s", format, want, log)
+		}
+	}
+}
+
+// TestSignedOutCookie: a session's cookie that was kept is worthless after signing out, to a server that was started again too.
+func TestSignedOutCookie(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	key := s.workspace("shop")
+	s.serve()
+	one, other, third := s.signedIn(key), s.signedIn(key), s.signedIn(key)
+	one.send("POST", "/console/signout", url.Values{}, nil).must(303)
+	one.send("GET", "/console", nil, nil).asksToSignIn("who signed out")
+	other.send("GET", "/console", nil, nil).must(200)
+	other.send("POST", "/console/signout/everywhere", url.Values{}, nil).must(303)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.serve()
+	for _, b := range []visitor{one, other, third} {
+		b.base = s.URL
+		b.send("GET", "/console/pets", nil, nil).asksToSignIn("who signed out everywhere")
+		b.send("POST", "/console/stock/1", url.Values{"quantity": {"1"}}, nil).asksToSignIn("who signed out everywhere")
+	}
 }

@@ -119,8 +119,12 @@ func (v *visit) serve() error {
 	}
 	handler, _ := v.mux.Handler(v.r)
 	page, known := handler.(Route)
-	asks := v.signedIn()
-	if err := v.admit(page.cost); err != nil {
+	var why notice // nobody is signed in
+	if err := v.signedIn(); err != nil && !errors.As(err, &why) {
+		return err
+	} else if err != nil {
+		v.who = nil
+	} else if err := v.admit(page.cost); err != nil {
 		return err
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
@@ -132,7 +136,7 @@ func (v *visit) serve() error {
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 		return nil
 	}
-	return page.answer(v, asks)
+	return page.answer(v, why)
 }
 
 // maxForm is the greatest length of a form that is sent, in bytes.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/usage"
 )
 
@@ -88,7 +89,7 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	}
 	w.Nearest, w.Health = [][]cell{}, [][]cell{}
 	for _, b := range v.busyKeys(ctx, few) {
-		w.Nearest = append(w.Nearest, []cell{{Text: b.entry.Key.Name, Name: true}, workspaceCell(b.entry.Workspace), meterCell(b.day)})
+		w.Nearest = append(w.Nearest, []cell{{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace), meterCell(b.day)})
 	}
 	for _, f := range v.health() {
 		if f.State || f.Bad {

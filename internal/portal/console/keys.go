@@ -18,46 +18,51 @@ type keyRow struct {
 	admitted, refused int64
 }
 
-// keyRows returns the keys of the workspace, the latest first.
-func (v *visit) keyRows() ([]keyRow, error) {
-	keys, err := v.Access.Keys(v.r.Context(), v.who.Workspace.ID)
-	if err != nil {
-		return nil, err
-	}
+// keyRows returns a page of the keys of the workspace, the latest first.
+func (v *visit) keyRows(p access.KeyPage) ([]keyRow, error) {
+	keys, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, p)
 	rows := make([]keyRow, 0, len(keys))
-	for i := len(keys) - 1; i >= 0; i-- {
-		row := keyRow{Key: keys[i], state: keys[i].State(v.Now())}
+	for _, k := range keys {
+		row := keyRow{Key: k, state: k.State(v.Now())}
 		if e := v.Keys.Entry(row.ID); e != nil {
 			u := v.Limiter.Usage(e.Slot)
 			row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows, err
 }
 
 func showKeys(v *visit) error {
-	rows, err := v.keyRows()
-	if err != nil {
-		return err
-	}
-	revoked := v.r.URL.Query().Get("state") == "all"
+	query := v.r.URL.Query()
+	state, after := query.Get("state"), query.Get("after")
 	l := list{
 		Title: "API keys", Lead: "They share the plan of the workspace. A key is shown once, when it is made.",
 		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
-		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, v.r.URL.Query().Get("state"))}},
+		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
 		New:     &link{Title: "Make a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
+	rows, err := v.keyRows(access.KeyPage{Unrevoked: state != "all", After: after, Limit: pageSize + 1})
+	if err != nil {
+		return err
+	}
+	query.Del("after")
+	if after != "" {
+		l.First = address("/console/keys", query)
+	}
+	if len(rows) > pageSize {
+		rows = rows[:pageSize]
+		query.Set("after", rows[pageSize-1].ID)
+		l.Next = address("/console/keys", query)
+	}
 	for i := range rows {
-		if k := &rows[i]; revoked || k.RevokedAt.IsZero() {
-			l.Rows = append(l.Rows, v.keyCells(k))
-		}
+		l.Rows = append(l.Rows, v.keyCells(&rows[i]))
 	}
 	return v.render(http.StatusOK, "list", l.Title, l)
 }
 
 func (v *visit) keyCells(k *keyRow) []cell {
-	name := cell{Text: k.Name, Name: true}
+	name := cell{Text: access.Printable(k.Name), Name: true}
 	if k.ID == v.who.Key.ID {
 		name.Note = "you"
 	}
@@ -89,23 +94,36 @@ func (v *visit) keyCells(k *keyRow) []cell {
 }
 
 func keysCSV(v *visit) error {
-	rows, err := v.keyRows()
-	if err != nil {
-		return err
-	}
+	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
+	return v.download("/console/keys", head, func(d *download) error {
+		for page := (access.KeyPage{Limit: rowsARequest}); ; {
+			var rows []keyRow
+			err := v.gated(false, func() (err error) {
+				rows, err = v.keyRows(page)
+				return err
+			})
+			for i := 0; i < len(rows) && err == nil; i++ {
+				err = d.row(rows[i].line())
+			}
+			if err != nil || len(rows) < page.Limit {
+				return err
+			}
+			page.After = rows[len(rows)-1].ID
+		}
+	})
+}
+
+func (k *keyRow) line() []string {
 	instant := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
-	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
-	return lines(v, "/console/keys", head, rows, func(k *keyRow) []string {
-		return []string{
-			k.ID, plain(k.Name), k.Prefix, k.Scopes.String(), k.state, instant(k.CreatedAt), instant(k.ExpiresAt), instant(k.RevokedAt),
-			instant(k.lastUsed), text(k.admitted), text(k.refused),
-		}
-	})
+	return []string{
+		k.ID, plain(k.Name), k.Prefix, k.Scopes.String(), k.state, instant(k.CreatedAt), instant(k.ExpiresAt), instant(k.RevokedAt),
+		instant(k.lastUsed), text(k.admitted), text(k.refused),
+	}
 }
 
 func (v *visit) newKeyForm() form {
@@ -215,7 +233,7 @@ func (v *visit) key() (access.Key, error) {
 }
 
 func keyFacts(k access.Key) []fact {
-	return []fact{{"Name", cell{Text: k.Name, Name: true}}, {"Key", cell{Text: k.Prefix + "…", Code: true}}, {"Scopes", cell{Text: strings.Join(k.Scopes.List(), ", ")}}}
+	return []fact{{"Name", cell{Text: access.Printable(k.Name), Name: true}}, {"Key", cell{Text: k.Prefix + "…", Code: true}}, {"Scopes", cell{Text: strings.Join(k.Scopes.List(), ", ")}}}
 }
 
 func rotateForm(k access.Key) form {

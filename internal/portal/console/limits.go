@@ -208,16 +208,16 @@ type places struct {
 
 	mu          sync.Mutex
 	held        int
-	bySession   map[string]int
+	bySession   map[[32]byte]int
 	byWorkspace map[int64]int
 }
 
 func newPlaces(session, workspace, all int) *places {
-	return &places{session: session, workspace: workspace, all: all, bySession: map[string]int{}, byWorkspace: map[int64]int{}}
+	return &places{session: session, workspace: workspace, all: all, bySession: map[[32]byte]int{}, byWorkspace: map[int64]int{}}
 }
 
 // take returns what gives the place back, or why there is none.
-func (p *places) take(session string, workspace int64) (leave func(), why string) {
+func (p *places) take(session [32]byte, workspace int64) (leave func(), why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -234,7 +234,7 @@ func (p *places) take(session string, workspace int64) (leave func(), why string
 	return func() { p.leave(session, workspace) }, ""
 }
 
-func (p *places) leave(session string, workspace int64) {
+func (p *places) leave(session [32]byte, workspace int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held--
@@ -252,7 +252,7 @@ func (v *visit) place(of *places, title string) (leave func(), err error) {
 	if v.who != nil {
 		workspace = v.who.Workspace.ID
 	}
-	leave, why := of.take(v.session, workspace)
+	leave, why := of.take(v.session.Hash, workspace)
 	if why != "" {
 		v.retryAfter(10)
 		v.refuse(http.StatusTooManyRequests, title, why)

@@ -3,6 +3,8 @@ package console_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -249,4 +251,95 @@ func TestLiftIsTrue(t *testing.T) {
 	g.get("/console/bans/"+k.ID).want(200, "after 2 March, 00:00:00 UTC: the 1,000 requests of its workspace&#39;s day are spent")
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "after 2 March, 00:00:00 UTC")
+}
+
+// keep returns a guest with the cookies that g has now, as a thief would have them.
+func (g *guest) keep() *guest {
+	other := g.guest()
+	at, _ := url.Parse(g.url + "/console")
+	other.client.Jar.SetCookies(at, g.client.Jar.Cookies(at))
+	return other
+}
+
+// TestSignOutEndsTheSession: a cookie that was kept is worthless afterwards, on every node, and to open streams.
+func TestSignOutEndsTheSession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	_, secret := h.key(w, access.Read|access.Write, time.Time{})
+	var all []*guest
+	for range 3 {
+		g := h.guest()
+		g.post("/console/signin", "key", secret).leadsTo("/console")
+		all = append(all, g)
+	}
+	stranger := h.signedIn(w, access.Read)
+	thief := all[0].keep()
+	thief.get("/console").want(200, "Overview")
+	open := thief.stream("/console/live")
+	open.until("event: figures")
+	all[0].post("/console/signout").leadsTo("/console/signin")
+	open.until("event: ended")
+	thief.get("/console/pets").leadsTo("/console/signin?next=%2Fconsole%2Fpets")
+	all[0].keep().post("/console/stock/1", "quantity", "9").leadsTo("/console/signin")
+	all[1].get("/console").want(200, "Sign out everywhere")
+
+	thief = all[1].keep()
+	all[2].post("/console/signout/everywhere").leadsTo("/console/signin")
+	all[2].get("/console/signin").want(200, "signed out everywhere")
+	thief.get("/console").leadsTo("/console/signin?next=%2Fconsole")
+	stranger.get("/console").want(200, "Overview")
+}
+
+// TestOperatorSignsOut: of an operator too.
+func TestOperatorSignsOut(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedInOperator()
+	thief := g.keep()
+	thief.get("/console/audit").want(200, "Audit log")
+	g.post("/console/signout/everywhere").leadsTo("/console/signin")
+	thief.get("/console/audit").leadsTo("/console/signin?next=%2Fconsole%2Faudit")
+}
+
+// TestKeysArePaged: a workspace with a long history has short pages, and no more than a hundred live keys.
+func TestKeysArePaged(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write)
+	for range access.MaxKeys - 1 {
+		h.key(w, access.Read, time.Time{})
+	}
+	a := g.post("/console/keys/new", "name", "one more", "scope", "read", "expires", "0").want(422, "has 100 live keys")
+	a.want(422, `value="one more"`)
+	pages, seen := 0, 0
+	for next := "/console/keys"; next != ""; pages++ {
+		a := g.get(next).want(200, "")
+		seen += strings.Count(a.body, ">Revoke</a>")
+		m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(a.body)
+		if next = ""; m != nil {
+			next = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	if pages != 4 || seen != access.MaxKeys {
+		t.Errorf("%d pages show %d keys, want 4 with %d", pages, seen, access.MaxKeys)
+	}
+	if a := g.get("/console/keys.csv").want(200, ""); strings.Count(a.body, "\n") != access.MaxKeys+1 {
+		t.Errorf("the CSV has %d lines, want %d", strings.Count(a.body, "\n"), access.MaxKeys+1)
+	}
+}
+
+// TestOldNames: a name that was kept before names were checked turns nothing on the page.
+func TestOldNames(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop\u202egnp"), access.Read|access.Write)
+	if a := g.get("/console/keys").want(200, `shop\u202egnp`); strings.Contains(a.body, "\u202e") {
+		t.Error("the page has the override itself")
+	}
+	if a := h.signedInOperator().get("/console/workspaces").want(200, `shop\u202egnp`); strings.Contains(strings.ReplaceAll(a.body, "%e2%80%ae", ""), "\u202e") {
+		t.Error("the operator's page has the override itself")
+	}
+	g.post("/console/keys/new", "name", "till\u202egnp", "scope", "read", "expires", "0").want(422, "202E, a control or format character")
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -67,11 +68,13 @@ func (s stream) run(beat func(context.Context, stream) error, events <-chan usag
 		case e := <-events:
 			err = event(s, e)
 		case <-tick.C:
-			if s.v.signedIn() != nil {
+			var why notice
+			if err = s.v.signedIn(); errors.As(err, &why) {
 				_ = s.send("ended", true)
 				return
+			} else if err == nil {
+				err = beat(ctx, s)
 			}
-			err = beat(ctx, s)
 		}
 	}
 }

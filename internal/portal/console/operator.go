@@ -86,19 +86,6 @@ func operatorNavigation(path string) []navGroup {
 	}
 }
 
-// operatorSignedIn returns why there is no operator's session.
-func (v *visit) operatorSignedIn() error {
-	cookie, err := v.r.Cookie(operatorCookie)
-	if err != nil {
-		return errNoSession
-	}
-	if _, _, ok := v.sessions.open(operatorCookie, cookie.Value, v.Now()); !ok {
-		return errSession
-	}
-	v.operator, v.session = true, cookie.Value
-	return nil
-}
-
 func askOperator(v *visit) error {
 	v.refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
 	return nil
@@ -123,19 +110,26 @@ func useOperatorLink(v *visit) error {
 	} else if !first {
 		return v.operatorLinkEnded()
 	}
-	v.setCookie(operatorCookie, v.sessions.seal(operatorCookie, v.Now().Add(sessionLife), ""), sessionLife)
+	if err := v.start(""); err != nil {
+		return err
+	}
 	v.Log.Info("an operator signed in", "audit", "operator.sign_in")
 	return v.redirect("/console")
 }
 
-func signOutOperator(v *visit) error {
+func signOutOperator(v *visit) error { return v.audited(signOut, "from ") }
+
+func signOutOperators(v *visit) error { return v.audited(signOutEverywhere, "everywhere, from ") }
+
+// audited ends a session of the operator's, and notes it in the audit log.
+func (v *visit) audited(end func(*visit) error, detail string) error {
 	if v.operator {
-		left := access.AuditEntry{Actor: operatorActor, Action: "operator.sign_out", Subject: "operator", Detail: "from " + v.from()}
+		left := access.AuditEntry{Actor: operatorActor, Action: "operator.sign_out", Subject: "operator", Detail: detail + v.from()}
 		if err := v.Access.Note(v.r.Context(), left); err != nil {
 			v.Log.Error("a sign-out is not in the audit log", "err", err) // one can leave all the same
 		}
 	}
-	return signOut(v)
+	return end(v)
 }
 
 func (v *visit) operatorLinkEnded() error {

@@ -29,7 +29,7 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 		plans = append(plans, option{Value: string(p), Label: string(p)})
 	}
 	f := form{
-		Title: "Plan of " + w.Name, Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
+		Title: "Plan of " + access.Printable(w.Name), Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
 		Back: link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: []field{
 			{Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, string(w.Plan))},
@@ -72,7 +72,7 @@ func savePlan(v *visit) error {
 		return err
 	}
 	v.follow()
-	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", w.Name, plan))
+	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), plan))
 }
 
 // follow takes over at once what was changed in the store.

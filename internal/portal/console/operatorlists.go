@@ -74,7 +74,9 @@ func (v *visit) standings(ctx context.Context, all []access.Workspace) []standin
 
 func planPath(w access.Workspace) string { return "/console/workspaces/" + text(w.ID) }
 
-func workspaceCell(w access.Workspace) cell { return cell{Text: w.Name, Name: true, URL: planPath(w)} }
+func workspaceCell(w access.Workspace) cell {
+	return cell{Text: access.Printable(w.Name), Name: true, URL: planPath(w)}
+}
 
 func meterCell(w ratelimit.Window) cell {
 	m := meterOf("", w)
@@ -170,7 +172,7 @@ func listBusy(ctx context.Context, v *visit) (list, error) {
 	l.Numbers = map[int]bool{2: true, 3: true}
 	for _, b := range v.busyKeys(ctx, busiest) {
 		l.Rows = append(l.Rows, []cell{
-			{Text: b.entry.Key.Name, Name: true}, workspaceCell(b.entry.Workspace), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
+			{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
 			meterCell(b.day), {At: b.usage.LastUsed},
 		})
 	}
@@ -199,7 +201,7 @@ func listBans(ctx context.Context, v *visit) (list, error) {
 			until = cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is spent; the ban ends before"}
 		}
 		l.Rows = append(l.Rows, []cell{
-			{Text: e.Key.Name, Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
+			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
 			{Links: []link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 )
@@ -86,7 +87,7 @@ func navigation(path string) []navGroup {
 func (v *visit) render(status int, name, title string, body any) error {
 	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Body: body}
 	if v.who != nil {
-		data.Workspace, data.Plan, data.Key = v.who.Workspace.Name, string(v.who.Workspace.Plan), v.who.Key.Name
+		data.Workspace, data.Plan, data.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
 		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path)
 		data.Write = v.mayWrite() && v.limits.banned().IsZero()
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func requestOf(e *usage.Event, keys map[string]string) request {
 
 // latest returns the requests of the workspace that the query asks for, the newest first.
 func (v *visit) latest(most int) ([]request, []access.Key, error) {
-	keys, err := v.Access.Keys(v.r.Context(), v.who.Workspace.ID)
+	keys, err := v.knownKeys()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,10 +77,20 @@ func (v *visit) latest(most int) ([]request, []access.Key, error) {
 	return rows, keys, nil
 }
 
+// knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others.
+func (v *visit) knownKeys() ([]access.Key, error) {
+	live, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Unrevoked: true, Limit: 2 * access.MaxKeys})
+	if err != nil {
+		return nil, err
+	}
+	latest, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Limit: access.MaxKeys})
+	return append(live, slices.DeleteFunc(latest, func(k access.Key) bool { return k.RevokedAt.IsZero() })...), err
+}
+
 func keyNames(keys []access.Key) map[string]string {
 	names := make(map[string]string, len(keys))
 	for _, k := range keys {
-		names[k.ID] = k.Name
+		names[k.ID] = access.Printable(k.Name)
 	}
 	return names
 }
@@ -101,7 +112,7 @@ func showRequests(v *visit) error {
 	choices := []option{{Label: "Any key"}}
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() {
-			choices = append(choices, option{Value: k.ID, Label: k.Name + " (" + k.Prefix + "…)"})
+			choices = append(choices, option{Value: k.ID, Label: access.Printable(k.Name) + " (" + k.Prefix + "…)"})
 		}
 	}
 	page := requestLog{
@@ -118,7 +129,7 @@ func showRequests(v *visit) error {
 }
 
 func liveRequests(v *visit) error {
-	keys, err := v.Access.Keys(v.r.Context(), v.who.Workspace.ID)
+	keys, err := v.knownKeys()
 	if err != nil {
 		return err
 	}

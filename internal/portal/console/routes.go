@@ -19,10 +19,10 @@ type Route struct {
 // ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
 func (r Route) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// answer has the route answer. asks is why nobody is signed in, or nil.
-func (r Route) answer(v *visit, asks error) error {
-	if r.Needs != 0 && asks != nil {
-		return v.askToSignIn(asks)
+// answer has the route answer. why says why nobody is signed in, if that is so.
+func (r Route) answer(v *visit, why notice) error {
+	if r.Needs != 0 && v.session == nil {
+		return v.askToSignIn(why)
 	}
 	write := r.Needs.Has(access.Write)
 	if write && !v.mayWrite() {
@@ -78,6 +78,7 @@ func Routes() []Route {
 	t.open("GET", "/console/signin", showSignIn)
 	t.open("POST", "/console/signin", signIn)
 	t.open("POST", "/console/signout", signOut)
+	t.open("POST", "/console/signout/everywhere", signOutEverywhere)
 	t.open("GET", "/console/link", showLink)
 	t.open("POST", "/console/link", useLink)
 
@@ -130,6 +131,7 @@ func OperatorRoutes() []Route {
 	t.open("GET", "/console/link", showOperatorLink)
 	t.open("POST", "/console/link", useOperatorLink)
 	t.open("POST", "/console/signout", signOutOperator)
+	t.open("POST", "/console/signout/everywhere", signOutOperators)
 	t.look("/console", showInstallation)
 	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
 	t.stream("/console/live", liveInstallation)

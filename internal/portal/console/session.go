@@ -1,6 +1,8 @@
 package console
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"net"
 	"net/http"
@@ -23,7 +25,7 @@ const (
 
 // The cookies, and with them what is sealed in each.
 const (
-	sessionCookie = "petstore_session" // the id of a key
+	sessionCookie = "petstore_session" // the token of a session
 	noteCookie    = "petstore_note"    // what to say on the next page
 	linkPurpose   = "link"             // the id of a key
 )
@@ -37,8 +39,8 @@ type visit struct {
 	gate Gate                             // nil in the operator's console
 	who  *access.Entry[*ratelimit.Caller] // nil unless signed in with a key
 
-	session string    // what tells it from others; "" unless signed in
-	limits  keyLimits // of the key, once the request was counted
+	session *access.Session // nil unless signed in
+	limits  keyLimits       // of the key, once the request was counted
 
 	operator bool // signed in as an operator
 }
@@ -59,22 +61,37 @@ const (
 	errNoRead    notice = "This key cannot read. The console needs a key with the scope read."
 )
 
-// signedIn finds the key of the session. It returns why there is none, in words for the sign-in page.
+// signedIn finds the key of the session. It returns why there is none, as a notice for the sign-in page, or the failure of
+// the store.
 func (v *visit) signedIn() error {
-	if v.health != nil {
-		return v.operatorSignedIn()
-	}
-	cookie, err := v.r.Cookie(sessionCookie)
+	name := v.sessionName()
+	cookie, err := v.r.Cookie(name)
 	if err != nil {
 		return errNoSession
 	}
-	id, _, ok := v.sessions.open(sessionCookie, cookie.Value, v.Now())
+	token, _, ok := v.sessions.open(name, cookie.Value, v.Now()) // without it the store would be asked for any cookie
 	if !ok {
 		return errSession
 	}
-	v.session = cookie.Value
-	v.who, err = v.find(id)
-	return err
+	found, err := v.Access.Session(v.r.Context(), sha256.Sum256([]byte(token)))
+	if petstore.CodeOf(err) == access.CodeSessionNotFound {
+		return errSession
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.health != nil && found.KeyID == "":
+		v.operator = true
+	case v.health != nil || found.KeyID == "":
+		return errSession
+	default:
+		if v.who, err = v.find(found.KeyID); err != nil {
+			return err
+		}
+	}
+	v.session = &found
+	return nil
 }
 
 // sessionName returns the name of the console's session: both consoles may stand on one host, whose cookies they share.
@@ -139,7 +156,9 @@ func signIn(v *visit) error {
 		}
 		return v.render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
 	}
-	v.begin(entry)
+	if err := v.begin(entry); err != nil {
+		return err
+	}
 	return v.redirect(inside(form.Next))
 }
 
@@ -155,15 +174,46 @@ func inside(next string) string {
 func within(root, at string) bool { return at == root || strings.HasPrefix(at, root+"/") }
 
 // begin begins a session of the key.
-func (v *visit) begin(e *access.Entry[*ratelimit.Caller]) {
-	v.setCookie(sessionCookie, v.sessions.seal(sessionCookie, v.Now().Add(sessionLife), e.Key.ID), sessionLife)
+func (v *visit) begin(e *access.Entry[*ratelimit.Caller]) error {
+	if err := v.start(e.Key.ID); err != nil {
+		return err
+	}
 	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", e.Workspace.ID, "key", e.Key.ID)
+	return nil
+}
+
+// start begins a session of the key with the id, or of an operator's if that is "". The cookie has its token, and the
+// store a hash of it.
+func (v *visit) start(keyID string) error {
+	token, now := rand.Text(), v.Now()
+	one := access.Session{Hash: sha256.Sum256([]byte(token)), KeyID: keyID, Started: now, Until: now.Add(sessionLife)}
+	if err := v.Access.StartSession(v.r.Context(), one); err != nil {
+		return err
+	}
+	v.setCookie(v.sessionName(), v.sessions.seal(v.sessionName(), one.Until, token), sessionLife)
+	return nil
 }
 
 func signOut(v *visit) error {
+	return v.signOut("You are signed out.", func() error { return v.Access.EndSession(v.r.Context(), v.session.Hash) })
+}
+
+func signOutEverywhere(v *visit) error {
+	return v.signOut("You are signed out everywhere: all sessions of this key have ended.", func() error {
+		return v.Access.EndSessions(v.r.Context(), v.session.KeyID)
+	})
+}
+
+// signOut ends what end does on the server, and the session in this browser.
+func (v *visit) signOut(said string, end func() error) error {
+	if v.session != nil {
+		if err := end(); err != nil {
+			return err
+		}
+		v.Log.Info("signed out of the console", "audit", "console.sign_out", "key", v.session.KeyID)
+	}
 	v.clearCookie(v.sessionName())
-	v.note("You are signed out.")
-	return v.redirect("/console/signin")
+	return v.done("/console/signin", said)
 }
 
 // SignInPath returns the path of a page on which one can sign in with the key of that id, on every node that has the
@@ -196,7 +246,9 @@ func useLink(v *visit) error {
 	} else if !first {
 		return v.linkEnded()
 	}
-	v.begin(entry)
+	if err := v.begin(entry); err != nil {
+		return err
+	}
 	return v.redirect("/console")
 }
 

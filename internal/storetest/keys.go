@@ -1,0 +1,205 @@
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// mint returns a key of the shop that the store does not have.
+func (s *shop) mint(expires time.Time) access.Key {
+	text, prefix := access.Mint()
+	return access.Key{
+		ID: access.MintID(), WorkspaceID: s.workspace, Name: "k", Prefix: prefix, Hash: access.HashOf(text),
+		Scopes: access.Read, CreatedAt: s.clock.Now(), ExpiresAt: expires,
+	}
+}
+
+// testKeyBounds: a workspace has a hundred live keys at most, whoever comes at once, and however they are made.
+func testKeyBounds(t *testing.T, open Open) {
+	s := newShop(t, open)
+	first := s.key("first", time.Time{})
+	var refused atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 26 {
+				switch err := s.CreateKey(s.ctx, s.mint(time.Time{}), "cli"); petstore.CodeOf(err) {
+				case "":
+				case access.CodeTooManyKeys:
+					refused.Add(1)
+				default:
+					t.Errorf("CreateKey = %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	keys, err := s.Keys(s.ctx, s.workspace)
+	if err != nil || len(keys) != access.MaxKeys || refused.Load() != 5 {
+		t.Fatalf("the workspace has %d keys, %v, and %d were refused, want %d and 5", len(keys), err, refused.Load(), access.MaxKeys)
+	}
+	late := s.mint(time.Time{})
+	wantCode(t, "CreateKey of one more", s.CreateKey(s.ctx, late, "cli"), access.CodeTooManyKeys)
+	_, err = s.Key(s.ctx, late.ID)
+	wantCode(t, "Key of the one more", err, access.CodeKeyNotFound)
+	_, err = s.RotateKey(s.ctx, first.ID, late, s.clock.Now().Add(time.Hour), "cli")
+	wantCode(t, "RotateKey with an overlap", err, access.CodeTooManyKeys)
+	s.wantKey(first)
+	_, err = s.RotateKey(s.ctx, first.ID, late, s.clock.Now(), "cli")
+	wantCode(t, "RotateKey without an overlap", err, "")
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, late.ID, s.clock.Now(), "cli"), "")
+	wantCode(t, "CreateKey after a revocation", s.CreateKey(s.ctx, s.mint(time.Time{}), "cli"), "")
+	wantCode(t, "CreateKey of another workspace", s.CreateKey(s.ctx, s.beside("other").mint(time.Time{}), "cli"), "")
+}
+
+// testExpiredKeys: of those that expired and were not revoked, a hundred stay.
+func testExpiredKeys(t *testing.T, open Open) {
+	s := newShop(t, open)
+	oldest := s.key("oldest", s.clock.Now().Add(time.Minute))
+	for range 3 {
+		for range 50 {
+			wantCode(t, "CreateKey", s.CreateKey(s.ctx, s.mint(s.clock.Now().Add(time.Hour)), "cli"), "")
+		}
+		s.clock.advance(2 * time.Hour)
+	}
+	wantCode(t, "CreateKey", s.CreateKey(s.ctx, s.mint(time.Time{}), "cli"), "")
+	page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: true, Limit: 1000})
+	if err != nil || len(page) != access.MaxKeys+1 {
+		t.Errorf("%d keys are not revoked, %v, want %d", len(page), err, access.MaxKeys+1)
+	}
+	if got, err := s.Key(s.ctx, oldest.ID); err != nil || got.RevokedAt.IsZero() {
+		t.Errorf("the key that expired first is %+v, %v, want it revoked", got, err)
+	}
+}
+
+// testRotateKeepsBan: a rotation is no way out of a ban.
+func testRotateKeepsBan(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Level: 3, Reason: "too fast", By: "limiter"}
+	wantCode(t, "SetBan", s.SetBan(s.ctx, *k.Ban, "limiter"), "")
+	got, err := s.RotateKey(s.ctx, k.ID, s.mint(time.Time{}), s.clock.Now().Add(time.Hour), "cli")
+	want := *k.Ban
+	want.KeyID = got.ID
+	if err != nil || !reflect.DeepEqual(got.Ban, &want) {
+		t.Errorf("RotateKey = %+v, %v, want the ban %+v", got, err, want)
+	}
+}
+
+// testKeyPages: every key once, the newest first, those of one instant too.
+func testKeyPages(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other").key("foreign", time.Time{})
+	for i := range 9 {
+		wantCode(t, "CreateKey", s.CreateKey(s.ctx, s.mint(time.Time{}), "cli"), "")
+		if i%3 == 2 {
+			s.clock.advance(time.Second)
+		}
+	}
+	all, err := s.Keys(s.ctx, s.workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, all[4].ID, s.clock.Now(), "cli"), "")
+	for unrevoked, want := range map[bool]int{false: 9, true: 8} {
+		var seen []string
+		var times []time.Time
+		for after := ""; ; after = seen[len(seen)-1] {
+			page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: unrevoked, After: after, Limit: 2})
+			if err != nil || len(page) > 2 {
+				t.Fatalf("KeyPage = %v, %v", page, err)
+			}
+			for _, k := range page {
+				if slices.Contains(seen, k.ID) || len(times) > 0 && k.CreatedAt.After(times[len(times)-1]) {
+					t.Errorf("the key %s of %s comes twice, or after an older one", k.ID, k.CreatedAt)
+				}
+				seen, times = append(seen, k.ID), append(times, k.CreatedAt)
+			}
+			if len(page) < 2 {
+				break
+			}
+		}
+		if len(seen) != want || slices.Contains(seen, all[4].ID) == unrevoked {
+			t.Errorf("the pages show %d keys, want %d: %v", len(seen), want, seen)
+		}
+	}
+	for _, after := range []string{other.ID, "key_unknown", "\x00", "\xff"} {
+		if page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{After: after, Limit: 2}); err != nil || len(page) != 0 {
+			t.Errorf("KeyPage after %q = %v, %v, want none", after, page, err)
+		}
+	}
+}
+
+// testSessions: they end one by one, with all of their key, with their time, and when a key has too many.
+func testSessions(t *testing.T, open Open) {
+	s := newShop(t, open)
+	made := func(n byte, key string, life time.Duration) access.Session {
+		one := access.Session{Hash: [32]byte{n}, KeyID: key, Started: s.clock.Now(), Until: s.clock.Now().Add(life)}
+		wantCode(t, "StartSession", s.StartSession(s.ctx, one), "")
+		s.clock.advance(time.Second)
+		return one
+	}
+	live := func(what string, want ...access.Session) {
+		t.Helper()
+		var hashes []byte
+		for n := range byte(100) {
+			switch got, err := s.Session(s.ctx, [32]byte{n}); {
+			case err == nil:
+				hashes = append(hashes, n)
+				if i := slices.IndexFunc(want, func(w access.Session) bool { return w.Hash == got.Hash }); i >= 0 && !reflect.DeepEqual(got, want[i]) {
+					t.Errorf("%s: Session = %+v, want %+v", what, got, want[i])
+				}
+			case petstore.CodeOf(err) != access.CodeSessionNotFound:
+				t.Errorf("%s: Session = %v", what, err)
+			}
+		}
+		var wanted []byte
+		for _, w := range want {
+			wanted = append(wanted, w.Hash[0])
+		}
+		if !slices.Equal(hashes, wanted) {
+			t.Errorf("%s: the sessions %v are live, want %v", what, hashes, wanted)
+		}
+	}
+	a1, a2, b, operator := made(1, "a", time.Hour), made(2, "a", time.Hour), made(3, "b", time.Minute), made(4, "", time.Hour)
+	live("at first", a1, a2, b, operator)
+	for range 2 {
+		wantCode(t, "EndSession", s.EndSession(s.ctx, a1.Hash), "")
+	}
+	live("after one sign-out", a2, b, operator)
+	s.clock.advance(time.Minute)
+	live("after a minute", a2, operator)
+	made(5, "a", time.Hour)
+	wantCode(t, "EndSessions", s.EndSessions(s.ctx, "a"), "")
+	live("after all of a key", operator)
+	for n := range byte(access.MaxSessions + 2) {
+		made(10+n, "c", time.Hour)
+	}
+	for n, code := range map[byte]petstore.Code{10: access.CodeSessionNotFound, 11: access.CodeSessionNotFound, 12: "", 31: "", 4: ""} {
+		_, err := s.Session(s.ctx, [32]byte{n})
+		wantCode(t, fmt.Sprint("Session ", n), err, code)
+	}
+}
+
+// testNames: a name is found however its letters are composed, and as it was kept before names were composed.
+func testNames(t *testing.T, open Open) {
+	s := newShop(t, open)
+	for _, kept := range []string{"caf\u00e9", "old cafe\u0301"} {
+		if _, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: kept, Plan: access.Free, Quota: access.FreeQuota}, "cli"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for asked, want := range map[string]string{"caf\u00e9": "caf\u00e9", "cafe\u0301": "caf\u00e9", "old cafe\u0301": "old cafe\u0301"} {
+		if got, err := s.Workspace(s.ctx, asked); err != nil || got.Name != want {
+			t.Errorf("Workspace(%+q) = %+q, %v, want %+q", asked, got.Name, err, want)
+		}
+	}
+}
