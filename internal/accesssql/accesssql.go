@@ -20,7 +20,8 @@ type DB interface {
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
-	// Step calls f in a transaction beside those of Change. f may be called again.
+	// Step calls f in one of many transactions that write much, beside those of
+	// Change. It lets others go first. f may be called again.
 	Step(ctx context.Context, f func(Tx) error) error
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.

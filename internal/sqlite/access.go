@@ -20,7 +20,7 @@ func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 }
 
 func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error {
-	return a.Change(ctx, f)
+	return a.db.changeMuch(ctx, func(c *conn) error { return f(accessTx{c}) })
 }
 
 // Bar has nothing to do: there is one writer, and it looks at each transaction.

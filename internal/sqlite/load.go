@@ -15,15 +15,10 @@ var errRefused = errors.New("a unit was refused")
 // Load implements [petstore.Bulk].
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{workspace: workspace, batch: b}
-	db.manners.rest()
-	err := db.change(ctx, func(c *conn) error {
-		if err := db.manners.look(c); err != nil {
-			return err
-		}
+	err := db.changeMuch(ctx, func(c *conn) error {
 		l.conn = c
 		return l.run()
 	})
-	db.manners.end()
 	if err != nil {
 		l.forget()
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -49,6 +50,18 @@ func (db *DB) begin() error {
 // is on the index of its log.
 func writerOf(path string) string {
 	return cmp.Or(lockedBy(path, path+"-shm"), "that has locked "+path)
+}
+
+// changeMuch is change for one of many transactions that write much.
+func (db *DB) changeMuch(ctx context.Context, run func(*conn) error) error {
+	db.manners.rest()
+	defer db.manners.end()
+	return db.change(ctx, func(c *conn) error {
+		if err := db.manners.look(c); err != nil {
+			return err
+		}
+		return run(c)
+	})
 }
 
 // A manners makes a bulk writer rest between its transactions.
