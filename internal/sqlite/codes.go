@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -62,12 +63,12 @@ func (db *DB) judge(err error) error {
 
 // A fault is what ended the database, if anything did.
 type fault struct {
-	cause  atomic.Pointer[error] // errClosed after Close
+	cause  atomic.Pointer[error] // groupcommit.ErrClosed after Close
 	once   sync.Once
 	failed chan struct{}
 }
 
-func (f *fault) close() { f.cause.CompareAndSwap(nil, &[]error{errClosed}[0]) }
+func (f *fault) close() { f.cause.CompareAndSwap(nil, &[]error{groupcommit.ErrClosed}[0]) }
 
 // err returns why no call can be served any more, or nil.
 func (f *fault) err() error {
@@ -90,7 +91,7 @@ func (db *DB) fail(cause error) {
 // Err returns why nothing can be written, or nil: the error that failed the
 // database for good, or that of the last commit.
 func (db *DB) Err() error {
-	if err := db.fault.err(); err != nil && err != errClosed {
+	if err := db.fault.err(); err != nil && err != groupcommit.ErrClosed {
 		return err
 	}
 	return db.guard.err()

@@ -23,7 +23,7 @@ const (
 
 	// unspilledPages is how many pages the writer's cache grows to rather than have
 	// changed ones written into the log before the transaction's end: more than
-	// maxGroup changes of most kinds need. If a page that was written early changes
+	// groupcommit.Most changes of most kinds need. If a page that was written early changes
 	// again, the commit reads the log back from there, to make the checksums of all
 	// frames behind it anew. Some versions of SQLite take a multiple of 256 for "never".
 	unspilledPages = 1000

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -62,7 +63,7 @@ func (db *DB) reader(ctx context.Context) (*conn, error) {
 	case <-db.readers.free:
 		return db.readers.pop(), nil
 	case <-db.closed:
-		return nil, petstore.Unavailable(errClosed)
+		return nil, petstore.Unavailable(groupcommit.ErrClosed)
 	case <-ctx.Done():
 		return nil, petstore.Unavailable(ctx.Err())
 	}

@@ -20,6 +20,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -55,7 +56,7 @@ type DB struct {
 	readOnly bool
 
 	writer  *conn
-	queue   queue
+	queue   *groupcommit.Queue[job]
 	stopped chan struct{} // closed when the writer goroutine has ended
 
 	wrote    time.Time // when the writer committed last
@@ -76,7 +77,7 @@ type DB struct {
 	guard    guard
 
 	fault   fault
-	counted counters
+	counted groupcommit.Counter
 	manners manners
 	closing sync.Once
 }
@@ -86,9 +87,6 @@ var (
 	_ access.Store    = (*DB)(nil)
 	_ ratelimit.Store = (*DB)(nil)
 )
-
-// errClosed is the cause of Unavailable after Close.
-var errClosed = errors.New("the database is closed")
 
 // Open opens the database in the file path. Unless o says otherwise it creates
 // the file, readable by its owner alone, and brings it up to date. ctx bounds
@@ -139,7 +137,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now)
-	db.queue.wake = make(chan struct{}, 1)
+	db.queue = groupcommit.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
@@ -212,7 +210,7 @@ func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.guard.close()
 		db.stopIndexing()
-		db.queue.close()
+		db.queue.Close()
 		<-db.stopped
 		db.fault.close()
 		for range db.count {

@@ -3,87 +3,21 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 )
 
-// maxGroup is the most writes that share one commit.
-const maxGroup = 256
-
-// A write waits to be carried out on the writer's connection, inside a
-// transaction that it shares with others.
-type write struct {
-	run      func(*conn) error
-	reach    reach
-	taken    atomic.Bool // by the writer, or by a caller who withdraws it
-	done     chan struct{}
-	err      error // valid when done is closed
-	panicked any   // what run panicked with
+// A job is carried out on the writer's connection, inside a transaction that it
+// shares with others.
+type job struct {
+	run   func(*conn) error
+	reach reach
 }
 
-// A queue holds the writes that wait, in the order of their coming.
-type queue struct {
-	mu     sync.Mutex
-	waits  []*write
-	closed bool
-	wake   chan struct{} // holds a token while there may be something to do
-}
-
-// add reports false if the queue is closed.
-func (q *queue) add(w *write) bool {
-	q.mu.Lock()
-	ok := !q.closed
-	if ok {
-		q.waits = append(q.waits, w)
-	}
-	q.mu.Unlock()
-	q.nudge()
-	return ok
-}
-
-func (q *queue) nudge() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (q *queue) close() {
-	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
-	q.nudge()
-}
-
-// take moves the next writes to group, leaving out those withdrawn, and
-// reports whether more may come.
-func (q *queue) take(group []*write) (_ []*write, open bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := 0
-	for n < len(q.waits) && len(group) < maxGroup {
-		if w := q.waits[n]; w.taken.CompareAndSwap(false, true) {
-			group = append(group, w)
-		}
-		n++
-	}
-	rest := copy(q.waits, q.waits[n:])
-	clear(q.waits[rest:])
-	q.waits = q.waits[:rest]
-	return group, !q.closed || rest > 0 || len(group) > 0
-}
-
-func (q *queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waits)
-}
+// A write is a job that waits for the writer.
+type write = groupcommit.Write[job]
 
 // A reach says what a write may change of what the cache holds, and whether it
 // notes that it wrote a row.
@@ -106,50 +40,19 @@ func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) erro
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
 	}
-	if err := ctx.Err(); err != nil {
+	w, err := db.queue.Do(ctx, job{run, r})
+	if err != nil {
 		return petstore.Unavailable(err)
 	}
-	w := &write{run: run, reach: r, done: make(chan struct{})}
-	if !db.queue.add(w) {
-		return petstore.Unavailable(errClosed)
-	}
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		if w.taken.CompareAndSwap(false, true) {
-			return petstore.Unavailable(ctx.Err())
-		}
-		<-w.done
-	}
-	if w.panicked != nil {
-		panic(w.panicked)
-	}
-	return w.err
+	return w.Err
 }
 
-// write is the writer goroutine: while one group is made durable the next one
-// gathers, and nobody waits for company.
+// write is the writer goroutine.
 func (db *DB) write() {
 	defer close(db.stopped)
-	group := make([]*write, 0, maxGroup)
 	tick := time.NewTicker(noticeEvery)
 	defer tick.Stop()
-	for open := true; open; {
-		// On one processor the first of many callers wakes the writer before
-		// the others have come so far as to wait: let them.
-		runtime.Gosched()
-		group, open = db.queue.take(group[:0])
-		if len(group) > 0 {
-			db.commit(group)
-			clear(group)
-		} else if open {
-			select {
-			case <-db.queue.wake:
-			case <-tick.C:
-				_ = db.notice() // what fails here fails the next write, which tells it
-			}
-		}
-	}
+	db.queue.Run(db.commit, tick.C, func() { _ = db.notice() }) // what fails here fails the next write, which tells it
 }
 
 // commit carries out a group and answers it. If the transaction is lost, all
@@ -169,12 +72,12 @@ func (db *DB) commit(group []*write) {
 	if err != nil {
 		err = petstore.Unavailable(err)
 	}
-	db.counted.add(len(group), err)
+	db.counted.Add(len(group), err)
 	for _, w := range group {
 		if err != nil {
-			w.err = err
+			w.Err = err
 		}
-		close(w.done)
+		w.Answer()
 	}
 	if err == nil {
 		db.checkpointer.committed(db.writer)
@@ -189,7 +92,7 @@ func (db *DB) transact(group []*write) error {
 	err := db.try(group, together(group))
 	if errors.Is(err, errAgain) {
 		for _, w := range group {
-			w.err, w.panicked = nil, nil
+			w.Reset()
 		}
 		err = db.try(group, apart)
 	}
@@ -212,7 +115,7 @@ func together(group []*write) manner {
 		return alone
 	}
 	for _, w := range group {
-		if w.reach != named {
+		if w.Job.reach != named {
 			return apart
 		}
 	}
@@ -264,16 +167,16 @@ func (c *conn) attempt(w *write, how manner) error {
 	}
 	before := c.touched.wrote
 	c.touched.wrote = false
-	w.call(c)
+	w.Guard(func() error { return w.Job.run(c) })
 	wrote := c.touched.wrote
-	c.touched.wrote = before || wrote && w.err == nil
-	if w.err == nil {
-		c.touched.all = c.touched.all || w.reach == anything
+	c.touched.wrote = before || wrote && w.Err == nil
+	if w.Err == nil {
+		c.touched.all = c.touched.all || w.Job.reach == anything
 		return c.succeeded(how)
 	}
 	switch {
-	case c.AutocommitEnabled() || gravityOf(w.err) != ordinary:
-		return w.err
+	case c.AutocommitEnabled() || gravityOf(w.Err) != ordinary:
+		return w.Err
 	case how == alone:
 		c.forget()
 		return c.exec("ROLLBACK")
@@ -306,14 +209,4 @@ func (c *conn) succeeded(how manner) error {
 		return err
 	}
 	return c.exec("RELEASE one")
-}
-
-func (w *write) call(c *conn) {
-	defer func() {
-		if v := recover(); v != nil {
-			w.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
-			w.err = errors.New("the change panicked")
-		}
-	}()
-	w.err = w.run(c)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -69,7 +70,7 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
 	release := occupy(t, db)
-	const callers = maxGroup + 40
+	const callers = groupcommit.Most + 40
 	errs := make(chan error, callers)
 	for range callers {
 		go func() { errs <- db.change(context.Background(), func(c *conn) error { return insert(c, "x") }) }()
@@ -82,8 +83,8 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	got := db.Stats()
-	if got.Groups != 3 || got.Writes != callers+1 || got.LargestGroup != maxGroup || got.Waiting != 0 || got.LostGroups != 0 {
-		t.Errorf("Stats = %+v, want 3 groups of %d writes, the largest %d", got, callers+1, maxGroup)
+	if got.Groups != 3 || got.Writes != callers+1 || got.LargestGroup != groupcommit.Most || got.Waiting != 0 || got.LostGroups != 0 {
+		t.Errorf("Stats = %+v, want 3 groups of %d writes, the largest %d", got, callers+1, groupcommit.Most)
 	}
 	if n := kept(t, db); n != callers {
 		t.Errorf("rows = %d, want %d", n, callers)
