@@ -19,6 +19,7 @@ type Config struct {
 	OpsAddr string // of the operations listener, host:port, or Off
 
 	TLSCert, TLSKey string // paths of PEM files; "" without TLS
+	H2C             string // HTTP/2 without TLS: "off" or "on"
 
 	BaseURL        string // what links begin with; "": derived from the request
 	Sunset         time.Time
@@ -70,6 +71,7 @@ func New() *Config {
 		LogLevel:         slog.LevelInfo,
 		LogFormat:        "json",
 		LimiterOnFailure: "local",
+		H2C:              "off",
 		DrainTimeout:     30 * time.Second,
 		Backup:           Backup{Keep: 7},
 		Ban: Ban{

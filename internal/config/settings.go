@@ -33,6 +33,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "ops-addr", Usage: "listen for health, metrics and profiles on `HOST:PORT`, or off", value: address{&c.OpsAddr, true}},
 		{Name: "tls-cert", Usage: "serve HTTPS with the certificate in the PEM `FILE`, read again when it changes", value: text{&c.TLSCert}},
 		{Name: "tls-key", Usage: "the PEM `FILE` with the key of --tls-cert", value: text{&c.TLSKey}},
+		{Name: "h2c", Usage: "speak HTTP/2 without TLS too, behind a proxy that does: `CHOICE` off or on", value: choice{&c.H2C, []string{"off", "on"}}},
 		{Name: "base-url", Usage: "the `URL` under which clients reach the API; links in answers are relative unless it is set", value: baseURL{&c.BaseURL}},
 		{Name: "sunset", Usage: "the `INSTANT` (RFC 3339) from which GET /pets/{petId} is gone", value: instant{&c.Sunset}},
 		{Name: "trusted-proxies", Usage: "believe the forwarding headers of proxies in these `CIDR,...`", value: &prefixes{to: &c.TrustedProxies}},

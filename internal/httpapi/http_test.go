@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -543,23 +544,48 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
+// TestHTTP2WithoutTLS: it is not spoken unless somebody asked for it.
 func TestHTTP2WithoutTLS(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
-	client := &http.Client{Transport: &http.Transport{Protocols: &protocols}}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/pets", nil)
-	if err != nil {
-		t.Fatal(err)
+	w := s.dial(t)
+	w.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	if r := w.Want("PRI", http.StatusNotFound); !r.Last() {
+		t.Errorf("the header is %q, want that it is the last", r.Lines)
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestSlowReadersOfPages: those who take no answer keep only so many of them in
+// memory, and no others from the operations.
+func TestSlowReadersOfPages(t *testing.T) {
+	t.Parallel()
+	release, inside := make(chan struct{}), make(chan struct{}, 1000)
+	s := openShop(t, func(o *httpapi.Options) {
+		o.Docs = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			inside <- struct{}{}
+			<-release
+			w.WriteHeader(http.StatusNoContent)
+		})
+	})
+	done := make(chan int, 300)
+	for range cap(done) {
+		go func() {
+			w := httptest.NewRecorder()
+			s.api.ServeHTTP(w, httptest.NewRequest("GET", "/docs", nil))
+			done <- w.Code
+		}()
 	}
-	defer resp.Body.Close()
-	if resp.ProtoMajor != 2 || resp.StatusCode != 401 || resp.Header.Get("X-RateLimit-Limit") == "" {
-		t.Errorf("HTTP/%d %d with X-RateLimit-Limit %q, want HTTP/2 401 with one", resp.ProtoMajor, resp.StatusCode, resp.Header.Get("X-RateLimit-Limit"))
+	for range cap(done) - 256 {
+		if got := <-done; got != http.StatusServiceUnavailable {
+			t.Fatalf("a reader too many is answered %d, want 503", got)
+		}
+	}
+	s.get("/account").want(http.StatusOK, "")
+	close(release)
+	for range 256 {
+		if got := <-done; got != http.StatusNoContent {
+			t.Errorf("a reader that was let in is answered %d, want 204", got)
+		}
 	}
 }
 

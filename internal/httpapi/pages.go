@@ -18,14 +18,16 @@ type pages struct {
 	meter *meter
 	gates *gates
 	now   func() time.Time
+	room  chan struct{} // for those who read the docs and the description
 }
 
 func (p pages) paths() []path {
-	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
+	p.room = make(chan struct{}, maxReaders)
+	docs := []route{{method: "GET", handle: p.bounded(p.serveDocs), public: true}}
 	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
 	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSON()), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAML()), public: true}}},
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: p.bounded(document("application/json", api.JSON())), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: p.bounded(document("application/yaml", api.YAML())), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
 		{pattern: "/console", routes: console},
@@ -34,6 +36,23 @@ func (p pages) paths() []path {
 			{method: "GET", handle: p.serveConsole, public: true},
 			{method: "POST", handle: p.serveConsole, public: true, guess: true},
 		}},
+	}
+}
+
+// maxReaders is how many answers of the docs and the description may be written
+// at once. Clients without a key may take them as slowly as writeTimeout allows.
+const maxReaders = 256
+
+// bounded refuses while too many are at it.
+func (p pages) bounded(handle handler) handler {
+	return func(x *exchange) error {
+		select {
+		case p.room <- struct{}{}:
+			defer func() { <-p.room }()
+			return handle(x)
+		default:
+			return errOverloaded
+		}
 	}
 }
 

@@ -15,13 +15,16 @@ const (
 	idleTimeout  = 2 * time.Minute
 )
 
-// Server returns the server for the public listener: HTTP/1.1, and HTTP/2 also
-// without TLS, with bounds on how long a peer may take.
+// maxStreams is how many requests a client of HTTP/2 may have open: one that
+// takes nothing of their answers keeps them in memory, until writeTimeout.
+const maxStreams = 32
+
+// Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
+// TLS, with bounds on how long a peer may take and on what it may have waiting.
 func (a *API) Server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:                      a,
 		Protocols:                    &protocols,
@@ -32,7 +35,13 @@ func (a *API) Server() *http.Server {
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: 128},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReceiveBufferPerStream:     maxBody,
+			MaxReceiveBufferPerConnection: 4 * maxBody,
+			SendPingTimeout:               readTimeout,
+			WriteByteTimeout:              writeTimeout,
+		},
 	}
 }
 

@@ -20,7 +20,7 @@ func TestAStopWaitsForTheFirstRequest(t *testing.T) {
 	for name, secure := range map[string]bool{"HTTP/2": false, "HTTP/2 over TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			options := servertest.Options{Dir: t.TempDir(), Flags: []string{"--log-level=warn"}}
+			options := servertest.Options{Dir: t.TempDir(), Flags: []string{"--log-level=warn", "--h2c=on"}}
 			settings := &tls.Config{NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 			if secure {
 				trust, err := writeCertificate(options.Dir)

@@ -186,7 +186,7 @@ func besiege(t *testing.T) besieged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := plain.Serve(servertest.Options{Dir: dir, Env: []string{"GOMEMLIMIT=48MiB"}, Flags: []string{"--log-level=error"}})
+	server, err := plain.Serve(servertest.Options{Dir: dir, Env: []string{"GOMEMLIMIT=48MiB"}, Flags: []string{"--log-level=error", "--h2c=on"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,7 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 	}
 	defer socket.Close()
 	options := servertest.Options{
-		Dir: dir, Files: []*os.File{socket}, Shell: "export LISTEN_PID=$$", Flags: []string{"--log-level=warn"},
+		Dir: dir, Files: []*os.File{socket}, Shell: "export LISTEN_PID=$$", Flags: []string{"--log-level=warn", "--h2c=on"},
 		Env: []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=petstore.socket"},
 	}
 	url := "http://" + l.Addr().String()
