@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/sqlite"
 )
 
-// A shop with one pet that can be ordered for ever.
+// A workspace with one pet that can be ordered for ever.
 func openShop(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// benchPets is how many pets the benchmarks' shop has.
+// benchPets is how many pets the benchmarks' workspace has.
 const benchPets = 1000
 
 func benchShop(b *testing.B) (*DB, int64) {

@@ -49,9 +49,9 @@ func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt
 	return nil, nil
 }
 
-// facts loads what n names, and the animal once more as it is; the writer's
+// facts loads what n names, and the pet once more as it is; the writer's
 // transaction is the lock.
-func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f petstore.Facts, loaded animal, err error) {
+func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f petstore.Facts, loaded stored, err error) {
 	f.Now = now
 	petID := n.PetID
 	if n.OrderID != 0 {
@@ -63,7 +63,7 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 		}
 	}
 	if petID != 0 {
-		found, err := find(c, selectAnimal, workspace, petID, scanAnimal)
+		found, err := find(c, selectStored, workspace, petID, scanStored)
 		if err != nil {
 			return f, loaded, err
 		}
@@ -81,8 +81,8 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 	return f, loaded, err
 }
 
-// keep writes the effects. loaded is the animal as it was, if there was one.
-func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err error) {
+// keep writes the effects. loaded is the pet as it was, if there was one.
+func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err error) {
 	c.touched.wrote = c.touched.wrote || *e != (petstore.Effects{})
 	last := loaded.lastEntry
 	if e.Movement != nil {
@@ -100,7 +100,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 		return err
 	}
 	if e.SaveAnimal != nil {
-		if err := c.saveAnimal(workspace, e.SaveAnimal, &loaded, last, ordered); err != nil {
+		if err := c.savePet(workspace, e.SaveAnimal, &loaded, last, ordered); err != nil {
 			return err
 		}
 		c.touched.pet(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
@@ -124,10 +124,10 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded animal) (err er
 	return c.drop(workspace, e)
 }
 
-// keepOrder writes the order, and reports whether the animal's latest ones changed,
+// keepOrder writes the order, and reports whether the pet's latest ones changed,
 // which are not written yet. An order that is placed, completed or removed comes
-// with its animal: they change the ledger.
-func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *animal) (ordered bool, err error) {
+// with its pet: they change the ledger.
+func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *stored) (ordered bool, err error) {
 	fresh := e.SaveOrder != nil && e.SaveOrder.ID == 0
 	if e.SaveOrder != nil {
 		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
@@ -183,10 +183,10 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 	return c.exec(query, workspace, row.ID, row.Name, petstore.Fold(row.Name), description)
 }
 
-// saveAnimal writes no more than what changed since the pet was loaded: an index
+// savePet writes no more than what changed since the pet was loaded: an index
 // costs as much as a row, and most changes move nothing but stock. The latest
 // orders are those of loaded, and written if they changed.
-func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, lastEntry int64, ordered bool) (err error) {
+func (c *conn) savePet(workspace int64, a *petstore.Animal, loaded *stored, lastEntry int64, ordered bool) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (c *conn) saveAnimal(workspace int64, a *petstore.Animal, loaded *animal, l
 	return err
 }
 
-// What of an animal changes, from what does most often to all of it.
+// What of a pet changes, from what does most often to all of it.
 const (
 	ofStock = iota
 	ofName
@@ -235,16 +235,16 @@ const (
 	setOrders = ", recent=?11"
 	setName   = ", name=?7, folded=?8"
 	setRest   = ", status=?9, category=?10"
-	oneAnimal = " WHERE workspace=?1 AND id=?2"
+	onePet    = " WHERE workspace=?1 AND id=?2"
 )
 
-// The updates of an animal, and those that write its latest orders, too. One that
+// The updates of a pet, and those that write its latest orders, too. One that
 // names a column changes the indexes that have it, whether the value is another
 // or not.
 var updates, updatesOfOrders = updatesThat(setStock), updatesThat(setStock + setOrders)
 
 func updatesThat(set string) [3]string {
-	return [...]string{ofStock: set + oneAnimal, ofName: set + setName + oneAnimal, ofPet: set + setName + setRest + oneAnimal}
+	return [...]string{ofStock: set + onePet, ofName: set + setName + onePet, ofPet: set + setName + setRest + onePet}
 }
 
 // updateFor returns the least that is all that changed.

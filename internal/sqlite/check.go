@@ -13,7 +13,7 @@ const maxProblems = 100
 
 // Check looks for damage and returns what it found, in words, at most a hundred
 // problems; none is good. It reads the whole file, of which it checks the
-// structure, the references, and the ledger: for each animal the movements must
+// structure, the references, and the ledger: for each pet the movements must
 // explain its stock and its open orders, and the index of names must lead to each
 // name. Other calls go on beside it.
 func (db *DB) Check(ctx context.Context) (problems []string, err error) {

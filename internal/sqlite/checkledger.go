@@ -7,18 +7,18 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// A ledgerCheck holds the animals against their ledgers, and counts the entries
+// A ledgerCheck holds the pets against their ledgers, and counts the entries
 // that are somebody's.
 type ledgerCheck struct {
 	c       *conn
 	report  func(string, ...any)
-	owned   map[int64]int64 // entries of animals, by workspace
-	recents bool            // that animals have their latest orders
-	ordered map[int64]int64 // orders that animals have, by workspace
+	owned   map[int64]int64 // entries of pets, by workspace
+	recents bool            // that pets have their latest orders
+	ordered map[int64]int64 // orders that pets have, by workspace
 	err     error           // of reading
 }
 
-// checkLedger walks over the ledgers of all animals, from the last entry of each
+// checkLedger walks over the ledgers of all pets, from the last entry of each
 // to the first.
 func checkLedger(c *conn, report func(string, ...any)) error {
 	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}, ordered: map[int64]int64{}}
@@ -26,13 +26,13 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 	if k.recents, err = c.hasTable("pet_orders"); err != nil {
 		return err
 	}
-	columns, open := animalColumns, countOpen
+	columns, open := storedColumns, countOpen
 	if !k.recents { // a file of before: an index led to the orders
 		columns, open = ledgerColumns+", NULL", "SELECT count(*) FROM orders WHERE workspace=?1 AND pet=?2 AND complete=0"
 	}
 	err = c.each("SELECT "+columns+", workspace FROM pets", func(row *sqlite.Stmt) {
-		workspace, a := row.ColumnInt64(9), scanAnimal(row)
-		k.animal(a, workspace, k.latest(workspace, &a)+k.count(open, workspace, a.ID))
+		workspace, a := row.ColumnInt64(9), scanStored(row)
+		k.pet(a, workspace, k.latest(workspace, &a)+k.count(open, workspace, a.ID))
 	})
 	if err == nil && k.err == nil {
 		err = c.each("SELECT workspace, pet, last_entry FROM departed", func(row *sqlite.Stmt) {
@@ -42,7 +42,7 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 	if err == nil && k.err == nil {
 		err = c.each("SELECT workspace, count(*) FROM movements GROUP BY workspace", func(row *sqlite.Stmt) {
 			if id, n := row.ColumnInt64(0), row.ColumnInt64(1); n != k.owned[id] {
-				report("ledger: workspace %d has %d movements, and its animals account for %d", id, n, k.owned[id])
+				report("ledger: workspace %d has %d movements, and its pets account for %d", id, n, k.owned[id])
 			}
 		})
 	}
@@ -68,8 +68,8 @@ func (k *ledgerCheck) count(query string, workspace, pet int64) int64 {
 	return *n
 }
 
-// animal checks one of the catalogue, given how many of its orders are open.
-func (k *ledgerCheck) animal(a animal, workspace, open int64) {
+// pet checks one of the catalogue, given how many of its orders are open.
+func (k *ledgerCheck) pet(a stored, workspace, open int64) {
 	name := fmt.Sprintf("ledger: pet %d of workspace %d", a.ID, workspace)
 	compare := func(what string, have int64, source string, want int64) {
 		if have != want {
@@ -86,7 +86,7 @@ func (k *ledgerCheck) animal(a animal, workspace, open int64) {
 	compare("the number of open orders", a.OpenOrders, "the orders say", open)
 }
 
-// departed checks the ledger of an animal that is gone.
+// departed checks the ledger of a pet that is gone.
 func (k *ledgerCheck) departed(workspace, pet, last int64) {
 	name := fmt.Sprintf("ledger: pet %d of workspace %d", pet, workspace)
 	if found, err := find(k.c, selectPet, workspace, pet, scanPet); err != nil || found != nil {
@@ -104,7 +104,7 @@ func (k *ledgerCheck) fail(err error) {
 	}
 }
 
-// An outcome is what a ledger says of its animal.
+// An outcome is what a ledger says of its pet.
 type outcome struct{ quantity, number, open int64 }
 
 // An entry is a movement and the entry before it.
@@ -118,7 +118,7 @@ const selectEntry = "SELECT " + movementColumns + ", before FROM movements WHERE
 func scanEntry(row *sqlite.Stmt) entry { return entry{scanMovement(row), row.ColumnInt64(7)} }
 
 // walk reports where a ledger contradicts itself: each entry has to be the
-// animal's, to count on from the one before, and to move its quantity.
+// pet's, to count on from the one before, and to move its quantity.
 func (k *ledgerCheck) walk(name string, workspace, pet, last int64) (o outcome) {
 	var next *entry
 	for at := last; k.err == nil; {

@@ -9,9 +9,9 @@ import (
 const selectLastEarlier = "SELECT coalesce(max(id), 0) FROM (SELECT max(id) AS id FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=0" +
 	" UNION ALL SELECT max(id) FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=1)"
 
-// latest checks the orders that an animal's row names, and returns how many of
+// latest checks the orders that a pet's row names, and returns how many of
 // them are open.
-func (k *ledgerCheck) latest(workspace int64, a *animal) (open int64) {
+func (k *ledgerCheck) latest(workspace int64, a *stored) (open int64) {
 	if !k.recents || k.err != nil {
 		return 0
 	}
@@ -35,7 +35,7 @@ func (k *ledgerCheck) latest(workspace int64, a *animal) (open int64) {
 	return open
 }
 
-// order checks an order that an animal is said to have.
+// order checks an order that a pet is said to have.
 func (k *ledgerCheck) order(workspace, pet, id int64, complete bool) {
 	if k.err != nil {
 		return
@@ -54,7 +54,7 @@ func (k *ledgerCheck) order(workspace, pet, id int64, complete bool) {
 }
 
 // orders checks those before the latest, and that none is missing: no order is
-// counted twice, since each is of one animal, in one state, and there behind others.
+// counted twice, since each is of one pet, in one state, and there behind others.
 func (k *ledgerCheck) orders() error {
 	err := k.c.each("SELECT workspace, pet, id, complete FROM pet_orders", func(row *sqlite.Stmt) {
 		k.order(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnBool(3))
@@ -64,7 +64,7 @@ func (k *ledgerCheck) orders() error {
 	}
 	return k.c.each("SELECT workspace, count(*) FROM orders GROUP BY workspace", func(row *sqlite.Stmt) {
 		if id, n := row.ColumnInt64(0), row.ColumnInt64(1); n != k.ordered[id] {
-			k.report("lists: workspace %d has %d orders, and its animals account for %d", id, n, k.ordered[id])
+			k.report("lists: workspace %d has %d orders, and its pets account for %d", id, n, k.ordered[id])
 		}
 	})
 }

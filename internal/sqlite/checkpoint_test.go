@@ -138,7 +138,7 @@ func TestADatabaseBehindALink(t *testing.T) {
 	}
 	db := openAt(t, filepath.Join(dir, "link.db"))
 	if db.checkpointer == nil || db.cache == nil {
-		t.Errorf("checkpoints beside the writes: %t, animals in memory: %t; want both", db.checkpointer != nil, db.cache != nil)
+		t.Errorf("checkpoints beside the writes: %t, pets in memory: %t; want both", db.checkpointer != nil, db.cache != nil)
 	}
 }
 

@@ -28,7 +28,7 @@ func (db *DB) Dump(ctx context.Context, workspace int64, to petstore.Sink) error
 		if err := c.dumpCategories(workspace, to); err != nil {
 			return err
 		}
-		return c.dumpAnimals(workspace, to)
+		return c.dumpPets(workspace, to)
 	}))
 }
 
@@ -93,12 +93,12 @@ func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
 	return err
 }
 
-// dumpAnimals walks over pets, those that are gone, and orders side by side. The
-// ledger of an animal comes after its orders, the open ones before the complete ones.
-func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
+// dumpPets walks over pets, those that are gone, and orders side by side. The
+// ledger of a pet comes after its orders, the open ones before the complete ones.
+func (c *conn) dumpPets(workspace int64, to petstore.Sink) error {
 	cursors := make([]*cursor, 0, 3)
 	for _, query := range []string{
-		"SELECT " + animalColumns + " FROM pets WHERE workspace=? ORDER BY id",
+		"SELECT " + storedColumns + " FROM pets WHERE workspace=? ORDER BY id",
 		"SELECT pet, last_entry FROM departed WHERE workspace=? ORDER BY pet",
 		allEarlier,
 	} {
@@ -118,7 +118,7 @@ func (c *conn) dumpAnimals(workspace int64, to petstore.Sink) error {
 		var latest recent
 		var last int64 // entry of the ledger
 		err := pets.give(pet, func(row *sqlite.Stmt) error {
-			a := scanAnimal(row)
+			a := scanStored(row)
 			last, latest = a.lastEntry, a.recent
 			return to.Animal(a.Animal)
 		})
@@ -150,7 +150,7 @@ func (c *conn) gaveAll(workspace, given int64) error {
 	orders := int64(0)
 	_, err := c.one("SELECT count(*) FROM orders WHERE workspace=?", func(row *sqlite.Stmt) { orders = scanInt(row) }, workspace)
 	if err == nil && given != orders {
-		err = fmt.Errorf("workspace %d has %d orders, and its animals account for %d; petstore doctor says more", workspace, orders, given)
+		err = fmt.Errorf("workspace %d has %d orders, and its pets account for %d; petstore doctor says more", workspace, orders, given)
 	}
 	return err
 }

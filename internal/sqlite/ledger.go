@@ -22,7 +22,7 @@ func scanMovement(row *sqlite.Stmt) petstore.Movement {
 		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
 }
 
-// ledger gives the movements of an animal to take, oldest first. It finds them
+// ledger gives the movements of a pet to take, oldest first. It finds them
 // from the last entry back, and holds no more of them than where they are.
 func (c *conn) ledger(workspace, pet, last int64, take func(petstore.Movement) error) error {
 	var entries []int64
@@ -50,7 +50,7 @@ func (c *conn) ledger(workspace, pet, last int64, take func(petstore.Movement) e
 	return nil
 }
 
-// saveMovement writes an entry after the one before it of the same animal, which
+// saveMovement writes an entry after the one before it of the same pet, which
 // is 0 for the first.
 func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement) error {
 	stmt, err := c.ints(`INSERT INTO movements (workspace, entry, before, pet, number, delta, quantity, at, kind, order_id)
@@ -66,7 +66,7 @@ func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement)
 	return err
 }
 
-// saveDeparted notes where the ledger of an animal ends that is gone.
+// saveDeparted notes where the ledger of a pet ends that is gone.
 func (c *conn) saveDeparted(workspace, pet, last int64) error {
 	return c.exec("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
 }

@@ -309,7 +309,7 @@ func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery
 	return found, err
 }
 
-// orderList is of the orders of all animals, or of those of one that are in
+// orderList is of the orders of all pets, or of those of one that are in
 // pet_orders.
 func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{

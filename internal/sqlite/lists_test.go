@@ -6,7 +6,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// TestListsSeeOneState: an animal that changes its status and its quantity while it
+// TestListsSeeOneState: a pet that changes its status and its quantity while it
 // is listed is in the list once.
 func TestListsSeeOneState(t *testing.T) {
 	t.Parallel()

@@ -137,7 +137,7 @@ func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
 		return petstore.Place{}, l.addCategory(u.Category)
 	}
 	if u.Animal != nil {
-		if err := l.addAnimal(u); err != nil {
+		if err := l.addPet(u); err != nil {
 			return petstore.Place{}, err
 		}
 	} else if err := l.isGone(u.PetID); err != nil {
@@ -153,7 +153,7 @@ func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
 
 const hasLedger = "The pet %d has a ledger already: it was deleted, and its id is not used again."
 
-// addLedger writes the movements of a unit, whose animal names the last of them.
+// addLedger writes the movements of a unit, whose pet names the last of them.
 func (l *load) addLedger(u *petstore.Unit) (petstore.Place, error) {
 	if len(u.Movements) == 0 {
 		return petstore.Place{}, nil
@@ -173,8 +173,8 @@ func (l *load) addLedger(u *petstore.Unit) (petstore.Place, error) {
 	return petstore.Place{}, nil
 }
 
-// saveDepartedOf notes where the ledger of a unit without an animal will end. An
-// animal that is there must not have had one before.
+// saveDepartedOf notes where the ledger of a unit without a pet will end. An
+// pet that is there must not have had one before.
 func (l *load) saveDepartedOf(u *petstore.Unit) error {
 	if u.Animal == nil {
 		return l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
@@ -214,7 +214,7 @@ func (l *load) addCategory(row *petstore.Category) error {
 	return l.clash(err, "There is a category with the id %d already.", row.ID)
 }
 
-func (l *load) addAnimal(u *petstore.Unit) error {
+func (l *load) addPet(u *petstore.Unit) error {
 	a := u.Animal
 	if u.In != nil {
 		a.CategoryID = u.In.ID

@@ -38,7 +38,7 @@ func migratedTo(t *testing.T, version int, script string) (path string) {
 	return path
 }
 
-// TestLedgersAreMigrated: a shop of schema 3, where movements lay by animal, has
+// TestLedgersAreMigrated: a workspace of schema 3, where movements lay by pet, has
 // them afterwards as they were, and goes on.
 func TestLedgersAreMigrated(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ const (
 	allEarlier    = "SELECT pet, complete, id FROM pet_orders WHERE workspace=? ORDER BY pet, complete, id"
 )
 
-// orderPlaced notes a new order of an animal, as its latest. The others give way if
+// orderPlaced notes a new order of a pet, as its latest. The others give way if
 // there is no room.
 func (c *conn) orderPlaced(workspace, pet int64, r *recent, id int64, complete bool) error {
 	if r.add(id, complete) {
@@ -29,7 +29,7 @@ func (c *conn) orderPlaced(workspace, pet int64, r *recent, id int64, complete b
 	return nil
 }
 
-// saveEarlier moves the latest orders of an animal to those before.
+// saveEarlier moves the latest orders of a pet to those before.
 func (c *conn) saveEarlier(workspace, pet int64, r *recent) error {
 	for id, complete := range r.all() {
 		if err := c.exec(insertEarlier, workspace, pet, id, complete); err != nil {
@@ -39,7 +39,7 @@ func (c *conn) saveEarlier(workspace, pet int64, r *recent) error {
 	return nil
 }
 
-// orderEnded notes that an open order of an animal was completed, or removed. It
+// orderEnded notes that an open order of a pet was completed, or removed. It
 // reports whether that was one of the latest.
 func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool) (latest bool, err error) {
 	if r.change(id, remove) {
@@ -52,7 +52,7 @@ func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool
 	return false, c.exec(query, workspace, pet, id)
 }
 
-// ordersOf returns the orders of one animal, also of one that is gone. The latest
+// ordersOf returns the orders of one pet, also of one that is gone. The latest
 // come after all those before.
 func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) (out []petstore.Order, err error) {
 	latest, err := find(c, selectRecent, workspace, q.PetID, func(row *sqlite.Stmt) recent { return scanRecent(row, 0) })

@@ -169,7 +169,7 @@ func (s *sales) deletePet(r *rapid.T) {
 func (s *sales) age(r *rapid.T) {
 	pet := rapid.SampledFrom(s.pets).Draw(r, "pet")
 	if err := s.db.change(s.t.Context(), func(c *conn) error {
-		a, err := find(c, selectAnimal, s.workspace, pet, scanAnimal)
+		a, err := find(c, selectStored, s.workspace, pet, scanStored)
 		if err == nil {
 			err = c.saveEarlier(s.workspace, pet, &a.recent)
 		}
@@ -292,7 +292,7 @@ func TestOrdersOfOthers(t *testing.T) {
 	}
 }
 
-// TestExportMissesNoOrder: an export without an order that no animal accounts for
+// TestExportMissesNoOrder: an export without an order that no pet accounts for
 // does not succeed.
 func TestExportMissesNoOrder(t *testing.T) {
 	t.Parallel()
@@ -306,7 +306,7 @@ func TestExportMissesNoOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got exported
-	if err := db.Dump(t.Context(), s.workspace, &got); err == nil || !strings.Contains(err.Error(), "has 1 orders, and its animals account for 0") {
+	if err := db.Dump(t.Context(), s.workspace, &got); err == nil || !strings.Contains(err.Error(), "has 1 orders, and its pets account for 0") {
 		t.Errorf("Dump = %v after %d orders, want an error", err, len(got))
 	}
 }

@@ -11,7 +11,7 @@ import (
 const (
 	petColumns      = "id, name, category, status"
 	ledgerColumns   = petColumns + ", quantity, open_orders, movements, last_entry"
-	animalColumns   = ledgerColumns + ", recent"
+	storedColumns   = ledgerColumns + ", recent"
 	itemColumns     = "id, quantity, status"
 	rowColumns      = "name, category, status, quantity"
 	categoryColumns = "id, name, description"
@@ -27,15 +27,15 @@ func scanRow(stmt *sqlite.Stmt) row {
 	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
-// An animal is one with the last entry of its ledger, and its latest orders.
-type animal struct {
+// A stored is a pet with the last entry of its ledger, and its latest orders.
+type stored struct {
 	petstore.Animal
 	lastEntry int64
 	recent    recent
 }
 
-func scanAnimal(row *sqlite.Stmt) animal {
-	return animal{
+func scanStored(row *sqlite.Stmt) stored {
+	return stored{
 		Animal:    petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
 		lastEntry: row.ColumnInt64(7),
 		recent:    scanRecent(row, 8),
@@ -113,7 +113,7 @@ func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, 
 
 const (
 	selectPet      = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
-	selectAnimal   = "SELECT " + animalColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectStored   = "SELECT " + storedColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectRow      = "SELECT " + rowColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectCategory = "SELECT " + categoryColumns + " FROM categories WHERE workspace=?1 AND id=?2"
 	selectInUse    = "SELECT 1 FROM pets WHERE workspace=?1 AND category=?2 LIMIT 1"
@@ -129,7 +129,7 @@ func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error
 	return r.pet(id), nil
 }
 
-// row returns what reads need of an animal.
+// row returns what reads need of a pet.
 func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
 	k := cacheKey{workspace, id}
 	held, ok, version := db.cache.row(k)
@@ -163,7 +163,7 @@ func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petsto
 }
 
 // Movements implements [petstore.Store]. It returns the error of NoPet for an
-// animal that there never was.
+// pet that there never was.
 func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
 	var all []petstore.Movement
 	err := db.read(ctx, snapshot(func(c *conn) error {

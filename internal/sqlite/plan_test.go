@@ -126,7 +126,7 @@ func TestPointPlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
 	for _, query := range []string{
-		selectPet, selectAnimal, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
+		selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		deleteReceipts, selectNames,
 		selectRecent, finishEarlier, deleteEarlier, countOpen, selectLastEarlier, allEarlier,

@@ -8,13 +8,13 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// A recent is the column of that name: the latest orders of an animal, in
+// A recent is the column of that name: the latest orders of a pet, in
 // ascending order of their ids. The first byte says whether there may be earlier
 // ones, in pet_orders. Of each order follows, as binary.Uvarint reads it, how much
 // its id is greater than the one before, twice that, and one more if it is complete;
 // then zeros. The length is a multiple of recentStep, so that most orders leave the
-// row as long as it was and its page in place. Without a byte an animal had no order
-// yet. NULL is the row of an animal whose orders, if it has any, are all in
+// row as long as it was and its page in place. Without a byte a pet had no order
+// yet. NULL is the row of a pet whose orders, if it has any, are all in
 // pet_orders: one that was imported, or was there before the column.
 type recent struct {
 	bytes  [mostRecent]byte
@@ -22,7 +22,7 @@ type recent struct {
 }
 
 const (
-	mostRecent  = 64 // bytes: ten orders of many animals that are far apart, sixty of one that has every order
+	mostRecent  = 64 // bytes: ten orders of many pets that are far apart, sixty of one that has every order
 	recentStep  = 16
 	hasEarlier  = 1 // in the first byte
 	noneEarlier = 0

@@ -65,8 +65,8 @@ func TestANewerSchemaEndsWrites(t *testing.T) {
 func TestANewerSchemaEndsReads(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(*DB, int64) error{
-		"animals": func(db *DB, workspace int64) error { _, err := db.Pet(t.Context(), workspace, 1); return err },
-		"orders":  func(db *DB, workspace int64) error { _, err := db.Order(t.Context(), workspace, 1); return err },
+		"pets":   func(db *DB, workspace int64) error { _, err := db.Pet(t.Context(), workspace, 1); return err },
+		"orders": func(db *DB, workspace int64) error { _, err := db.Order(t.Context(), workspace, 1); return err },
 		"lists": func(db *DB, workspace int64) error {
 			_, err := db.Orders(t.Context(), workspace, petstore.OrderQuery{Page: petstore.Page{Limit: 1}})
 			return err

@@ -35,7 +35,7 @@ func newWorkspace(t rapid.TB, ctx context.Context, db *DB, name string) int64 { 
 	return w.ID
 }
 
-// A nameModel is a shop and what is said to be in it.
+// A nameModel is a workspace and what is said to be in it.
 type nameModel struct {
 	db        *DB
 	ctx       context.Context //nolint:containedctx // of the test

@@ -1,4 +1,4 @@
-// Package sqlite keeps everything in one SQLite file: the shops
+// Package sqlite keeps everything in one SQLite file: the workspaces
 // ([petstore.Store]), the workspaces and keys ([access.Store]) and what the
 // rate limiter saves ([ratelimit.Store]).
 //
@@ -30,7 +30,7 @@ type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
 	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int              // animals that are kept in memory once read; 0 for none
+	Cached    int              // pets that are kept in memory once read; 0 for none
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 

@@ -74,7 +74,7 @@ func randomShop(pets, orders int) (items []petstore.InventoryItem, all []petstor
 		if r.IntN(2) == 0 {
 			day := r.Int64N(int64(orders)) - 1_000
 			if r.IntN(3) == 0 {
-				day = id / 1_000 // as shops ship
+				day = id / 1_000 // as workspaces ship
 			}
 			o.ShipDate = petstore.Time{Millis: day*testDay + r.Int64N(3)*testDay/3, Valid: true}
 		}
@@ -142,14 +142,14 @@ func restock(t *rapid.T, db *DB, items []petstore.InventoryItem) {
 	a := loaded
 	a.Quantity = rapid.Int64Range(0, 40).Draw(t, "quantity")
 	a.Status = rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")
-	if err := db.change(t.Context(), func(c *conn) error { return c.saveAnimal(1, &a, &animal{Animal: loaded}, 0, false) }); err != nil {
+	if err := db.change(t.Context(), func(c *conn) error { return c.savePet(1, &a, &stored{Animal: loaded}, 0, false) }); err != nil {
 		t.Fatal(err)
 	}
 	i.Quantity, i.Status = a.Quantity, a.Status
 }
 
 // TestListsByValueReadLittle: filters that nothing passes, or little, cost the same in
-// a shop four times as large.
+// a workspace four times as large.
 func TestListsByValueReadLittle(t *testing.T) {
 	t.Parallel()
 	var steps [2]map[string]int32

@@ -34,7 +34,9 @@ func TestVersionsFitTogether(t *testing.T) {
 	required := func(file, path string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", file).Output()
-		var m struct{ Require []struct{ Path, Version string } }
+		var m struct {
+			Require []struct{ Path, Version string }
+		}
 		if err == nil {
 			err = json.Unmarshal(out, &m)
 		}

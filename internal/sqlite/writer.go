@@ -108,7 +108,7 @@ const (
 	united               // it fails before it writes anything, or all is done again, apart
 )
 
-// together returns how a group is carried out. Changes of shops are refused
+// together returns how a group is carried out. Changes of workspaces are refused
 // before they write, but for what nobody foresaw: so they go without savepoints.
 func together(group []*write) manner {
 	if len(group) == 1 {
