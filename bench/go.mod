@@ -12,9 +12,10 @@ require (
 )
 
 require (
-	github.com/gomodule/redigo v1.9.3 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+	github.com/stretchr/testify v1.8.4 // indirect
 )
 
 replace example.com/petstore => ..

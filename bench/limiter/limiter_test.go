@@ -69,7 +69,7 @@ func decide(b *testing.B, admit func(int) bool, callers int) {
 }
 
 func ours(_ *testing.B, keys []string) func(int) bool {
-	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), ratelimit.SystemClock())
+	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), time.Now)
 	handles := make([]*ratelimit.Caller, len(keys))
 	for i, k := range keys {
 		handles[i] = m.Caller(int64(i), k, ratelimit.Limits{PerMinute: plenty, PerDay: plenty})

@@ -83,7 +83,7 @@ func onlyIn() map[string]string {
 		"zombiezen.com/go/sqlite":      "internal/sqlite",
 		"modernc.org/sqlite":           "internal/sqlite",
 		"github.com/jackc/pgx":         "internal/postgres internal/postgres/postgrestest",
-		"github.com/gomodule/redigo":   "internal/ratelimit",
+		"github.com/redis/rueidis":     "internal/ratelimit",
 		"go.opentelemetry.io":          "internal/trace",
 		"github.com/prometheus":        "internal/ops internal/node",
 		"github.com/spf13":             "internal/config internal/cli",

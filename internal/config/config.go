@@ -28,7 +28,7 @@ type Config struct {
 	DB     string // a path, or a postgres:// URL
 	DBRead string // the postgres:// URL of a replica, or ""
 	Redis  string // a redis:// URL, or ""
-	// LimiterOnFailure is what a node does while Redis is away: "local", "share" or "deny".
+	// LimiterOnFailure is what a node does while Redis is away: "local" or "deny".
 	LimiterOnFailure string
 
 	LogLevel     slog.Level

@@ -40,7 +40,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "db", Usage: "keep the data in `PATH` (SQLite), or in PostgreSQL at a postgres:// URL", Secret: true, value: text{&c.DB}},
 		{Name: "db-read", Usage: "read shops from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
 		{Name: "redis", Usage: "count requests in Redis at `URL`", Secret: true, value: text{&c.Redis}},
-		{Name: "limiter-on-failure", Usage: "without Redis, count in each node alone, share the limits out, or deny: `CHOICE` local, share or deny", value: choice{&c.LimiterOnFailure, []string{"local", "share", "deny"}}},
+		{Name: "limiter-on-failure", Usage: "without Redis, go on in each node from the last known counts, or deny: `CHOICE` local or deny", value: choice{&c.LimiterOnFailure, []string{"local", "deny"}}},
 		{Name: "log-level", Usage: "log from `LEVEL` on: debug, info, warn or error", value: level{&c.LogLevel}},
 		{Name: "log-format", Usage: "log in `FORMAT`: json or text", value: choice{&c.LogFormat, []string{"json", "text"}}},
 		{Name: "drain-delay", Usage: "on SIGTERM, go on serving for `DURATION` after readiness fails", value: duration{&c.DrainDelay, 0}},

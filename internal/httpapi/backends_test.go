@@ -184,7 +184,7 @@ const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 // Redis within its 25 ms.
 func (s *shop) withoutRedis() int64 {
 	if r, ok := s.limiter.(*ratelimit.Redis); ok {
-		return r.RedisStats().Alone
+		return r.RedisStats().Local
 	}
 	return 0
 }

@@ -39,7 +39,7 @@ func AskRedis(ctx context.Context, c *config.Config, from config.Origins) error 
 	if err != nil {
 		return err
 	}
-	o.Now = ratelimit.SystemClock()
+	o.Now = time.Now
 	r, err := ratelimit.NewRedis(o)
 	if err != nil {
 		return err

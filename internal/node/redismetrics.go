@@ -8,8 +8,8 @@ import (
 
 // A redisCollector shows the figures of the Redis limiter.
 type redisCollector struct {
-	read                                             func() ratelimit.RedisStats
-	decisions, failures, repeated, away, nodes, took *prometheus.Desc
+	read                            func() ratelimit.RedisStats
+	decisions, failures, away, took *prometheus.Desc
 }
 
 func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
@@ -18,18 +18,16 @@ func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
 	}
 	return &redisCollector{
 		read:      read,
-		decisions: desc("decisions_total", "Decisions by source: redis, denied (known before, without a call), local (without Redis).", "source"),
+		decisions: desc("decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", "source"),
 		failures:  desc("failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", "cause"),
-		repeated:  desc("repeated_total", "Admissions of an outage that are added again, since the answer to adding them did not come: at most so many count twice."),
 		away:      desc("away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says."),
-		nodes:     desc("nodes", "Nodes that share the counts, as last seen."),
 		took:      desc("duration_seconds", "Time of the calls that were answered."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *redisCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.repeated, c.away, c.nodes, c.took} {
+	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.away, c.took} {
 		to <- d
 	}
 }
@@ -40,17 +38,16 @@ func (c *redisCollector) Collect(to chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n int64, label ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label...)
 	}
-	count(c.decisions, s.Decided, "redis")
-	count(c.decisions, s.Denied, "denied")
-	count(c.decisions, s.Alone, "local")
+	count(c.decisions, s.Redis, "redis")
+	count(c.decisions, s.Cached, "cached")
+	count(c.decisions, s.Local, "local")
+	count(c.decisions, s.Unavailable, "unavailable")
 	count(c.failures, s.Failed, "any")
 	count(c.failures, s.Late, "late")
-	count(c.repeated, s.Repeated)
 	away := 0.0
 	if s.Away {
 		away = 1
 	}
 	to <- prometheus.MustNewConstMetric(c.away, prometheus.GaugeValue, away)
-	to <- prometheus.MustNewConstMetric(c.nodes, prometheus.GaugeValue, float64(s.Nodes))
 	to <- prometheus.MustNewConstHistogram(c.took, s.LatencyCount, s.LatencySum, s.Latency)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/ratelimit"
 )
 
 // Options are what a node is made from.
@@ -46,7 +45,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	n := &node{Options: o, now: ratelimit.SystemClock()}
+	n := &node{Options: o, now: time.Now}
 	if err := n.openLog(ctx); err != nil {
 		return err
 	}

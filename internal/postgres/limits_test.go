@@ -39,7 +39,8 @@ func (c *counter) serve(requests int) {
 	for range requests {
 		c.limiter.Admit(c.Context(), c.caller)
 	}
-	if err := c.db.SaveLimits(c.Context(), c.limiter.Dirty()); err != nil {
+	rows, _ := c.limiter.Dirty()
+	if err := c.db.SaveLimits(c.Context(), rows); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -80,11 +81,11 @@ func TestUsedToday(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.limiter.Admit(t.Context(), c.caller)
-	rows := c.limiter.Dirty()
+	rows, redo := c.limiter.Dirty()
 	if err := c.db.SaveLimits(cancelled, rows); err == nil {
 		t.Error("SaveLimits with a cancelled context succeeds")
 	}
-	c.limiter.Redo(rows)
+	redo()
 	c.serve(0)
 	a.want(17)
 	now = now.Add(24 * time.Hour)

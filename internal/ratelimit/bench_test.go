@@ -13,13 +13,12 @@ import (
 
 var endless = Limits{PerMinute: math.MaxInt64, PerDay: math.MaxInt64}
 
-// clocks are the system's in two forms, and one that costs nothing, which shows the decision alone.
+// clocks are the system's, and one that costs nothing, which shows the decision alone.
 var clocks = []struct {
 	name string
 	now  func() time.Time
 }{
 	{"time.Now", time.Now},
-	{"system clock", SystemClock()},
 	{"free clock", func() time.Time { return time.Unix(1_900_000_000, 0) }},
 }
 
@@ -58,7 +57,7 @@ func benchmarkAdmit(b *testing.B, callers int, now func() time.Time) {
 }
 
 func BenchmarkRefuse(b *testing.B) {
-	m := NewMemory(DefaultConfig(), SystemClock())
+	m := NewMemory(DefaultConfig(), time.Now)
 	c := m.Caller(1, "key", Limits{PerMinute: 1, PerDay: math.MaxInt64})
 	ctx := context.Background()
 	b.ReportAllocs()
@@ -70,7 +69,7 @@ func BenchmarkRefuse(b *testing.B) {
 func BenchmarkAdmitAddress(b *testing.B) {
 	for _, addresses := range []int{1, 1 << 16, 1 << 20} {
 		b.Run(fmt.Sprintf("addresses=%d", addresses), func(b *testing.B) {
-			m := NewMemory(DefaultConfig(), SystemClock())
+			m := NewMemory(DefaultConfig(), time.Now)
 			ctx := context.Background()
 			i := 0
 			b.ReportAllocs()

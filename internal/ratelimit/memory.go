@@ -1,9 +1,7 @@
 package ratelimit
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -12,56 +10,51 @@ import (
 
 // Memory is the Limiter of one process. Its counts are kept over a restart by Keep and Restore.
 //
-// Each workspace has one mutex, under which its windows and the penalties of its keys are decided in one step. It holds
-// 64 bytes for each workspace and about 200 for each key, and does not forget a workspace before the process ends.
+// Each subject has one mutex, under which its windows and the penalties of its keys are decided in one step. A workspace
+// is not forgotten before the process ends.
 type Memory struct {
 	now         func() time.Time
 	rules       rules
 	addresses   *addressTable
-	changed     atomic.Pointer[Caller] // the callers to save, linked by next
+	changes     changes
 	failedSaves atomic.Int64
 
-	mu         sync.RWMutex // taken before a workspace's
-	workspaces map[int64]*workspace
+	mu         sync.RWMutex // taken before a subject's
+	workspaces map[int64]*subject
 	callers    map[string]*Caller
-	bans       map[string]Ban     // of keys without a handle
-	gone       map[string]*Caller // keys dropped, until what they did is saved
+	bans       map[string]Ban // of keys without a handle
 }
 
 var _ Limiter = (*Memory)(nil)
 
-// workspace is one cache line.
-type workspace struct {
+// A subject is what is counted: a workspace or an address.
+type subject struct {
+	name string // in saved rows, and in Redis after keyPrefix
+
 	mu      sync.Mutex
-	last    int64 // the clock at the last decision
 	limits  Limits
-	windows windows
+	windows windows // what was admitted; with a Redis limiter, what Redis is known to have counted
+	changed bool    // since it was saved last
+	removed bool    // from the table of addresses: to be looked up again
+
+	remote *remote // of a Redis limiter alone
 }
 
-// A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it.
-//
-// It is one cache line, with what each request touches; the rest is behind key. All but the two pointers is guarded by
-// the workspace's mutex.
+// A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it. The subject's mutex
+// guards what follows the subject.
 type Caller struct {
-	ws   *workspace
-	key  *keyState
-	next *Caller // in Memory.changed
-
-	day, admitted, refused int64
-	lastUsed               int64
-	changed                bool // in Memory.changed, or about to be
-	penalised              bool // the penalty is not clear
-}
-
-type keyState struct {
 	id        string
 	workspace int64
-	replaced  bool // by a handle with the same id: not to be saved any more
-	penalty   penalty
+	subject   *subject
 
-	shared   *shared // of the Redis limiter: the workspace there; nil in a Memory
-	answered int64   // and the last question of this key whose answer was taken over
+	penalty  penalty
+	usage    keyUsage
+	changed  bool       // since it was saved last
+	override *banChange // of a Redis limiter alone: a change of a ban that Redis does not know yet
 }
+
+// keyUsage is what a key did on one day.
+type keyUsage struct{ day, admitted, refused, lastUsed int64 }
 
 // NewMemory returns a limiter that has counted nothing yet. It panics if cfg is not valid. The clock may be set back or
 // forward, and is read once a decision.
@@ -73,10 +66,9 @@ func NewMemory(cfg Config, now func() time.Time) *Memory {
 		now:        now,
 		rules:      newRules(cfg),
 		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
-		workspaces: map[int64]*workspace{},
+		workspaces: map[int64]*subject{},
 		callers:    map[string]*Caller{},
 		bans:       map[string]Ban{},
-		gone:       map[string]*Caller{},
 	}
 }
 
@@ -85,29 +77,24 @@ func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller 
 	m.mu.RLock()
 	c := m.callers[keyID]
 	m.mu.RUnlock()
-	if c == nil || c.key.workspace != workspaceID {
+	if c == nil || c.workspace != workspaceID {
 		m.mu.Lock()
-		c = m.enrol(workspaceID, keyID)
+		c = m.caller(workspaceID, keyID)
 		m.mu.Unlock()
 	}
-	c.ws.mu.Lock()
-	c.ws.limits = limits
-	c.ws.mu.Unlock()
+	c.subject.mu.Lock()
+	c.subject.limits = limits
+	c.subject.mu.Unlock()
 	return c
 }
 
-// enrol returns the handle of a key, a new one if there is none. The caller holds mu.
-func (m *Memory) enrol(workspaceID int64, keyID string) *Caller {
-	c := cmp.Or(m.callers[keyID], m.gone[keyID])
-	if c != nil && c.key.workspace != workspaceID {
-		c.replace()
-		c = nil
+// caller returns the handle of a key, a new one if there is none. The caller holds mu.
+func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
+	c := m.callers[keyID]
+	if c == nil || c.workspace != workspaceID {
+		c = &Caller{id: keyID, workspace: workspaceID, subject: m.workspace(workspaceID)}
+		m.callers[keyID] = c
 	}
-	if c == nil {
-		c = &Caller{ws: m.workspace(workspaceID), key: &keyState{id: keyID, workspace: workspaceID}}
-	}
-	delete(m.gone, keyID)
-	m.callers[keyID] = c
 	if b, ok := m.bans[keyID]; ok {
 		delete(m.bans, keyID)
 		m.setBan(c, &b)
@@ -115,133 +102,112 @@ func (m *Memory) enrol(workspaceID int64, keyID string) *Caller {
 	return c
 }
 
-// workspace returns a workspace, a new one if there is none. The caller holds mu.
-func (m *Memory) workspace(id int64) *workspace {
-	ws := m.workspaces[id]
-	if ws == nil {
-		ws = &workspace{}
-		m.workspaces[id] = ws
+// workspace returns the subject of a workspace, a new one if there is none. The caller holds mu.
+func (m *Memory) workspace(id int64) *subject {
+	s := m.workspaces[id]
+	if s == nil {
+		s = &subject{name: workspaceName(id)}
+		m.workspaces[id] = s
 	}
-	return ws
+	return s
 }
 
 // Admit implements Limiter.
-func (m *Memory) Admit(_ context.Context, c *Caller) (d Decision) {
-	now := m.now().UnixNano()
-	ws := c.ws
-	ws.mu.Lock()
-	m.decide(c, m.inOrder(now, &ws.last), &d)
-	ws.mu.Unlock()
-	return d
-}
-
-// inOrder returns the instant of a decision whose turn has come, given the clock as it was read before waiting for the
-// turn. If another decision has overtaken it the clock is read again, so that time goes back only if the clock did.
-func (m *Memory) inOrder(now int64, last *int64) int64 {
-	if now < *last {
-		now = m.again()
-	}
-	*last = now
-	return now
-}
-
-func (m *Memory) again() int64 { return m.now().UnixNano() }
-
-// decide writes the decision where the caller of the limiter gets it, since copying it twice takes a good part of the time of deciding.
-func (m *Memory) decide(c *Caller, now int64, d *Decision) {
-	ws := c.ws
-	if c.penalised {
-		if until, yes := c.key.penalty.banned(now); yes {
-			ws.windows = ws.windows.at(now)
-			m.count(c, Banned, now)
-			*d = ws.banned(until, now)
-			return
-		}
-	}
-	var o Outcome
-	ws.windows, o = ws.windows.admit(ws.limits, now)
-	m.count(c, o, now)
-	if o != Admitted {
-		*d = m.refuse(c, o, now)
-		return
-	}
-	if c.penalised {
-		c.key.penalty.endRun()
-		c.penalised = false
-	}
-	ws.windows.describe(d, ws.limits)
-}
-
-// refuse answers a request that a window refused, and bans the key if it is one too many.
-func (m *Memory) refuse(c *Caller, o Outcome, now int64) Decision {
-	ws, p := c.ws, &c.key.penalty
-	c.penalised = true
-	if !p.refuse(&m.rules, now, ws.windows.end(o, now)) {
-		return ws.windows.decision(o, ws.limits, now)
-	}
-	d := ws.banned(p.banUntil, now)
-	d.NewBan = p.describe(&m.rules, c.key.id)
-	return d
-}
-
-// banned describes a refusal by a ban that runs until the given instant.
-func (ws *workspace) banned(until, now int64) Decision {
-	d := ws.windows.decision(Admitted, ws.limits, now)
-	d.Outcome = Banned
-	d.BannedUntil = ceilSeconds(until)
-	_, o := ws.windows.admit(ws.limits, now)
-	d.RetryAfter = max(1, ceilSeconds(max(until, ws.windows.end(o, now))-now))
-	return d
-}
-
-// count notes the request in the key's usage, and the caller among those to save.
-func (m *Memory) count(c *Caller, o Outcome, now int64) {
-	if today := c.ws.windows.day; c.day != today {
-		if c.day < today {
-			c.admitted, c.refused = 0, 0
-		}
-		c.day = today
-	}
-	if o == Admitted {
-		c.admitted++
-	} else {
-		c.refused++
-	}
-	c.lastUsed = now
-	if !c.changed {
-		m.change(c)
-	}
-}
-
-// Peek implements Limiter.
-func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
-	now := m.now().UnixNano()
-	ws := c.ws
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	now = m.inOrder(now, &ws.last)
-	as := workspace{limits: ws.limits, windows: ws.windows.at(now)}
-	if _, until := c.key.penalty.banAt(now); until != 0 {
-		return as.banned(until, now)
-	}
-	return as.windows.decision(Admitted, as.limits, now)
+func (m *Memory) Admit(_ context.Context, c *Caller) Decision {
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	return m.admit(c.subject, c)
 }
 
 // AdmitAddress implements Limiter. An address beyond the table's size, while every place in it is taken by an address
 // whose minute or day still counts, shares one pair of windows with all others like it. So does an invalid address.
 func (m *Memory) AdmitAddress(_ context.Context, a netip.Addr) Decision {
-	t, now := m.addresses, m.now().UnixNano()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.admit(a, m.inOrder(now, &t.last))
+	s := m.addresses.lock(a, m.now().UnixNano())
+	defer s.mu.Unlock()
+	return m.admit(s, nil)
+}
+
+// admit decides on a request of a key, or of an address without one. The subject's mutex is held, and the clock read under
+// it, so that time goes back only if the clock does.
+func (m *Memory) admit(s *subject, c *Caller) Decision {
+	now := m.now().UnixNano()
+	after, o, begins := decide(s.windows, c.against(), s.limits, &m.rules, now)
+	s.windows = after
+	return m.decided(s, c, c.against(), after, o, begins, now)
+}
+
+// against returns the penalty of a key, nil without one.
+func (c *Caller) against() *penalty {
+	if c == nil {
+		return nil
+	}
+	return &c.penalty
+}
+
+// decided notes a decision, after which windows and penalty stand as given, and describes it. The subject's mutex is held.
+func (m *Memory) decided(s *subject, c *Caller, p *penalty, after windows, o Outcome, begins bool, now int64) Decision {
+	m.changes.subject(s)
+	if c != nil {
+		m.changes.key(c)
+		c.usage.count(after.day, o, now)
+	}
+	d := decision(after, o, p, s.limits, now)
+	if begins {
+		d.NewBan = p.newBan(&m.rules, c.id)
+	}
+	return d
+}
+
+func (u *keyUsage) count(today int64, o Outcome, now int64) {
+	if u.day != today {
+		if u.day < today {
+			u.admitted, u.refused = 0, 0
+		}
+		u.day = today
+	}
+	if o == Admitted {
+		u.admitted++
+	} else {
+		u.refused++
+	}
+	u.lastUsed = now
+}
+
+// Peek implements Limiter.
+func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
+	s := c.subject
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, p := m.now().UnixNano(), penalty{}
+	if p.banFrom, p.banUntil = c.penalty.banAt(now); p.banUntil != 0 {
+		return decision(s.known(now), Banned, &p, s.limits, now)
+	}
+	return s.known(now).describe(s.limits)
+}
+
+// PeekWorkspace implements Limiter.
+func (m *Memory) PeekWorkspace(_ context.Context, id int64, limits Limits) Decision {
+	now := m.now().UnixNano()
+	m.mu.RLock()
+	s := m.workspaces[id]
+	m.mu.RUnlock()
+	if s == nil {
+		return windows{}.at(now).describe(limits)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known(now).describe(limits)
 }
 
 // PeekAddress implements Limiter.
 func (m *Memory) PeekAddress(_ context.Context, a netip.Addr) Decision {
-	t, now := m.addresses, m.now().UnixNano()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.peek(a, m.inOrder(now, &t.last))
+	now := m.now().UnixNano()
+	s := m.addresses.look(a, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.known(now)
+	_, o := w.admit(s.limits)
+	return decision(w, o, nil, s.limits, now)
 }
 
 // SetBan implements Limiter.
@@ -260,98 +226,37 @@ func (m *Memory) SetBan(keyID string, b *Ban) {
 }
 
 func (m *Memory) setBan(c *Caller, b *Ban) {
-	c.ws.mu.Lock()
-	defer c.ws.mu.Unlock()
-	p := &c.key.penalty
+	now := m.now().UnixNano()
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	c.override = c.override.then(b, now)
 	if b != nil {
-		p.set(b, m.now().UnixNano())
+		c.penalty.set(b, now)
 	} else {
-		p.lift(m.now().UnixNano())
+		c.penalty.lift(now)
 	}
-	c.penalised = !p.clear()
-	m.change(c)
+	m.changes.key(c)
 }
 
-// Drop implements Limiter. A handle that is still in use goes on counting in its workspace. What the key did since it
-// was saved last is in the rows of the next Dirty.
+// Drop implements Limiter. A handle that is still in use goes on counting in its workspace, and what it does is saved.
 func (m *Memory) Drop(keyID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c := m.callers[keyID]; c != nil {
-		m.gone[keyID] = c
-		delete(m.callers, keyID)
-	}
+	delete(m.callers, keyID)
 	delete(m.bans, keyID)
 }
 
-// forget lets go of the dropped keys of which nothing is to be saved.
-func (m *Memory) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.gone, func(_ string, c *Caller) bool { return c.isSaved() })
-}
-
-func (c *Caller) isSaved() bool {
-	c.ws.mu.Lock()
-	defer c.ws.mu.Unlock()
-	return !c.changed
-}
-
-func (c *Caller) replace() {
-	c.ws.mu.Lock()
-	defer c.ws.mu.Unlock()
-	c.key.replaced = true
-}
-
-// Usage implements Limiter.
+// Usage implements Limiter. With a Redis limiter it is what the key did on this node.
 func (m *Memory) Usage(c *Caller) Usage {
 	today := dayOf(m.now().UnixNano())
-	c.ws.mu.Lock()
-	defer c.ws.mu.Unlock()
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
 	var u Usage
-	if c.day >= today {
-		u.Admitted, u.Refused = c.admitted, c.refused
+	if c.usage.day >= today {
+		u.Admitted, u.Refused = c.usage.admitted, c.usage.refused
 	}
-	if c.lastUsed != 0 {
-		u.LastUsed = time.Unix(0, c.lastUsed).UTC()
+	if c.usage.lastUsed != 0 {
+		u.LastUsed = time.Unix(0, c.usage.lastUsed).UTC()
 	}
 	return u
-}
-
-// Stats are figures of a Memory for metrics.
-type Stats struct {
-	Workspaces, Keys int
-	Bans             int   // bans that run
-	Addresses        int   // places taken in the table of addresses
-	AddressCapacity  int   // places in it
-	OverflowAdmitted int64 // requests admitted today from addresses for which it had no place
-	FailedSaves      int64 // saves by Keep that failed
-}
-
-// Stats returns the figures as they are now. It looks at every key: for once in some seconds.
-func (m *Memory) Stats() Stats {
-	now := m.now().UnixNano()
-	s := Stats{FailedSaves: m.failedSaves.Load()}
-	s.Addresses, s.AddressCapacity, s.OverflowAdmitted = m.addresses.occupancy(now)
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	s.Workspaces, s.Keys = len(m.workspaces), len(m.callers)
-	for _, c := range m.callers {
-		if c.isBanned(now) {
-			s.Bans++
-		}
-	}
-	for _, b := range m.bans {
-		if b.Until.UnixNano() > now {
-			s.Bans++
-		}
-	}
-	return s
-}
-
-func (c *Caller) isBanned(now int64) bool {
-	c.ws.mu.Lock()
-	defer c.ws.mu.Unlock()
-	_, until := c.key.penalty.banAt(now)
-	return until != 0
 }

@@ -26,7 +26,7 @@ func (w *refWorkspace) settle(now time.Time) {
 		}
 	}
 	date := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	if w.date.Before(date) {
+	if w.today == 0 || w.date.Before(date) {
 		w.date, w.today = date, 0
 	} else if w.date.After(date.AddDate(0, 0, 1)) {
 		w.date = date
@@ -106,10 +106,7 @@ func (k *refKey) isStrike(cfg Config, now, reset time.Time) bool {
 }
 
 func (k *refKey) strike(cfg Config, now time.Time) bool {
-	for k.level > 0 && !now.Before(k.clean.Add(24*time.Hour)) {
-		k.level--
-		k.clean = k.clean.Add(24 * time.Hour)
-	}
+	k.forgive(now)
 	k.clean = now
 	k.strikes = append(k.strikes, now)
 	recent := 0
@@ -130,6 +127,13 @@ func (k *refKey) strike(cfg Config, now time.Time) bool {
 	k.ban = &Ban{From: now, Until: now.Add(length)}
 	k.clean, k.run, k.strikes = k.ban.Until, nil, nil
 	return true
+}
+
+func (k *refKey) forgive(now time.Time) {
+	for k.level > 0 && !now.Before(k.clean.Add(24*time.Hour)) {
+		k.level--
+		k.clean = k.clean.Add(24 * time.Hour)
+	}
 }
 
 func (*refKey) topLevel(cfg Config) int {
@@ -268,6 +272,7 @@ func (r *modelRun) ban(t *rapid.T) {
 	if b.Until.After(k.clean) {
 		k.clean = b.Until
 	}
+	r.clock.advance(time.Millisecond) // a node that tells Redis late tells of what was before
 }
 
 func (r *modelRun) lift(t *rapid.T) {
@@ -289,15 +294,17 @@ func (r *modelRun) lift(t *rapid.T) {
 		}
 	}
 	k.ban, k.run, k.strikes = nil, nil, nil
+	r.clock.advance(time.Millisecond)
 }
 
 // restart saves what has changed and begins anew from the rows; sometimes the save has failed once.
 func (r *modelRun) restart(t *rapid.T) {
 	m := r.l.(*Memory)
 	if rapid.Bool().Draw(t, "failed save") {
-		m.Redo(m.Dirty())
+		_, redo := m.Dirty()
+		redo()
 	}
-	rows := m.Dirty()
+	rows, _ := m.Dirty()
 	for _, w := range rows.Windows {
 		r.rows[w.Subject] = w
 	}

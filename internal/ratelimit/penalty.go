@@ -39,7 +39,8 @@ func (r *rules) length(level int64) int64 {
 }
 
 // penalty is what stands against one key: its run of refusals, its recent strikes, its ban and its level. The functions
-// on it depend on nothing but this state, the rules and the instant that they are given.
+// on it depend on nothing but this state, the rules and the instant that they are given. decide.lua has the same under the
+// same names.
 //
 // The clock may be set back here too. A ban from the future starts now and keeps its length. A run or a strike from the
 // future is forgotten: to blame a client for it could only be wrong.
@@ -50,9 +51,6 @@ type penalty struct {
 	level             int64   // bans not yet forgiven
 	cleanSince        int64   // what the next level's forgiveness counts from
 }
-
-// clear reports whether an admission leaves nothing to do here: no run and no ban.
-func (p *penalty) clear() bool { return p.runFrom == 0 && p.banUntil == 0 }
 
 // banAt returns the ban as it stands at now, or zeros if none runs.
 func (p *penalty) banAt(now int64) (from, until int64) {
@@ -116,7 +114,7 @@ func (p *penalty) strike(r *rules, now int64) bool {
 func (p *penalty) forgive(now int64) {
 	days := max(0, (now-p.cleanSince)/day)
 	p.level = max(0, p.level-days)
-	p.cleanSince = min(now, p.cleanSince+days*day)
+	p.cleanSince += days * day
 }
 
 func (p *penalty) ban(r *rules, now int64) {
@@ -153,8 +151,47 @@ func (p *penalty) lift(now int64) {
 	p.strikes = p.strikes[:0]
 }
 
-// describe returns the ban that runs, as the limiter's own.
-func (p *penalty) describe(r *rules, keyID string) *Ban {
+// decide is the limiter's one step: what a subject's windows and the penalty of its key, nil for an address, say on a
+// request at now, the windows after it, and whether this very refusal begins a ban.
+func decide(w windows, p *penalty, l Limits, r *rules, now int64) (after windows, o Outcome, begins bool) {
+	w = w.at(now)
+	if p != nil && p.banUntil != 0 {
+		if _, yes := p.banned(now); yes {
+			return w, Banned, false
+		}
+	}
+	w, o = w.admit(l)
+	switch {
+	case p == nil:
+	case o == Admitted:
+		p.endRun()
+	case p.refuse(r, now, w.reset(o)):
+		return w, Banned, true
+	}
+	return w, o, false
+}
+
+// decision describes the outcome of a step at now, after which the windows and the penalty stand as given.
+func decision(w windows, o Outcome, p *penalty, l Limits, now int64) Decision {
+	d := w.describe(l)
+	d.Outcome = o
+	if o == Admitted {
+		return d
+	}
+	var wait int64
+	if _, full := w.admit(l); full != Admitted {
+		wait = w.reset(full)
+	}
+	if o == Banned {
+		d.BannedUntil = ceilSeconds(p.banUntil)
+		wait = max(wait, p.banUntil)
+	}
+	d.RetryAfter = max(1, ceilSeconds(wait-now))
+	return d
+}
+
+// newBan returns the ban that runs, as the limiter's own.
+func (p *penalty) newBan(r *rules, keyID string) *Ban {
 	return &Ban{
 		KeyID: keyID, From: time.Unix(0, p.banFrom).UTC(), Until: time.Unix(0, p.banUntil).UTC(),
 		Level: int(p.level), Reason: r.reason, By: ByLimiter,

@@ -1,10 +1,30 @@
 // Package ratelimit decides whether a request may be served: two windows (a minute and the UTC day) and a temporary ban,
 // in one exact step. It knows workspaces, keys and addresses only as names; plans and their numbers, who a caller is and
 // what a response says live elsewhere.
+//
+// What is counted is a subject: a workspace, whose keys share its windows, or an address without a valid key. A decision
+// is one step on the state of one subject and, for a key, on what stands against that key: the pure functions of
+// windows.go and penalty.go, put together by decide.
+//
+// Memory runs that step in this process, under the subject's mutex. Keep saves what changed to a Store each half second,
+// and Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
+//
+// Redis has all nodes count in one place: decide.lua is the same step, function by function, and Redis runs it on the
+// subject's key, by its own clock. A call takes 25 ms at most, is not repeated, and bears a deadline after which the
+// script does nothing. A request goes one of four ways:
+//   - cached: the node knows that Redis could only refuse, and that the refusal would change nothing there;
+//   - redis: the script decides;
+//   - local: Redis does not answer, and the node decides from the last known counts;
+//   - unavailable: the same, with Deny.
+//
+// A node tells Redis what it admitted locally with its next call for the subject, or when Redis is back, and Redis adds it
+// exactly once. No node admits more of a window than what it last knew to be left: with n nodes that last knew k used of a
+// limit of L, at most k + n(L-k).
 package ratelimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -124,6 +144,63 @@ const (
 type Usage struct {
 	Admitted, Refused int64     // Refused includes refusals while banned
 	LastUsed          time.Time // the last request, admitted or not; zero if there was none
+}
+
+// Config holds the numbers of a limiter. The zero value is not usable; start from DefaultConfig.
+//
+// A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and
+// when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the
+// key for FirstBan, twice as long with each level, and MaxBan at most. A level is forgiven for each 24 hours without a
+// strike or a ban: they count from the end of the last ban or from the last strike, whichever is later.
+//
+// So one client that waits for Retry-After, or whose pauses grow by a fifth or more each time to 4 s or more, is never
+// banned. Many workers with one key, each refused and pausing on its own, add up: from 20 on that are refused for more
+// than Grace in one minute, they should share what Retry-After told one of them.
+type Config struct {
+	Strikes      int           // strikes that ban, at least 1
+	StrikeWindow time.Duration // the time within which they must fall
+	Grace        time.Duration // how long after its first refusal a client is not yet blamed for further ones
+	FirstBan     time.Duration // the first ban
+	MaxBan       time.Duration // the longest ban, at least FirstBan
+
+	AddressLimits Limits // for callers without a valid key
+	Addresses     int    // addresses counted apart at one time, 1 to 16,777,216
+}
+
+// DefaultConfig returns the numbers that the interface promises: 20 strikes within 60 s after 2 s of grace, bans from
+// 2 minutes to 24 hours, and 65,536 addresses with the Free plan's 60 a minute and 1,000 a day.
+func DefaultConfig() Config {
+	return Config{
+		Strikes:       20,
+		StrikeWindow:  time.Minute,
+		Grace:         2 * time.Second,
+		FirstBan:      2 * time.Minute,
+		MaxBan:        24 * time.Hour,
+		AddressLimits: Limits{PerMinute: 60, PerDay: 1000},
+		Addresses:     1 << 16,
+	}
+}
+
+const maxAddresses = 1 << 24
+
+// Validate returns an error that names every number out of its range.
+func (c Config) Validate() error {
+	var errs []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(c.Strikes < 1 || c.Strikes > 1000, "strikes must be 1 to 1000, not %d", c.Strikes)
+	refuse(c.StrikeWindow <= 0, "strike window must be positive, not %v", c.StrikeWindow)
+	refuse(c.Grace < 0, "grace must not be negative, but is %v", c.Grace)
+	refuse(c.FirstBan < time.Second, "first ban must be at least 1s, not %v", c.FirstBan)
+	refuse(c.MaxBan < c.FirstBan, "longest ban %v is shorter than the first, %v", c.MaxBan, c.FirstBan)
+	refuse(c.Addresses < 1 || c.Addresses > maxAddresses, "addresses must be 1 to %d, not %d", maxAddresses, c.Addresses)
+	if err := c.AddressLimits.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("addresses: %w", err))
+	}
+	return errors.Join(errs...)
 }
 
 // A Limiter decides on requests. All methods may be called concurrently.

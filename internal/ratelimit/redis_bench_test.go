@@ -26,8 +26,8 @@ func BenchmarkRedis(b *testing.B) {
 	r.start()
 	b.Cleanup(r.Close)
 	rate := decideAt64(b, r)
-	if s := r.RedisStats(); s.Alone != 0 {
-		b.Errorf("%d were decided without Redis", s.Alone)
+	if s := r.RedisStats(); s.Local != 0 {
+		b.Errorf("%d were decided without Redis", s.Local)
 	}
 	b.ReportMetric(rate, "decisions/s")
 	if b.N < 10_000 {
@@ -69,7 +69,7 @@ func decideAt64(b *testing.B, r *Redis) (rate float64) {
 func redisBenchmark(b *testing.B, server *redistest.Server, r *Redis, pipeline int) (rate float64) {
 	b.Helper()
 	q := question{keyID: "key1", limits: endless}
-	source, args := r.script, []string{string(q.pack(0, 0)), q.keyID}
+	source, args := r.rules.script(), q.arguments(0, 0)
 	for i, arg := range args {
 		source = strings.ReplaceAll(source, fmt.Sprintf("ARGV[%d]", i+1), luaString(arg))
 		args[i] = strings.Repeat("x", len(arg))

@@ -2,11 +2,13 @@ package ratelimit
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"example.com/petstore/internal/ratelimit/redistest"
 )
@@ -86,7 +88,7 @@ func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 		return d.Minute.Remaining(), d.Admitted()
 	})
 	checkCountdown(t, got, 60)
-	if s := nodes[0].RedisStats(); s.Failed != 0 || s.Alone != 0 || s.Denied == 0 || s.LatencyCount == 0 {
+	if s := nodes[0].RedisStats(); s.Failed != 0 || s.Local != 0 || s.Cached == 0 || s.LatencyCount == 0 {
 		t.Errorf("RedisStats = %+v, want no failure, and refusals known beforehand", s)
 	}
 }
@@ -106,7 +108,7 @@ func TestAStalledServerLeavesNoGhosts(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "nothing is owed", func() bool { return nodes[0].pay() == nil && nodes[1].pay() == nil })
+	eventually(t, "Redis knows of all", func() bool { return nodes[0].report() == nil && nodes[1].report() == nil })
 	server.Pause(t)
 	begun := time.Now()
 	for range 20 {
@@ -134,6 +136,21 @@ func TestAStalledServerLeavesNoGhosts(t *testing.T) {
 	}
 }
 
+// hears has a node hear of a subject's counts, without a request.
+func hears(t *testing.T, r *Redis, s *subject) {
+	t.Helper()
+	s.mu.Lock()
+	q := s.ask(nil, modeReport)
+	s.mu.Unlock()
+	a, err := r.call(&q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn(nil, &q, &a)
+}
+
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -141,7 +158,6 @@ func TestWithoutRedis(t *testing.T) {
 		want int
 	}{
 		{GoOnAlone, 12 + 4*(60-12)}, // k + n(L-k)
-		{ShareOut, 60},
 		{Deny, 12},
 	} {
 		t.Run(fmt.Sprint(test.on), func(t *testing.T) {
@@ -158,18 +174,9 @@ func TestWithoutRedis(t *testing.T) {
 					}
 				}
 			}
-			eventually(t, "each node knows of four", func() bool {
-				for i, r := range nodes {
-					_ = r.greet(gone)
-					q := r.ask(keys[i], modeSettle)
-					if a, err := r.call(&q); err == nil {
-						keys[i].ws.mu.Lock()
-						keys[i].key.shared.learn(&a, &q, &keys[i].ws.windows)
-						keys[i].ws.mu.Unlock()
-					}
-				}
-				return nodes[0].RedisStats().Nodes == 4
-			})
+			for i, r := range nodes {
+				hears(t, r, keys[i].subject)
+			}
 			server.Kill()
 			for i, r := range nodes {
 				for range 70 {
@@ -180,6 +187,9 @@ func TestWithoutRedis(t *testing.T) {
 						t.Fatalf("refusal without Redis = %+v, want unavailable: %v, with a Retry-After", d, want)
 					}
 				}
+				if s := r.RedisStats(); (s.Unavailable == 70) != (test.on == Deny) || (s.Local == 70) != (test.on == GoOnAlone) {
+					t.Errorf("RedisStats = %+v, want 70 that were decided locally, or that were not decided", s)
+				}
 			}
 			if admitted != test.want {
 				t.Errorf("%d admitted, want %d", admitted, test.want)
@@ -188,39 +198,183 @@ func TestWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestWhatMayCountTwiceIsTold: what was admitted without Redis, each time that adding it failed.
-func TestWhatMayCountTwiceIsTold(t *testing.T) {
+// requesters are a key and an address, each with a limit of 60 a minute, at one node.
+func requesters(t *testing.T, r *Redis) map[string]struct {
+	subject *subject
+	admit   func() Decision
+} {
+	t.Helper()
+	c, a := r.Caller(1, "k", free), netip.MustParseAddr("192.0.2.1")
+	address := r.addresses.lock(a, time.Now().UnixNano())
+	address.mu.Unlock()
+	return map[string]struct {
+		subject *subject
+		admit   func() Decision
+	}{
+		"key":     {c.subject, func() Decision { return r.Admit(t.Context(), c) }},
+		"address": {address, func() Decision { return r.AdmitAddress(t.Context(), a) }},
+	}
+}
+
+// TestAnAnswerInFlightAsRedisDies: Redis admits a request and dies, and the answer comes when the node has gone on without
+// it. One node that knew 30 used of 60 admits 30 more, that one among them.
+func TestAnAnswerInFlightAsRedisDies(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"key", "address"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			awaitMinute(t)
+			server := redistest.Start(t)
+			r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+			who := requesters(t, r)[name]
+			admitted := 0
+			admit := func(times int) {
+				for range times {
+					if who.admit().Admitted() {
+						admitted++
+					}
+				}
+			}
+			admit(30)
+			s := who.subject
+			s.mu.Lock()
+			q := s.ask(nil, modeAdmit)
+			s.remote.asking++
+			s.mu.Unlock()
+			a, err := r.call(&q)
+			if err != nil || a.outcome != Admitted {
+				t.Fatalf("the last call = %+v, %v, want admitted", a, err)
+			}
+			admitted++
+			server.Kill()
+			admit(15)
+			s.mu.Lock()
+			s.remote.asking--
+			s.learn(nil, &q, &a)
+			s.mu.Unlock()
+			admit(100)
+			if admitted != 60 {
+				t.Errorf("%d admitted, want 60", admitted)
+			}
+		})
+	}
+}
+
+// TestTheBoundOfANodeHoldsUnderLoad: Redis dies while many requests are under way, and one node admits no more than the
+// limit, of a key and of an address.
+func TestTheBoundOfANodeHoldsUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"key", "address"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 5 {
+				awaitMinute(t)
+				server := redistest.Start(t)
+				r := startNodes(t, server, 1, GoOnAlone, time.Second)[0]
+				who := requesters(t, r)[name]
+				var asked sync.WaitGroup
+				asked.Add(20)
+				killed := make(chan struct{})
+				go func() {
+					defer close(killed)
+					asked.Wait()
+					server.Kill()
+				}()
+				var first atomic.Int32
+				got := inParallel(16, 20, func(int) (int64, bool) {
+					admitted := who.admit().Admitted()
+					if first.Add(1) <= 20 {
+						asked.Done()
+					}
+					return 0, admitted
+				})
+				<-killed
+				if len(got) > 60 {
+					t.Fatalf("%d admitted, want 60 at most", len(got))
+				}
+			}
+		})
+	}
+}
+
+// TestDenyCountsNoMoreThanWasAsked: Redis stalls now and then. What counts was admitted, or its call failed; and no more
+// counts than the limit.
+func TestDenyCountsNoMoreThanWasAsked(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
-	c, address := r.Caller(1, "k", plenty), netip.MustParseAddr("192.0.2.1")
-	server.Kill()
-	for range 5 {
-		r.Admit(t.Context(), c)
-	}
-	for range 2 {
-		r.AdmitAddress(t.Context(), address)
-	}
-	const before = 1 + 2 // the second and third call, after which Redis is away, were to add those before
-	for i := range int64(3) {
-		if got, want := r.RedisStats().Repeated, before+5*i; got != want {
-			t.Errorf("%d may count twice, want %d", got, want)
+	nodes := startNodes(t, server, 2, Deny, 0)
+	limits := Limits{PerMinute: 1 << 40, PerDay: 2000}
+	keys := handles(nodes, limits)
+	stop, stalls := make(chan struct{}), sync.WaitGroup{}
+	stalls.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+				server.Do(t, "CLIENT", "PAUSE", "30")
+			}
 		}
-		if err := r.pay(); err == nil {
-			t.Fatal("pay without Redis failed not")
-		}
+	})
+	got := inParallel(8, 1000, func(i int) (int64, bool) {
+		d := nodes[i%2].Admit(t.Context(), keys[i%2])
+		return 0, d.Admitted()
+	})
+	close(stop)
+	stalls.Wait()
+	eventually(t, "Redis answers", isAway(nodes, false))
+	failed := nodes[0].RedisStats().Failed + nodes[1].RedisStats().Failed
+	admitted, used := int64(len(got)), int64(0)
+	eventually(t, "a peek", func() bool { used = nodes[0].Peek(t.Context(), keys[0]).Day.Used; return used >= admitted })
+	if used > admitted+failed || used > limits.PerDay {
+		t.Errorf("%d count of %d, where %d were admitted and %d calls failed", used, limits.PerDay, admitted, failed)
 	}
-	r.mu.Lock()
-	subjects := slices.Collect(maps.Keys(r.owed))
-	r.mu.Unlock()
-	for _, subject := range subjects {
-		if err := r.payForAddress(subject); err == nil {
-			t.Fatal("payForAddress without Redis failed not")
-		}
-	}
-	if got, want := r.RedisStats().Repeated, int64(before+5*3+2); got != want {
-		t.Errorf("%d may count twice, want %d", got, want)
+}
+
+// TestWhatIsReportedCountsOnce: the answers to reports are lost, they come again and again, and Redis forgets in between.
+func TestWhatIsReportedCountsOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"key", "address"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			awaitMinute(t)
+			server := redistest.Start(t)
+			r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+			who := requesters(t, r)[name]
+			s, want := who.subject, int64(0)
+			for range 3 {
+				server.Kill()
+				for range 4 {
+					who.admit()
+					want++
+				}
+				if err := server.Run(); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "Redis is back", isAway([]*Redis{r}, false))
+				for range 3 { // this call, whose answer is lost, tells all that was ever admitted locally
+					s.mu.Lock()
+					q := s.ask(nil, modeReport)
+					s.mu.Unlock()
+					q.reported = windows{}
+					if _, err := r.call(&q); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if who.admit(); r.RedisStats().Redis == 0 {
+					t.Fatal("Redis decided on nothing")
+				}
+				want++
+				hears(t, r, s)
+				s.mu.Lock()
+				used := s.known(time.Now().UnixNano()).dayUsed
+				s.mu.Unlock()
+				if used != want {
+					t.Fatalf("%d count, want %d", used, want)
+				}
+			}
+		})
 	}
 }
 
@@ -248,30 +402,41 @@ func TestAServerThatForgotGetsTheCountsBack(t *testing.T) {
 	if d := r.Admit(t.Context(), c); d.Day.Used != 14 {
 		t.Errorf("after SCRIPT FLUSH: %d used, want 14", d.Day.Used)
 	}
-	if s := r.RedisStats(); s.Decided < 9 {
-		t.Errorf("Redis decided on %d, want 9 at least", s.Decided)
+	if s := r.RedisStats(); s.Redis < 9 {
+		t.Errorf("Redis decided on %d, want 9 at least", s.Redis)
 	}
 }
 
+// TestBansReachEveryNode: one that the limiter starts holds at once on all nodes; and when the store's keys say that it
+// was lifted, it is, on each node that hears of it and then on all.
 func TestBansReachEveryNode(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
-	nodes := startNodes(t, redistest.Start(t), 3, GoOnAlone, 10*time.Second)
+	server := redistest.Start(t)
+	nodes := startNodes(t, server, 3, GoOnAlone, 10*time.Second)
 	var keys []*Caller
 	for _, r := range nodes {
-		keys = append(keys, r.Caller(1, "k", free))
+		r.rules = newRules(Config{Strikes: 1, StrikeWindow: time.Minute, FirstBan: time.Hour, MaxBan: time.Hour})
+		r.script = rueidis.NewLuaScript(r.rules.script())
+		keys = append(keys, r.Caller(1, "k", Limits{PerMinute: 1, PerDay: 100}))
 	}
-	now := time.Now()
-	nodes[0].SetBan("k", &Ban{KeyID: "k", From: now, Until: now.Add(time.Hour), By: ByOperator})
+	var ban *Ban
+	eventually(t, "a ban", func() bool {
+		ban = nodes[0].Admit(t.Context(), keys[0]).NewBan
+		return ban != nil
+	})
 	for i, r := range nodes {
 		if d := r.Admit(t.Context(), keys[i]); d.Outcome != Banned || d.NewBan != nil {
 			t.Errorf("node %d after a ban at node 0 = %+v, want banned", i, d)
 		}
-	}
-	for _, r := range nodes {
+		r.SetBan("k", ban)
 		r.SetBan("k", nil)
 	}
 	for i, r := range nodes {
+		r.Caller(1, "k", plenty)
+		if d := r.Peek(t.Context(), keys[i]); !d.Admitted() {
+			t.Errorf("Peek at node %d after it was lifted = %+v, want admitted", i, d)
+		}
 		if d := r.Admit(t.Context(), keys[i]); !d.Admitted() {
 			t.Errorf("node %d after it was lifted = %+v, want admitted", i, d)
 		}

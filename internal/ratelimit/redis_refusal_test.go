@@ -29,7 +29,7 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 		"user":        {"redis://nobody:guessed@" + server.Addr(), "WRONGPASS"},
 		"right":       {"redis://weak:secret@" + server.Addr(), "NOPERM"},
 		"no password": {locked.URL(), "NOAUTH"},
-		"database":    {server.URL() + "/99", "SELECT"},
+		"database":    {server.URL() + "/99", "DB index"},
 		"certificate": {encrypted, "certificate"},
 		"nobody":      {dead.URL(), ""},
 	} {
@@ -42,7 +42,11 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(r.servers.close)
+			t.Cleanup(func() {
+				if c := r.client.Load(); c != nil {
+					(*c).Close()
+				}
+			})
 			for range 3 {
 				r.probe()
 			}

@@ -9,25 +9,17 @@ import (
 	"strings"
 )
 
-//go:embed redis.lua
+//go:embed decide.lua
 var decideSource string
-
-//go:embed redis_nodes.lua
-var nodesSource string
 
 // keyPrefix begins every key of ours in Redis.
 const keyPrefix = "petstore:"
 
-// keyOf returns the key under which a subject is counted.
-func keyOf(subject string) string { return keyPrefix + subject }
-
 // The modes of the script.
 const (
-	modeAdmit = iota
-	modePeek
-	modeBan
-	modeLift
-	modeSettle
+	modeAdmit  = iota // decide, and count
+	modePeek          // change nothing
+	modeReport        // take over what the node reports
 )
 
 const late = 4 // the outcome of a call that arrived after its deadline, and did nothing
@@ -38,16 +30,19 @@ const microsecond = int64(1000)
 // maxExact is the largest number up to which a double holds every whole number.
 const maxExact = 1<<53 - 1
 
-// A question is one call of the script.
+// A question is one call of the script. It tells Redis what it may lack: counts that it has lost, what this node admitted
+// without it, and a change of a ban.
 type question struct {
-	key      string // in Redis
+	subject  string
 	keyID    string // "" for an address
 	mode     int
 	limits   Limits
-	known    windows // what Redis is known to have counted
-	add      windows // what this node admitted without Redis
-	ban      *Ban
-	sequence int64
+	known    windows    // what Redis is known to have counted
+	local    windows    // what this node admitted without Redis
+	reported windows    // as much of it as Redis is known to have
+	override *banChange // nil: none
+	clean    int64      // with override: the instant that clean days count from
+	number   int64      // of the subject's calls
 }
 
 // An answer is what the script returned. Times are in nanoseconds.
@@ -58,6 +53,47 @@ type answer struct {
 	now     int64
 	windows windows
 	penalty penalty
+}
+
+// reports reports whether the question tells of local admissions.
+func (q *question) reports() bool { return q.local != q.reported }
+
+// keys returns the keys of the call, which a cluster has in one part. The second notes what of this node's local
+// admissions is in the first, so that none is added twice.
+func (q *question) keys(node string) []string {
+	key := keyPrefix + q.subject
+	if !q.reports() {
+		return []string{key}
+	}
+	return []string{key, "{" + key + "}:" + node}
+}
+
+// arguments returns what the script is called with. An instant of 0 is the server's own; no deadline is 0.
+func (q *question) arguments(at, deadline int64) []string {
+	args := []string{q.numbers(at, deadline), q.keyID}
+	if q.override == nil && !q.reports() {
+		return args
+	}
+	args = append(args, "")
+	if o := q.override; o != nil {
+		b := appendTime(nil, o.when)
+		b = appendNumber(b, o.level)
+		args[2] = string(appendTime(b, q.clean))
+	}
+	if q.reports() {
+		args = append(args, string(appendWindows(appendWindows(nil, q.local), q.reported)))
+	}
+	return args
+}
+
+func (q *question) numbers(at, deadline int64) string {
+	b := make([]byte, 0, 9*8)
+	b = appendNumber(b, int64(q.mode))
+	b = appendTime(b, at)
+	b = appendTime(b, deadline)
+	b = appendNumber(b, q.limits.PerMinute)
+	b = appendNumber(b, q.limits.PerDay)
+	return string(appendWindows(b, q.known))
 }
 
 func appendNumber(b []byte, n int64) []byte {
@@ -85,28 +121,6 @@ func appendWindows(b []byte, w windows) []byte {
 	return appendNumber(b, w.dayUsed)
 }
 
-// arguments returns what the script is called with. An instant of 0 is the server's own; no deadline is 0.
-func (q *question) arguments(at, deadline int64) []any {
-	if q.ban == nil {
-		return []any{q.pack(at, deadline), q.keyID}
-	}
-	return []any{q.pack(at, deadline), q.keyID, packBan(q.ban)}
-}
-
-func (q *question) pack(at, deadline int64) []byte {
-	b := make([]byte, 0, 13*8)
-	b = appendNumber(b, int64(q.mode))
-	b = appendTime(b, at)
-	b = appendTime(b, deadline)
-	b = appendNumber(b, q.limits.PerMinute)
-	b = appendNumber(b, q.limits.PerDay)
-	b = appendWindows(b, q.known)
-	if !q.add.none() {
-		b = appendWindows(b, q.add)
-	}
-	return b
-}
-
 // script returns the text of the script with the rules in it.
 func (r *rules) script() string {
 	numbers := []string{strconv.Itoa(r.strikes)}
@@ -115,12 +129,6 @@ func (r *rules) script() string {
 	}
 	numbers = append(numbers, strconv.FormatInt(r.topLevel, 10))
 	return strings.Replace(decideSource, "= RULES", "= "+strings.Join(numbers, ", "), 1)
-}
-
-func packBan(b *Ban) []byte {
-	p := appendTime(nil, b.From.UnixNano())
-	p = appendNumber(p, microsUp(b.Until.UnixNano()))
-	return appendNumber(p, int64(b.Level))
 }
 
 var errAnswer = errors.New("the script's answer cannot be read")

@@ -1,13 +1,10 @@
 package ratelimit
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"example.com/petstore/internal/ratelimit/redistest"
 )
@@ -73,15 +70,15 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	}
 	replica.Await(t, "role:master\r\n")
 	eventually(t, "the new master decides", func() bool {
-		before := nodes[0].RedisStats().Decided
+		before := nodes[0].RedisStats().Redis
 		admit()
-		return nodes[0].RedisStats().Decided > before
+		return nodes[0].RedisStats().Redis > before
 	})
 	for range 50 {
 		admit()
 	}
 	eventually(t, "every request is counted", func() bool {
-		return nodes[0].RedisStats().Decided > 0 && isAway(nodes, false)() && nodes[0].Peek(t.Context(), keys[0]).Day.Used >= admitted
+		return nodes[0].RedisStats().Redis > 0 && isAway(nodes, false)() && nodes[0].Peek(t.Context(), keys[0]).Day.Used >= admitted
 	})
 	for i, r := range nodes {
 		if d := r.Peek(t.Context(), keys[i]); d.Day.Used != admitted {
@@ -116,7 +113,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	for i, r := range nodes {
-		if s := r.RedisStats(); s.Failed != 0 || s.Alone != 0 {
+		if s := r.RedisStats(); s.Failed != 0 || s.Local != 0 {
 			t.Errorf("node %d: RedisStats = %+v, want no failure", i, s)
 		}
 	}
@@ -159,17 +156,8 @@ func TestANodeWithoutSlotsIsNotBelieved(t *testing.T) {
 	// The stranger is asked first: addresses go by their text.
 	url := fmt.Sprintf("%s?addr=localhost:%d", fresh.URL(), masters[0].Port())
 	r := startNodesAt(t, url, 1, 10*time.Second)[0]
-	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Decided != 1 {
+	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
 		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
-	}
-	for _, m := range masters {
-		m.Kill()
-	}
-	if err := r.servers.learnCluster(); !errors.Is(err, errNoSlots) {
-		t.Errorf("with the stranger alone: error %v, want %v", err, errNoSlots)
-	}
-	if s, err := r.servers.routes.Load().of(nodesKey); err != nil {
-		t.Errorf("routes.of = %v, %v, want the master known before", s, err)
 	}
 }
 
@@ -187,16 +175,8 @@ func TestTLS(t *testing.T) {
 	}
 	nodes := startNodesAt(t, url+"?skip_verify=true", 1, 10*time.Second)
 	c := nodes[0].Caller(1, "k", plenty)
-	if d := nodes[0].Admit(t.Context(), c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Decided != 1 {
+	if d := nodes[0].Admit(t.Context(), c); d.Minute.Remaining() != plenty.PerMinute-1 || nodes[0].RedisStats().Redis != 1 {
 		t.Errorf("over TLS = %+v, %+v, want the first decision of Redis", d, nodes[0].RedisStats())
-	}
-}
-
-// TestSlotOf has the value that the cluster's specification gives for its CRC.
-func TestSlotOf(t *testing.T) {
-	t.Parallel()
-	if got := slotOf("123456789"); got != 0x31C3 {
-		t.Errorf("slotOf(123456789) = %#x, want 0x31C3", got)
 	}
 }
 
@@ -208,17 +188,18 @@ func TestClusterMovesAPart(t *testing.T) {
 	masters := redistest.StartCluster(t, 3)
 	r := startNodesAt(t, redistest.ClusterURL(masters), 1, 10*time.Second)[0]
 	c := r.Caller(1, "k", plenty)
-	slot := fmt.Sprint(slotOf(c.key.shared.key))
+	r.Admit(t.Context(), c)
+	slot := masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+c.subject.name)
 	from, to := masters[0], masters[1]
 	for i, m := range masters {
-		if s, _ := r.servers.routes.Load().of(c.key.shared.key); r.servers.named(m.Addr()) == s {
+		if m.Do(t, "CLUSTER", "COUNTKEYSINSLOT", slot) == "1" {
 			from, to = m, masters[(i+1)%3]
 		}
 	}
 	source, target := from.Do(t, "CLUSTER", "MYID"), to.Do(t, "CLUSTER", "MYID")
 	to.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", source)
 	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", target)
-	for range 5 {
+	for range 4 {
 		r.Admit(t.Context(), c)
 	}
 	to.Do(t, "CLUSTER", "SETSLOT", slot, "NODE", target)
@@ -226,8 +207,8 @@ func TestClusterMovesAPart(t *testing.T) {
 	for range 5 {
 		r.Admit(t.Context(), c)
 	}
-	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 10 || s.Decided != 10 || s.Failed != 0 {
-		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 10, 10 and none", d.Day.Used, s.Decided, s.Failed)
+	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 10 || s.Redis != 10 || s.Failed != 0 {
+		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 10, 10 and none", d.Day.Used, s.Redis, s.Failed)
 	}
 }
 
@@ -240,55 +221,15 @@ func TestClusterGrows(t *testing.T) {
 	fresh.Join(t, masters)
 	r := startNodesAt(t, redistest.ClusterURL(masters), 1, 10*time.Second)[0]
 	c := r.Caller(1, "k", plenty)
-	from := masters[slices.IndexFunc(masters, func(m *redistest.Server) bool {
-		s, _ := r.servers.routes.Load().of(c.key.shared.key)
-		return r.servers.named(m.Addr()) == s
-	})]
-	slot := fmt.Sprint(slotOf(c.key.shared.key))
+	r.Admit(t.Context(), c)
+	slot := masters[0].Do(t, "CLUSTER", "KEYSLOT", keyPrefix+c.subject.name)
+	from := masters[slices.IndexFunc(masters, func(m *redistest.Server) bool { return m.Do(t, "CLUSTER", "COUNTKEYSINSLOT", slot) == "1" })]
 	fresh.Do(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", from.Do(t, "CLUSTER", "MYID"))
 	from.Do(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", fresh.Do(t, "CLUSTER", "MYID"))
-	r.Admit(t.Context(), c)
-	asked := r.servers.named(fresh.Addr())
 	for range 200 {
 		r.Admit(t.Context(), c)
-		if err := r.servers.learnCluster(); err != nil {
-			t.Fatal(err)
-		}
 	}
-	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 201 || s.Decided != 201 || s.Failed != 0 {
-		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 201, 201 and none", d.Day.Used, s.Decided, s.Failed)
-	}
-	if r.servers.named(fresh.Addr()) != asked {
-		t.Error("the server that ASK names was forgotten in between, want it kept")
-	}
-}
-
-// TestRedirected: only MOVED says that the routes are wrong.
-func TestRedirected(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		refusal      string
-		to           string
-		once, doubts bool
-	}{
-		{"ASK 7 127.0.0.1:1", "127.0.0.1:1", true, false},
-		{"MOVED 7 127.0.0.1:1", "127.0.0.1:1", false, true},
-		{"MOVED 7 :1", "h:1", false, true},
-		{"CLUSTERDOWN The cluster is down", "", false, false},
-	} {
-		s := newServers(target{network: "tcp", addresses: []string{"h:9"}})
-		to, once := s.redirected(s.named("h:9"), redis.Error(test.refusal))
-		var want *server
-		if test.to != "" {
-			want = s.named(test.to)
-		}
-		if to != want || once != test.once || (len(s.again) == 1) != test.doubts {
-			t.Errorf("%s: to %v, once: %v, in doubt: %v, want %+v", test.refusal, to, once, len(s.again) == 1, test)
-		}
-		s.forget(map[*server]bool{})
-		if want != nil && s.named(test.to) != want {
-			t.Errorf("%s: the server is forgotten at once, want it kept", test.refusal)
-		}
-		s.close()
+	if d, s := r.Peek(t.Context(), c), r.RedisStats(); d.Day.Used != 201 || s.Redis != 201 || s.Failed != 0 {
+		t.Errorf("%d are counted, and %d were decided by Redis, %d calls failed, want 201, 201 and none", d.Day.Used, s.Redis, s.Failed)
 	}
 }

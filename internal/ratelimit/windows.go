@@ -9,8 +9,8 @@ const (
 	day    = 24 * int64(time.Hour)
 )
 
-// windows is the state of the two windows of one workspace or address. It is a value, and the functions on it are pure,
-// so that any store of such values can be decided upon.
+// windows is the state of the two windows of one subject. It is a value, and the functions on it are pure. decide.lua has
+// the same under the same names: change both together, the tests hold one against the other.
 //
 // The minute runs for 60 s from the request that opened it. The day is a UTC day. The clock may be wrong, and may be set:
 //   - a minute that starts in the future starts now instead, with what it has used: it ends within 60 s;
@@ -21,7 +21,7 @@ const (
 type windows struct {
 	minuteStart int64 // no meaning while minuteUsed is 0
 	minuteUsed  int64
-	day         int64 // days since the Unix epoch
+	day         int64 // days since the Unix epoch; no meaning while dayUsed is 0
 	dayUsed     int64
 }
 
@@ -33,7 +33,7 @@ func (w windows) at(now int64) windows {
 		w.minuteStart = now
 	}
 	switch today := dayOf(now); {
-	case w.day < today:
+	case w.dayUsed == 0 || w.day < today:
 		w.day, w.dayUsed = today, 0
 	case w.day > today+1:
 		w.day = today
@@ -41,10 +41,9 @@ func (w windows) at(now int64) windows {
 	return w
 }
 
-// admit returns what the windows decide on a request at now, and the windows after it. A refusal counts nothing. If both
-// are full, the one that resets later refuses, so that waiting for it is enough.
-func (w windows) admit(l Limits, now int64) (windows, Outcome) {
-	w = w.at(now)
+// admit returns what the windows, which are as they stand now, decide on a request, and the windows after it. A refusal
+// counts nothing. If both are full, the one that resets later refuses, so that waiting for it is enough.
+func (w windows) admit(l Limits) (windows, Outcome) {
 	minuteFull, dayFull := w.minuteUsed >= l.PerMinute, w.dayUsed >= l.PerDay
 	if !minuteFull && !dayFull {
 		w.minuteUsed++
@@ -60,15 +59,37 @@ func (w windows) admit(l Limits, now int64) (windows, Outcome) {
 func (w windows) minuteEnd() int64 { return w.minuteStart + minute }
 func (w windows) dayEnd() int64    { return (w.day + 1) * day }
 
-// end returns when the window that refused resets, and now for an admission.
-func (w windows) end(o Outcome, now int64) int64 {
-	switch o {
-	case RefusedMinute:
+// reset returns when the window that refused resets.
+func (w windows) reset(o Outcome) int64 {
+	if o == RefusedMinute {
 		return w.minuteEnd()
-	case RefusedDay:
-		return w.dayEnd()
 	}
-	return now
+	return w.dayEnd()
+}
+
+// plus returns the windows with the requests of others added. Both stand at one instant.
+func (w windows) plus(more windows) windows {
+	if more.minuteUsed > 0 {
+		if w.minuteUsed == 0 || more.minuteStart < w.minuteStart { // no Reset that was told comes too early
+			w.minuteStart = more.minuteStart
+		}
+		w.minuteUsed += more.minuteUsed
+	}
+	if more.dayUsed > 0 && more.day >= w.day {
+		w.day, w.dayUsed = more.day, w.dayUsed+more.dayUsed
+	}
+	return w
+}
+
+// minus returns the windows without the requests that others count in the same minute and on the same day.
+func (w windows) minus(other windows) windows {
+	if w.minuteStart == other.minuteStart {
+		w.minuteUsed = max(0, w.minuteUsed-other.minuteUsed)
+	}
+	if w.day == other.day {
+		w.dayUsed = max(0, w.dayUsed-other.dayUsed)
+	}
+	return w
 }
 
 // live reports whether forgetting the windows would give back requests that were used.
@@ -77,19 +98,12 @@ func (w windows) live(now int64) bool {
 	return w.minuteUsed > 0 || w.dayUsed > 0
 }
 
-// decision describes the windows after an outcome at now.
-func (w windows) decision(o Outcome, l Limits, now int64) Decision {
-	d := Decision{Outcome: o}
-	w.describe(&d, l)
-	if o != Admitted {
-		d.RetryAfter = max(1, ceilSeconds(w.end(o, now)-now))
+// describe returns a decision that says how the windows stand.
+func (w windows) describe(l Limits) Decision {
+	return Decision{
+		Minute: Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceilSeconds(w.minuteEnd())},
+		Day:    Window{Limit: l.PerDay, Used: w.dayUsed, Reset: w.dayEnd() / second},
 	}
-	return d
-}
-
-func (w windows) describe(d *Decision, l Limits) {
-	d.Minute = Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceilSeconds(w.minuteEnd())}
-	d.Day = Window{Limit: l.PerDay, Used: w.dayUsed, Reset: (w.day + 1) * (day / second)}
 }
 
 // dayOf returns the UTC day of an instant, in days since the Unix epoch.

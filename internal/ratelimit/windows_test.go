@@ -1,9 +1,6 @@
 package ratelimit
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestCeilSeconds(t *testing.T) {
 	t.Parallel()
@@ -22,20 +19,5 @@ func TestDayOf(t *testing.T) {
 		if got := dayOf(test.now); got != test.want {
 			t.Errorf("dayOf(%d) = %d, want %d", test.now, got, test.want)
 		}
-	}
-}
-
-// A request that read the clock, and was then overtaken by another one, is decided at the time when its turn comes.
-func TestInOrderReadsTheClockAgainWhenOvertaken(t *testing.T) {
-	t.Parallel()
-	clock := newClock(noon)
-	m := NewMemory(DefaultConfig(), clock.Now)
-	last := noon.UnixNano() - 1
-	if got, want := m.inOrder(last-int64(time.Second), &last), noon.UnixNano(); got != want || last != want {
-		t.Errorf("inOrder of an overtaken request = %d, last %d, want %d", got, last, want)
-	}
-	clock.advance(-time.Hour)
-	if got, want := m.inOrder(clock.Now().UnixNano(), &last), noon.Add(-time.Hour).UnixNano(); got != want || last != want {
-		t.Errorf("inOrder after the clock was set back = %d, last %d, want %d", got, last, want)
 	}
 }

@@ -128,7 +128,8 @@ func wrongClock(t *testing.T, s *shop, off time.Duration) {
 				t.Fatalf("workspace %d at %s: %v, want %v", workspace, s.clock.Now(), d.Outcome, want)
 			}
 		}
-		if err := s.SaveLimits(s.ctx, m.Dirty()); err != nil {
+		rows, _ := m.Dirty()
+		if err := s.SaveLimits(s.ctx, rows); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/processtest"
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/rueidis"
 )
 
 // ErrNoProgram is returned where Redis is not installed.
@@ -232,25 +232,20 @@ func (s *Server) signal(tb testing.TB, sig os.Signal) {
 // Do sends one command and returns its answer as text, "" for nil.
 func (s *Server) Do(tb testing.TB, words ...string) string {
 	tb.Helper()
-	c, err := redis.DialContext(tb.Context(), "tcp", s.Addr(), redis.DialReadTimeout(10*time.Second))
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{s.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, AlwaysRESP2: true,
+		ClientSetInfo: rueidis.DisableClientSetInfo, Dialer: net.Dialer{Timeout: 10 * time.Second}, ConnWriteTimeout: 10 * time.Second,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // it was only read
-	args := make([]any, len(words)-1)
-	for i, word := range words[1:] {
-		args[i] = word
-	}
-	answer, err := c.Do(words[0], args...)
-	switch answer := answer.(type) {
-	case nil:
-		if err != nil {
-			tb.Fatal(err)
-		}
+	defer c.Close()
+	answer, err := c.Do(tb.Context(), c.B().Arbitrary(words...).Build()).ToAny()
+	switch {
+	case rueidis.IsRedisNil(err):
 		return ""
-	case []byte:
-		return string(answer)
-	default:
-		return fmt.Sprint(answer)
+	case err != nil:
+		tb.Fatalf("%s: %v", strings.Join(words, " "), err)
 	}
+	return fmt.Sprint(answer)
 }

@@ -1,0 +1,132 @@
+package ratelimit
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/ratelimit/redistest"
+)
+
+func TestClientOptions(t *testing.T) {
+	t.Parallel()
+	type server struct {
+		addresses              string
+		user, password, master string
+		database               int
+	}
+	for url, want := range map[string]server{
+		"redis://h":                            {addresses: "h:6379"},
+		"redis://":                             {addresses: "localhost:6379"},
+		"redis://:p%40ss@h:1/2":                {addresses: "h:1", password: "p@ss", database: 2},
+		"redis://u:p@h?db=3":                   {addresses: "h:6379", user: "u", password: "p", database: 3},
+		"redis://[::1]:7?addr=[::2]:8&addr=:9": {addresses: "[::1]:7 [::2]:8 [::1]:9"},
+		"redis://h:1?addr=g&master_set=shop":   {addresses: "h:1 g:6379", master: "shop"},
+		"unix://u:p@/run/redis.sock?db=1":      {addresses: "/run/redis.sock", user: "u", password: "p", database: 1},
+	} {
+		o, err := clientOptions(url)
+		got := server{strings.Join(o.InitAddress, " "), o.Username, o.Password, o.Sentinel.MasterSet, o.SelectDB}
+		if err != nil || got != want || !o.DisableRetry || o.Sentinel.Password != "" {
+			t.Errorf("clientOptions(%q) = %+v, %v, want %+v, no retries, and no password for sentinels", url, got, err, want)
+		}
+	}
+	for url, want := range map[string]bool{"rediss://h": false, "rediss://h?skip_verify=true": true, "rediss://h?skip_verify": true} {
+		o, err := clientOptions(url)
+		if err != nil || o.TLSConfig == nil || o.TLSConfig.ServerName != "h" || o.TLSConfig.InsecureSkipVerify != want {
+			t.Errorf("clientOptions(%q) = %+v, %v, want TLS with any certificate: %v", url, o.TLSConfig, err, want)
+		}
+	}
+}
+
+// TestClientOptionsNameTheFault: what is mistyped is not passed over, and the error says which part it is, but nothing of
+// a password.
+func TestClientOptionsNameTheFault(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://h":                        "cannot be read",
+		"redis://h:port":                  "cannot be read",
+		"redis://h:70000":                 "HOST:PORT",
+		"redis://h?addr=g:x":              "HOST:PORT",
+		"redis://h?addr=g/1":              "HOST:PORT",
+		"redis://h/one":                   "database",
+		"redis://h/-1":                    "database",
+		"redis://h?db=1x":                 "database",
+		"redis://h?masterset=shop":        `no option "masterset"`,
+		"redis://h?skip_verify=true":      `no option "skip_verify"`,
+		"unix:///run/r.sock?addr=h":       `no option "addr"`,
+		"redis://h?master_set=":           "master_set has no value",
+		"redis://h?master_set=a&addr":     "addr has no value",
+		"redis://h?db=1&db=2":             "db is there twice",
+		"redis://h?db=%zz":                "cannot be read",
+		"rediss://h?skip_verify=perhaps":  "skip_verify must be",
+		"unix://run/redis.sock":           "path of a socket",
+		"unix://":                         "path of a socket",
+		"redis://:12?hunter2@h":           "cannot be read",
+		"redis://:12#hunter2@h":           "cannot be read",
+		"redis://:12?a=hunter2%40x&b=c@h": "cannot be read",
+	} {
+		_, err := clientOptions(url)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("clientOptions(%q) = %v, want an error with %q", url, err, want)
+		}
+		if got := (RedisOptions{URL: url, Config: DefaultConfig()}).Validate(); got == nil || got.Error() != err.Error() {
+			t.Errorf("Validate with %q = %v, want %v", url, got, err)
+		}
+	}
+}
+
+func TestRedisOptionsValidate(t *testing.T) {
+	t.Parallel()
+	if err := (RedisOptions{URL: "redis://h", Config: DefaultConfig()}).Validate(); err != nil {
+		t.Errorf("Validate = %v, want that nothing answers at h yet is no fault", err)
+	}
+	if err := (RedisOptions{URL: "redis://h"}).Validate(); err == nil {
+		t.Error("Validate takes a configuration without numbers")
+	}
+}
+
+// TestALostLinkIsMadeAnew: the server ends the connection. Redis does not count as away for it, and goes on deciding.
+func TestALostLinkIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	awaitMinute(t)
+	server := redistest.Start(t)
+	r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+	c := r.Caller(1, "k", plenty)
+	admitted := int64(0)
+	for range 5 {
+		server.Do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		before := r.RedisStats().Redis
+		eventually(t, "Redis decides again", func() bool {
+			admitted++
+			return r.Admit(t.Context(), c).Admitted() && r.RedisStats().Redis > before
+		})
+	}
+	eventually(t, "every request is counted", func() bool { return r.Peek(t.Context(), c).Day.Used == admitted })
+	if s := r.RedisStats(); s.Aways != 0 {
+		t.Errorf("RedisStats = %+v, want that Redis was never away", s)
+	}
+}
+
+// TestAPasswordAndADatabase: the server asks for both.
+func TestAPasswordAndADatabase(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.Do(t, "ACL", "SETUSER", "shop", "on", ">secret", "~petstore:*", "+@all")
+	at := netip.MustParseAddrPort(server.Addr()).String()
+	r := startNodesAt(t, "redis://shop:secret@"+at+"/3", 1, 10*time.Second)[0]
+	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
+		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
+	}
+	if got := server.Do(t, "DBSIZE"); got != "0" {
+		t.Errorf("database 0 has %s keys, want all of them in database 3", got)
+	}
+	stranger, err := NewRedis(RedisOptions{URL: "redis://shop:wrong@" + at, Config: DefaultConfig(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stranger.Close)
+	if !isAway([]*Redis{stranger}, true)() {
+		t.Error("with a wrong password Redis is there, want away")
+	}
+}

@@ -1,0 +1,339 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Saved is what a limiter keeps over a restart, as plain rows. Bans are not among them: they are stored with the keys,
+// through Decision.NewBan, and come back through SetBan.
+type Saved struct {
+	Windows []SavedWindow // at most one row a Subject
+	Keys    []SavedKey    // at most one row a KeyID
+}
+
+// Empty reports whether there is no row at all.
+func (s Saved) Empty() bool { return len(s.Windows) == 0 && len(s.Keys) == 0 }
+
+// A SavedWindow is the two windows of one workspace or address.
+type SavedWindow struct {
+	Subject     string // "w:12", "a:192.0.2.7", "a:2001:db8:0:1::/64", or "a:*" for the addresses beyond the table
+	MinuteStart int64  // Unix milliseconds
+	MinuteUsed  int64
+	Day         int64 // days since 1970-01-01 UTC
+	DayUsed     int64
+}
+
+// A SavedKey is what one key did, and what stands against it.
+type SavedKey struct {
+	KeyID      string
+	Workspace  int64
+	Day        int64 // the day that Admitted and Refused count, in days since 1970-01-01 UTC
+	Admitted   int64
+	Refused    int64
+	LastUsed   int64  // Unix milliseconds, 0 if never
+	Level      int64  // bans not yet forgiven
+	CleanSince int64  // Unix milliseconds from which the next level's forgiveness counts
+	RunFrom    int64  // first refusal of the current run, Unix milliseconds, 0 if none
+	RunUntil   int64  // when the window that refused resets, Unix milliseconds
+	Strikes    string // the recent strikes, oldest first: Unix milliseconds in decimal, separated by commas
+}
+
+// A Store keeps the rows of a limiter. The stores on SQLite and PostgreSQL implement it.
+type Store interface {
+	// LoadLimits returns every row. It may leave out, and delete, rows of windows of old days, but never by a clock, which
+	// may be wrong: at least those of the seven newest different days are kept.
+	LoadLimits(ctx context.Context) (Saved, error)
+
+	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of
+	// keys whose workspace is gone: they may have been used to the end. Where several processes share a store, what they
+	// admitted and refused for a key on one day adds up, if each goes on from what its first LoadLimits returned; of a
+	// window the greatest count of those saved holds.
+	SaveLimits(ctx context.Context, rows Saved) error
+}
+
+// lastSave bounds, together, the save that is under way when Keep's context ends and the last one.
+const lastSave = 10 * time.Second
+
+// Keep saves what has changed to the store, each interval until ctx ends, and then once more. A failed save is made up
+// for by the next one, and counted in Stats. Keep returns nil when its last save succeeded, else that save's error. End
+// ctx when requests are no longer admitted: what they use after the last save is not kept.
+//
+// With a Redis limiter the windows are those of all nodes; what a key did is what it did on this node.
+func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
+	if every <= 0 {
+		return errors.New("the interval between saves must be positive")
+	}
+	saving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	context.AfterFunc(ctx, func() { time.AfterFunc(lastSave, end) })
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			_ = m.save(saving, store) // counted, and made up for
+		case <-ctx.Done():
+		}
+	}
+	return m.save(saving, store)
+}
+
+func (m *Memory) save(ctx context.Context, store Store) error {
+	rows, redo := m.Dirty()
+	if rows.Empty() {
+		return nil
+	}
+	if err := store.SaveLimits(ctx, rows); err != nil {
+		redo()
+		m.failedSaves.Add(1)
+		return fmt.Errorf("save rate limits: %w", err)
+	}
+	return nil
+}
+
+// changes are the subjects and keys that have changed since they were saved. A subject's mutex is taken before its own.
+type changes struct {
+	mu       sync.Mutex
+	subjects []*subject
+	keys     []*Caller
+}
+
+// subject notes a change of a subject, whose mutex is held.
+func (c *changes) subject(s *subject) {
+	if s.changed {
+		return
+	}
+	s.changed = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subjects = append(c.subjects, s)
+}
+
+// key notes a change of a key, whose subject's mutex is held.
+func (c *changes) key(k *Caller) {
+	if k.changed {
+		return
+	}
+	k.changed = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keys = append(c.keys, k)
+}
+
+// take returns what has changed since it was last called.
+func take[T any](c *changes, changed *[]T) []T {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := *changed
+	*changed = nil
+	return all
+}
+
+// Dirty returns the rows that have changed since it was last called. The caller saves them, or calls redo, so that the
+// next Dirty has them as they are by then. Bans in force are not rows; what led to them is.
+//
+// Keys are read before their workspaces, so that a workspace's row has whatever its keys' rows have.
+func (m *Memory) Dirty() (rows Saved, redo func()) {
+	keys := take(&m.changes, &m.changes.keys)
+	for _, c := range keys {
+		rows.Keys = append(rows.Keys, c.saved())
+	}
+	subjects := take(&m.changes, &m.changes.subjects)
+	now := m.now().UnixNano()
+	for _, s := range subjects {
+		if row, counts := s.saved(now); counts {
+			rows.Windows = append(rows.Windows, row)
+		}
+	}
+	return rows, func() { m.redo(keys, subjects) }
+}
+
+func (m *Memory) redo(keys []*Caller, subjects []*subject) {
+	for _, c := range keys {
+		c.subject.mu.Lock()
+		m.changes.key(c)
+		c.subject.mu.Unlock()
+	}
+	for _, s := range subjects {
+		s.mu.Lock()
+		m.changes.subject(s)
+		s.mu.Unlock()
+	}
+}
+
+func (c *Caller) saved() SavedKey {
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	c.changed = false
+	p := &c.penalty
+	return SavedKey{
+		KeyID: c.id, Workspace: c.workspace,
+		Day: c.usage.day, Admitted: c.usage.admitted, Refused: c.usage.refused, LastUsed: toMillis(c.usage.lastUsed),
+		Level: p.level, CleanSince: toMillis(p.cleanSince),
+		RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
+	}
+}
+
+// saved returns a subject's row, and whether it counts anything still.
+func (s *subject) saved(now int64) (row SavedWindow, counts bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = false
+	w := s.windows.plus(s.remote.unreported(now))
+	return SavedWindow{
+		Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
+	}, !s.removed
+}
+
+// Restore takes over saved rows, before the first decision. Rows that say nothing any more are left out, and so are
+// addresses for which the table has become too small; negative counts are taken as 0, and a day of the future as today.
+// It returns an error that names the first row it cannot read, and takes over the others all the same. A Redis that has
+// lost counts gets back those that were restored.
+func (m *Memory) Restore(rows Saved) error {
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	now := m.now().UnixNano()
+	for _, r := range rows.Windows {
+		note(m.restoreWindow(r, now))
+	}
+	for _, r := range rows.Keys {
+		note(m.restoreKey(r))
+	}
+	return first
+}
+
+func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
+	w := windows{
+		minuteStart: fromMillis(r.MinuteStart), minuteUsed: max(0, r.MinuteUsed),
+		day: min(max(r.Day, 0), math.MaxInt64/day-2), dayUsed: max(0, r.DayUsed),
+	}
+	switch {
+	case strings.HasPrefix(r.Subject, "w:"):
+		id, err := strconv.ParseInt(r.Subject[2:], 10, 64)
+		if err != nil {
+			return fmt.Errorf("saved window %q names no workspace", r.Subject)
+		}
+		m.mu.Lock()
+		s := m.workspace(id)
+		m.mu.Unlock()
+		s.restore(w, now)
+	case r.Subject == overflowName:
+		m.addresses.overflow.restore(w, now)
+	default:
+		a, err := parseAddress(r.Subject)
+		if err != nil {
+			return err
+		}
+		m.addresses.restore(a, w, now)
+	}
+	return nil
+}
+
+// restore takes over what was saved. A day that lies ahead, left by a clock that was wrong, does not replace today's.
+func (s *subject) restore(w windows, now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.windows.live(now) || s.windows.day > dayOf(now) {
+		s.windows = w
+	}
+}
+
+func (t *addressTable) restore(a netip.Addr, w windows, now int64) {
+	if !w.live(now) {
+		return
+	}
+	if s := t.place(a, now); s != t.overflow {
+		s.restore(w, now)
+	}
+}
+
+func (m *Memory) restoreKey(r SavedKey) error {
+	m.mu.Lock()
+	c := m.caller(r.Workspace, r.KeyID)
+	m.mu.Unlock()
+	strikes, err := parseStrikes(r.Strikes, m.rules.strikes-1)
+	if err != nil {
+		return fmt.Errorf("saved key %q: %w", r.KeyID, err)
+	}
+	c.subject.mu.Lock()
+	defer c.subject.mu.Unlock()
+	c.usage = keyUsage{day: r.Day, admitted: max(0, r.Admitted), refused: max(0, r.Refused), lastUsed: fromMillis(r.LastUsed)}
+	p := &c.penalty
+	p.level = min(max(p.level, r.Level), m.rules.topLevel)
+	p.cleanSince = max(p.cleanSince, fromMillis(r.CleanSince))
+	p.runFrom, p.runUntil = fromMillis(r.RunFrom), fromMillis(r.RunUntil)
+	p.strikes = strikes
+	return nil
+}
+
+// overflowName is the subject of all addresses for which the table has no place.
+const overflowName = "a:*"
+
+func workspaceName(id int64) string { return "w:" + strconv.FormatInt(id, 10) }
+
+func addressName(a address) string { return "a:" + a.String() }
+
+// parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
+func parseAddress(subject string) (netip.Addr, error) {
+	if s, ok := strings.CutPrefix(subject, "a:"); ok {
+		if a, err := netip.ParseAddr(strings.TrimSuffix(s, "/64")); err == nil {
+			return a, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("saved window %q names neither a workspace nor an address", subject)
+}
+
+// toMillis rounds up, so that a minute that is saved and restored is not cut short.
+func toMillis(ns int64) int64 {
+	ms := ns / int64(time.Millisecond)
+	if ns%int64(time.Millisecond) > 0 {
+		ms++
+	}
+	return ms
+}
+
+// fromMillis takes an instant outside of the years 1970 to 2200 as the nearest inside.
+func fromMillis(ms int64) int64 {
+	const last = int64(230 * 365 * 24 * time.Hour / time.Millisecond)
+	return min(max(ms, 0), last) * int64(time.Millisecond)
+}
+
+func formatStrikes(strikes []int64) string {
+	var b []byte
+	for i, s := range strikes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, toMillis(s), 10)
+	}
+	return string(b)
+}
+
+// parseStrikes returns the last strikes of a row, at most keep of them, with room for keep.
+func parseStrikes(row string, keep int) ([]int64, error) {
+	if row == "" {
+		return nil, nil
+	}
+	strikes := make([]int64, 0, keep)
+	fields := strings.Split(row, ",")
+	for _, f := range fields[max(0, len(fields)-keep):] {
+		ms, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("strikes %q are not a list of milliseconds", row)
+		}
+		strikes = append(strikes, fromMillis(ms))
+	}
+	return strikes, nil
+}

@@ -1,0 +1,414 @@
+package ratelimit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// table is a Store in memory that can be told to fail.
+type table struct {
+	mu      sync.Mutex
+	windows map[string]SavedWindow
+	keys    map[string]SavedKey
+	fail    error
+	saves   int
+}
+
+func newTable() *table {
+	return &table{windows: map[string]SavedWindow{}, keys: map[string]SavedKey{}}
+}
+
+func (s *table) SaveLimits(ctx context.Context, rows Saved) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmp.Or(s.fail, ctx.Err()); err != nil {
+		return err
+	}
+	s.saves++
+	for _, r := range rows.Windows {
+		s.windows[r.Subject] = r
+	}
+	for _, r := range rows.Keys {
+		s.keys[r.KeyID] = r
+	}
+	return nil
+}
+
+func (s *table) LoadLimits(context.Context) (Saved, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Saved{Windows: slices.Collect(maps.Values(s.windows)), Keys: slices.Collect(maps.Values(s.keys))}, nil
+}
+
+func (s *table) setFail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
+// restarted returns a new limiter with the rows of the store.
+func restarted(t *testing.T, s Store, cfg Config, now func() time.Time) *Memory {
+	t.Helper()
+	rows, err := s.LoadLimits(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMemory(cfg, now)
+	if err := m.Restore(rows); err != nil {
+		t.Fatalf("Restore = %v, want nil", err)
+	}
+	return m
+}
+
+func TestDirtyHasWhatChanged(t *testing.T) {
+	t.Parallel()
+	clock := newClock(noon)
+	m := NewMemory(smallTable(), clock.Now)
+	if got, _ := m.Dirty(); !got.Empty() {
+		t.Errorf("Dirty at first = %+v, want nothing", got)
+	}
+	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
+	m.Admit(t.Context(), a)
+	m.Admit(t.Context(), b)
+	m.AdmitAddress(t.Context(), netip.MustParseAddr("192.0.2.7"))
+	m.AdmitAddress(t.Context(), netip.MustParseAddr("2001:db8:0:1::9"))
+	m.AdmitAddress(t.Context(), netip.Addr{})
+	got, redo := m.Dirty()
+	want := []string{"a:*", "a:192.0.2.7", "a:2001:db8:0:1::/64", "w:7"}
+	if subjects := subjectsOf(got); !slices.Equal(subjects, want) || len(got.Keys) != 2 {
+		t.Errorf("Dirty = windows %v and %d keys, want %v and 2", subjects, len(got.Keys), want)
+	}
+	for _, w := range got.Windows {
+		if w.Subject == "w:7" && w != (SavedWindow{"w:7", noon.UnixMilli(), 2, noon.Unix() / 86_400, 2}) {
+			t.Errorf("row = %+v, want 2 used since noon", w)
+		}
+	}
+	if again, _ := m.Dirty(); !again.Empty() {
+		t.Errorf("Dirty again = %+v, want nothing", again)
+	}
+	m.Drop("a")
+	m.Admit(t.Context(), b)
+	redo()
+	redone, _ := m.Dirty()
+	if subjects := subjectsOf(redone); !slices.Equal(subjects, want) || len(redone.Keys) != 2 {
+		t.Errorf("Dirty after redo = windows %v and %d keys, want %v and both, the dropped one too", subjects, len(redone.Keys), want)
+	}
+	for _, w := range redone.Windows {
+		if w.Subject == "w:7" && w.DayUsed != 3 {
+			t.Errorf("row after redo = %+v, want the 3 used by then", w)
+		}
+	}
+}
+
+// TestADroppedKeyIsSavedOnceMore: what a key did until it was revoked is not lost, whether a save succeeds or fails.
+func TestADroppedKeyIsSavedOnceMore(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(DefaultConfig(), newClock(noon).Now)
+	c := m.Caller(7, "a", free)
+	m.Admit(t.Context(), c)
+	m.Drop("a")
+	m.Admit(t.Context(), c)
+	want := func(when string, keys int) (redo func()) {
+		t.Helper()
+		rows, redo := m.Dirty()
+		if len(rows.Keys) != keys || keys > 0 && (rows.Keys[0].Admitted != 2 || rows.Windows[0].DayUsed != 2) {
+			t.Errorf("Dirty %s = %+v, want %d keys with 2 admitted", when, rows, keys)
+		}
+		return redo
+	}
+	want("after Drop", 1)()
+	want("after a failed save", 1)
+	want("after a save", 0)
+}
+
+// TestTheWorkspacesRowHasWhatItsKeysRowsHave: of a workspace no less is saved than of its keys, whatever comes in between.
+func TestTheWorkspacesRowHasWhatItsKeysRowsHave(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(DefaultConfig(), newClock(noon).Now)
+	a, b := m.Caller(7, "a", free), m.Caller(7, "b", free)
+	m.Admit(t.Context(), b)
+	m.Admit(t.Context(), a)
+	keys := take(&m.changes, &m.changes.keys)
+	admitted := keys[0].saved().Admitted
+	m.Admit(t.Context(), b)
+	admitted += keys[1].saved().Admitted
+	subjects := take(&m.changes, &m.changes.subjects)
+	if row, _ := subjects[0].saved(noon.UnixNano()); len(subjects) != 1 || row.DayUsed < admitted {
+		t.Errorf("the workspace's row = %+v, and %d more, want one with at least %d used, as its keys have", row, len(subjects)-1, admitted)
+	}
+}
+
+func subjectsOf(s Saved) []string {
+	var all []string
+	for _, w := range s.Windows {
+		all = append(all, w.Subject)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestARestartForgetsNothing(t *testing.T) {
+	t.Parallel()
+	clock, store := newClock(noon.Add(1234567)), newTable()
+	m := NewMemory(smallTable(), clock.Now)
+	c := m.Caller(1, "k", narrow)
+	banned := hammer(t, m, c, clock)
+	for i := range 5 {
+		m.AdmitAddress(t.Context(), numbered(i))
+	}
+	rows, _ := m.Dirty()
+	if err := store.SaveLimits(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	m2 := restarted(t, store, smallTable(), clock.Now)
+	m2.SetBan("k", banned.NewBan)
+	c2 := m2.Caller(1, "k", narrow)
+	if got, want := m2.Usage(c2), m.Usage(c); got.Admitted != want.Admitted || got.Refused != want.Refused {
+		t.Errorf("Usage = %+v, want %+v", got, want)
+	}
+	if got, want := m2.Peek(t.Context(), c2), m.Peek(t.Context(), c); got != want {
+		t.Errorf("Peek = %+v, want %+v", got, want)
+	}
+	for i := range 5 {
+		got, want := m2.PeekAddress(t.Context(), numbered(i)), m.PeekAddress(t.Context(), numbered(i))
+		if got.Outcome != want.Outcome || got.Day != want.Day || got.Minute.Used != want.Minute.Used {
+			t.Errorf("PeekAddress(%d) = %+v, want %+v", i, got, want)
+		}
+	}
+	if s := m2.Stats(); s.Addresses != 3 || s.Keys != 1 || s.Workspaces != 1 || s.Bans != 1 {
+		t.Errorf("Stats = %+v, want 3 addresses, 1 key, 1 workspace, 1 ban", s)
+	}
+	clock.set(banned.NewBan.Until)
+	if d := hammer(t, m2, c2, clock); d.NewBan.Level != 2 {
+		t.Errorf("the next ban's level = %d, want 2", d.NewBan.Level)
+	}
+}
+
+func TestStateFromAnotherTime(t *testing.T) {
+	t.Parallel()
+	today := noon.Unix() / 86_400
+	used := func(start time.Duration, day int64) SavedWindow {
+		return SavedWindow{Subject: "w:1", MinuteStart: noon.Add(start).UnixMilli(), MinuteUsed: 2, Day: day, DayUsed: 5}
+	}
+	const dayLong = 24 * time.Hour
+	for _, test := range []struct {
+		name    string
+		row     SavedWindow
+		minute  int64 // used
+		day     int64
+		dayEnds time.Time
+	}{
+		{"as it was", used(-10*time.Second, today), 2, 5, noon.Add(dayLong / 2)},
+		{"minute over", used(-time.Minute, today), 0, 5, noon.Add(dayLong / 2)},
+		{"yesterday", used(-dayLong, today-1), 0, 0, noon.Add(dayLong / 2)},
+		{"tomorrow", used(dayLong, today+1), 2, 5, noon.Add(dayLong * 3 / 2)},
+		{"in two days", used(2*dayLong, today+2), 2, 5, noon.Add(dayLong / 2)},
+		{"in a thousand years", SavedWindow{"w:1", noon.UnixMilli() + 365_000*86_400_000, 2, today + 365_000, 5}, 2, 5, noon.Add(dayLong / 2)},
+		{"beyond any calendar", SavedWindow{"w:1", 1 << 62, 2, 1 << 62, 5}, 2, 5, noon.Add(dayLong / 2)},
+		{"before any calendar", SavedWindow{"w:1", -1 << 62, 2, -1 << 62, 5}, 0, 0, noon.Add(dayLong / 2)},
+		{"negative counts", SavedWindow{"w:1", noon.UnixMilli(), -2, today, -5}, 0, 0, noon.Add(dayLong / 2)},
+	} {
+		clock := newClock(noon)
+		m := NewMemory(DefaultConfig(), clock.Now)
+		if err := m.Restore(Saved{Windows: []SavedWindow{test.row}}); err != nil {
+			t.Errorf("%s: Restore = %v, want nil", test.name, err)
+		}
+		d := m.Peek(t.Context(), m.Caller(1, "k", free))
+		if d.Minute.Used != test.minute || d.Day.Used != test.day || d.Day.Reset != test.dayEnds.Unix() {
+			t.Errorf("%s = %+v, want %d and %d used, the day until %v", test.name, d, test.minute, test.day, test.dayEnds)
+		}
+		if ahead := d.Minute.Reset - noon.Unix(); ahead < 1 || ahead > 60 {
+			t.Errorf("%s: the minute resets in %d s, want 1 to 60", test.name, ahead)
+		}
+	}
+}
+
+func TestABanFromTheFutureKeepsItsLength(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c := l.Caller(1, "k", free)
+		l.SetBan("k", &Ban{KeyID: "k", From: noon.Add(48 * time.Hour), Until: noon.Add(49 * time.Hour), By: ByOperator})
+		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 3600 {
+			t.Errorf("banned in two days for an hour = %+v, want banned now for 3600 s", d)
+		}
+		clock.advance(time.Hour)
+		if d := l.Admit(t.Context(), c); !d.Admitted() {
+			t.Errorf("an hour later = %+v, want admitted", d)
+		}
+	})
+}
+
+func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rows Saved
+		want string
+	}{
+		{Saved{Windows: []SavedWindow{{Subject: "w:one"}}}, `"w:one"`},
+		{Saved{Windows: []SavedWindow{{Subject: "a:nowhere"}}}, `"a:nowhere"`},
+		{Saved{Windows: []SavedWindow{{Subject: "x"}}}, `"x"`},
+		{Saved{Keys: []SavedKey{{KeyID: "k", Strikes: "1,b"}}}, `"1,b"`},
+	} {
+		err := NewMemory(DefaultConfig(), newClock(noon).Now).Restore(test.rows)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Restore(%+v) = %v, want an error that names %s", test.rows, err, test.want)
+		}
+	}
+}
+
+// keeping returns a limiter that saves each second, a key that it admitted once, 1.1 seconds ago, and what ends the
+// saving and returns what Keep did. It is for a bubble.
+func keeping(t *testing.T, store Store) (m *Memory, c *Caller, end func() error) {
+	t.Helper()
+	m = NewMemory(DefaultConfig(), time.Now)
+	c = m.Caller(1, "k", free)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.Keep(ctx, store, time.Second) }()
+	m.Admit(ctx, c)
+	time.Sleep(1100 * time.Millisecond)
+	return m, c, func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func TestKeepSavesEachIntervalAndAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := t.Context(), newTable()
+		m, c, end := keeping(t, store)
+		if rows, _ := store.LoadLimits(ctx); len(rows.Windows) != 1 || rows.Windows[0].DayUsed != 1 {
+			t.Errorf("after an interval the store has %+v, want 1 used", rows)
+		}
+		store.setFail(errors.New("disk full"))
+		m.Admit(ctx, c)
+		time.Sleep(2 * time.Second)
+		if got := m.Stats().FailedSaves; got != 2 {
+			t.Errorf("FailedSaves = %d, want 2", got)
+		}
+		store.setFail(nil)
+		if err := end(); err != nil {
+			t.Errorf("Keep = %v, want nil", err)
+		}
+		if rows, _ := store.LoadLimits(context.Background()); rows.Windows[0].DayUsed != 2 || rows.Keys[0].Admitted != 2 {
+			t.Errorf("at the end the store has %+v, want 2 used", rows)
+		}
+		if store.saves != 2 {
+			t.Errorf("saves = %d, want 2: none without a change", store.saves)
+		}
+	})
+}
+
+// slowTable takes its time for each save, and notes those that were broken off.
+type slowTable struct {
+	*table
+	takes  time.Duration
+	broken int
+}
+
+func (s *slowTable) SaveLimits(ctx context.Context, rows Saved) error {
+	select {
+	case <-time.After(s.takes):
+		return s.table.SaveLimits(ctx, rows)
+	case <-ctx.Done():
+		s.broken++
+		return ctx.Err()
+	}
+}
+
+// TestTheEndBreaksNoSaveOff: of a save that is broken off nobody may know whether it was done.
+func TestTheEndBreaksNoSaveOff(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		takes         time.Duration
+		broken        int
+		failed        bool
+		least, atMost time.Duration // from the end on
+	}{
+		{3 * time.Second, 0, false, 5 * time.Second, 6 * time.Second},
+		{time.Hour, 2, true, lastSave, lastSave},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &slowTable{table: newTable(), takes: test.takes}
+			m, c, end := keeping(t, store)
+			m.Admit(t.Context(), c)
+			began := time.Now()
+			err := end()
+			if took := time.Since(began); (err != nil) != test.failed || took < test.least || took > test.atMost {
+				t.Errorf("saves of %v: Keep = %v, %v after the end, want an error: %v, after %v to %v", test.takes, err, took, test.failed, test.least, test.atMost)
+			}
+			if rows, _ := store.LoadLimits(context.Background()); store.broken != test.broken || !test.failed && rows.Keys[0].Admitted != 2 {
+				t.Errorf("saves of %v: %d were broken off and the store has %+v, want %d, and 2 admitted", test.takes, store.broken, rows, test.broken)
+			}
+		})
+	}
+}
+
+func TestKeepReturnsWhatItCouldNotSave(t *testing.T) {
+	t.Parallel()
+	m, store := NewMemory(DefaultConfig(), time.Now), newTable()
+	if err := m.Keep(t.Context(), store, 0); err == nil {
+		t.Error("Keep each 0 s = nil, want an error")
+	}
+	full := errors.New("disk full")
+	store.setFail(full)
+	m.Admit(t.Context(), m.Caller(1, "k", free))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.Keep(ctx, store, time.Hour); !errors.Is(err, full) {
+		t.Errorf("Keep = %v, want %v", err, full)
+	}
+	if rows, _ := m.Dirty(); len(rows.Windows) != 1 {
+		t.Errorf("Dirty afterwards = %+v, want the row that was not saved", rows)
+	}
+}
+
+// TestNothingIsLostBetweenSavesAndRequests saves all the time while requests come in, with every other save failing.
+func TestNothingIsLostBetweenSavesAndRequests(t *testing.T) {
+	t.Parallel()
+	m, store := NewMemory(DefaultConfig(), time.Now), newTable()
+	limits := Limits{PerMinute: 1 << 40, PerDay: 1 << 40}
+	handles := []*Caller{m.Caller(1, "a", limits), m.Caller(1, "b", limits), m.Caller(2, "c", limits)}
+	stop, saver := make(chan struct{}), sync.WaitGroup{}
+	saver.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if rows, redo := m.Dirty(); i%2 == 0 {
+				redo()
+			} else if err := store.SaveLimits(context.Background(), rows); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	inParallel(6, 5000, func(i int) (int64, bool) { m.Admit(context.Background(), handles[i%3]); return 0, false })
+	close(stop)
+	saver.Wait()
+	rows, _ := m.Dirty()
+	if err := store.SaveLimits(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	var saved, used int64
+	for _, k := range store.keys {
+		saved += k.Admitted
+	}
+	for _, w := range store.windows {
+		used += w.DayUsed
+	}
+	if saved != 30_000 || used != 30_000 {
+		t.Errorf("saved %d of the keys and %d of the workspaces, want 30000 of each", saved, used)
+	}
+}
