@@ -1,0 +1,63 @@
+package test
+
+import (
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// TestResetOutlivesKill kills the command that resets a workspace, and the server
+// beside it. The next server ends what was begun.
+func TestResetOutlivesKill(t *testing.T) {
+	t.Parallel()
+	m := &movedShop{T: t, binary: servertest.Binary(filepath.Join(bin, "petstore")), dir: t.TempDir()}
+	m.fill(30_000)
+	server, err := m.binary.Serve(servertest.Options{Dir: m.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	reset := exec.Command(string(m.binary), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
+	reset.Dir = m.dir
+	if err := reset.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.awaitPets(server.URL, http.StatusServiceUnavailable)
+	if err := reset.Process.Kill(); err != nil {
+		t.Errorf("the reset ended before it was killed: %v", err)
+	}
+	_ = reset.Wait() // it was killed
+	if a := m.ask(server.URL, "POST", "/categories", `{"name":"Late"}`); a.status != http.StatusServiceUnavailable {
+		t.Errorf("POST /categories in the middle = %d %s, want 503", a.status, a.body)
+	}
+	server.Kill()
+
+	next, err := m.binary.Serve(servertest.Options{Dir: m.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(next.Kill)
+	if a := m.awaitPets(next.URL, http.StatusOK); a.body != "[]" {
+		t.Errorf("GET /pets at the end = %s, want none", a.body)
+	}
+	if a := m.ask(next.URL, "POST", "/categories", `{"name":"New"}`); a.status != http.StatusCreated || a.body[:8] != `{"id":8,` {
+		t.Errorf("POST /categories at the end = %d %s, want the id 8: seven were issued", a.status, a.body)
+	}
+}
+
+// awaitPets asks for pets until the answer has the status.
+func (m *movedShop) awaitPets(url string, want int) answer {
+	m.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		switch a := m.ask(url, "GET", "/pets", ""); {
+		case a.status == want:
+			return a
+		case time.Now().After(end):
+			m.Fatalf("GET /pets = %d %s, want %d", a.status, a.body, want)
+		}
+	}
+}
