@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A rowID is the key of a row of a shop.
+// A rowID is the key of a row of a workspace.
 type rowID struct{ workspace, id int64 }
 
 // A receiptID is the key of a receipt.
@@ -29,14 +29,14 @@ type keptReceipt struct {
 type group struct {
 	now        petstore.Time
 	members    []member
-	animals    map[rowID]*petstore.Animal
+	pets       map[rowID]*petstore.Animal
 	categories map[rowID]*petstore.Category
 	orders     map[rowID]*petstore.Order
 	inUse      map[rowID]bool
 	receipts   map[receiptID]keptReceipt
 	busy       map[int64]bool // workspaces whose rows are being removed
 
-	renamed map[rowID]bool        // animals of which more has changed than stock and status
+	renamed map[rowID]bool        // pets of which more has changed than stock and status
 	firsts  map[receiptID]*member // who has done what a key stands for
 	demands map[int64]*demand     // how many ids new rows need, by workspace
 	issued  map[int64]*demand     // the last ids that were given to rows
@@ -56,7 +56,7 @@ func newGroup(writes []*write, now petstore.Time) *group {
 	g := &group{
 		now:        now,
 		members:    make([]member, len(writes)),
-		animals:    make(map[rowID]*petstore.Animal, len(writes)),
+		pets:       make(map[rowID]*petstore.Animal, len(writes)),
 		categories: make(map[rowID]*petstore.Category),
 		orders:     make(map[rowID]*petstore.Order),
 		inUse:      make(map[rowID]bool),
@@ -150,7 +150,7 @@ func (g *group) facts(c *petstore.Change) petstore.Facts {
 		}
 	}
 	if petID != 0 {
-		f.Animal = clone(g.animals[rowID{w, petID}])
+		f.Animal = clone(g.pets[rowID{w, petID}])
 	}
 	if n.CategoryID != 0 {
 		category := rowID{w, n.CategoryID}
@@ -180,14 +180,14 @@ func (g *group) publish(workspace int64, e *petstore.Effects) {
 	}
 	if a := e.SaveAnimal; a != nil && a.ID != 0 {
 		id := rowID{workspace, a.ID}
-		if was := g.animals[id]; was == nil || was.Name != a.Name || was.CategoryID != a.CategoryID {
+		if was := g.pets[id]; was == nil || was.Name != a.Name || was.CategoryID != a.CategoryID {
 			g.renamed[id] = true
 		}
 	}
-	put(g.animals, workspace, e.SaveAnimal, &d.pets, func(a *petstore.Animal) int64 { return a.ID })
+	put(g.pets, workspace, e.SaveAnimal, &d.pets, func(a *petstore.Animal) int64 { return a.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })
 	put(g.orders, workspace, e.SaveOrder, &d.orders, func(o *petstore.Order) int64 { return o.ID })
-	delete(g.animals, rowID{workspace, e.DropPet})
+	delete(g.pets, rowID{workspace, e.DropPet})
 	delete(g.categories, rowID{workspace, e.DropCategory})
 	delete(g.orders, rowID{workspace, e.DropOrder})
 	if *d != (demand{}) {

@@ -11,8 +11,8 @@ import (
 const maxProblems = 100
 
 // Check looks for damage and returns what it found, in words, at most a hundred
-// problems; none is good. It reads all shops, as they are at one moment: for
-// each animal the movements must explain its stock and its open orders. Other
+// problems; none is good. It reads all workspaces, as they are at one moment: for
+// each pet the movements must explain its stock and its open orders. Other
 // calls go on beside it. It has a connection of its own, without time-out.
 func (db *DB) Check(ctx context.Context) ([]string, error) {
 	c, err := pgx.ConnectConfig(ctx, db.checkConfig())
@@ -100,7 +100,7 @@ func checkReferences(ctx context.Context, tx pgx.Tx, report func(string, ...any)
 		})
 }
 
-// checkStock holds each animal against its ledger.
+// checkStock holds each pet against its ledger.
 func checkStock(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
 	return eachRow(ctx, tx, `SELECT '', ARRAY[p.workspace, p.id, p.quantity, p.open_orders, p.movements,
 			coalesce(l.entries, 0), coalesce(l.last, 0), coalesce(l.total, 0)::bigint, coalesce(l.open, 0),
@@ -135,7 +135,7 @@ func checkOrders(ctx context.Context, tx pgx.Tx, report func(string, ...any)) er
 	})
 }
 
-// checkDeleted looks at the ledgers of animals that are gone.
+// checkDeleted looks at the ledgers of pets that are gone.
 func checkDeleted(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
 	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, pet, sum(delta)::bigint] FROM movements m
 		WHERE NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = m.workspace AND p.id = m.pet)

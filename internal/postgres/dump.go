@@ -75,7 +75,7 @@ func (d dump) run() error {
 	if err := d.merge(d.categories()); err != nil {
 		return err
 	}
-	return d.merge(d.animals(), d.orders(), d.movements())
+	return d.merge(d.pets(), d.orders(), d.movements())
 }
 
 func (d dump) categories() feeder {
@@ -85,7 +85,7 @@ func (d dump) categories() feeder {
 	}
 }
 
-func (d dump) animals() feeder {
+func (d dump) pets() feeder {
 	return &feed[petstore.Animal]{
 		name: "pets", query: "SELECT " + animalColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
 		scan: scanAnimal, take: d.to.Animal, id: func(a *petstore.Animal) int64 { return a.ID },

@@ -74,6 +74,14 @@ func Scripts() map[int]string {
 	return lines
 }
 
+// EmptiedTables returns the names of the tables that a reset empties.
+func EmptiedTables() (names []string) {
+	for _, t := range workspaceTables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // Committed reports whether a load whose commit got no answer finds that it was
 // carried out.
 func Committed(ctx context.Context, db *DB, xid string) bool {

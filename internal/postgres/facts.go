@@ -153,7 +153,7 @@ func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
 		var workspace int64
 		a := new(petstore.Animal)
 		err := row.Scan(&workspace, &a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
-		g.animals[rowID{workspace, a.ID}] = a
+		g.pets[rowID{workspace, a.ID}] = a
 		return err
 	})
 	switch {

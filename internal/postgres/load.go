@@ -176,7 +176,7 @@ func (l *load) write(x *txn) error {
 	for id := range l.there.pets {
 		last.Pets = max(last.Pets, id)
 	}
-	for id := range l.there.ledgers { // of deleted animals too
+	for id := range l.there.ledgers { // of deleted pets too
 		last.Pets = max(last.Pets, id)
 	}
 	for id := range l.rows.orders.made {

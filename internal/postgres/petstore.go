@@ -121,8 +121,8 @@ func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petsto
 	return get(ctx, db, selectItem, workspace, petID, scanItem, petstore.NoPet)
 }
 
-// Movements implements [petstore.Store]. It returns the error of NoPet for an
-// animal that there never was.
+// Movements implements [petstore.Store]. It returns the error of NoPet for a
+// pet that there never was.
 func (db *DB) Movements(ctx context.Context, workspace, petID int64) (all []petstore.Movement, err error) {
 	err = db.read(ctx, workspace, func(c *pgxpool.Conn) error {
 		all, err = collect(ctx, c, scanMovement, selectLedger, workspace, petID)

@@ -1,5 +1,5 @@
 // Package postgres keeps everything in a PostgreSQL database, which any number
-// of nodes share: the shops ([petstore.Store]), the workspaces and keys
+// of nodes share: pets and orders ([petstore.Store]), the workspaces and keys
 // ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
 // workspaces did ([usage.Store]).
 //
@@ -27,7 +27,7 @@ import (
 // Options say how a database is opened. The zero value is good.
 type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
-	ReadURL   string           // a replica for reading shops; "" for none
+	ReadURL   string           // a replica for reading pets and orders; "" for none
 	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
 	NoMigrate bool             // do not migrate: refuse a database that is not up to date
 	Log       *slog.Logger     // where trouble with the database is told; discarded if nil

@@ -2,11 +2,13 @@ package postgres_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
+	"github.com/jackc/pgx/v5"
 )
 
 // migrateFurther does to a database what the migration of a later version
@@ -85,6 +87,27 @@ func TestMigrationsSayWhoMayGoOn(t *testing.T) {
 	for version, line := range postgres.Scripts() {
 		if !regexp.MustCompile(`^-- beside: [1-9][0-9]*$`).MatchString(line) {
 			t.Errorf("migration %d begins with %q, want -- beside: and the number of migrations that a program must know to go on beside this one", version, line)
+		}
+	}
+}
+
+// TestEmptiedTables: a workspace that is reset leaves no row in any table that has
+// rows of workspaces.
+func TestEmptiedTables(t *testing.T) {
+	t.Parallel()
+	rows, err := direct(t, newDatabase(t)).Query(t.Context(), `SELECT table_name::text FROM information_schema.columns
+		WHERE table_schema = 'petstore' AND column_name = 'workspace'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(tables) < 8 {
+		t.Fatalf("the tables are %q, %v", tables, err)
+	}
+	kept := []string{"api_keys", "counters", "limit_keys", "removals", "usage"} // they are of the workspace
+	for _, name := range tables {
+		if !slices.Contains(kept, name) && !slices.Contains(postgres.EmptiedTables(), name) {
+			t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 		}
 	}
 }

@@ -267,7 +267,7 @@ func (t *Target) in(ctx context.Context, f func(pgx.Tx) error) error {
 
 func ident(name string) string { return pgx.Identifier{schema, name}.Sanitize() }
 
-// refuseHalf returns an error if the database holds a part of a shop.
+// refuseHalf returns an error if the database holds a part of what is moved into it.
 func refuseHalf(ctx context.Context, c querier) error {
 	var half bool
 	err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM meta WHERE name = $1)", moveNote).Scan(&half)
