@@ -158,6 +158,9 @@ func receiver(f *ast.FuncDecl) string {
 	if star, ok := t.(*ast.StarExpr); ok {
 		t = star.X
 	}
+	if generic, ok := t.(*ast.IndexExpr); ok {
+		t = generic.X
+	}
 	return nameOf(t)
 }
 

@@ -26,24 +26,9 @@ const doNothing = "func(...any) error { return nil }"
 func mutants() []mutant {
 	return []mutant{
 		{"acknowledges before the commit", []edit{
-			calls("internal/sqlite", "DB.try", "saveIDs", "func() error { acknowledge($1); return $f() }"),
-			calls("internal/sqlite", "DB.commit", "close", "acknowledged"),
-		}, &declaration{"internal/sqlite", `package sqlite
-
-func acknowledge(group []*write) {
-	for _, w := range group {
-		acknowledged(w.done)
-	}
-}
-
-func acknowledged(done chan struct{}) {
-	select {
-	case <-done:
-	default:
-		close(done)
-	}
-}
-`}, underPowerCuts},
+			calls("internal/sqlite", "DB.try", "finish", "func() error { for _, w := range $1 { w.Answer() }; return $f() }"),
+			begins("internal/groupcommit", "Write.Answer", "select { case <-$0.done: return; default: }"),
+		}, nil, underPowerCuts},
 		{"synchronous=NORMAL", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=NORMAL")}, nil, underPowerCuts},
 		{"synchronous=OFF", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=OFF")}, nil, underPowerCuts},
 		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/sqlite", "conn.do", "keepReceipt", doNothing)}, nil, underKills},
