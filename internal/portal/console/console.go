@@ -115,7 +115,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 func (v *visit) serve() error {
 	if v.origin.Check(v.r) != nil {
 		v.refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
-		return nil
+		return nil //nolint:nilerr // it is answered
 	}
 	handler, _ := v.mux.Handler(v.r)
 	page, known := handler.(Route)
@@ -130,7 +130,7 @@ func (v *visit) serve() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if v.r.Method == http.MethodPost && v.r.ParseForm() != nil { // what is left of it could say something else
 		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
-		return nil
+		return nil //nolint:nilerr // it is answered
 	}
 	if !known { // there is none, or one that leads to the path without its dots
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")

@@ -135,6 +135,9 @@ func (v *visit) refuse(status int, title, text string) {
 }
 
 func (v *visit) refuseUntil(status int, r refusal) {
+	if !r.Until.IsZero() { // the page says it
+		v.limits = keyLimits{}
+	}
 	if err := v.render(status, "refused", r.Title, r); err != nil {
 		v.Log.Error("a page could not be rendered", "path", v.r.URL.Path, "err", err)
 	}
