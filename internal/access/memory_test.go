@@ -59,6 +59,9 @@ func (m *memory) fail(err error) {
 	m.fault = err
 }
 
+// Followed does nothing: nobody waits here.
+func (m *memory) Followed(context.Context, int64) error { return nil }
+
 func (m *memory) Changes(_ context.Context, since int64) (Changes, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

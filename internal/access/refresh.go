@@ -36,6 +36,7 @@ func (d *Directory[S]) Refresh(ctx context.Context) error {
 	}
 	d.apply(put, drop)
 	d.state = changes.State
+	_ = d.store.Followed(ctx, d.state) // else who waits for it gives up
 	return nil
 }
 

@@ -68,6 +68,13 @@ type Store interface {
 	// everything. Reading it when nothing changed is cheap.
 	Changes(ctx context.Context, since int64) (Changes, error)
 
+	// Followed tells that the server has taken over the changes up to a state.
+	Followed(ctx context.Context, state int64) error
+	// AwaitFollower returns true when the server on this database has taken over
+	// every change, or none runs; false if it has not within a second. A store
+	// that many servers may use does not wait: they follow within a second.
+	AwaitFollower(ctx context.Context) (bool, error)
+
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
 

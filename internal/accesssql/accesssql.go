@@ -14,6 +14,8 @@ import (
 
 // A DB is a database whose tables are those of the migrations.
 type DB interface {
+	Follower
+
 	// Change calls f in a transaction and returns after it is durable. Changes
 	// come one after the other, on all nodes. f may be called again.
 	Change(ctx context.Context, f func(Tx) error) error
@@ -26,6 +28,12 @@ type DB interface {
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.
 	Bar(tx Tx, workspace int64) error
+}
+
+// A Follower is what [access.Store] says of the servers that follow its changes.
+type Follower interface {
+	Followed(ctx context.Context, state int64) error
+	AwaitFollower(ctx context.Context) (bool, error)
 }
 
 // A Tx runs statements. Their parameters are $1, $2 and so on, numbered in the
@@ -45,6 +53,8 @@ type Row interface {
 
 // A Store is an [access.Store].
 type Store struct {
+	Follower
+
 	db     DB
 	tables []Table
 	now    func() time.Time
@@ -54,7 +64,7 @@ var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database. The tables are those with the rows of
 // workspaces that a reset removes, those that refer to others first.
-func New(db DB, tables []Table, now func() time.Time) *Store { return &Store{db, tables, now} }
+func New(db DB, tables []Table, now func() time.Time) *Store { return &Store{db, db, tables, now} }
 
 // one calls scan for the first row and reports whether there was one.
 func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {

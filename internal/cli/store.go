@@ -44,7 +44,20 @@ func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) err
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(db)
+	if err := f(db); err != nil {
+		return err
+	}
+	return a.awaitServer(ctx, db)
+}
+
+// awaitServer waits until the server on the database, if one runs, goes by what
+// was changed, so that the next request meets it.
+func (a *app) awaitServer(ctx context.Context, db node.Store) error {
+	followed, err := db.AwaitFollower(ctx)
+	if err == nil && !followed {
+		fmt.Fprintf(a.err, "petstore: the change is kept, but the server on %s has not taken it over within a second\n", a.database())
+	}
+	return err
 }
 
 // withFile runs f on the database, which must be a SQLite file.

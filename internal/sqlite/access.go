@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"example.com/petstore/internal/accesssql"
 	"zombiezen.com/go/sqlite"
@@ -93,3 +94,41 @@ func (r accessRow) Scan(columns ...any) error {
 // ready returns CodeWorkspaceNotFound or access.Resetting unless the workspace can
 // be used.
 func (c *conn) ready(id int64) error { return accesssql.Ready(accessTx{c}, id) }
+
+// How long a command waits for the server, and how often it looks.
+const (
+	awaitFollower = time.Second
+	lookFollower  = 5 * time.Millisecond
+)
+
+// Followed implements [access.Store].
+func (a accessDB) Followed(ctx context.Context, state int64) error {
+	return a.db.change(ctx, func(c *conn) error {
+		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
+	})
+}
+
+// AwaitFollower implements [access.Store].
+func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
+	if yes, err := served(a.db.path, func() error { return nil }); err != nil || !yes {
+		return true, err
+	}
+	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {
+		var behind bool
+		err := a.db.read(ctx, func(c *conn) error {
+			_, err := c.one("SELECT state > coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE name = 'followed'), 0) FROM access_state", func(row *sqlite.Stmt) {
+				behind = row.ColumnBool(0)
+			})
+			return err
+		})
+		if err != nil || !behind {
+			return true, err
+		}
+		select {
+		case <-time.After(lookFollower):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return false, nil
+}
