@@ -18,7 +18,6 @@ const (
 	nameMarks  = "\x01\x01" // behind each name
 	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"
 	removeName = "INSERT INTO pet_names (pet_names, rowid, name) VALUES ('delete', ?1, ?2)"
-	buildNames = "INSERT INTO pet_names (pet_names) VALUES ('rebuild')"
 
 	selectIndexed = "SELECT workspace, pet FROM names_indexed"
 	updateIndexed = "UPDATE names_indexed SET workspace=?1, pet=?2"
@@ -204,17 +203,6 @@ func (c *conn) indexNames(n int) (more bool, err error) {
 	return last != allIndexed, c.exec(updateIndexed, last.workspace, last.id)
 }
 
-// IndexNames makes the index of names anew, in one transaction, for whoever wrote
-// rows in another way.
-func (db *DB) IndexNames(ctx context.Context) error {
-	return db.change(ctx, func(c *conn) error {
-		if err := c.exec(buildNames); err != nil {
-			return err
-		}
-		return c.exec(updateIndexed, allIndexed.workspace, allIndexed.id)
-	})
-}
-
 // checkNames makes sure that the index has the names of the pets, and nothing else:
 // the sums of all terms must be the same.
 func checkNames(c *conn, report func(string, ...any)) error {
@@ -240,7 +228,7 @@ func checkNames(c *conn, report func(string, ...any)) error {
 	})
 	for workspace, sum := range sums {
 		if sum != 0 {
-			report("names: the index of names does not fit the pets of workspace %d; searches may miss some", workspace)
+			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/data.md says how to make it anew", workspace)
 		}
 	}
 	return err

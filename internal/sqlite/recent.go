@@ -144,17 +144,3 @@ func (r *recent) column() []byte {
 	}
 	return r.bytes[:n]
 }
-
-// AppendRecent appends orders to the column recent of a pet, which is not NULL, for
-// who writes rows without a store. It reports false if not all of them have room
-// there, or their ids do not ascend.
-func AppendRecent(column []byte, orders ...petstore.Order) (_ []byte, ok bool) {
-	var r recent
-	r.length = copy(r.bytes[:], column)
-	for _, o := range orders {
-		if !r.add(o.ID, o.Complete) {
-			return column, false
-		}
-	}
-	return r.column(), true
-}
