@@ -2,18 +2,30 @@ package test
 
 import (
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"example.com/petstore/test/servertest"
 )
 
-// TestResetOutlivesKill kills the command that resets a workspace, and the server
+// TestResetBrokenOff ends the command that resets a workspace, and kills the server
 // beside it. The next server ends what was begun.
-func TestResetOutlivesKill(t *testing.T) {
+func TestResetBrokenOff(t *testing.T) {
 	t.Parallel()
+	for said, signal := range map[string]os.Signal{"": os.Kill, "what has begun is not undone": os.Interrupt} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			breakOffReset(t, signal, said)
+		})
+	}
+}
+
+func breakOffReset(t *testing.T, signal os.Signal, said string) {
+	t.Helper()
 	m := &movedShop{T: t, binary: servertest.Binary(filepath.Join(bin, "petstore")), dir: t.TempDir()}
 	m.fill(30_000)
 	server, err := m.binary.Serve(servertest.Options{Dir: m.dir})
@@ -23,14 +35,18 @@ func TestResetOutlivesKill(t *testing.T) {
 	t.Cleanup(server.Kill)
 	reset := exec.Command(string(m.binary), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
 	reset.Dir = m.dir
+	var stderr strings.Builder
+	reset.Stderr = &stderr
 	if err := reset.Start(); err != nil {
 		t.Fatal(err)
 	}
 	m.awaitPets(server.URL, http.StatusServiceUnavailable)
-	if err := reset.Process.Kill(); err != nil {
-		t.Errorf("the reset ended before it was killed: %v", err)
+	if err := reset.Process.Signal(signal); err != nil {
+		t.Errorf("the reset ended before its end: %v", err)
 	}
-	_ = reset.Wait() // it was killed
+	if err := reset.Wait(); err == nil || !strings.Contains(stderr.String(), said) {
+		t.Errorf("the reset that was broken off = %v, %q, want an error and %q", err, stderr.String(), said)
+	}
 	if a := m.ask(server.URL, "POST", "/categories", `{"name":"Late"}`); a.status != http.StatusServiceUnavailable {
 		t.Errorf("POST /categories in the middle = %d %s, want 503", a.status, a.body)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -194,7 +195,7 @@ func (a *app) workspaceRename() *cobra.Command {
 func (a *app) workspaceReset() *cobra.Command {
 	return a.destructive(spec{
 		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders of a workspace",
-		long: "Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again.",
+		long: "Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again. Its requests get 503 until all rows are removed; other workspaces go on beside it.",
 	}, "remove all pets, categories and orders of", "Emptied", node.Store.ResetWorkspace)
 }
 
@@ -217,7 +218,11 @@ func (a *app) destructive(s spec, what, did string, do func(db node.Store, ctx c
 			if err := a.confirm(ctx, yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
 				return err
 			}
-			if err := do(db, ctx, w.Name, actor); err != nil {
+			err = do(db, ctx, w.Name, actor)
+			if errors.Is(err, context.Canceled) { // of which Main says no more than that
+				fmt.Fprintln(a.err, "petstore: what has begun is not undone: a server ends it within a minute, or the same command does")
+			}
+			if err != nil {
 				return err
 			}
 			return a.done(s.output, viewWorkspace(w), "%s the workspace %s", did, w.Name)
