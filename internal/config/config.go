@@ -18,6 +18,8 @@ type Config struct {
 	Addr    string // of the public listener, host:port
 	OpsAddr string // of the operations listener, host:port, or Off
 
+	OpsHosts []string // names, in lower case, by which the operations listener is asked, besides addresses and localhost
+
 	TLSCert, TLSKey string // paths of PEM files; "" without TLS
 	H2C             string // HTTP/2 without TLS: "off" or "on"
 

@@ -31,6 +31,7 @@ func (c *Config) Settings() []Setting {
 	return []Setting{
 		{Name: "addr", Usage: "listen for the API on `HOST:PORT`", value: address{&c.Addr, false}},
 		{Name: "ops-addr", Usage: "listen for health, metrics and profiles on `HOST:PORT`, or off", value: address{&c.OpsAddr, true}},
+		{Name: "ops-hosts", Usage: "answer there also to these `HOST,...` names; addresses and localhost always work", value: &names{to: &c.OpsHosts}},
 		{Name: "tls-cert", Usage: "serve HTTPS with the certificate in the PEM `FILE`, read again when it changes", value: text{&c.TLSCert}},
 		{Name: "tls-key", Usage: "the PEM `FILE` with the key of --tls-cert", value: text{&c.TLSKey}},
 		{Name: "h2c", Usage: "speak HTTP/2 without TLS too, behind a proxy that does: `CHOICE` off or on", value: choice{&c.H2C, []string{"off", "on"}}},

@@ -240,3 +240,34 @@ func deref(s *string) string {
 	}
 	return *s
 }
+
+// names are host names; a flag that is given again adds to them.
+type names struct {
+	to    *[]string
+	given bool
+}
+
+func (v *names) Type() string { return "names" }
+
+func (v *names) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return strings.Join(*v.to, ",")
+}
+
+func (v *names) Set(s string) error {
+	var all []string
+	if v.given {
+		all = *v.to
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		name := strings.ToLower(strings.TrimSpace(word))
+		if name == "" || strings.ContainsAny(name, ":/@*? ") {
+			return fmt.Errorf("%q is not the name of a host, without a port", word)
+		}
+		all = append(all, name)
+	}
+	*v.to, v.given = all, true
+	return nil
+}

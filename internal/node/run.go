@@ -58,7 +58,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	s := newServers(n.log)
 	if sockets.ops != nil {
 		n.warnOfWorld(sockets.ops.Addr())
-		s.startOps(sockets.ops)
+		s.startOps(sockets.ops, n.Config.OpsHosts)
 	}
 	if err := n.open(ctx, sockets.inherited); err != nil {
 		return errors.Join(err, s.stop(0))

@@ -36,14 +36,15 @@ func newServers(log *slog.Logger) *servers {
 }
 
 // startOps starts the operations server. It answers that the service is
-// starting until s.operations shows another handler.
-func (s *servers) startOps(on net.Listener) {
+// starting until s.operations shows another handler. It has the names given,
+// besides its addresses.
+func (s *servers) startOps(on net.Listener, names []string) {
 	s.operations.show(ops.Handler(ops.Options{
 		Checks:  []ops.Check{{Name: "service", Err: s.phase.Err}},
 		Metrics: prometheus.NewRegistry(),
 		Log:     s.log,
 	}))
-	s.ops = ops.Server(&s.operations, s.log)
+	s.ops = ops.Server(&s.operations, s.log, names)
 	s.running.Go(func() { s.serve(s.ops, on) })
 }
 

@@ -41,7 +41,7 @@ func TestOperationsAnswerWhileTheServiceStarts(t *testing.T) {
 	t.Parallel()
 	s := newServers(slog.New(slog.DiscardHandler))
 	l := listenLocal(t)
-	s.startOps(l)
+	s.startOps(l, nil)
 	if got := ask(t, l); !strings.HasPrefix(got, "503") || !strings.Contains(got, "the service is starting") {
 		t.Errorf("while starting: %q", got)
 	}

@@ -60,10 +60,12 @@ func Handler(o Options) http.Handler {
 }
 
 // Server returns the server for a handler of this package, with bounds on how
-// long a peer may take. Profiles may take up to two minutes.
-func Server(h http.Handler, log *slog.Logger) *http.Server {
+// long a peer may take. Profiles may take up to two minutes. It answers to
+// addresses, to names of this machine and to those given, in lower case; to others
+// with 421.
+func Server(h http.Handler, log *slog.Logger, names []string) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           onlyHosts(h, names),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      130 * time.Second,

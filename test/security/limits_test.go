@@ -141,6 +141,31 @@ func TestOperationsListener(t *testing.T) {
 	}
 }
 
+// TestRebinding asks the operations listener under a name that an attacker let a
+// browser find it by.
+func TestRebinding(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.serve("--ops-hosts=node1")
+	for host, want := range map[string]int{"evil.example:9090": http.StatusMisdirectedRequest, "node1": http.StatusOK, "": http.StatusOK} {
+		for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Ops+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host // the address if empty
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("GET %s of %q = %d, want %d", path, host, resp.StatusCode, want)
+			}
+		}
+	}
+}
+
 // outsideAddr returns an address of this machine that is not its loopback.
 func outsideAddr(t *testing.T) string {
 	t.Helper()
