@@ -44,6 +44,9 @@ func (s *Store) bar(tx Tx, workspace int64) error {
 	if err := s.db.Bar(tx, workspace); err != nil {
 		return err
 	}
+	if err := forgetImports(tx, workspace); err != nil {
+		return err
+	}
 	return exec(tx, "INSERT INTO removals (workspace) VALUES ($1) ON CONFLICT DO NOTHING", workspace)
 }
 

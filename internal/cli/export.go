@@ -49,8 +49,8 @@ func (a *app) exportCommand() *cobra.Command {
 go on beside it. Without FILE, or with -, it goes to stdout.
 
 NDJSON loses nothing: categories, pets with their stock, orders, and the ledger
-that explains each quantity. CSV has the name, category, status and stock of the
-pets, for a spreadsheet. The format is that of FILE's name, else NDJSON.`,
+that explains each quantity. CSV has the id, name, category, status and stock of the
+pets, for a spreadsheet, and import takes it back. The format is that of FILE's name, else NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
 		settings: []string{"db"},
 		run: func(ctx context.Context, args []string) error {

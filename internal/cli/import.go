@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -15,9 +18,19 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// maxListed is the greatest number of faults in the JSON report; all of them
-// go to stderr.
-const maxListed = 1000
+// maxListed is the greatest number of faults in the JSON report; all of those
+// that are skipped go to stderr. maxFaults is how many are named of a file of
+// which nothing is kept.
+const (
+	maxListed = 1000
+	maxFaults = 100
+)
+
+// What --on-error takes.
+const (
+	stopOnError = "stop"
+	skipOnError = "skip"
+)
 
 // An importer is one run of import.
 type importer struct {
@@ -25,147 +38,228 @@ type importer struct {
 	file     string
 	format   formatFlag
 	dryRun   bool
-	onError  onError
+	onError  string
 	fromLine int
+	ignore   []string
 	output   *output
 
+	kind     interchange.Format
+	in       *os.File
+	digest   string // of the file, and of what is read of it
 	progress *progress
 	listed   []lineFault
 }
 
-// onError is the flag --on-error.
-type onError struct{ skip bool }
-
-// Type implements pflag.Value.
-func (*onError) Type() string { return "choice" }
-
-// String implements pflag.Value.
-func (o *onError) String() string {
-	if o.skip {
-		return "skip"
-	}
-	return "stop"
-}
-
-// Set implements pflag.Value.
-func (o *onError) Set(s string) error {
-	if s != "stop" && s != "skip" {
-		return errors.New("must be stop or skip")
-	}
-	o.skip = s == "skip"
-	return nil
-}
-
-// Words implements worded.
-func (*onError) Words() []string { return []string{"stop", "skip"} }
-
 func (a *app) importCommand() *cobra.Command {
-	i := &importer{app: a, output: tables()}
+	i := &importer{app: a, onError: stopOnError, output: tables()}
 	cmd := a.command(spec{
 		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
 		short: "Read a file into a workspace",
 		long: `Read a file into a workspace; - is stdin. A server may go on beside it.
 
 NDJSON is what export writes. It keeps its ids, and a row whose id is taken is a
-fault. CSV needs a first line that names the columns name and category, and
-optionally status and stock, in any order; each row becomes a new pet, and a
-category that does not exist is made.
+fault. CSV needs a first line that names its columns, in any order: name and
+category, and optionally id, status and stock. A row without an id becomes a new
+pet, and a category that does not exist is made. A row with an id changes that pet
+to what the row says; empty cells leave it as it is, and where status and stock
+contradict each other the stock decides. So an export can be edited and imported.
 
-The rows are kept by batches, each all or nothing. After a fault the message
-names the line to go on from, with --from-line; with --on-error skip the rows
-at fault are reported and left out, and the command fails at its end.`,
-		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --on-error skip",
+All rows are tried on a temporary copy first, and up to a hundred faults are named
+by their lines; nothing is kept unless all is right. With --on-error skip nothing is
+tried: the rows at fault are reported and left out, and the command fails at its
+end. Rows are kept by batches; if an import is cut off, run it again with the same
+file, and it goes on behind what was kept.`,
+		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --ignore-columns colour,notes",
 		settings: []string{"db"}, output: i.output,
 		run: func(ctx context.Context, args []string) error {
-			if i.fromLine < 0 {
-				return usagef("--from-line: %d: must not be negative", i.fromLine)
-			}
 			i.file = args[1]
 			return i.run(ctx, args[0])
 		},
 	})
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
-	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "import into a temporary copy, and keep nothing")
-	cmd.Flags().Var(&i.onError, "on-error", "at a row that cannot be kept, `DO`: stop or skip")
-	cmd.Flags().IntVar(&i.fromLine, "from-line", 0, "go on from line `N`, as the message of a failure says")
+	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and say what would be made, changed and left")
+	cmd.Flags().Var(word(&i.onError, stopOnError, skipOnError), "on-error", "at rows that cannot be kept, `DO`: stop or skip (default stop)")
+	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "leave out the columns of CSV called `NAME,...`")
+	cmd.Flags().Var(whole(&i.fromLine, 0, math.MaxInt32), "from-line", "read from line `N` on")
 	return cmd
 }
 
-func (i *importer) run(ctx context.Context, workspace string) error {
-	format, err := i.format.of(i.file)
+func (i *importer) run(ctx context.Context, workspace string) (err error) {
+	if i.kind, err = i.format.of(i.file); err != nil {
+		return err
+	}
+	if i.kind != interchange.CSV && len(i.ignore) > 0 {
+		return usagef("--ignore-columns: only CSV has columns")
+	}
+	done, err := i.open(ctx)
 	if err != nil {
 		return err
 	}
-	in, size, err := i.openFile(ctx)
-	if err != nil {
-		return err
-	}
-	defer in.Close() // only read
-	i.progress = i.newProgress(size)
+	defer func() { err = errors.Join(err, done()) }()
 	return i.withStore(ctx, func(db node.Store) error {
-		if !i.dryRun {
-			return i.into(ctx, db, workspace, format, in)
+		w, err := db.Workspace(ctx, workspace)
+		if err != nil {
+			return err
 		}
-		return i.onCopy(ctx, db, workspace, func(scratch node.Store) error {
-			return i.into(ctx, scratch, workspace, format, in)
-		})
+		reached, err := db.Reached(ctx, w.ID, i.digest)
+		if err != nil {
+			return err
+		}
+		if reached > 0 {
+			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before, and goes on behind it\n", reached)
+			i.fromLine = max(i.fromLine, reached+1)
+		}
+		if i.dryRun || i.onError == stopOnError {
+			if err := i.try(ctx, db, w.Name); err != nil || i.dryRun {
+				return err
+			}
+		}
+		return i.keep(ctx, db, w.ID)
 	})
 }
 
-// openFile opens the file and returns its size, or -1 if that is not known. The
-// end of ctx ends a read that waits for somebody to write.
-func (i *importer) openFile(ctx context.Context) (io.ReadCloser, int64, error) {
+// open opens the file and takes its digest. It copies what is no file into a
+// temporary one, since it is read twice; done removes that. The end of ctx ends a
+// read that waits for somebody to write.
+func (i *importer) open(ctx context.Context) (done func() error, err error) {
+	var from io.Reader
 	if i.file == standardStream {
-		i.file = "stdin"
-		return io.NopCloser(interruptible(ctx, i.in)), -1, nil
+		i.file, from = "stdin", i.app.in
+	} else {
+		f, err := os.Open(i.file)
+		if err != nil {
+			return nil, err
+		}
+		i.in, from, done = f, f, f.Close
 	}
-	f, err := os.Open(i.file)
-	if err != nil {
-		return nil, 0, err
+	if i.in == nil || !isFile(i.in) {
+		if done, err = i.spool(ctx, from, done); err != nil {
+			return nil, err
+		}
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %d %q ", i.kind, i.fromLine, i.ignore)
+	if _, err := io.Copy(hash, i.in); err != nil {
+		return nil, errors.Join(err, done())
 	}
-	if !info.Mode().IsRegular() {
-		return struct {
-			io.Reader
-			io.Closer
-		}{interruptible(ctx, f), f}, -1, nil
-	}
-	return f, info.Size(), nil
+	i.digest = hex.EncodeToString(hash.Sum(nil))
+	return done, nil
 }
 
-func (i *importer) into(ctx context.Context, db node.Store, workspace string, format interchange.Format, in io.Reader) error {
-	w, err := db.Workspace(ctx, workspace)
+func isFile(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// spool copies a stream to a temporary file.
+func (i *importer) spool(ctx context.Context, from io.Reader, closeStream func() error) (done func() error, err error) {
+	temp, err := os.CreateTemp("", "petstore-import-*")
 	if err != nil {
+		return nil, err
+	}
+	done = func() error {
+		err := errors.Join(temp.Close(), os.Remove(temp.Name()))
+		if closeStream != nil {
+			err = errors.Join(err, closeStream())
+		}
 		return err
 	}
-	known, err := i.categories(ctx, db, w.ID, format)
-	if err != nil {
-		return err
+	i.in = temp
+	if _, err = io.Copy(temp, interruptible(ctx, from)); err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
 	}
-	from, err := interchange.NewReader(i.progress.reader(in), format, interchange.Options{FromLine: i.fromLine, Categories: known})
 	if err != nil {
-		return i.failure(&interchange.Stop{Err: err}, interchange.Report{})
+		return nil, errors.Join(err, done())
 	}
+	return done, nil
+}
+
+// try imports into a temporary copy, and returns an error if there are faults.
+func (i *importer) try(ctx context.Context, db node.Store, workspace string) error {
 	began := i.now()
-	report, err := (&interchange.Import{
-		From: from, To: db, Workspace: w.ID, Now: i.now,
-		SkipFaults: i.onError.skip, OnFault: i.skipped, OnProgress: i.progress.update,
-	}).Run(ctx)
-	i.progress.end()
-	if err != nil {
-		return i.failure(err, report)
+	var report interchange.Report
+	err := i.onCopy(ctx, db, workspace, func(scratch node.Store) error {
+		w, err := scratch.Workspace(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		report, err = i.into(ctx, scratch, interchange.Import{Workspace: w.ID, SkipFaults: true, MaxFaults: maxFaults})
+		return err
+	})
+	if f, ok := errors.AsType[*interchange.Fault](err); ok {
+		i.skipped(f)
+		report.Skipped++
+		err = nil
 	}
-	return i.printReport(report, i.now().Sub(began))
+	switch {
+	case errors.Is(err, interchange.ErrFaults):
+		return fmt.Errorf("%s has %d faults or more, of which these are the first; nothing was imported", i.file, maxFaults)
+	case err != nil:
+		return err
+	case report.Skipped > 0 && i.onError == stopOnError:
+		return fmt.Errorf("%s has %s; nothing was imported", i.file, counted(report.Skipped, "fault"))
+	case i.dryRun:
+		return i.printReport(report, i.now().Sub(began))
+	}
+	return nil
+}
+
+// counted returns a number of things.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// keep imports into the database.
+func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) error {
+	began := i.now()
+	report, err := i.into(ctx, db, interchange.Import{Workspace: workspace, File: i.digest, SkipFaults: i.onError == skipOnError})
+	if err == nil {
+		return i.printReport(report, i.now().Sub(began))
+	}
+	if f, ok := errors.AsType[*interchange.Fault](err); ok {
+		err = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
+	}
+	how := fmt.Sprintf("%v were imported before it; run the command again with the same file, and it goes on", report)
+	if report.Rows()+report.Changed == 0 {
+		how = "nothing was imported"
+	}
+	if errors.Is(err, context.Canceled) { // of which Main says no more than that
+		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, how)
+	}
+	return &importError{err, how}
+}
+
+// into runs an import of the whole file.
+func (i *importer) into(ctx context.Context, db node.Store, run interchange.Import) (interchange.Report, error) {
+	info, err := i.in.Stat()
+	if err != nil {
+		return interchange.Report{}, err
+	}
+	if _, err := i.in.Seek(0, io.SeekStart); err != nil {
+		return interchange.Report{}, err
+	}
+	known, err := i.categories(ctx, db, run.Workspace)
+	if err != nil {
+		return interchange.Report{}, err
+	}
+	i.progress = i.newProgress(info.Size())
+	defer i.progress.end()
+	options := interchange.Options{FromLine: i.fromLine, Categories: known, Ignore: i.ignore}
+	if run.From, err = interchange.NewReader(i.progress.reader(i.in), i.kind, options); err != nil {
+		return interchange.Report{}, err
+	}
+	run.To, run.Shop, run.Now, run.OnFault, run.OnProgress = db, petstore.NewService(db), i.now, i.skipped, i.progress.update
+	return run.Run(ctx)
 }
 
 // categories returns those that CSV may name.
-func (i *importer) categories(ctx context.Context, db petstore.Store, workspace int64, format interchange.Format) (all []petstore.Category, err error) {
+func (i *importer) categories(ctx context.Context, db petstore.Store, workspace int64) (all []petstore.Category, err error) {
 	page := petstore.Page{Limit: petstore.MaxPage}
-	for format == interchange.CSV {
+	for i.kind == interchange.CSV {
 		some, err := db.Categories(ctx, workspace, petstore.CategoryQuery{Page: page})
 		if err != nil {
 			return nil, err
@@ -186,42 +280,14 @@ type lineFault struct {
 }
 
 func (i *importer) skipped(f *interchange.Fault) {
+	if i.onError == stopOnError && len(i.listed) == maxFaults {
+		return
+	}
 	i.progress.clear()
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
 	if len(i.listed) < maxListed {
 		i.listed = append(i.listed, lineFault{f.Line, f.Reason})
 	}
-}
-
-// failure says in one line what stopped the import and how to go on.
-func (i *importer) failure(err error, kept interchange.Report) error {
-	stop, ok := errors.AsType[*interchange.Stop](err)
-	if !ok {
-		return err
-	}
-	cause := stop.Err
-	if f, ok := errors.AsType[*interchange.Fault](cause); ok {
-		cause = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
-	}
-	if i.dryRun {
-		return cause
-	}
-	how := howFar(kept, stop.Next)
-	if errors.Is(cause, context.Canceled) { // of which Main says no more than that
-		fmt.Fprintf(i.err, "petstore: %s: %s\n", i.file, how)
-	}
-	return &importError{cause, how}
-}
-
-// howFar says what was kept, and the line to go on from.
-func howFar(kept interchange.Report, next int) string {
-	switch {
-	case kept.Rows() == 0:
-		return "nothing was imported"
-	case next == 0:
-		return fmt.Sprintf("%v were imported before it", kept)
-	}
-	return fmt.Sprintf("%v before line %d were imported; go on with --from-line %d", kept, next, next)
 }
 
 // An importError says besides the cause how far an import came.
@@ -244,6 +310,8 @@ func (e *importError) Unwrap() error {
 // importView is the report as it is printed.
 type importView struct {
 	interchange.Counts
+	Changed int64       `json:"changed"` // pets that rows with ids changed
+	Left    int64       `json:"left"`    // pets that were so already
 	Skipped int64       `json:"skipped"`
 	Faults  []lineFault `json:"faults"` // of those skipped, the first ones
 	DryRun  bool        `json:"dryRun"`
@@ -251,16 +319,18 @@ type importView struct {
 }
 
 func (i *importer) printReport(r interchange.Report, took time.Duration) error {
-	v := importView{r.Counts, r.Skipped, append([]lineFault{}, i.listed...), i.dryRun, float64(took.Milliseconds()) / 1000}
-	err := i.print(i.output, v, func() rows {
-		did := "Imported"
-		if i.dryRun {
-			did = "Would import"
-		}
-		return rows{{fmt.Sprintf("%s %v in %v.", did, r, took.Round(time.Millisecond))}}
-	})
+	v := importView{r.Counts, r.Changed, r.Left, r.Skipped, append([]lineFault{}, i.listed...), i.dryRun, float64(took.Milliseconds()) / 1000}
+	did := "Imported"
+	if i.dryRun {
+		did = "Would import"
+	}
+	edits := ""
+	if r.Changed+r.Left > 0 {
+		edits = fmt.Sprintf(", %s changed, %d left as they were", counted(r.Changed, "pet"), r.Left)
+	}
+	err := i.done(i.output, v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%d units of %s were left out", r.Skipped, i.file)
+		err = fmt.Errorf("%s of %s were left out", counted(r.Skipped, "unit"), i.file)
 	}
 	return err
 }

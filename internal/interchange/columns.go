@@ -1,6 +1,7 @@
 package interchange
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,23 +10,39 @@ import (
 
 // A layout says where in a record each column stands; -1 for one that is not
 // there.
-type layout struct{ name, category, status, stock, width int }
+type layout struct{ id, name, category, status, stock, width int }
 
 // layoutOf reads the line of column names. They may be in any order, in any
-// letter case.
-func layoutOf(header []string, line int) (layout, error) {
-	found := map[string]int{}
+// letter case. Those to ignore are left out.
+func layoutOf(header []string, line int, ignore []string) (layout, error) {
+	found, unknown := map[string]int{}, []string{}
+	left := map[string]bool{}
+	for _, name := range ignore {
+		left[plain(name)] = true
+	}
 	for i, cell := range header {
-		name := strings.ToLower(strings.TrimSpace(cell))
+		name := plain(cell)
+		if _, ok := left[name]; ok {
+			left[name] = false
+			continue
+		}
 		switch at, twice := found[name]; {
 		case name == "":
 			return layout{}, finalf(line, "column %d has no name; the columns are %s", i+1, strings.Join(columns(), ", "))
 		case !slices.Contains(columns(), name):
-			return layout{}, finalf(line, "there is no column %.100q%s; the columns are %s", cell, meant(name), strings.Join(columns(), ", "))
+			unknown = append(unknown, fmt.Sprintf("there is no column %.100q%s", cell, meant(name)))
 		case twice:
 			return layout{}, finalf(line, "the column %s stands twice, as number %d and %d", name, at+1, i+1)
 		}
 		found[name] = i
+	}
+	for name, missing := range left {
+		if missing {
+			unknown = append(unknown, fmt.Sprintf("there is no column %.100q to ignore", name))
+		}
+	}
+	if len(unknown) > 0 {
+		return layout{}, finalf(line, "%s; the columns are %s; --ignore-columns leaves others out", strings.Join(unknown, "; "), strings.Join(columns(), ", "))
 	}
 	place := func(name string) int {
 		if i, ok := found[name]; ok {
@@ -33,18 +50,22 @@ func layoutOf(header []string, line int) (layout, error) {
 		}
 		return -1
 	}
-	l := layout{place("name"), place("category"), place("status"), place("stock"), len(header)}
-	for i, name := range columns()[:2] {
-		if [...]int{l.name, l.category}[i] < 0 {
+	l := layout{place("id"), place("name"), place("category"), place("status"), place("stock"), len(header)}
+	for i, name := range []string{"name", "category"} {
+		if [...]int{l.name, l.category}[i] < 0 && l.id < 0 {
 			return layout{}, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, strings.Join(columns(), ", "))
 		}
 	}
 	return l, nil
 }
 
+// plain returns the name of a column as it is compared.
+func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
 // meant returns, in words, the column that a wrong name likely means, or "".
 func meant(name string) string {
 	synonyms := map[string][]string{
+		"id":       {"pet id", "petid", "number", "no"},
 		"name":     {"pet", "animal", "pet name", "petname", "title"},
 		"category": {"kind", "type", "species", "group", "category name", "categoryname", "categoryid", "category id"},
 		"status":   {"state", "availability"},

@@ -25,10 +25,18 @@ type Import struct {
 	Workspace int64
 	Now       func() time.Time
 
+	// Shop changes the pets that rows of CSV name by their ids.
+	Shop *petstore.Service
+
+	// File is the digest of the file: the store then remembers with each batch
+	// how far it came. "" remembers nothing.
+	File string
+
 	// SkipFaults goes on after a unit that cannot be kept. OnFault then
 	// learns of each, by one goroutine at a time.
 	SkipFaults bool
 	OnFault    func(*Fault)
+	MaxFaults  int // stop after so many, with ErrFaults; 0 is no bound
 
 	// OnProgress, if set, learns after each batch what is kept so far.
 	OnProgress func(Report)
@@ -37,14 +45,19 @@ type Import struct {
 // A Report says what an import has kept.
 type Report struct {
 	Counts
+	Changed int64 // pets that rows with ids changed
+	Left    int64 // pets that were as such rows say already
 	Skipped int64 // units that were left out
 }
+
+// ErrFaults stops an import that has found as many faults as it may.
+var ErrFaults = errors.New("there are too many faults")
 
 // Rows returns how many rows were kept.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
 // A Stop is the error that ended an import. What stands before the line Next is
-// kept, and nothing from there on.
+// kept, and nothing from there on but edits, which do no harm twice.
 type Stop struct {
 	Next int // the line to go on from; 0 if nothing can
 	Err  error
@@ -60,6 +73,9 @@ func (s *Stop) Unwrap() error { return s.Err }
 type batch struct {
 	petstore.Batch
 	entries []Entry
+	edits   []Entry
+	through int      // its last line
+	more    bool     // the next entry is of the same line
 	faults  []*Fault // of units that were left out of it
 	counts  Counts
 	rows    int
@@ -124,7 +140,7 @@ func (r *reading) run(ctx context.Context) {
 	defer close(r.batches)
 	for {
 		b := &batch{}
-		for b.stop == nil && b.rows < int(r.rows.Load()) && len(b.faults) < fewestRows {
+		for b.stop == nil && (b.more || b.rows < int(r.rows.Load()) && len(b.faults) < fewestRows) {
 			r.one(b)
 			r.begin.Store(int64(b.next))
 			if err := ctx.Err(); err != nil {
@@ -173,6 +189,11 @@ func (b *batch) fail(err error) {
 
 func (b *batch) add(e Entry, now petstore.Time, skip bool) {
 	b.from(e.Line)
+	b.through, b.more = max(b.through, e.through()), e.more
+	if e.Edit != nil {
+		b.edit(e, skip)
+		return
+	}
 	if place, err := e.Check(now); err != nil {
 		f := faultf(e.lineOf(place), "%s", reason(err))
 		if skip {
@@ -186,6 +207,19 @@ func (b *batch) add(e Entry, now petstore.Time, skip bool) {
 	b.rows += e.rows()
 }
 
+// edit adds an entry that names a pet by its id.
+func (b *batch) edit(e Entry, skip bool) {
+	switch err := e.Edit.check(); {
+	case err == nil:
+		b.edits = append(b.edits, e)
+		b.rows++
+	case skip:
+		b.fault(faultf(e.Line, "%s", reason(err)))
+	default:
+		b.fail(faultf(e.Line, "%s", reason(err)))
+	}
+}
+
 // keep writes the batch and adds it to the report.
 func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
 	if err := ctx.Err(); err != nil {
@@ -194,7 +228,7 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomi
 	if atEnd := errors.Is(b.stop, io.EOF); b.stop != nil && !atEnd {
 		return b.stop
 	}
-	if err := i.load(ctx, b, rows); err != nil {
+	if err := i.write(ctx, b, report, rows); err != nil {
 		return err
 	}
 	for _, f := range b.faults {
@@ -208,17 +242,68 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomi
 	if i.OnProgress != nil {
 		i.OnProgress(*report)
 	}
+	if i.MaxFaults > 0 && report.Skipped >= int64(i.MaxFaults) {
+		return ErrFaults
+	}
 	return nil
 }
 
-func (i *Import) load(ctx context.Context, b *batch, rows *atomic.Int64) error {
-	if len(b.entries) == 0 {
+// write keeps the units and makes the edits. With edits, the new categories come
+// first, and what is remembered last: both do no harm if they are repeated.
+func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atomic.Int64) error {
+	if len(b.edits) == 0 {
+		return i.load(ctx, b, b.entries, i.File, rows)
+	}
+	categories, pets := split(b.entries)
+	if err := i.load(ctx, b, categories, "", rows); err != nil {
+		return err
+	}
+	for _, e := range b.edits {
+		changed, err := e.Edit.apply(ctx, i.Shop, i.Workspace, e.In)
+		switch {
+		case err == nil && changed:
+			report.Changed++
+		case err == nil:
+			report.Left++
+		case petstore.CodeOf(err) == "" || petstore.CodeOf(err) == petstore.CodeServiceUnavailable:
+			return err
+		case !i.SkipFaults:
+			return faultf(e.Line, "%s", reason(err))
+		default:
+			b.faults = append(b.faults, faultf(e.Line, "%s", reason(err)))
+		}
+	}
+	return i.load(ctx, b, pets, i.File, rows)
+}
+
+// split returns the categories and the others.
+func split(entries []Entry) (categories, others []Entry) {
+	for _, e := range entries {
+		if e.Category != nil {
+			categories = append(categories, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return categories, others
+}
+
+// load keeps entries of the batch. With a file the store remembers how far that
+// is kept then, or forgets it at the end.
+func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string, rows *atomic.Int64) error {
+	if len(entries) == 0 && file == "" {
 		return nil
 	}
-	b.SkipRefused = i.SkipFaults
-	b.Units = make([]petstore.Unit, len(b.entries))
-	for n := range b.entries {
-		b.Units[n] = b.entries[n].Unit
+	b.SkipRefused, b.File, b.Through = i.SkipFaults, file, b.through
+	switch {
+	case b.stop != nil:
+		b.Through = 0
+	case b.through == 0:
+		b.File = "" // it had faults alone
+	}
+	b.Units = make([]petstore.Unit, len(entries))
+	for n := range entries {
+		b.Units[n] = entries[n].Unit
 	}
 	began := time.Now()
 	refused, err := i.To.Load(ctx, i.Workspace, &b.Batch)
@@ -227,14 +312,14 @@ func (i *Import) load(ctx context.Context, b *batch, rows *atomic.Int64) error {
 	}
 	pace(rows, time.Since(began))
 	for _, r := range refused {
-		f := faultf(b.entries[r.Unit].lineOf(r.Place), "%s", reason(r.Err))
+		f := faultf(entries[r.Unit].lineOf(r.Place), "%s", reason(r.Err))
 		if !i.SkipFaults {
 			return f
 		}
 		b.faults = append(b.faults, f)
-		b.entries[r.Unit].Line = 0
+		entries[r.Unit].Line = 0
 	}
-	b.count()
+	b.count(entries)
 	return nil
 }
 
@@ -249,9 +334,9 @@ func pace(rows *atomic.Int64, took time.Duration) {
 }
 
 // count counts the rows of the entries that were kept.
-func (b *batch) count() {
-	for n := range b.entries {
-		e := &b.entries[n]
+func (b *batch) count(entries []Entry) {
+	for n := range entries {
+		e := &entries[n]
 		switch {
 		case e.Line == 0: // refused
 			continue

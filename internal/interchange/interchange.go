@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -19,7 +20,7 @@ type Format string
 // The formats.
 const (
 	NDJSON Format = "ndjson" // a JSON text on each line: all that a workspace has
-	CSV    Format = "csv"    // RFC 4180: name, category, status and stock of the pets
+	CSV    Format = "csv"    // RFC 4180: id, name, category, status and stock of the pets
 )
 
 // FormatOf returns the format that the extension of a file's name stands for:
@@ -55,10 +56,13 @@ type Reader interface {
 	Last() petstore.LastIDs
 }
 
-// An Entry is a unit with the lines that it was read from.
+// An Entry is a unit with the lines that it was read from, or, of CSV, what is to
+// become of a pet that is there.
 type Entry struct {
 	petstore.Unit
-	Line      int // the first one
+	Edit      *Edit // if set, the unit has the category alone, and that only by In
+	Line      int   // the first one
+	more      bool  // the next entry is of the same line
 	orders    []int
 	movements []int
 }
@@ -72,6 +76,11 @@ func (e *Entry) lineOf(p petstore.Place) int {
 		return e.movements[p.Movement-1]
 	}
 	return e.Line
+}
+
+// through returns the last line of the entry.
+func (e *Entry) through() int {
+	return max(e.Line, slices.Max(append(e.orders, 0)), slices.Max(append(e.movements, 0)))
 }
 
 // rows returns how many rows a store keeps for the unit.

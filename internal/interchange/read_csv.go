@@ -41,7 +41,7 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 	if err != nil {
 		return nil, final(err)
 	}
-	if r.columns, err = layoutOf(header, r.line); err != nil {
+	if r.columns, err = layoutOf(header, r.line, o.Ignore); err != nil {
 		return nil, err
 	}
 	for _, c := range o.Categories {
@@ -140,6 +140,12 @@ func (r *csvReader) entry(cells []string) (Entry, error) {
 		}
 		return strings.TrimSpace(cells[i])
 	}
+	if id := cell(r.columns.id); id != "" {
+		return r.edit(id, cell)
+	}
+	if r.columns.name < 0 || r.columns.category < 0 {
+		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
+	}
 	animal, err := r.animal(cell(r.columns.status), cell(r.columns.stock))
 	if err != nil {
 		return Entry{}, err
@@ -150,11 +156,51 @@ func (r *csvReader) entry(cells []string) (Entry, error) {
 		return Entry{}, err
 	}
 	pet := Entry{Line: r.line, Unit: petstore.Unit{Animal: animal, In: category}}
-	if fresh {
-		r.ahead = &pet
-		return Entry{Line: r.line, Unit: petstore.Unit{Category: category}}, nil
+	return r.after(category, fresh, pet), nil
+}
+
+// after returns the entry, or its category first if that is new.
+func (r *csvReader) after(category *petstore.Category, fresh bool, e Entry) Entry {
+	if !fresh {
+		return e
 	}
-	return pet, nil
+	r.ahead = &e
+	return Entry{Line: r.line, more: true, Unit: petstore.Unit{Category: category}}
+}
+
+// edit reads a record that names a pet by its id.
+func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || n < 1 || n > petstore.MaxID {
+		return Entry{}, faultf(r.line, "id: %.100q is not the id of a pet; leave the cell empty for a new one", id)
+	}
+	e := Entry{Line: r.line, Edit: &Edit{ID: n, Name: strings.Clone(cell(r.columns.name))}}
+	if stock := cell(r.columns.stock); stock != "" {
+		quantity, err := r.quantity(stock)
+		if err != nil {
+			return Entry{}, err
+		}
+		e.Edit.Stock = &quantity
+	}
+	if status := cell(r.columns.status); status != "" {
+		if e.Edit.Status = petstore.Status(strings.ToLower(status)); !e.Edit.Status.Valid() {
+			return Entry{}, r.noStatus(status)
+		}
+	}
+	name := cell(r.columns.category)
+	if name == "" {
+		return e, nil
+	}
+	category, fresh, err := r.category(name)
+	if err != nil {
+		return Entry{}, err
+	}
+	e.In = category
+	return r.after(category, fresh, e), nil
+}
+
+func (r *csvReader) noStatus(status string) error {
+	return faultf(r.line, "status: %.100q is none of available, pending and sold", status)
 }
 
 // animal reads the status and the stock. Without a stock it is that of a pet
@@ -183,7 +229,7 @@ func (r *csvReader) animal(status, stock string) (*petstore.Animal, error) {
 		a.Quantity = 1
 	}
 	if !a.Status.Valid() {
-		return nil, faultf(r.line, "status: %.100q is none of available, pending and sold", status)
+		return nil, r.noStatus(status)
 	}
 	return a, nil
 }

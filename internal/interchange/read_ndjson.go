@@ -16,6 +16,9 @@ type Options struct {
 
 	// Categories are those that a workspace has; CSV names them.
 	Categories []petstore.Category
+
+	// Ignore names columns of CSV that are left out.
+	Ignore []string
 }
 
 // NewReader returns a reader of the format. It returns a *Fault for a stream

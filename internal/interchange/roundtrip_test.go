@@ -61,11 +61,14 @@ type input struct {
 	format   interchange.Format
 	skip     bool
 	fromLine int
+	file     string
+	most     int64 // stop the import, from outside, when so many rows are kept
 }
 
 // load imports a text and returns the report, the faults and the error.
 func load(t failer, db *sqlite.DB, workspace int64, in input) (interchange.Report, []string, error) {
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	known, err := db.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: petstore.MaxPage}})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +79,12 @@ func load(t failer, db *sqlite.DB, workspace int64, in input) (interchange.Repor
 		return interchange.Report{}, nil, err
 	}
 	report, err := (&interchange.Import{
-		From: from, To: db, Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip,
+		From: from, To: db, Shop: petstore.NewService(db), Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip, File: in.file,
+		OnProgress: func(r interchange.Report) {
+			if in.most > 0 && r.Rows()+r.Changed >= in.most {
+				cancel()
+			}
+		},
 		OnFault: func(f *interchange.Fault) { faults = append(faults, f.Error()) },
 	}).Run(ctx)
 	return report, faults, err
@@ -205,7 +213,7 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	if err != nil || report.Pets != 3 || report.Categories != 2 || report.Skipped != 1 || len(faults) != 1 {
 		t.Fatalf("import = %+v, %v, %v, want 3 pets, 2 categories, 1 skipped", report, faults, err)
 	}
-	const want = "name,category,status,stock\nRex,Dogs,available,3\n\"To\"\"m\",Dogs,available,1\nGone,Cats,sold,0\n"
+	const want = "id,name,category,status,stock\n1,Rex,Dogs,available,3\n2,\"To\"\"m\",Dogs,available,1\n3,Gone,Cats,sold,0\n"
 	if got := export(t, db, workspace, interchange.CSV); got != want {
 		t.Errorf("exported %q, want %q", got, want)
 	}
@@ -241,6 +249,94 @@ func TestGoingOn(t *testing.T) {
 	categories, err := db.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 100}})
 	if err != nil || len(categories) != 7 {
 		t.Errorf("Categories() = %d, %v, want 7", len(categories), err)
+	}
+}
+
+// An import that was cut off and is repeated with the file that the store
+// remembers doubles nothing and loses nothing, wherever it was cut.
+func TestRepeatedImportDoublesNothing(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	first := newWorkspace(t, db, "first")
+	var text strings.Builder
+	text.WriteString("name,category,stock\n")
+	for n := range 3000 {
+		fmt.Fprintf(&text, "Pet %d,Kind %d,%d\n", n, n/40, n%3)
+	}
+	if _, _, err := load(t, db, first, input{text: text.String(), format: interchange.CSV}); err != nil {
+		t.Fatal(err)
+	}
+	files := map[interchange.Format]string{interchange.CSV: text.String(), interchange.NDJSON: export(t, db, first, interchange.NDJSON)}
+	for format, text := range files {
+		t.Run(string(format), func(t *testing.T) {
+			workspace := newWorkspace(t, db, "again "+string(format))
+			in := input{text: text, format: format, file: "digest", most: 500}
+			cuts := 0
+			for {
+				reached, err := db.Reached(t.Context(), workspace, in.file)
+				if err != nil || cuts > 0 && reached == 0 {
+					t.Fatalf("Reached after %d cuts = %d, %v, want a line", cuts, reached, err)
+				}
+				in.fromLine = reached + 1
+				if _, _, err = load(t, db, workspace, in); err == nil {
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+				cuts++
+			}
+			if got, want := export(t, db, workspace, interchange.CSV), export(t, db, first, interchange.CSV); cuts == 0 || got != want {
+				t.Errorf("after %d cuts the shop has %d bytes, want at least one cut and %d bytes", cuts, len(got), len(want))
+			}
+			if reached, err := db.Reached(t.Context(), workspace, in.file); reached != 0 || err != nil {
+				t.Errorf("Reached at the end = %d, %v, want 0", reached, err)
+			}
+		})
+	}
+}
+
+func TestRowsWithIDsChangeThosePets(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	workspace := newWorkspace(t, db, "shop")
+	const before = "name,category,stock\nRex,Dogs,3\nTom,Cats,2\nMuffin,Cats,1\nGone,Cats,0\n"
+	if _, _, err := load(t, db, workspace, input{text: before, format: interchange.CSV}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, text, want    string
+		changed, left, pets int64
+	}{
+		{"nothing changed", "id,name,category,status,stock\n1,Rex,Dogs,available,3\n2,Tom,Cats,available,2\n",
+			"1,Rex,Dogs,available,3\n2,Tom,Cats,available,2\n3,Muffin,Cats,available,1\n4,Gone,Cats,sold,0\n", 0, 2, 0},
+		{"all kinds", "id,name,category,status,stock\n1,Max,Wolves,available,0\n2,Tom,Cats,pending,2\n,Laika,Wolves,,\n4,,,sold,5\n",
+			"1,Max,Wolves,sold,0\n2,Tom,Cats,pending,2\n3,Muffin,Cats,available,1\n4,Gone,Cats,available,5\n5,Laika,Wolves,available,1\n", 3, 0, 1},
+		{"the same again", "id,name,category,status,stock\n1,Max,Wolves,available,0\n2,Tom,Cats,pending,2\n4,,,sold,5\n",
+			"1,Max,Wolves,sold,0\n2,Tom,Cats,pending,2\n3,Muffin,Cats,available,1\n4,Gone,Cats,available,5\n5,Laika,Wolves,available,1\n", 0, 3, 0},
+		{"only what is to change", "stock,id\n9,3\n",
+			"1,Max,Wolves,sold,0\n2,Tom,Cats,pending,2\n3,Muffin,Cats,available,9\n4,Gone,Cats,available,5\n5,Laika,Wolves,available,1\n", 1, 0, 0},
+	} {
+		report, _, err := load(t, db, workspace, input{text: c.text, format: interchange.CSV})
+		if err != nil || report.Changed != c.changed || report.Left != c.left || report.Pets != c.pets {
+			t.Errorf("%s: import = %+v, %v, want %d changed, %d left, %d made", c.name, report, err, c.changed, c.left, c.pets)
+		}
+		if got := export(t, db, workspace, interchange.CSV); got != "id,name,category,status,stock\n"+c.want {
+			t.Errorf("%s: exported\n%swant\n%s", c.name, got, c.want)
+		}
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check() = %v, %v, want none", problems, err)
+	}
+	for text, want := range map[string]string{
+		"id,stock\n99,1\n":    "2: There is no pet with the id 99.",
+		"id,stock\nx,1\n":     `2: id: "x" is not the id of a pet; leave the cell empty for a new one`,
+		"id,stock\n,1\n":      "2: a row without an id is a new pet, which needs the columns name and category",
+		"id,status\n1,gone\n": `2: status: "gone" is none of`,
+	} {
+		if _, _, err := load(t, db, workspace, input{text: text, format: interchange.CSV}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("import of %q = %v, want %q", text, err, want)
+		}
 	}
 }
 

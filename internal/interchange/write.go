@@ -165,7 +165,7 @@ func (w *ndjsonWriter) Close() error {
 }
 
 // columns are the columns of CSV, in the order in which they are written.
-func columns() []string { return []string{"name", "category", "status", "stock"} }
+func columns() []string { return []string{"id", "name", "category", "status", "stock"} }
 
 type csvWriter struct {
 	to         *csv.Writer
@@ -187,7 +187,7 @@ func (w *csvWriter) Category(c petstore.Category) error {
 // Animal implements [petstore.Sink].
 func (w *csvWriter) Animal(a petstore.Animal) error {
 	w.n.Pets++
-	return w.to.Write([]string{a.Name, w.categories[a.CategoryID], string(a.Status), strconv.FormatInt(a.Quantity, 10)})
+	return w.to.Write([]string{strconv.FormatInt(a.ID, 10), a.Name, w.categories[a.CategoryID], string(a.Status), strconv.FormatInt(a.Quantity, 10)})
 }
 
 // Order implements [petstore.Sink]; CSV has none.

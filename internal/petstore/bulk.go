@@ -21,6 +21,10 @@ type Bulk interface {
 	// nothing of the batch then happens, and the first refusal is returned
 	// alone. The units must have passed [Unit.Check].
 	Load(ctx context.Context, workspace int64, b *Batch) ([]Refusal, error)
+
+	// Reached returns the last line of a file that the batches of an import
+	// have kept, if it was cut off; else 0. A reset forgets it.
+	Reached(ctx context.Context, workspace int64, file string) (line int, err error)
 }
 
 // LastIDs are the ids that were issued last, of each kind.
@@ -40,6 +44,12 @@ type Batch struct {
 	Units       []Unit
 	Last        LastIDs // issue none of the ids up to these again
 	SkipRefused bool    // keep the units that are not refused
+
+	// File is the digest of the file that the units come from, and Through its
+	// last line that is kept with them, 0 for the whole of it: see
+	// [Bulk.Reached]. An empty File is not remembered.
+	File    string
+	Through int
 }
 
 // A Unit is what is kept or refused as a whole: a category, or an animal with

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
@@ -117,6 +118,11 @@ func (l *load) run(x *txn) error {
 		l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
 		if !l.batch.SkipRefused {
 			return errRefused
+		}
+	}
+	if l.batch.File != "" {
+		if err := accesssql.Reach(accessTx{x.ctx, x}, l.workspace, l.batch.File, l.batch.Through); err != nil {
+			return err
 		}
 	}
 	return l.write(x)

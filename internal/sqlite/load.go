@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -58,7 +59,10 @@ func (l *load) run() error {
 			return err
 		}
 	}
-	return nil
+	if l.batch.File == "" {
+		return nil
+	}
+	return accesssql.Reach(accessTx{l.conn}, l.workspace, l.batch.File, l.batch.Through)
 }
 
 // reserve raises the counters over the ids that the batch brings along and over

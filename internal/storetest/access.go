@@ -130,8 +130,13 @@ func testReset(t *testing.T, open Open) {
 	k := s.key("k", time.Time{})
 	s.order(s.pet(5), 1)
 	kept := other.pet(5)
+	s.load(&petstore.Batch{File: "x", Through: 5})
+	other.load(&petstore.Batch{File: "x", Through: 6})
+	s.wantReached("x", 5)
 	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
 	s.wantEmpty()
+	s.wantReached("x", 0)
+	other.wantReached("x", 6)
 	s.wantKey(k)
 	other.wantItem(kept, 5, petstore.Available)
 }

@@ -11,6 +11,7 @@ import (
 
 var bulkTests = map[string]func(*testing.T, Open){
 	"round trip":        testBulkRoundTrip,
+	"reached":           testReached,
 	"new ids":           testBulkNewIDs,
 	"refusals":          testBulkRefusals,
 	"skipping":          testBulkSkips,
@@ -368,4 +369,27 @@ func errorText(err error) string {
 		return e.Message
 	}
 	return err.Error()
+}
+
+// wantReached fails the test unless the store remembers the line of a file.
+func (s *shop) wantReached(file string, want int) {
+	s.Helper()
+	if got, err := s.Reached(s.ctx, s.workspace, file); got != want || err != nil {
+		s.Errorf("Reached(%q) = %d, %v, want %d", file, got, err, want)
+	}
+}
+
+func testReached(t *testing.T, open Open) {
+	s := newShop(t, open)
+	dogs := petstore.Unit{Category: &petstore.Category{ID: 70, Name: "Dogs"}}
+	s.wantReached("a", 0)
+	s.load(&petstore.Batch{File: "a", Through: 7, Units: []petstore.Unit{dogs}})
+	s.wantReached("a", 7)
+	s.wantReached("b", 0)
+	if refused := s.load(&petstore.Batch{File: "a", Through: 9, Units: []petstore.Unit{dogs}}); len(refused) != 1 {
+		t.Errorf("the same again is refused %d times, want once", len(refused))
+	}
+	s.wantReached("a", 7)
+	s.load(&petstore.Batch{File: "a"})
+	s.wantReached("a", 0)
 }
