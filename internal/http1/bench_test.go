@@ -1,9 +1,6 @@
 package http1
 
-import (
-	"context"
-	"testing"
-)
+import "testing"
 
 // BenchmarkRead reads a request and describes it to a handler, as is done for
 // each.
@@ -12,13 +9,14 @@ func BenchmarkRead(b *testing.B) {
 		"Authorization: Bearer pst_abcdefghijklmnopqrstuvwxyz0123456789AB\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\n\r\n")
 	c := &conn{remote: "127.0.0.1:1024"}
 	for b.Loop() {
-		r := new(request)
-		if _, v := r.read(text, anyPet); v != wholePlain {
+		one := calls.Get().(*call)
+		if _, v := one.read(text, anyPet); v != wholePlain {
 			b.Fatal("the request is not plain")
 		}
-		one := &call{ctx: callContext{Context: context.Background()}}
-		if got := r.describe(one, c); got.Host == "" {
+		one.begin(nil)
+		if got := one.describe(c); got.Host == "" {
 			b.Fatal("the request has no host")
 		}
+		calls.Put(one)
 	}
 }

@@ -115,20 +115,23 @@ func (c *conn) answerAll() (more bool, err error) {
 		if c.have < c.need {
 			return true, nil
 		}
-		r := new(request)
-		switch size, is := r.read(c.buf[:c.have], c.front.options.Plain); {
+		one := calls.Get().(*call)
+		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
 			if c.have < len(preface) {
 				return true, nil
 			}
-			err = c.answer(&request{method: "PRI", target: "*", header: http.Header{}, preface: true}, nil, c.have)
+			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
+			err = c.answer(one, nil, c.have)
 		case is == notPlain || size > len(c.buf):
+			calls.Put(one)
 			return false, nil
 		case is == headPlain:
+			calls.Put(one)
 			c.awaitBody(size)
 			return true, nil
 		default:
-			err = c.answer(r, c.buf[size-r.length:size], size)
+			err = c.answer(one, c.buf[size-one.length:size], size)
 		}
 		if err != nil {
 			c.have = 0
@@ -163,29 +166,33 @@ func (c *conn) awaitBody(size int) {
 	c.renewed = time.Time{}
 }
 
-// A call is what one request needs. It is made for each anew, so that what a
-// handler keeps of it is never another request's.
+// A call is what one request needs. It serves another only if the handler says
+// that nobody keeps anything of it.
 type call struct {
+	request
 	ctx      callContext
 	url      url.URL
 	body     body
 	response response
+	handed   *http.Request // to the handler; nil before the first
 }
 
+var calls = sync.Pool{New: func() any { return &call{ctx: callContext{Context: context.Background()}} }}
+
 // answer has the handler answer a request of so many bytes.
-func (c *conn) answer(r *request, body []byte, size int) error {
+func (c *conn) answer(one *call, body []byte, size int) error {
 	if !c.state.CompareAndSwap(waiting, answering) {
 		return io.EOF
 	}
 	defer c.settle()
 	c.bodyDue.Store(false)
 	room := answers.Get().(*[]byte)
-	one := &call{ctx: callContext{Context: context.Background()}}
-	one.body.rest = body
-	one.response = response{buf: (*room)[:0], bodiless: r.method == http.MethodHead, last: r.preface, draining: &c.front.conns.draining}
-	defer one.ctx.end()
-	defer one.body.end()
-	c.front.server.Handler.ServeHTTP(&one.response, r.describe(one, c))
+	one.begin(body)
+	one.response = response{
+		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.conns.draining,
+	}
+	defer one.end()
+	c.front.server.Handler.ServeHTTP(&one.response, one.describe(c))
 	c.renew()
 	out := one.response.finish()
 	_, err := c.Conn.Write(out)
@@ -194,15 +201,34 @@ func (c *conn) answer(r *request, body []byte, size int) error {
 		answers.Put(room)
 	}
 	c.served.Store(true)
+	if c.need = 0; one.method == http.MethodPost {
+		c.crlf = 4
+	}
 	if err != nil || one.response.last {
 		c.state.CompareAndSwap(answering, ending)
 		return io.EOF
 	}
-	if c.need = 0; r.method == http.MethodPost {
-		c.crlf = 4
-	}
 	c.drop(size)
 	return nil
+}
+
+// begin makes the call ready for the request that was read into it.
+func (one *call) begin(body []byte) {
+	one.body.mu.Lock()
+	one.body.rest, one.body.over = body, false
+	one.body.mu.Unlock()
+	one.ctx.mu.Lock()
+	one.ctx.done, one.ctx.err = nil, nil
+	one.ctx.mu.Unlock()
+}
+
+// end ends what the handler had, after a panic too.
+func (one *call) end() {
+	one.body.end()
+	one.ctx.end()
+	if one.response.released {
+		calls.Put(one)
+	}
 }
 
 // settle ends an answer, and the connection if somebody wanted that meanwhile.

@@ -21,5 +21,6 @@
 // made for one request and are the handler's: it may keep and change them. The
 // context ends with the answer; a client that closes its side of the connection
 // is not noticed before. After the handler has returned, the body reads as
-// closed, and what is written to the ResponseWriter goes nowhere.
+// closed, and what is written to the ResponseWriter goes nowhere. A handler that
+// keeps nothing may say so, by FieldWriter's Release.
 package http1

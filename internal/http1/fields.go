@@ -12,6 +12,12 @@ type FieldWriter interface {
 
 	// WriteFields sends the status with the fields. It keeps nothing of them.
 	WriteFields(status int, f *Fields)
+
+	// Release says that nobody keeps the request, its URL, its header, its context
+	// or the ResponseWriter: then they serve another request, which spares most
+	// of what a request costs in memory. Who is not sure does not call it. It is
+	// the last that a handler does.
+	Release()
 }
 
 // Fields are the header fields of an answer. Names are sent as they are spelled.

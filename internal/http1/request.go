@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -18,6 +19,8 @@ type request struct {
 	length  int // of the body
 	header  http.Header
 	preface bool // it is that of HTTP/2, in the wrong place
+
+	values []string // of the header
 }
 
 // A verdict is what read found.
@@ -62,6 +65,8 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 	if end < 0 {
 		return 0, notPlain
 	}
+	clear(r.header)
+	*r = request{header: r.header, values: r.values[:0]}
 	// The line is a string of its own: who keeps its path must not keep the
 	// fields with their secrets.
 	first := bytes.Index(b, []byte("\r\n"))
@@ -109,8 +114,10 @@ func (r *request) fields(lines []byte) bool {
 	if count > maxFields+1 {
 		return false
 	}
-	r.header = make(http.Header, count)
-	values := make([]string, 0, count)
+	if r.header == nil {
+		r.header = make(http.Header, count)
+	}
+	values := slices.Grow(r.values, count)
 	for text := string(lines); text != ""; {
 		line, rest, _ := strings.Cut(text, "\r\n")
 		text = rest
@@ -132,6 +139,7 @@ func (r *request) fields(lines []byte) bool {
 		values = append(values, value)
 		r.header[key] = values[len(values)-1 : len(values) : len(values)]
 	}
+	r.values = values
 	return r.host != ""
 }
 
@@ -221,7 +229,8 @@ var classes = func() (c [256]uint8) {
 }()
 
 // describe returns the request as a handler sees it.
-func (r *request) describe(one *call, c *conn) *http.Request {
+func (one *call) describe(c *conn) *http.Request {
+	r := &one.request
 	path, query, _ := strings.Cut(r.target, "?")
 	one.url = url.URL{Path: path, RawQuery: query}
 	hr := &http.Request{
@@ -234,7 +243,11 @@ func (r *request) describe(one *call, c *conn) *http.Request {
 	if r.preface {
 		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
 	}
-	return hr.WithContext(&one.ctx)
+	if one.handed == nil {
+		one.handed = new(http.Request)
+	}
+	*one.handed = *hr.WithContext(&one.ctx)
+	return one.handed
 }
 
 // A body has come as a whole, into the buffer of its connection.

@@ -22,9 +22,13 @@ type response struct {
 	last     bool // the connection ends with it
 	told     bool // and the header says so
 	over     bool // the handler has returned
+	released bool // and nobody keeps anything
 
 	draining *atomic.Bool // every answer is its connection's last
 }
+
+// Release implements FieldWriter.
+func (w *response) Release() { w.released = true }
 
 // Header implements http.ResponseWriter.
 func (w *response) Header() http.Header {

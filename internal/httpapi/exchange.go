@@ -84,6 +84,9 @@ func (x *exchange) release() {
 	if x.lent {
 		return
 	}
+	if w, ok := x.w.(http1.FieldWriter); ok {
+		w.Release()
+	}
 	if x.fields.Reset(); cap(x.scratch) > roomKept {
 		x.scratch = nil
 	}
