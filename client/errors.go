@@ -28,14 +28,18 @@ func (e *Error) Error() string {
 	if e.Code != "" {
 		b.WriteString(" " + string(e.Code))
 	}
-	b.WriteString(": " + e.Message)
+	said := []string{e.Message}
 	for _, f := range e.Errors {
 		where := f.Parameter
 		if where == "" {
 			where = f.Pointer
 		}
-		fmt.Fprintf(&b, "; %s: %s", where, f.Message)
+		said = append(said, where+": "+f.Message)
 	}
+	if len(e.Errors) == 1 && e.Errors[0].Message == e.Message { // the member says the same, and where
+		said = said[1:]
+	}
+	b.WriteString(": " + strings.Join(said, "; "))
 	if e.RequestID != "" {
 		b.WriteString(" (request " + e.RequestID + ")")
 	}

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
@@ -45,3 +50,37 @@ func TestExit(t *testing.T) {
 		})
 	}
 }
+
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"30d": 720 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute, "1ns": 1,
+		"0": 0, "0d": 0, "": 0, "d": 0, "-1d": 0, "1d-2h": 0, "30": 0, "soon": 0, "99999d": 0, "65535d2562047h": 0,
+	} {
+		var got time.Duration
+		err := duration(&got, 1).Set(text)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("the duration %q = %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestBanReason(t *testing.T) {
+	t.Parallel()
+	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
+	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
+	id := regexp.MustCompile(`key_\w+`).FindString(run(t, Success, "", "key", "create", "acme", db))
+	for reason, code := range map[string]int{
+		"too eager":                      Success,
+		"":                               WrongUsage,
+		"a\xff":                          WrongUsage,
+		"a\nb":                           WrongUsage,
+		strings.Repeat("é", maxReason):   Success,
+		strings.Repeat("é", maxReason+1): WrongUsage,
+	} {
+		run(t, code, "", "key", "ban", id, "--for", "1h", "--reason", reason, db)
+	}
+}
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
