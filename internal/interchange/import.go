@@ -343,7 +343,7 @@ func (b *batch) count(entries []Entry) {
 		case e.Category != nil:
 			b.counts.Categories++
 			continue
-		case e.Animal != nil:
+		case e.Pet != nil:
 			b.counts.Pets++
 		}
 		b.counts.Orders += int64(len(e.Orders))

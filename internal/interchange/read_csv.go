@@ -146,17 +146,16 @@ func (r *csvReader) entry(cells []string) (Entry, error) {
 	if r.columns.name < 0 || r.columns.category < 0 {
 		return Entry{}, faultf(r.line, "a row without an id is a new pet, which needs the columns name and category")
 	}
-	animal, err := r.animal(cell(r.columns.status), cell(r.columns.stock))
+	pet, err := r.pet(cell(r.columns.status), cell(r.columns.stock))
 	if err != nil {
 		return Entry{}, err
 	}
-	animal.Name = strings.Clone(cell(r.columns.name))
+	pet.Name = strings.Clone(cell(r.columns.name))
 	category, fresh, err := r.category(cell(r.columns.category))
 	if err != nil {
 		return Entry{}, err
 	}
-	pet := Entry{Line: r.line, Unit: petstore.Unit{Animal: animal, In: category}}
-	return r.after(category, fresh, pet), nil
+	return r.after(category, fresh, Entry{Line: r.line, Unit: petstore.Unit{Pet: pet, In: category}}), nil
 }
 
 // after returns the entry, or its category first if that is new.
@@ -203,10 +202,10 @@ func (r *csvReader) noStatus(status string) error {
 	return faultf(r.line, "status: %.100q is none of available, pending and sold", status)
 }
 
-// animal reads the status and the stock. Without a stock it is that of a pet
+// pet reads the status and the stock. Without a stock it is that of a pet
 // that was just created; without a status, the stock decides.
-func (r *csvReader) animal(status, stock string) (*petstore.Animal, error) {
-	a := &petstore.Animal{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
+func (r *csvReader) pet(status, stock string) (*petstore.StockedPet, error) {
+	a := &petstore.StockedPet{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
 	for _, known := range petstore.Statuses() {
 		if a.Status == known {
 			a.Status = known // and not a part of the record

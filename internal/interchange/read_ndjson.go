@@ -40,7 +40,7 @@ type record struct {
 	line     int
 	petID    int64 // of a pet, an order and a movement
 	category petstore.Category
-	animal   petstore.Animal
+	pet      petstore.StockedPet
 	order    petstore.Order
 	movement petstore.Movement
 }
@@ -122,7 +122,7 @@ func (r *ndjsonReader) Next() (Entry, error) {
 		return e, nil
 	case "pet":
 		e.PetID = first.petID
-		e.Animal = &first.animal
+		e.Pet = &first.pet
 	default:
 		if err := r.inMiddle(first); err != nil {
 			return Entry{}, err
@@ -294,7 +294,7 @@ func (r *ndjsonReader) parse(to *record) {
 
 func (r *record) parsePet(m *members) {
 	r.petID = m.id("id", true)
-	r.animal = petstore.Animal{
+	r.pet = petstore.StockedPet{
 		Pet: petstore.Pet{ID: r.petID, Name: m.text("name", true), CategoryID: m.id("categoryId", true),
 			Status: petstore.Status(m.text("status", true))},
 		Quantity: m.int("quantity", true),

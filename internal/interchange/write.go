@@ -112,8 +112,8 @@ func (w *ndjsonWriter) Category(c petstore.Category) error {
 	return w.flush()
 }
 
-// Animal implements [petstore.Sink].
-func (w *ndjsonWriter) Animal(a petstore.Animal) error {
+// Pet implements [petstore.Sink].
+func (w *ndjsonWriter) Pet(a petstore.StockedPet) error {
 	w.n.Pets++
 	w.begin("pet")
 	w.canonical(a.Pet)
@@ -184,8 +184,8 @@ func (w *csvWriter) Category(c petstore.Category) error {
 	return nil
 }
 
-// Animal implements [petstore.Sink].
-func (w *csvWriter) Animal(a petstore.Animal) error {
+// Pet implements [petstore.Sink].
+func (w *csvWriter) Pet(a petstore.StockedPet) error {
 	w.n.Pets++
 	return w.to.Write([]string{strconv.FormatInt(a.ID, 10), a.Name, w.categories[a.CategoryID], string(a.Status), strconv.FormatInt(a.Quantity, 10)})
 }

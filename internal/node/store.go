@@ -94,12 +94,12 @@ type StoreUse struct {
 	Waiting func(process string)
 }
 
-// cachedAnimals is how many animals a server keeps in memory: some 5 MiB.
-const cachedAnimals = 96 << 10
+// cachedPets is how many pets a server keeps in memory: some 5 MiB.
+const cachedPets = 96 << 10
 
 // OpenStore opens the database of the settings.
 func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error) {
-	readers, cached := 0, cachedAnimals
+	readers, cached := 0, cachedPets
 	if u.Few {
 		readers, cached = 1, 0
 	}

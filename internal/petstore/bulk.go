@@ -6,8 +6,8 @@ import "context"
 // may be called concurrently, and beside a server.
 type Bulk interface {
 	// Dump gives to everything that the workspace has, as it was at one
-	// instant: Begin, then the categories by id, then, for each animal by id,
-	// the animal, its orders and its ledger. Of an animal that was deleted
+	// instant: Begin, then the categories by id, then, for each pet by id,
+	// the pet, its orders and its ledger. Of a pet that was deleted
 	// there are its orders and its ledger alone. It stops at to's first error
 	// and returns it.
 	Dump(ctx context.Context, workspace int64, to Sink) error
@@ -34,7 +34,7 @@ type LastIDs struct{ Categories, Pets, Orders int64 }
 type Sink interface {
 	Begin(last LastIDs) error
 	Category(Category) error
-	Animal(Animal) error
+	Pet(StockedPet) error
 	Order(Order) error
 	Movement(Movement) error
 }
@@ -52,15 +52,15 @@ type Batch struct {
 	Through int
 }
 
-// A Unit is what is kept or refused as a whole: a category, or an animal with
-// its orders and its ledger. Of an animal that was deleted it has the orders
+// A Unit is what is kept or refused as a whole: a category, or a pet with
+// its orders and its ledger. Of a pet that was deleted it has the orders
 // and the ledger alone.
 type Unit struct {
 	Category *Category
 
-	PetID     int64 // of the animal, or of the one that was deleted; 0 for a new one
-	Animal    *Animal
-	In        *Category // the animal's category, if that has no id yet; its unit stands before
+	PetID     int64 // of the pet, or of the one that was deleted; 0 for a new one
+	Pet       *StockedPet
+	In        *Category // the pet's category, if that has no id yet; its unit stands before
 	Orders    []Order
 	Movements []Movement
 }
@@ -78,14 +78,14 @@ type Refusal struct {
 
 // Check brings the names into normal form and returns what is wrong with the
 // unit, and where: a rule for the members, or a stock or a status that the
-// ledger does not explain. An animal without a ledger gets one, of movements at
+// ledger does not explain. A pet without a ledger gets one, of movements at
 // now.
 func (u *Unit) Check(now Time) (Place, error) {
 	if u.Category != nil {
 		return Place{}, u.Category.check()
 	}
-	if u.Animal != nil {
-		if err := u.Animal.check(u.In == nil); err != nil {
+	if u.Pet != nil {
+		if err := u.Pet.check(u.In == nil); err != nil {
 			return Place{}, err
 		}
 	}
@@ -94,7 +94,7 @@ func (u *Unit) Check(now Time) (Place, error) {
 			return Place{Order: i + 1}, err
 		}
 	}
-	if u.Animal != nil && len(u.Movements) == 0 {
+	if u.Pet != nil && len(u.Movements) == 0 {
 		u.explain(now)
 	}
 	if place, err := u.checkLedger(); err != nil {
@@ -110,9 +110,9 @@ func (c *Category) check() error {
 	return Invalid(fields)
 }
 
-// check checks an animal's members; inCategory is whether its category has an
+// check checks a pet's members; inCategory is whether its category has an
 // id already.
-func (a *Animal) check(inCategory bool) error {
+func (a *StockedPet) check(inCategory bool) error {
 	n := NewPet{Name: a.Name, CategoryID: a.CategoryID, Status: a.Status}
 	if !inCategory {
 		n.CategoryID = 1
@@ -136,20 +136,20 @@ func (u *Unit) checkOrder(o *Order) error {
 	if err := Invalid(fields); err != nil {
 		return err
 	}
-	if !o.Complete && u.Animal == nil {
+	if !o.Complete && u.Pet == nil {
 		return Errorf(CodeValidationFailed, "The order %d is open, and its pet %d does not stand before it.", o.ID, o.PetID)
 	}
 	return nil
 }
 
-// explain gives the animal the ledger that its orders and its stock imply.
+// explain gives the pet the ledger that its orders and its stock imply.
 func (u *Unit) explain(now Time) {
-	a := u.Animal
+	a := u.Pet
 	first := a.Quantity
 	for _, o := range u.Orders {
 		first += o.Quantity
 	}
-	ledger := Animal{Pet: a.Pet}
+	ledger := StockedPet{Pet: a.Pet}
 	u.Movements = append(make([]Movement, 0, 1+len(u.Orders)), *ledger.move(MovedCreated, first, now))
 	for _, o := range u.Orders {
 		kind := MovedSale
@@ -174,7 +174,7 @@ func (u *Unit) checkLedger() (Place, error) {
 			return place, Errorf(CodeValidationFailed, "The movement has the number %d where %d is due.", m.Number, i+1)
 		case (m.Kind == MovedCreated) != (i == 0):
 			return place, Errorf(CodeValidationFailed, "A ledger begins with the movement created, and has no other.")
-		case (m.Kind == MovedDeleted) != (u.Animal == nil && i == len(u.Movements)-1):
+		case (m.Kind == MovedDeleted) != (u.Pet == nil && i == len(u.Movements)-1):
 			return place, Errorf(CodeValidationFailed, "The ledger of a deleted pet ends with the movement deleted, and no other ledger has one.")
 		case m.OrderID < 0 || m.OrderID > MaxID || !m.At.Valid:
 			return place, Errorf(CodeValidationFailed, "The movement needs an instant, and an order's id within 1 and %d if it has one.", int64(MaxID))
@@ -194,7 +194,7 @@ func (k MovementKind) valid() bool {
 	return false
 }
 
-// checkOutcome holds the animal against what its ledger and its orders lead to,
+// checkOutcome holds the pet against what its ledger and its orders lead to,
 // and writes down the numbers that follow from them.
 func (u *Unit) checkOutcome() error {
 	var quantity, ledgerOpen, open int64
@@ -215,7 +215,7 @@ func (u *Unit) checkOutcome() error {
 	if ledgerOpen != open {
 		return Errorf(CodeValidationFailed, "The pet has %s, and its ledger says %d.", openOrders(open), ledgerOpen)
 	}
-	a := u.Animal
+	a := u.Pet
 	switch {
 	case a == nil && quantity != 0:
 		return Errorf(CodeValidationFailed, "The ledger of the deleted pet %d leaves %d units.", u.PetID, quantity)
@@ -229,7 +229,7 @@ func (u *Unit) checkOutcome() error {
 }
 
 // checkStatus refuses a status that no change could have led to.
-func (a *Animal) checkStatus() error {
+func (a *StockedPet) checkStatus() error {
 	switch {
 	case a.Status == Available && a.Quantity == 0:
 		return Errorf(CodeOutOfStock, "A pet that is available needs stock.")

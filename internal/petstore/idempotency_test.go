@@ -99,7 +99,7 @@ func TestOnlySuccessIsKept(t *testing.T) {
 	if again, err := order(); err != nil || !again.Replayed || again.ID != made.ID {
 		t.Errorf("CreateOrder again = %+v, %v, want order %d", again, err, made.ID)
 	}
-	s.wantAnimal("two equal orders", pet, Available, 1, 1)
+	s.wantPet("two equal orders", pet, Available, 1, 1)
 	if n, err := s.Forget(ctx, s.clock.now().Add(time.Second)); err != nil || n != 1 {
 		t.Errorf("Forget = %d, %v, want 1 receipt", n, err)
 	}
@@ -191,7 +191,7 @@ func TestCreateOnceAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	s.wantAnimal("50 equal requests", pet, Available, 99, 1)
+	s.wantPet("50 equal requests", pet, Available, 99, 1)
 }
 
 // A store may ask for the decision more than once; the last one counts.
@@ -208,7 +208,7 @@ func TestDecisionAskedAgain(t *testing.T) {
 	if string(made.Body) != string(o.AppendJSON(nil)) {
 		t.Errorf("CreateOrder answers %s, want %s", made.Body, o.AppendJSON(nil))
 	}
-	s.wantAnimal("CreateOrder", pet, Available, 3, 1)
+	s.wantPet("CreateOrder", pet, Available, 3, 1)
 	got, err := service.UpdatePet(context.Background(), home, pet, PetPatch{Status: Some(Pending)}, Condition{})
 	if err != nil || got.Status != Pending {
 		t.Errorf("UpdatePet = %+v, %v, want status pending", got, err)
@@ -222,10 +222,10 @@ type retryStore struct{ Store }
 func (r *retryStore) Do(ctx context.Context, c *Change) (*Receipt, error) {
 	decide := c.Decide
 	c.Decide = func(f Facts) (Effects, error) {
-		if f.Animal != nil {
-			copied := *f.Animal
+		if f.Pet != nil {
+			copied := *f.Pet
 			again := f
-			again.Animal = &copied
+			again.Pet = &copied
 			if e, err := decide(again); err == nil && e.SaveOrder != nil {
 				e.SaveOrder.ID = 999_999
 			}
@@ -245,7 +245,7 @@ func TestWithdrawnChangeLeavesNothing(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("CreateOrder with a context that ended: %v, want %v", err, context.Canceled)
 	}
-	s.wantAnimal("CreateOrder", pet, Available, 5, 0)
+	s.wantPet("CreateOrder", pet, Available, 5, 0)
 	if made, err := s.CreateOrder(context.Background(), home, NewOrder{PetID: pet, Quantity: 2}, once("k", "two")); err != nil || made.Replayed {
 		t.Errorf("CreateOrder afterwards = %+v, %v, want a new order", made, err)
 	}

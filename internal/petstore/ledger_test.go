@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// wantLedger compares the ledger of an animal; the numbers, the animal's id
+// wantLedger compares the ledger of a pet; the numbers, the pet's id
 // and, unless given, the instants are filled in.
 func (s *shop) wantLedger(pet int64, want ...Movement) {
 	s.t.Helper()
@@ -79,8 +79,8 @@ func TestLinkWithoutMovement(t *testing.T) {
 // workspace break, among those that hold after every change.
 func (m *memory) broken(workspace int64) (err error) {
 	m.view(workspace, func(r *rows) {
-		for id, a := range r.animals {
-			if err = r.brokenAnimal(a); err != nil {
+		for id, a := range r.pets {
+			if err = r.brokenPet(a); err != nil {
 				err = fmt.Errorf("pet %d (%+v): %w", id, a, err)
 				return
 			}
@@ -92,7 +92,7 @@ func (m *memory) broken(workspace int64) (err error) {
 			}
 		}
 		for id, ledger := range r.ledger {
-			if _, ok := r.animals[id]; !ok && ledger[len(ledger)-1].Kind != MovedDeleted {
+			if _, ok := r.pets[id]; !ok && ledger[len(ledger)-1].Kind != MovedDeleted {
 				err = fmt.Errorf("the ledger of the deleted pet %d ends with %+v", id, ledger[len(ledger)-1])
 			}
 		}
@@ -100,7 +100,7 @@ func (m *memory) broken(workspace int64) (err error) {
 	return err
 }
 
-func (r *rows) brokenAnimal(a Animal) error {
+func (r *rows) brokenPet(a StockedPet) error {
 	var placed int64
 	for _, o := range r.orders {
 		if o.PetID == a.ID && !o.Complete {
@@ -125,7 +125,7 @@ func (r *rows) brokenAnimal(a Animal) error {
 	return brokenLedger(a, r.ledger[a.ID])
 }
 
-func brokenLedger(a Animal, ledger []Movement) error {
+func brokenLedger(a StockedPet, ledger []Movement) error {
 	var sum, open int64
 	for i, m := range ledger {
 		sum += m.Delta
@@ -146,7 +146,7 @@ func brokenLedger(a Animal, ledger []Movement) error {
 }
 
 func (r *rows) brokenOrder(o Order) error {
-	_, pet := r.animals[o.PetID]
+	_, pet := r.pets[o.PetID]
 	switch {
 	case !o.Complete && !pet:
 		return fmt.Errorf("open without its pet")

@@ -21,7 +21,7 @@ type memory struct {
 }
 
 type rows struct {
-	animals    map[int64]Animal
+	pets       map[int64]StockedPet
 	categories map[int64]Category
 	orders     map[int64]Order
 	ledger     map[int64][]Movement
@@ -49,7 +49,7 @@ func newMemory(now func() time.Time) *memory {
 func (m *memory) shop(workspace int64) *rows {
 	if m.shops[workspace] == nil {
 		m.shops[workspace] = &rows{
-			animals: map[int64]Animal{}, categories: map[int64]Category{},
+			pets: map[int64]StockedPet{}, categories: map[int64]Category{},
 			orders: map[int64]Order{}, ledger: map[int64][]Movement{},
 		}
 	}
@@ -110,14 +110,14 @@ func (r *rows) load(n Needs, now Time) Facts {
 		f.Order = &o
 		n.PetID = o.PetID
 	}
-	if a, ok := r.animals[n.PetID]; ok {
-		f.Animal = &a
+	if a, ok := r.pets[n.PetID]; ok {
+		f.Pet = &a
 	}
 	if c, ok := r.categories[n.CategoryID]; ok {
 		f.Category = &c
 	}
 	if n.CategoryUse {
-		for _, a := range r.animals {
+		for _, a := range r.pets {
 			f.CategoryInUse = f.CategoryInUse || a.CategoryID == n.CategoryID
 		}
 	}
@@ -126,7 +126,7 @@ func (r *rows) load(n Needs, now Time) Facts {
 
 // keep writes the effects.
 func (r *rows) keep(e Effects) {
-	if a := e.SaveAnimal; a != nil {
+	if a := e.SavePet; a != nil {
 		r.number(&a.ID)
 	}
 	if c := e.SaveCategory; c != nil {
@@ -138,13 +138,13 @@ func (r *rows) keep(e Effects) {
 		r.orders[o.ID] = *o
 	}
 	e.Link()
-	if a := e.SaveAnimal; a != nil {
-		r.animals[a.ID] = *a
+	if a := e.SavePet; a != nil {
+		r.pets[a.ID] = *a
 	}
 	if v := e.Movement; v != nil {
 		r.ledger[v.PetID] = append(r.ledger[v.PetID], *v)
 	}
-	delete(r.animals, e.DropPet)
+	delete(r.pets, e.DropPet)
 	delete(r.categories, e.DropCategory)
 	delete(r.orders, e.DropOrder)
 }
@@ -158,12 +158,12 @@ func (r *rows) number(id *int64) {
 }
 
 func (m *memory) Pet(_ context.Context, workspace, id int64) (Pet, error) {
-	a, err := find(m, workspace, id, func(r *rows) map[int64]Animal { return r.animals }, NoPet)
+	a, err := find(m, workspace, id, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
 	return a.Pet, err
 }
 
 func (m *memory) InventoryItem(_ context.Context, workspace, petID int64) (InventoryItem, error) {
-	a, err := find(m, workspace, petID, func(r *rows) map[int64]Animal { return r.animals }, NoPet)
+	a, err := find(m, workspace, petID, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
 	return a.Item(), err
 }
 
@@ -188,7 +188,7 @@ func find[T any](m *memory, workspace, id int64, of func(*rows) map[int64]T, mis
 func (m *memory) Pets(_ context.Context, workspace int64, q PetQuery) ([]Pet, error) {
 	return list(m, workspace, q.Page, func(r *rows) []Pet {
 		var pets []Pet
-		for _, a := range r.animals {
+		for _, a := range r.pets {
 			if (len(q.IDs) == 0 || slices.Contains(q.IDs, a.ID)) &&
 				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, a.Status)) &&
 				(q.CategoryID == 0 || q.CategoryID == a.CategoryID) &&
@@ -222,7 +222,7 @@ func (m *memory) Orders(_ context.Context, workspace int64, q OrderQuery) ([]Ord
 func (m *memory) Inventory(_ context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error) {
 	return list(m, workspace, q.Page, func(r *rows) []InventoryItem {
 		var items []InventoryItem
-		for _, a := range r.animals {
+		for _, a := range r.pets {
 			if (len(q.Statuses) == 0 || slices.Contains(q.Statuses, a.Status)) &&
 				(q.MaxQuantity == nil || a.Quantity <= *q.MaxQuantity) {
 				items = append(items, a.Item())

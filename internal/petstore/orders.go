@@ -14,10 +14,10 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 		Needs:       Needs{PetID: n.PetID},
 		Idempotency: once,
 		Decide: func(f Facts) (Effects, error) {
-			if f.Animal == nil {
+			if f.Pet == nil {
 				return Effects{}, unknown("/petId", "pet", n.PetID)
 			}
-			m, err := f.Animal.take(n, f.Now)
+			m, err := f.Pet.take(n, f.Now)
 			if err != nil {
 				return Effects{}, err
 			}
@@ -25,7 +25,7 @@ func (s *Service) CreateOrder(ctx context.Context, workspace int64, n NewOrder, 
 			if n.Complete {
 				made.complete(f.Now)
 			}
-			return Effects{SaveAnimal: f.Animal, SaveOrder: made, Movement: m}, nil
+			return Effects{SavePet: f.Pet, SaveOrder: made, Movement: m}, nil
 		},
 	}, func() (int64, canonical) { return made.ID, *made })
 }
@@ -52,7 +52,7 @@ func (s *Service) UpdateOrder(ctx context.Context, workspace, id int64, p OrderP
 		}
 		if p.Complete.value() {
 			o.complete(f.Now)
-			e.SaveAnimal, e.Movement = f.Animal, f.Animal.fulfil(f.Now)
+			e.SavePet, e.Movement = f.Pet, f.Pet.fulfil(f.Now)
 		}
 		after = *o
 		return e, nil
@@ -67,14 +67,14 @@ func (s *Service) CancelOrder(ctx context.Context, workspace, id int64, c Condit
 		if err := f.openOrder(id, c); err != nil {
 			return Effects{}, err
 		}
-		m := f.Animal.putBack(f.Order.Quantity, f.Now)
+		m := f.Pet.putBack(f.Order.Quantity, f.Now)
 		m.OrderID = id
-		return Effects{SaveAnimal: f.Animal, DropOrder: id, Movement: m}, nil
+		return Effects{SavePet: f.Pet, DropOrder: id, Movement: m}, nil
 	})
 }
 
 // openOrder returns an error unless the order exists, the condition holds and
-// the order is open. An open order always has its animal.
+// the order is open. An open order always has its pet.
 func (f Facts) openOrder(id int64, c Condition) error {
 	if f.Order == nil {
 		return NoOrder(id)

@@ -65,7 +65,7 @@ func TestUpdateOrder(t *testing.T) {
 		if test.want.Complete {
 			open = 0
 		}
-		s.wantAnimal(test.what, pet, Available, 3, open)
+		s.wantPet(test.what, pet, Available, 3, open)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestCompletedOrderIsFinal(t *testing.T) {
 	if got := s.order(id); got != before {
 		t.Errorf("the completed order became %+v, want %+v", got, before)
 	}
-	s.wantAnimal("all refusals", pet, Available, 3, 0)
+	s.wantPet("all refusals", pet, Available, 3, 0)
 }
 
 // Rule 5.
@@ -107,7 +107,7 @@ func TestCancelledOrderIsGone(t *testing.T) {
 	wantCode(t, "CancelOrder again", s.CancelOrder(ctx, home, id, Condition{}), CodeOrderNotFound)
 	_, err := s.Order(ctx, home, id)
 	wantCode(t, "Order", err, CodeOrderNotFound)
-	s.wantAnimal("CancelOrder", pet, Available, 5, 0)
+	s.wantPet("CancelOrder", pet, Available, 5, 0)
 }
 
 func TestOrderOfAnUnknownPet(t *testing.T) {

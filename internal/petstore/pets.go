@@ -2,13 +2,13 @@ package petstore
 
 import "context"
 
-// CreatePet adds an animal and its inventory item: available with one unit
+// CreatePet adds a pet and its inventory item: available with one unit
 // unless it says otherwise, else without stock.
 func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once *Idempotency) (Created, error) {
 	if err := Invalid(n.Check()); err != nil {
 		return Created{}, err
 	}
-	var made *Animal
+	var made *StockedPet
 	return s.create(ctx, &Change{
 		Workspace:   workspace,
 		Needs:       Needs{CategoryID: n.CategoryID},
@@ -17,7 +17,7 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 			if f.Category == nil {
 				return Effects{}, unknown("/categoryId", "category", n.CategoryID)
 			}
-			made = &Animal{Pet: Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}}
+			made = &StockedPet{Pet: Pet{Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}}
 			if n.Status == "" {
 				made.Status = Available
 			}
@@ -25,7 +25,7 @@ func (s *Service) CreatePet(ctx context.Context, workspace int64, n NewPet, once
 			if made.Status == Available {
 				stock = 1
 			}
-			return Effects{SaveAnimal: made, Movement: made.move(MovedCreated, stock, f.Now)}, nil
+			return Effects{SavePet: made, Movement: made.move(MovedCreated, stock, f.Now)}, nil
 		},
 	}, func() (int64, canonical) { return made.ID, made.Pet })
 }
@@ -40,7 +40,7 @@ func (s *Service) ReplacePet(ctx context.Context, workspace, id int64, n NewPet,
 }
 
 // UpdatePet changes the members that the patch names. A status set by hand
-// follows the rules of [Animal.mark]: available needs stock, else out_of_stock;
+// follows the rules of [StockedPet.mark]: available needs stock, else out_of_stock;
 // sold needs no open orders, else pet_has_open_orders, and clears the stock.
 func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch, c Condition) (Pet, error) {
 	if err := Invalid(p.Check()); err != nil {
@@ -51,25 +51,25 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 		if p.CategoryID.Present && f.Category == nil {
 			return Effects{}, unknown("/categoryId", "category", p.CategoryID.Value)
 		}
-		if f.Animal == nil {
+		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
-		if err := c.check(f.Animal.Pet); err != nil {
+		if err := c.check(f.Pet.Pet); err != nil {
 			return Effects{}, err
 		}
-		m, err := f.Animal.patch(p, f.Now)
+		m, err := f.Pet.patch(p, f.Now)
 		if err != nil {
 			return Effects{}, err
 		}
-		after = f.Animal.Pet
-		return Effects{SaveAnimal: f.Animal, Movement: m}, nil
+		after = f.Pet.Pet
+		return Effects{SavePet: f.Pet, Movement: m}, nil
 	})
 	return after, err
 }
 
 // patch changes the members that p names, all or none. It returns the movement
-// of [Animal.mark], if there is one.
-func (a *Animal) patch(p PetPatch, now Time) (m *Movement, err error) {
+// of [StockedPet.mark], if there is one.
+func (a *StockedPet) patch(p PetPatch, now Time) (m *Movement, err error) {
 	switch {
 	case p.Status.Null:
 		a.release()
@@ -87,19 +87,19 @@ func (a *Animal) patch(p PetPatch, now Time) (m *Movement, err error) {
 	return m, nil
 }
 
-// DeletePet removes the animal and its inventory item. It returns
+// DeletePet removes the pet and its inventory item. It returns
 // pet_has_open_orders while there are any; completed orders keep its id.
 func (s *Service) DeletePet(ctx context.Context, workspace, id int64, c Condition) error {
 	return s.change(ctx, workspace, Needs{PetID: id}, func(f Facts) (Effects, error) {
-		if f.Animal == nil {
+		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
-		if err := c.check(f.Animal.Pet); err != nil {
+		if err := c.check(f.Pet.Pet); err != nil {
 			return Effects{}, err
 		}
-		if n := f.Animal.OpenOrders; n > 0 {
+		if n := f.Pet.OpenOrders; n > 0 {
 			return Effects{}, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s first.", id, openOrders(n), them(n))
 		}
-		return Effects{DropPet: id, Movement: f.Animal.move(MovedDeleted, 0, f.Now)}, nil
+		return Effects{DropPet: id, Movement: f.Pet.move(MovedDeleted, 0, f.Now)}, nil
 	})
 }

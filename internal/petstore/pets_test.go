@@ -60,7 +60,7 @@ func TestReplacePet(t *testing.T) {
 		if test.code == "" && got != want {
 			t.Errorf("ReplacePet of a pet that is %s with status %q = %+v, want %+v", test.stand, test.given, got, want)
 		}
-		s.wantAnimal("ReplacePet", pet, test.want, test.left, 0)
+		s.wantPet("ReplacePet", pet, test.want, test.left, 0)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestUpdatePetChangesWhatItNames(t *testing.T) {
 			t.Errorf("after UpdatePet(%s): Pet = %+v, %v, want %+v", test.what, stored, err, want)
 		}
 	}
-	s.wantAnimal("all patches", pet, Available, 3, 1)
+	s.wantPet("all patches", pet, Available, 3, 1)
 }
 
 // Rule 9.

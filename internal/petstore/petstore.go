@@ -10,14 +10,14 @@ package petstore
 const (
 	MaxName        = 100           // code points of a name, after normalisation
 	MaxDescription = 1000          // code points of a description, after normalisation
-	MaxQuantity    = 1_000_000_000 // units of stock of one animal
+	MaxQuantity    = 1_000_000_000 // units of stock of one pet
 	MaxOrder       = 1_000_000     // units in one order
 	MaxID          = 1<<53 - 1     // the greatest id that is ever issued
 	MaxPage        = 100           // entries in one page of a list
 	DefaultPage    = 20            // entries in a page when no limit is given
 )
 
-// A Status says whether an animal can be ordered.
+// A Status says whether a pet can be ordered.
 type Status string
 
 // The values of Status.
@@ -33,7 +33,7 @@ func Statuses() []Status { return []Status{Available, Pending, Sold} }
 // Valid reports whether s is one of the values of Status.
 func (s Status) Valid() bool { return s == Available || s == Pending || s == Sold }
 
-// A Pet is an animal of the catalogue.
+// A Pet is an entry of the catalogue.
 type Pet struct {
 	ID         int64
 	Name       string
@@ -41,14 +41,14 @@ type Pet struct {
 	Status     Status
 }
 
-// A Category groups animals. Description is nil if it has none.
+// A Category groups pets. Description is nil if it has none.
 type Category struct {
 	ID          int64
 	Name        string
 	Description *string
 }
 
-// An Order takes Quantity units of one animal. Complete is final.
+// An Order takes Quantity units of one pet. Complete is final.
 type Order struct {
 	ID       int64
 	PetID    int64
@@ -57,8 +57,8 @@ type Order struct {
 	Complete bool
 }
 
-// An InventoryItem is the stock of one animal: Quantity is what can still be
-// ordered. Its Status is the animal's own.
+// An InventoryItem is the stock of one pet: Quantity is what can still be
+// ordered. Its Status is the pet's own.
 type InventoryItem struct {
 	PetID    int64
 	Quantity int64

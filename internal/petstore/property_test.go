@@ -18,7 +18,7 @@ import (
 //   - the open orders are those placed less those completed and cancelled;
 //   - available means that there is stock, sold that there is neither stock
 //     nor an open order; pending may go with anything, because it is a hold;
-//   - an open order has its animal, a complete one a ship date;
+//   - an open order has its pet, a complete one a ship date;
 //   - what placed orders took and cancelled ones gave back is what the orders
 //     that are left hold;
 //   - an operation that fails changes nothing, and fails with one of the codes
@@ -52,7 +52,7 @@ func (m *machine) check(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.store.view(home, func(r *rows) {
-		for id := range r.animals {
+		for id := range r.pets {
 			if held, moved := r.held(id), r.movedByOrders(id); held != -moved {
 				t.Fatalf("the orders of pet %d hold %d units, the ledger says %d", id, held, -moved)
 			}
@@ -97,7 +97,7 @@ func (m *machine) run(t *rapid.T, what string, do func() error, own ...Code) {
 
 func (m *machine) snapshot() (all string) {
 	m.store.view(home, func(r *rows) {
-		all = fmt.Sprint(r.animals, r.orders, r.ledger, slices.Sorted(maps.Keys(r.categories)))
+		all = fmt.Sprint(r.pets, r.orders, r.ledger, slices.Sorted(maps.Keys(r.categories)))
 	})
 	return all
 }
@@ -116,7 +116,7 @@ func (m *machine) create(t *rapid.T, what string, do func() (Created, error), ow
 
 // drawPet and drawOrder draw a row that there is, and at times one that there is not.
 func (m *machine) drawPet(t *rapid.T) (id int64) {
-	m.store.view(home, func(r *rows) { id = drawKey(t, "pet", r.animals) })
+	m.store.view(home, func(r *rows) { id = drawKey(t, "pet", r.pets) })
 	return id
 }
 

@@ -106,7 +106,7 @@ func (s *shop) order(id int64) Order {
 	return o
 }
 
-// seed puts an animal into the store as it stands, with a ledger that explains it.
+// seed puts a pet into the store as it stands, with a ledger that explains it.
 func (s *shop) seed(status Status, quantity, open int64) (pet int64, orders []int64) {
 	s.t.Helper()
 	pet = s.mustStock(quantity + open)
@@ -116,19 +116,19 @@ func (s *shop) seed(status Status, quantity, open int64) (pet int64, orders []in
 		}
 	}
 	s.store.view(home, func(r *rows) {
-		a := r.animals[pet]
+		a := r.pets[pet]
 		a.Status = status
-		r.animals[pet] = a
+		r.pets[pet] = a
 	})
-	s.wantAnimal("seed", pet, status, quantity, open)
+	s.wantPet("seed", pet, status, quantity, open)
 	return pet, orders
 }
 
-// wantAnimal compares what the store holds of the animal.
-func (s *shop) wantAnimal(after string, pet int64, status Status, quantity, open int64) {
+// wantPet compares what the store holds of the pet.
+func (s *shop) wantPet(after string, pet int64, status Status, quantity, open int64) {
 	s.t.Helper()
 	s.store.view(home, func(r *rows) {
-		a := r.animals[pet]
+		a := r.pets[pet]
 		if a.Status != status || a.Quantity != quantity || a.OpenOrders != open {
 			s.t.Errorf("after %s: pet %d is %s with quantity %d and %d open orders, want %s, %d, %d",
 				after, pet, a.Status, a.Quantity, a.OpenOrders, status, quantity, open)

@@ -2,16 +2,16 @@ package petstore
 
 import "fmt"
 
-// An Animal is a pet with its stock: the unit that a write locks.
-type Animal struct {
+// A StockedPet is a pet with its stock: the unit that a write locks.
+type StockedPet struct {
 	Pet
 	Quantity   int64 // units that can still be ordered
 	OpenOrders int64 // orders placed, neither completed nor cancelled
 	Movements  int64 // entries of the ledger so far; the last one's number
 }
 
-// Item returns the animal's inventory item.
-func (a Animal) Item() InventoryItem {
+// Item returns the pet's inventory item.
+func (a StockedPet) Item() InventoryItem {
 	return InventoryItem{PetID: a.ID, Quantity: a.Quantity, Status: a.Status}
 }
 
@@ -20,22 +20,22 @@ type MovementKind string
 
 // The kinds of movements.
 const (
-	MovedCreated   MovementKind = "created"   // the first stock of a new animal
+	MovedCreated   MovementKind = "created"   // the first stock of a new pet
 	MovedPlaced    MovementKind = "placed"    // an order took its units
 	MovedSale      MovementKind = "sale"      // an order took its units and was complete at once
 	MovedCompleted MovementKind = "completed" // an order was fulfilled; its units had left before
 	MovedCancelled MovementKind = "cancelled" // an order gave its units back
 	MovedSet       MovementKind = "set"       // the stock was counted anew
-	MovedSold      MovementKind = "sold"      // the animal was marked sold by hand
-	MovedDeleted   MovementKind = "deleted"   // the animal left the catalogue
+	MovedSold      MovementKind = "sold"      // the pet was marked sold by hand
+	MovedDeleted   MovementKind = "deleted"   // the pet left the catalogue
 )
 
-// A Movement is an entry of an animal's ledger. The sum of all deltas is the
+// A Movement is an entry of a pet's ledger. The sum of all deltas is the
 // quantity; the number of placed less completed and cancelled ones is the
 // number of open orders.
 type Movement struct {
 	PetID    int64
-	Number   int64 // 1, 2, 3, … for each animal
+	Number   int64 // 1, 2, 3, … for each pet
 	Kind     MovementKind
 	OrderID  int64 // 0 if no order moved it
 	Delta    int64 // units added to what can be ordered
@@ -44,7 +44,7 @@ type Movement struct {
 }
 
 // move changes the quantity to q and returns the ledger's entry for it.
-func (a *Animal) move(kind MovementKind, q int64, at Time) *Movement {
+func (a *StockedPet) move(kind MovementKind, q int64, at Time) *Movement {
 	m := &Movement{PetID: a.ID, Kind: kind, Delta: q - a.Quantity, Quantity: q, At: at}
 	a.Movements++
 	m.Number = a.Movements
@@ -55,7 +55,7 @@ func (a *Animal) move(kind MovementKind, q int64, at Time) *Movement {
 // settle lets the status follow the stock: from nothing to something it becomes
 // available; with nothing left it is pending while orders are open, else sold.
 // A hold on stock that stays is kept.
-func (a *Animal) settle(before int64) {
+func (a *StockedPet) settle(before int64) {
 	switch {
 	case a.Quantity == 0 && a.OpenOrders > 0:
 		a.Status = Pending
@@ -67,7 +67,7 @@ func (a *Animal) settle(before int64) {
 }
 
 // take removes the units of a new order.
-func (a *Animal) take(n NewOrder, at Time) (*Movement, error) {
+func (a *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
 	if a.Status != Available {
 		return nil, Errorf(CodePetNotAvailable, "The pet %d is %s and cannot be ordered.", a.ID, a.Status)
 	}
@@ -87,7 +87,7 @@ func (a *Animal) take(n NewOrder, at Time) (*Movement, error) {
 }
 
 // fulfil closes an open order whose units have left the stock before.
-func (a *Animal) fulfil(at Time) *Movement {
+func (a *StockedPet) fulfil(at Time) *Movement {
 	a.OpenOrders--
 	m := a.move(MovedCompleted, a.Quantity, at)
 	a.settle(a.Quantity)
@@ -96,7 +96,7 @@ func (a *Animal) fulfil(at Time) *Movement {
 
 // putBack returns the units of an open order that is cancelled. A stock that
 // was counted anew since is filled up to MaxQuantity and no further.
-func (a *Animal) putBack(units int64, at Time) *Movement {
+func (a *StockedPet) putBack(units int64, at Time) *Movement {
 	before := a.Quantity
 	a.OpenOrders--
 	m := a.move(MovedCancelled, min(a.Quantity+units, MaxQuantity), at)
@@ -105,7 +105,7 @@ func (a *Animal) putBack(units int64, at Time) *Movement {
 }
 
 // count sets what can still be ordered.
-func (a *Animal) count(quantity int64, at Time) *Movement {
+func (a *StockedPet) count(quantity int64, at Time) *Movement {
 	before := a.Quantity
 	m := a.move(MovedSet, quantity, at)
 	a.settle(before)
@@ -113,7 +113,7 @@ func (a *Animal) count(quantity int64, at Time) *Movement {
 }
 
 // mark sets the status by hand. It returns a movement if that clears the stock.
-func (a *Animal) mark(s Status, at Time) (*Movement, error) {
+func (a *StockedPet) mark(s Status, at Time) (*Movement, error) {
 	switch {
 	case s == Available && a.Quantity == 0:
 		return nil, Errorf(CodeOutOfStock, "The pet %d has no stock; set its inventory before it becomes available.", a.ID)
@@ -128,7 +128,7 @@ func (a *Animal) mark(s Status, at Time) (*Movement, error) {
 }
 
 // release takes back a status that was set by hand: the stock decides.
-func (a *Animal) release() {
+func (a *StockedPet) release() {
 	a.Status = Available
 	a.settle(a.Quantity)
 }

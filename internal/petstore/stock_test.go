@@ -22,7 +22,7 @@ func TestNewPetHasStock(t *testing.T) {
 	} {
 		s := newShop(t)
 		id := s.mustPet(test.given)
-		s.wantAnimal(fmt.Sprintf("CreatePet(status %q)", test.given), id, test.want, test.quantity, 0)
+		s.wantPet(fmt.Sprintf("CreatePet(status %q)", test.given), id, test.want, test.quantity, 0)
 		item, err := s.InventoryItem(context.Background(), home, id)
 		if want := (InventoryItem{PetID: id, Quantity: test.quantity, Status: test.want}); err != nil || item != want {
 			t.Errorf("InventoryItem(%d) = %+v, %v, want %+v", id, item, err, want)
@@ -31,7 +31,7 @@ func TestNewPetHasStock(t *testing.T) {
 	}
 }
 
-// Rules 3 and 7: what an order does to an animal in every state.
+// Rules 3 and 7: what an order does to a pet in every state.
 func TestCreateOrderTakesStock(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -63,7 +63,7 @@ func TestCreateOrderTakesStock(t *testing.T) {
 			pet, _ := s.seed(test.status, test.quantity, test.open)
 			_, err := s.CreateOrder(context.Background(), home, NewOrder{PetID: pet, Quantity: test.ask, Complete: test.complete}, nil)
 			wantCode(t, "CreateOrder", err, test.want)
-			s.wantAnimal("CreateOrder", pet, test.after, test.left, test.openLeft)
+			s.wantPet("CreateOrder", pet, test.after, test.left, test.openLeft)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestStatusSettles(t *testing.T) {
 			s := newShop(t)
 			pet, orders := s.seed(test.status, test.quantity, test.open)
 			wantCode(t, test.name, test.do(s, pet, orders), "")
-			s.wantAnimal(test.name, pet, test.after, test.left, test.openLeft)
+			s.wantPet(test.name, pet, test.after, test.left, test.openLeft)
 		})
 	}
 }
@@ -182,13 +182,13 @@ func TestStatusByHand(t *testing.T) {
 			got, err := s.UpdatePet(context.Background(), home, pet, PetPatch{Name: Some("New"), Status: Some(test.set)}, Condition{})
 			wantCode(t, "UpdatePet", err, test.want)
 			if test.want != "" {
-				s.wantAnimal("UpdatePet", pet, test.status, test.left, test.open)
+				s.wantPet("UpdatePet", pet, test.status, test.left, test.open)
 				if got != (Pet{}) {
 					t.Errorf("UpdatePet = %+v with an error, want no pet", got)
 				}
 				return
 			}
-			s.wantAnimal("UpdatePet", pet, test.set, test.left, test.open)
+			s.wantPet("UpdatePet", pet, test.set, test.left, test.open)
 			if got.Status != test.set || got.Name != "New" {
 				t.Errorf("UpdatePet = %+v, want status %s and name New", got, test.set)
 			}
@@ -212,7 +212,7 @@ func TestCancelNeverExceedsTheGreatestStock(t *testing.T) {
 		if err := s.CancelOrder(context.Background(), home, order, Condition{}); err != nil {
 			t.Fatalf("CancelOrder: %v", err)
 		}
-		s.wantAnimal("CancelOrder", pet, Available, test.want, 0)
+		s.wantPet("CancelOrder", pet, Available, test.want, 0)
 		if err := s.store.broken(home); err != nil {
 			t.Error(err)
 		}
@@ -279,7 +279,7 @@ func (s *spyStore) Do(ctx context.Context, c *Change) (*Receipt, error) {
 }
 
 func text(f Facts) string {
-	return fmt.Sprintf("%+v %+v %+v", f.Animal, f.Category, f.Order)
+	return fmt.Sprintf("%+v %+v %+v", f.Pet, f.Category, f.Order)
 }
 
 // Rule 3 under concurrency: the lock of the store and the rule together never
@@ -305,5 +305,5 @@ func TestNothingIsOversold(t *testing.T) {
 	if got := placed.Load(); got != stock {
 		t.Errorf("%d of %d orders were placed, want %d", got, callers, stock)
 	}
-	s.wantAnimal("the rush", pet, Pending, 0, stock)
+	s.wantPet("the rush", pet, Pending, 0, stock)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Store keeps the animals, categories and orders of all workspaces. Each
+// A Store keeps the pets, categories and orders of all workspaces. Each
 // method is one transaction. All methods may be called concurrently.
 //
 // Reads return what was committed last. They return the error of [NoPet],
@@ -33,7 +33,7 @@ type Store interface {
 	// begun, Do waits for its outcome.
 	Do(ctx context.Context, c *Change) (*Receipt, error)
 
-	// Movements returns the ledger of one animal, oldest first, also of one
+	// Movements returns the ledger of one pet, oldest first, also of one
 	// that was deleted.
 	Movements(ctx context.Context, workspace, petID int64) ([]Movement, error)
 
@@ -100,7 +100,7 @@ type Change struct {
 }
 
 // Needs names the rows that a change is decided from; 0 names none. An order
-// brings its animal along.
+// brings its pet along.
 type Needs struct {
 	PetID       int64
 	CategoryID  int64
@@ -109,19 +109,19 @@ type Needs struct {
 }
 
 // Facts are the loaded rows; nil for a row that the workspace does not have.
-// An order's animal is nil if it was deleted since.
+// An order's pet is nil if it was deleted since.
 type Facts struct {
 	Now           Time
-	Animal        *Animal
+	Pet           *StockedPet
 	Category      *Category
 	Order         *Order
 	CategoryInUse bool
 }
 
 // Effects are what a change writes. A saved row whose ID is 0 is new. An order that
-// is new, has become complete, or is dropped comes with its animal, saved as well.
+// is new, has become complete, or is dropped comes with its pet, saved as well.
 type Effects struct {
-	SaveAnimal   *Animal
+	SavePet      *StockedPet
 	SaveCategory *Category
 	SaveOrder    *Order
 	DropPet      int64 // the id of a pet to delete; 0 for none
@@ -136,8 +136,8 @@ func (e *Effects) Link() {
 	if e.Movement == nil {
 		return
 	}
-	if e.SaveAnimal != nil {
-		e.Movement.PetID = e.SaveAnimal.ID
+	if e.SavePet != nil {
+		e.Movement.PetID = e.SavePet.ID
 	}
 	if e.SaveOrder != nil {
 		e.Movement.OrderID = e.SaveOrder.ID

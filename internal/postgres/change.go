@@ -29,7 +29,7 @@ type keptReceipt struct {
 type group struct {
 	now        petstore.Time
 	members    []member
-	pets       map[rowID]*petstore.Animal
+	pets       map[rowID]*petstore.StockedPet
 	categories map[rowID]*petstore.Category
 	orders     map[rowID]*petstore.Order
 	inUse      map[rowID]bool
@@ -56,7 +56,7 @@ func newGroup(writes []*write, now petstore.Time) *group {
 	g := &group{
 		now:        now,
 		members:    make([]member, len(writes)),
-		pets:       make(map[rowID]*petstore.Animal, len(writes)),
+		pets:       make(map[rowID]*petstore.StockedPet, len(writes)),
 		categories: make(map[rowID]*petstore.Category),
 		orders:     make(map[rowID]*petstore.Order),
 		inUse:      make(map[rowID]bool),
@@ -150,7 +150,7 @@ func (g *group) facts(c *petstore.Change) petstore.Facts {
 		}
 	}
 	if petID != 0 {
-		f.Animal = clone(g.pets[rowID{w, petID}])
+		f.Pet = clone(g.pets[rowID{w, petID}])
 	}
 	if n.CategoryID != 0 {
 		category := rowID{w, n.CategoryID}
@@ -162,7 +162,7 @@ func (g *group) facts(c *petstore.Change) petstore.Facts {
 // sound refuses what the tables' constraints refuse, before others of the group
 // build on it.
 func sound(e *petstore.Effects) error {
-	if a := e.SaveAnimal; a != nil && (a.Quantity < 0 || a.OpenOrders < 0 || a.Movements < 0 || !a.Status.Valid()) {
+	if a := e.SavePet; a != nil && (a.Quantity < 0 || a.OpenOrders < 0 || a.Movements < 0 || !a.Status.Valid()) {
 		return &ownError{fmt.Sprintf("the stock %+v is impossible", *a)}
 	}
 	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
@@ -178,13 +178,13 @@ func (g *group) publish(workspace int64, e *petstore.Effects) {
 	if d == nil {
 		d = new(demand)
 	}
-	if a := e.SaveAnimal; a != nil && a.ID != 0 {
+	if a := e.SavePet; a != nil && a.ID != 0 {
 		id := rowID{workspace, a.ID}
 		if was := g.pets[id]; was == nil || was.Name != a.Name || was.CategoryID != a.CategoryID {
 			g.renamed[id] = true
 		}
 	}
-	put(g.pets, workspace, e.SaveAnimal, &d.pets, func(a *petstore.Animal) int64 { return a.ID })
+	put(g.pets, workspace, e.SavePet, &d.pets, func(a *petstore.StockedPet) int64 { return a.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })
 	put(g.orders, workspace, e.SaveOrder, &d.orders, func(o *petstore.Order) int64 { return o.ID })
 	delete(g.pets, rowID{workspace, e.DropPet})
@@ -241,7 +241,7 @@ func (g *group) number(m *member) error {
 		id   *int64 // of the row that is saved, nil for none
 		next func(*demand) *int64
 	}{
-		{&m.made.pet, idOfRow(e.SaveAnimal, func(a *petstore.Animal) *int64 { return &a.ID }), func(d *demand) *int64 { return &d.pets }},
+		{&m.made.pet, idOfRow(e.SavePet, func(a *petstore.StockedPet) *int64 { return &a.ID }), func(d *demand) *int64 { return &d.pets }},
 		{&m.made.category, idOfRow(e.SaveCategory, func(c *petstore.Category) *int64 { return &c.ID }), func(d *demand) *int64 { return &d.categories }},
 		{&m.made.order, idOfRow(e.SaveOrder, func(o *petstore.Order) *int64 { return &o.ID }), func(d *demand) *int64 { return &d.orders }},
 	} {

@@ -86,9 +86,9 @@ func (d dump) categories() feeder {
 }
 
 func (d dump) pets() feeder {
-	return &feed[petstore.Animal]{
-		name: "pets", query: "SELECT " + animalColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
-		scan: scanAnimal, take: d.to.Animal, id: func(a *petstore.Animal) int64 { return a.ID },
+	return &feed[petstore.StockedPet]{
+		name: "pets", query: "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
+		scan: scanStockedPet, take: d.to.Pet, id: func(a *petstore.StockedPet) int64 { return a.ID },
 	}
 }
 
@@ -183,8 +183,8 @@ func (f *feed[T]) give(d dump, id int64) error {
 	}
 }
 
-const animalColumns = petColumns + ", quantity, open_orders, movements"
+const stockedPetColumns = petColumns + ", quantity, open_orders, movements"
 
-func scanAnimal(row pgx.Row, a *petstore.Animal) error {
+func scanStockedPet(row pgx.Row, a *petstore.StockedPet) error {
 	return row.Scan(&a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
 }

@@ -151,7 +151,7 @@ func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
 	}
 	read := each(func(row pgx.Rows) error {
 		var workspace int64
-		a := new(petstore.Animal)
+		a := new(petstore.StockedPet)
 		err := row.Scan(&workspace, &a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
 		g.pets[rowID{workspace, a.ID}] = a
 		return err

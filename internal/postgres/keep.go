@@ -35,8 +35,8 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 // kept are the effects of all members, row by row: of a row that several
 // changed, the last state.
 type kept struct {
-	pets       kind[petstore.Animal]
-	stock      map[rowID]*petstore.Animal // pets of which nothing but stock and status has changed
+	pets       kind[petstore.StockedPet]
+	stock      map[rowID]*petstore.StockedPet // pets of which nothing but stock and status has changed
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
 	movements  movements
@@ -77,7 +77,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 			k.collect(m)
 		}
 	}
-	k.stock = make(map[rowID]*petstore.Animal, len(k.pets.changed))
+	k.stock = make(map[rowID]*petstore.StockedPet, len(k.pets.changed))
 	for id, a := range k.pets.changed {
 		if !g.renamed[id] {
 			k.stock[id] = a
@@ -101,7 +101,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 // collect adds the effects of a member that has succeeded.
 func (k *kept) collect(m *member) {
 	w, e := m.Job.change.Workspace, &m.effects
-	if a := e.SaveAnimal; a != nil {
+	if a := e.SavePet; a != nil {
 		k.pets.save(rowID{w, a.ID}, a, m.made.pet)
 	}
 	if c := e.SaveCategory; c != nil {

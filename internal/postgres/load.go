@@ -136,7 +136,7 @@ func (l *load) keep(u *petstore.Unit) {
 		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
 		return
 	}
-	if a := u.Animal; a != nil {
+	if a := u.Pet; a != nil {
 		if u.In != nil {
 			a.CategoryID = u.In.ID
 		}

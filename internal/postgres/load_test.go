@@ -52,7 +52,7 @@ func BenchmarkLoad(b *testing.B) {
 			kind := &petstore.Category{Name: "Dogs"}
 			units := []petstore.Unit{{Category: kind}}
 			for n := range b.N {
-				u := petstore.Unit{In: kind, Animal: &petstore.Animal{Pet: petstore.Pet{Name: "Rex, the quiet", Status: petstore.Available}, Quantity: 3}}
+				u := petstore.Unit{In: kind, Pet: &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex, the quiet", Status: petstore.Available}, Quantity: 3}}
 				if _, err := u.Check(petstore.At(time.Now())); err != nil {
 					b.Fatal(err)
 				}

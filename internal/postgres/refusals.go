@@ -86,10 +86,10 @@ func (l *load) named() found {
 		case u.Category != nil:
 			add(n.categories, u.Category.ID)
 			continue
-		case u.Animal != nil && u.In != nil:
+		case u.Pet != nil && u.In != nil:
 			add(n.categories, u.In.ID)
-		case u.Animal != nil:
-			add(n.categories, u.Animal.CategoryID)
+		case u.Pet != nil:
+			add(n.categories, u.Pet.CategoryID)
 		}
 		add(n.pets, u.PetID)
 		add(n.ledgers, u.PetID)
@@ -106,7 +106,7 @@ func (l *load) judge(u *petstore.Unit) (petstore.Place, error) {
 	if c := u.Category; c != nil {
 		return petstore.Place{}, free(l.there.categories, c.ID, "There is a category with the id %d already.")
 	}
-	if err := l.judgeAnimal(u); err != nil {
+	if err := l.judgePet(u); err != nil {
 		return petstore.Place{}, err
 	}
 	own := set{}
@@ -122,14 +122,14 @@ func (l *load) judge(u *petstore.Unit) (petstore.Place, error) {
 	return petstore.Place{}, nil
 }
 
-func (l *load) judgeAnimal(u *petstore.Unit) error {
-	if u.Animal == nil {
+func (l *load) judgePet(u *petstore.Unit) error {
+	if u.Pet == nil {
 		return free(l.there.pets, u.PetID, "There is a pet with the id %d already; its orders and its ledger can only come with it.")
 	}
 	if err := free(l.there.pets, u.PetID, "There is a pet with the id %d already."); err != nil {
 		return err
 	}
-	category := u.Animal.CategoryID
+	category := u.Pet.CategoryID
 	if u.In != nil {
 		category = u.In.ID
 	}

@@ -91,11 +91,11 @@ func queueCategories(b *pgx.Batch, query string, rows map[rowID]*petstore.Catego
 		column(rows, ids, func(c *row) *string { return c.Description }))
 }
 
-func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.Animal) {
+func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.StockedPet) {
 	if len(rows) == 0 {
 		return
 	}
-	type row = petstore.Animal
+	type row = petstore.StockedPet
 	ids, k := inOrder(rows)
 	b.Queue(query, k.workspaces, k.ids,
 		column(rows, ids, func(a *row) int64 { return a.CategoryID }),
@@ -107,11 +107,11 @@ func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.Animal) {
 		column(rows, ids, func(a *row) string { return petstore.Fold(a.Name) }))
 }
 
-func queueStock(b *pgx.Batch, rows map[rowID]*petstore.Animal) {
+func queueStock(b *pgx.Batch, rows map[rowID]*petstore.StockedPet) {
 	if len(rows) == 0 {
 		return
 	}
-	type row = petstore.Animal
+	type row = petstore.StockedPet
 	ids, k := inOrder(rows)
 	b.Queue(updateStock, k.workspaces, k.ids,
 		column(rows, ids, func(a *row) int64 { return a.Quantity }),

@@ -68,7 +68,7 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 			return f, loaded, err
 		}
 		if found != nil {
-			f.Animal, loaded = &found.Animal, *found
+			f.Pet, loaded = &found.StockedPet, *found
 		}
 	}
 	if n.CategoryID == 0 {
@@ -99,11 +99,11 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err er
 	if err != nil {
 		return err
 	}
-	if e.SaveAnimal != nil {
-		if err := c.savePet(workspace, e.SaveAnimal, &loaded, last, ordered); err != nil {
+	if e.SavePet != nil {
+		if err := c.savePet(workspace, e.SavePet, &loaded, last, ordered); err != nil {
 			return err
 		}
-		c.touched.pet(workspace, e.SaveAnimal.ID, e.SaveAnimal.Pet != loaded.Pet)
+		c.touched.pet(workspace, e.SavePet.ID, e.SavePet.Pet != loaded.Pet)
 	}
 	if e.DropPet != 0 {
 		c.touched.pet(workspace, e.DropPet, true)
@@ -186,7 +186,7 @@ func (c *conn) saveCategory(workspace int64, row *petstore.Category) (err error)
 // savePet writes no more than what changed since the pet was loaded: an index
 // costs as much as a row, and most changes move nothing but stock. The latest
 // orders are those of loaded, and written if they changed.
-func (c *conn) savePet(workspace int64, a *petstore.Animal, loaded *stored, lastEntry int64, ordered bool) (err error) {
+func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, lastEntry int64, ordered bool) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (c *conn) savePet(workspace int64, a *petstore.Animal, loaded *stored, last
 	if a.Name != loaded.Name {
 		c.renamed(workspace, a.ID, petstore.Fold(loaded.Name), petstore.Fold(a.Name))
 	}
-	what := updateFor(a, &loaded.Animal)
+	what := updateFor(a, &loaded.StockedPet)
 	queries := &updates
 	if ordered {
 		queries = &updatesOfOrders
@@ -248,7 +248,7 @@ func updatesThat(set string) [3]string {
 }
 
 // updateFor returns the least that is all that changed.
-func updateFor(a, loaded *petstore.Animal) int {
+func updateFor(a, loaded *petstore.StockedPet) int {
 	switch {
 	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
 		return ofPet

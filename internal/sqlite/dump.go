@@ -120,7 +120,7 @@ func (c *conn) dumpPets(workspace int64, to petstore.Sink) error {
 		err := pets.give(pet, func(row *sqlite.Stmt) error {
 			a := scanStored(row)
 			last, latest = a.lastEntry, a.recent
-			return to.Animal(a.Animal)
+			return to.Pet(a.StockedPet)
 		})
 		if err == nil {
 			err = gone.give(pet, func(row *sqlite.Stmt) error {

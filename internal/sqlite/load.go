@@ -115,8 +115,8 @@ func (l *load) unit(i int) error {
 	}
 	u := &l.batch.Units[i]
 	place, err := l.keepUnit(u)
-	if err == nil && u.Animal != nil {
-		l.renamed(l.workspace, u.PetID, "", petstore.Fold(u.Animal.Name))
+	if err == nil && u.Pet != nil {
+		l.renamed(l.workspace, u.PetID, "", petstore.Fold(u.Pet.Name))
 	}
 	switch {
 	case err == nil && skip:
@@ -140,7 +140,7 @@ func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
 	if u.Category != nil {
 		return petstore.Place{}, l.addCategory(u.Category)
 	}
-	if u.Animal != nil {
+	if u.Pet != nil {
 		if err := l.addPet(u); err != nil {
 			return petstore.Place{}, err
 		}
@@ -180,7 +180,7 @@ func (l *load) addLedger(u *petstore.Unit) (petstore.Place, error) {
 // saveDepartedOf notes where the ledger of a unit without a pet will end. An
 // pet that is there must not have had one before.
 func (l *load) saveDepartedOf(u *petstore.Unit) error {
-	if u.Animal == nil {
+	if u.Pet == nil {
 		return l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
 	}
 	gone, err := find(l.conn, selectDeparted, l.workspace, u.PetID, scanInt)
@@ -219,7 +219,7 @@ func (l *load) addCategory(row *petstore.Category) error {
 }
 
 func (l *load) addPet(u *petstore.Unit) error {
-	a := u.Animal
+	a := u.Pet
 	if u.In != nil {
 		a.CategoryID = u.In.ID
 	}

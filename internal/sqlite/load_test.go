@@ -25,7 +25,7 @@ func BenchmarkLoad(b *testing.B) {
 	units := []petstore.Unit{{Category: kind}}
 	now := petstore.At(time.Now())
 	for n := range b.N {
-		u := petstore.Unit{In: kind, Animal: &petstore.Animal{Pet: petstore.Pet{Name: fmt.Sprintf("Pet number %d, the quiet", n), Status: petstore.Available}, Quantity: 3}}
+		u := petstore.Unit{In: kind, Pet: &petstore.StockedPet{Pet: petstore.Pet{Name: fmt.Sprintf("Pet number %d, the quiet", n), Status: petstore.Available}, Quantity: 3}}
 		if _, err := u.Check(now); err != nil {
 			b.Fatal(err)
 		}

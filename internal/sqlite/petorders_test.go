@@ -224,7 +224,7 @@ type exported []petstore.Order
 
 func (e *exported) Begin(petstore.LastIDs) error     { return nil }
 func (e *exported) Category(petstore.Category) error { return nil }
-func (e *exported) Animal(petstore.Animal) error     { return nil }
+func (e *exported) Pet(petstore.StockedPet) error    { return nil }
 func (e *exported) Movement(petstore.Movement) error { return nil }
 func (e *exported) Order(o petstore.Order) error     { *e = append(*e, o); return nil }
 
@@ -246,7 +246,7 @@ func TestImportedOrdersOfPets(t *testing.T) {
 	}
 	order := petstore.Order{ID: 10, PetID: 5, Quantity: 1, Complete: true}
 	load(petstore.Unit{PetID: 5, Orders: []petstore.Order{order}})
-	load(petstore.Unit{PetID: 5, Animal: &petstore.Animal{Pet: petstore.Pet{ID: 5, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 3}})
+	load(petstore.Unit{PetID: 5, Pet: &petstore.StockedPet{Pet: petstore.Pet{ID: 5, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 3}})
 	made, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 5, Quantity: 1}, nil)
 	if err != nil {
 		t.Fatal(err)

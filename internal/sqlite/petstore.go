@@ -29,16 +29,16 @@ func scanRow(stmt *sqlite.Stmt) row {
 
 // A stored is a pet with the last entry of its ledger, and its latest orders.
 type stored struct {
-	petstore.Animal
+	petstore.StockedPet
 	lastEntry int64
 	recent    recent
 }
 
 func scanStored(row *sqlite.Stmt) stored {
 	return stored{
-		Animal:    petstore.Animal{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
-		lastEntry: row.ColumnInt64(7),
-		recent:    scanRecent(row, 8),
+		StockedPet: petstore.StockedPet{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
+		lastEntry:  row.ColumnInt64(7),
+		recent:     scanRecent(row, 8),
 	}
 }
 

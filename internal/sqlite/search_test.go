@@ -69,10 +69,10 @@ func (m *nameModel) load(t *rapid.T, ids ...int64) {
 	r := chance(t)
 	units := make([]petstore.Unit, len(ids))
 	for i, id := range ids {
-		units[i] = petstore.Unit{PetID: id, Animal: &petstore.Animal{Pet: petstore.Pet{
+		units[i] = petstore.Unit{PetID: id, Pet: &petstore.StockedPet{Pet: petstore.Pet{
 			ID: id, Name: madeUp(r), CategoryID: m.kinds[r.IntN(len(m.kinds))], Status: petstore.Statuses()[r.IntN(3)]}}}
-		if units[i].Animal.Status != petstore.Sold {
-			units[i].Animal.Quantity = 1
+		if units[i].Pet.Status != petstore.Sold {
+			units[i].Pet.Quantity = 1
 		}
 		if _, err := units[i].Check(petstore.At(m.db.now())); err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func (m *nameModel) load(t *rapid.T, ids ...int64) {
 	}
 	if len(refused) == 0 { // an id may be taken
 		for _, u := range units {
-			m.pets[u.Animal.ID], m.last = u.Animal.Pet, max(m.last, u.Animal.ID)
+			m.pets[u.Pet.ID], m.last = u.Pet.Pet, max(m.last, u.Pet.ID)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func importNames(t testing.TB, db *DB, workspace int64, names ...string) {
 	kind := &petstore.Category{Name: "Dogs"}
 	units := []petstore.Unit{{Category: kind}}
 	for _, name := range names {
-		units = append(units, petstore.Unit{In: kind, Animal: &petstore.Animal{Pet: petstore.Pet{Name: name, Status: petstore.Available}, Quantity: 1}})
+		units = append(units, petstore.Unit{In: kind, Pet: &petstore.StockedPet{Pet: petstore.Pet{Name: name, Status: petstore.Available}, Quantity: 1}})
 	}
 	for i := range units {
 		if _, err := units[i].Check(petstore.At(db.now())); err != nil {

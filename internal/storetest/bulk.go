@@ -36,8 +36,8 @@ func (k *keeper) Category(c petstore.Category) error {
 	return nil
 }
 
-func (k *keeper) Animal(a petstore.Animal) error {
-	k.units = append(k.units, petstore.Unit{PetID: a.ID, Animal: &a})
+func (k *keeper) Pet(a petstore.StockedPet) error {
+	k.units = append(k.units, petstore.Unit{PetID: a.ID, Pet: &a})
 	return nil
 }
 
@@ -137,8 +137,8 @@ func newPets(n int) []petstore.Unit {
 	kind := &petstore.Category{Name: "Dogs"}
 	units := []petstore.Unit{{Category: kind}}
 	for i := range n {
-		a := &petstore.Animal{Pet: petstore.Pet{Name: fmt.Sprintf("Pet %d", i), Status: petstore.Available}, Quantity: 2}
-		units = append(units, petstore.Unit{Animal: a, In: kind})
+		a := &petstore.StockedPet{Pet: petstore.Pet{Name: fmt.Sprintf("Pet %d", i), Status: petstore.Available}, Quantity: 2}
+		units = append(units, petstore.Unit{Pet: a, In: kind})
 	}
 	return units
 }
@@ -161,8 +161,8 @@ func testBulkNewIDs(t *testing.T, open Open) {
 		t.Errorf("the first pet has the id %d, want one above %d", first, before)
 	}
 	for i, u := range units[1:] {
-		if want := first + int64(i); u.PetID != want || u.Animal.ID != want {
-			t.Fatalf("pet %d has the ids %d and %d, want %d", i, u.PetID, u.Animal.ID, want)
+		if want := first + int64(i); u.PetID != want || u.Pet.ID != want {
+			t.Fatalf("pet %d has the ids %d and %d, want %d", i, u.PetID, u.Pet.ID, want)
 		}
 	}
 	last := units[500].PetID
@@ -197,7 +197,7 @@ func (s *shop) clashes() []struct {
 		}
 		return petstore.Unit{
 			PetID: id, Orders: orders,
-			Animal: &petstore.Animal{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: status}, Quantity: quantity},
+			Pet: &petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: status}, Quantity: quantity},
 		}
 	}
 	order := func(id, pet int64) petstore.Order {
@@ -246,7 +246,7 @@ func testBulkRefusals(t *testing.T, open Open) {
 		if e := errorText(refused[0].Err); e != c.text {
 			t.Errorf("%s: refused for %q, want %q", c.name, e, c.text)
 		}
-		if fresh[0].Category.ID != 0 || fresh[1].PetID != 0 || fresh[1].Animal.ID != 0 {
+		if fresh[0].Category.ID != 0 || fresh[1].PetID != 0 || fresh[1].Pet.ID != 0 {
 			t.Errorf("%s: a batch that did not happen has given ids: %+v", c.name, fresh[1])
 		}
 		got := s.dump()
@@ -291,8 +291,8 @@ func testBulkCounters(t *testing.T, open Open) {
 	s := newShop(t, open)
 	dogs := s.category("Dogs")
 	pet := func(id, category int64) petstore.Unit {
-		a := petstore.Animal{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
-		return petstore.Unit{PetID: id, Animal: &a, Orders: []petstore.Order{{ID: 2 * id, PetID: id, Quantity: 1}}}
+		a := petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
+		return petstore.Unit{PetID: id, Pet: &a, Orders: []petstore.Order{{ID: 2 * id, PetID: id, Quantity: 1}}}
 	}
 	refused := s.load(&petstore.Batch{Units: []petstore.Unit{pet(1_000_000, dogs+9)}, Last: petstore.LastIDs{Categories: petstore.MaxID}})
 	if len(refused) != 1 {

@@ -190,8 +190,8 @@ func testNeighbours(t *testing.T, open Open) {
 		case 0: // breaks a constraint after it has written
 			_, err := s.Do(s.ctx, &petstore.Change{Workspace: s.workspace, Needs: petstore.Needs{PetID: pet},
 				Decide: func(f petstore.Facts) (petstore.Effects, error) {
-					f.Animal.Quantity = -5
-					return petstore.Effects{SaveCategory: &petstore.Category{Name: "ghost"}, SaveAnimal: f.Animal}, nil
+					f.Pet.Quantity = -5
+					return petstore.Effects{SaveCategory: &petstore.Category{Name: "ghost"}, SavePet: f.Pet}, nil
 				}})
 			if err == nil {
 				return petstore.Errorf("accepted", "a negative quantity was kept")

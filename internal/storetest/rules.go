@@ -174,8 +174,8 @@ func testFailingChange(t *testing.T, open Open) {
 		Workspace: s.workspace,
 		Needs:     petstore.Needs{PetID: pet},
 		Decide: func(f petstore.Facts) (petstore.Effects, error) {
-			f.Animal.Quantity = -1
-			return petstore.Effects{SaveAnimal: f.Animal, SaveOrder: &petstore.Order{PetID: pet, Quantity: 3}}, nil
+			f.Pet.Quantity = -1
+			return petstore.Effects{SavePet: f.Pet, SaveOrder: &petstore.Order{PetID: pet, Quantity: 3}}, nil
 		},
 	})
 	if err == nil {

@@ -141,7 +141,7 @@ func (s *shop) category(name string) int64 {
 // pet makes a pet with that stock in a category of its own, and returns its id.
 func (s *shop) pet(stock int64) int64 {
 	s.Helper()
-	id := s.petIn(s.category("animals"), "Rex", petstore.Available)
+	id := s.petIn(s.category("pets"), "Rex", petstore.Available)
 	s.stock(id, stock)
 	return id
 }

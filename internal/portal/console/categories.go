@@ -21,7 +21,7 @@ func (v *visit) categories() source[petstore.Category] {
 
 func showCategories(v *visit) error {
 	l := list{
-		Title: "Categories", Lead: "The kinds of animals that you offer.", Columns: []string{"Id", "Name", "Description", ""},
+		Title: "Categories", Lead: "The kinds of pets that you offer.", Columns: []string{"Id", "Name", "Description", ""},
 		Filters: []field{{Name: "name", Label: "Name", Kind: "text", Value: v.r.URL.Query().Get("name"), Hint: "Part of a name"}},
 		New:     &link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
 	}

@@ -93,7 +93,7 @@ func newOrderForm(petID string) form {
 	return form{
 		Title: "Place an order", Submit: "Place the order", Back: link{Title: "Orders", URL: "/console/orders"},
 		Fields: []field{
-			{Name: "petId", Label: "Pet", Kind: "number", Value: petID, Required: true, Hint: "The id of the animal."},
+			{Name: "petId", Label: "Pet", Kind: "number", Value: petID, Required: true, Hint: "The id of the pet."},
 			{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
 			shipField(petstore.Time{}),
 			{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},

@@ -127,7 +127,7 @@ func showOverview(v *visit) error {
 	return v.render(http.StatusOK, "overview", "Overview", o)
 }
 
-// How many rows the overview shows of a list, from which stock on an animal is low, and how many animals with little
+// How many rows the overview shows of a list, from which stock on a pet is low, and how many pets with little
 // stock it looks at: those that are sold are not shown.
 const (
 	few      = 6
@@ -135,7 +135,7 @@ const (
 	lookedAt = 300
 )
 
-// low returns animals that are not sold and have little stock, or none while orders are open.
+// low returns pets that are not sold and have little stock, or none while orders are open.
 func (v *visit) low() ([][]cell, error) {
 	least := int64(lowStock)
 	// Without a status: the rows are then read in the order in which they lie, in a third of the time.

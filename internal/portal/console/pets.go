@@ -66,7 +66,7 @@ func showPets(v *visit) error {
 		return err
 	}
 	l := list{
-		Title: "Pets", Lead: "The animals of your catalogue.", Columns: []string{"Id", "Name", "Category", "Status", ""},
+		Title: "Pets", Lead: "The pets of your catalogue.", Columns: []string{"Id", "Name", "Category", "Status", ""},
 		Filters: []field{
 			{Name: "name", Label: "Name", Kind: "text", Value: query.Get("name"), Hint: "Part of a name"},
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
@@ -115,7 +115,7 @@ func (v *visit) newPetForm() (form, error) {
 	f, err := v.petForm(petstore.Pet{})
 	f.Title, f.Submit = "Add a pet", "Add the pet"
 	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("available, with one unit of stock")[:1],
-		Hint: "Say it if the animal cannot be ordered yet."})
+		Hint: "Say it if the pet cannot be ordered yet."})
 	f.Fields[2].Options = append(f.Fields[2].Options, option{Value: "pending", Label: "pending, without stock"}, option{Value: "sold", Label: "sold, without stock"})
 	if len(f.Fields[1].Options) == 0 && f.Fields[1].Kind == "select" {
 		f.Lead = "A pet belongs to a category; there is none yet."

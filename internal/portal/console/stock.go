@@ -29,7 +29,7 @@ func (v *visit) items() source[petstore.InventoryItem] {
 func showStock(v *visit) error {
 	query := v.r.URL.Query()
 	l := list{
-		Title: "Stock", Lead: "What can still be ordered of each animal; the units of open orders have left it.",
+		Title: "Stock", Lead: "What can still be ordered of each pet; the units of open orders have left it.",
 		Columns: []string{"Pet", "Name", "Quantity", "Status", ""}, Numbers: map[int]bool{2: true},
 		Filters: []field{
 			{Name: "max", Label: "At most", Kind: "number", Value: query.Get("max"), Hint: "any"},
