@@ -43,9 +43,10 @@ type Directory[S any] struct {
 	asked  atomic.Int64  // how many did
 	last   time.Time     // when the last one did; of the one that asks
 
-	mu     sync.RWMutex // keeps readers out of the two maps while they change
-	byID   map[string]*Entry[S]
-	byHash map[Hash]*Entry[S]
+	mu      sync.RWMutex // keeps readers out of the maps while they change
+	byID    map[string]*Entry[S]
+	byHash  map[Hash]*Entry[S]
+	unknown map[Hash]bool // keys that the store was asked for in vain
 }
 
 // NewDirectory returns an empty directory; Refresh fills it. attach is called
@@ -59,6 +60,7 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 		tenants: make(map[int64]*tenant),
 		byID:    make(map[string]*Entry[S]),
 		byHash:  make(map[Hash]*Entry[S]),
+		unknown: make(map[Hash]bool),
 	}
 }
 
@@ -109,9 +111,9 @@ func (o *outage) note(err error, log *slog.Logger) {
 
 // Verify returns the entry of a key. It returns CodeInvalidKey for one that is
 // malformed, unknown or revoked, and CodeExpiredKey, with the entry, for one
-// whose time is over. Only for a well-formed key that is not known does it ask
-// the store, once for all callers that wait, and every askPause at most: guesses
-// cost the store no more than that.
+// whose time is over. Only for a well-formed key that it meets for the first time
+// does it ask the store, once for all callers that wait, and every askPause at
+// most: guesses cost the store no more than that.
 //
 // A key is found by its hash and never compared itself. The time that takes
 // depends on the SHA-256 of what was sent, which a caller cannot steer towards
@@ -121,10 +123,9 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return nil, invalidKey()
 	}
 	hash := HashOf(key)
-	e := d.find(hash)
-	if e == nil {
-		d.ask()
-		e = d.find(hash)
+	e, refused := d.find(hash)
+	if e == nil && !refused {
+		e = d.ask(hash)
 	}
 	if e == nil {
 		return nil, invalidKey()
@@ -135,21 +136,45 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	return e, nil
 }
 
-func (d *Directory[S]) find(hash Hash) *Entry[S] {
+// find returns the entry of a key, or nil, and whether the store was asked for it
+// in vain.
+func (d *Directory[S]) find(hash Hash) (e *Entry[S], refused bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.byHash[hash]
+	if e = d.byHash[hash]; e != nil {
+		return e, false
+	}
+	return nil, d.unknown[hash]
 }
 
-// For unknown keys the store is asked so often at most, and waited for so long.
+// For unknown keys the store is asked so often at most, and waited for so long;
+// so many are remembered.
 const (
-	askPause   = 5 * time.Millisecond
-	askTimeout = time.Second
+	askPause    = 5 * time.Millisecond
+	askTimeout  = time.Second
+	mostUnknown = 4096
 )
 
-// ask takes over what the store has now, by a refresh that began after the call.
-// A failure leaves what was known; Run tells of it.
-func (d *Directory[S]) ask() {
+// ask returns the entry of a key after what the store has now was taken over, or
+// nil. That key is not asked for again: if it comes to the store all the same, by a
+// restored backup, Run finds it.
+func (d *Directory[S]) ask(hash Hash) *Entry[S] {
+	d.refreshAfter()
+	e, _ := d.find(hash)
+	if e == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if len(d.unknown) >= mostUnknown {
+			clear(d.unknown)
+		}
+		d.unknown[hash] = true
+	}
+	return e
+}
+
+// refreshAfter returns after a refresh that began after the call, by whomever. A
+// failure leaves what was known; Run tells of it.
+func (d *Directory[S]) refreshAfter() {
 	before := d.asked.Load()
 	d.asking <- struct{}{}
 	defer func() { <-d.asking }()

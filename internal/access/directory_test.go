@@ -101,6 +101,27 @@ func TestGuessesAreBounded(t *testing.T) {
 	})
 }
 
+// A guess that is repeated is refused without the store, and a key that it met
+// before it was there works when the directory has followed.
+func TestRepeatedGuesses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.store.putWorkspace(freeShop)
+	k, key := h.mint(1, nil)
+	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
+	h.refresh()
+	before := len(h.store.asked)
+	for range 100 {
+		h.wantVerify("a revoked key", key, CodeInvalidKey)
+	}
+	if asked := len(h.store.asked) - before; asked != 1 {
+		t.Errorf("the store was asked %d times for one unknown key, want once", asked)
+	}
+	h.edit(k, func(k *Key) { k.RevokedAt = time.Time{} }) // as a restored backup has it
+	h.refresh()
+	h.wantVerify("a key that came back", key, "")
+}
+
 // While the store is away, guesses are answered, and what is known stays.
 func TestVerifyWithoutStore(t *testing.T) {
 	t.Parallel()
@@ -115,7 +136,8 @@ func TestVerifyWithoutStore(t *testing.T) {
 		h.wantVerify("a known key", known, "")
 		h.refreshing <- struct{}{} // a refresh that hangs
 		began := time.Now()
-		h.wantVerify("a guess", unknown, CodeInvalidKey)
+		another, _ := Mint()
+		h.wantVerify("another guess", another, CodeInvalidKey)
 		if waited := time.Since(began); waited > askTimeout+askPause {
 			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, askTimeout)
 		}

@@ -37,7 +37,7 @@ func TestPlainRequestsAllocateLittle(t *testing.T) {
 		{"one pet", request{method: "GET", path: "/pets/7"}, "200", 6},
 		{"list", request{method: "GET", path: "/pets?limit=20"}, "200", 4},
 		{"rate limit", request{method: "GET", path: "/pets/7", key: spent}, "429", 6},
-		{"unknown key", request{method: "GET", path: "/pets/7", key: unknown}, "401", 18},
+		{"unknown key", request{method: "GET", path: "/pets/7", key: unknown}, "401", 6},
 	} {
 		w, text, answer := s.dial(t), []byte(test.ask.text(s.key)), make([]byte, 16<<10)
 		ask := func() {
