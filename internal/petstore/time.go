@@ -18,14 +18,15 @@ func At(t time.Time) Time { return Time{Millis: t.UnixMilli(), Valid: true} }
 // ParseTime reads a date-time of RFC 3339 §5.6, with an offset; "t" and "z"
 // may be in lower case. Digits beyond the millisecond are cut off. It reports
 // false for anything else, for a leap second, and for instants whose year in
-// UTC is not 0000 to 9999, which RFC 3339 cannot write.
+// UTC is not 0001 to 9999: RFC 3339 cannot write later ones, and many languages
+// have no year 0.
 func ParseTime(s string) (Time, bool) {
 	s = strings.ToUpper(s)
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || !strictTime(s) {
 		return Time{}, false
 	}
-	if year := t.UTC().Year(); year < 0 || year > 9999 {
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
 		return Time{}, false
 	}
 	return At(t), true
