@@ -4,7 +4,11 @@
 // The description leads. The server, the client and the reference follow it, and tests hold them against it.
 package api
 
-import _ "embed"
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+)
 
 //go:generate go run ./internal/yamljson openapi.yaml openapi.json
 
@@ -19,3 +23,20 @@ func YAML() []byte { return []byte(yamlText) }
 
 // JSON returns the same description in JSON, with its members in the same order. The caller owns the bytes.
 func JSON() []byte { return []byte(jsonText) }
+
+// YAMLAt returns the description of a server that clients reach at baseURL, an http or https URL, which is then the URL
+// of its servers; "" leaves it as it is. The caller owns the bytes.
+func YAMLAt(baseURL string) []byte {
+	if baseURL == "" {
+		return YAML()
+	}
+	return []byte(strings.Replace(yamlText, "  - url: /\n", "  - url: "+strconv.Quote(baseURL)+"\n", 1))
+}
+
+// JSONAt returns the same in JSON.
+func JSONAt(baseURL string) []byte {
+	if baseURL == "" {
+		return JSON()
+	}
+	return []byte(strings.Replace(jsonText, `"url": "/"`, `"url": `+strconv.Quote(baseURL), 1))
+}

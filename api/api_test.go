@@ -67,6 +67,23 @@ func TestDescriptionIsValid(t *testing.T) {
 	}
 }
 
+func TestServerIsBaseURL(t *testing.T) {
+	t.Parallel()
+	const base = "https://pets.example.com/shop"
+	for name, text := range map[string][]byte{"YAML": api.YAMLAt(base), "JSON": api.JSONAt(base)} {
+		doc, err := openapi3.NewLoader().LoadFromData(text)
+		if err != nil {
+			t.Fatalf("load %s: %v", name, err)
+		}
+		if len(doc.Servers) != 1 || doc.Servers[0].URL != base {
+			t.Errorf("%s: servers are %v, want %s", name, doc.Servers, base)
+		}
+	}
+	if string(api.YAMLAt("")) != string(api.YAML()) || string(api.JSONAt("")) != string(api.JSON()) {
+		t.Errorf("without a base URL the description is another")
+	}
+}
+
 func TestJSONIsGenerated(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "openapi.json")

@@ -36,8 +36,8 @@ type Options struct {
 	// Secret signs cursors; every node of an installation has the same.
 	Secret []byte
 
-	// BaseURL is put before the paths of links, without a slash at its end.
-	// Without it links are relative to the server's root.
+	// BaseURL is put before the paths of links, and is the server of the
+	// description. Without it both are relative to the server's root.
 	BaseURL string
 
 	// Sunset is the instant from which getPet answers 410.
@@ -112,7 +112,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		accountPaths(),
-		pages{docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
+		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 // pages are what is not JSON of an operation: the description, and the pages for
 // people, which others serve.
 type pages struct {
+	baseURL string
 	docs    http.Handler
 	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
 
@@ -26,8 +27,8 @@ func (p pages) paths() []path {
 	docs := []route{{method: "GET", handle: p.bounded(p.serveDocs), public: true}}
 	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
 	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: p.bounded(document("application/json", api.JSON())), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: p.bounded(document("application/yaml", api.YAML())), public: true}}},
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: p.bounded(document("application/json", api.JSONAt(p.baseURL))), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: p.bounded(document("application/yaml", api.YAMLAt(p.baseURL))), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
 		{pattern: "/console", routes: console},

@@ -30,7 +30,7 @@ type Options struct {
 	Limiter ratelimit.Limiter
 	Usage   *usage.Recorder
 	Secret  []byte // of the store: sessions hold on every node that has it
-	BaseURL string // where the service is reached, if it is known
+	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
 	Now     func() time.Time
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the service drains: live streams then end
@@ -46,6 +46,7 @@ type Console struct {
 	assets   *asset.Set
 	sessions sealer // on every node
 	secure   bool
+	prefix   string // the path of BaseURL, before every link of ours; "" if it has none
 	origin   *http.CrossOriginProtection
 	health   func() []Figure // set in the operator's console alone
 	totals   totals          // the same
@@ -64,7 +65,7 @@ func New(o Options) (*Console, error) {
 	if u, err := url.Parse(o.BaseURL); err != nil {
 		return nil, errors.New("console: the base URL is not a URL")
 	} else if u.Host != "" {
-		c.secure = u.Scheme == "https"
+		c.secure, c.prefix = u.Scheme == "https", strings.TrimSuffix(u.EscapedPath(), "/")
 		if err := c.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 			return nil, err
 		}

@@ -111,9 +111,9 @@ func (v *visit) render(status int, name, title string, body any) error {
 	return nil
 }
 
-// redirect leads on to another page, with GET.
+// redirect leads on to another page of ours, with GET.
 func (v *visit) redirect(to string) error {
-	v.w.Header().Set("Location", to)
+	v.w.Header().Set("Location", v.at(to))
 	v.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
@@ -173,7 +173,8 @@ func (v *visit) fail(err error) {
 // functions returns what templates can call.
 func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":   c.assets.Path,
+		"asset":   func(name string) (string, error) { path, err := c.assets.Path(name); return c.at(path), err },
+		"at":      c.at,
 		"num":     number,
 		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"utc":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" },
@@ -182,6 +183,9 @@ func (c *Console) functions() template.FuncMap {
 		"lower":   strings.ToLower,
 	}
 }
+
+// at returns where the reader's browser finds a path of ours, such as /console.
+func (c *Console) at(path string) string { return c.prefix + path }
 
 // number returns n with commas between thousands.
 func number(n int64) string {

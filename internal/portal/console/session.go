@@ -267,7 +267,7 @@ func (v *visit) linkEnded() error {
 
 func (v *visit) setCookie(name, value string, life time.Duration) {
 	http.SetCookie(v.w, &http.Cookie{ //nolint:gosec // Secure wherever there is TLS; a demo on this machine has none
-		Name: name, Value: value, Path: "/console", MaxAge: int(life / time.Second),
+		Name: name, Value: value, Path: v.at("/console"), MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: v.secure || v.r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 }
