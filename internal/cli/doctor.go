@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
@@ -164,7 +165,7 @@ func loopback(addr string) bool {
 // files reports whether there is a database.
 func (e *examination) files() bool {
 	info, err := os.Stat(e.config.DB)
-	if lost := sqlite.CheckPresent(e.config.DB); lost != nil {
+	if lost := dbfile.CheckPresent(e.config.DB); lost != nil {
 		e.add(problem, "put the database back, or restore a backup with petstore restore FILE", "%v", lost)
 		return false
 	}

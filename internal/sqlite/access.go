@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"example.com/petstore/internal/accesssql"
+	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -110,7 +112,7 @@ func (a accessDB) Followed(ctx context.Context, state int64) error {
 
 // AwaitFollower implements [access.Store].
 func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
-	if yes, err := served(a.db.path, func() error { return nil }); err != nil || !yes {
+	if err := dbfile.Alone(a.db.path, func() error { return nil }); !errors.Is(err, dbfile.ErrServed) {
 		return true, err
 	}
 	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -101,7 +102,7 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("database %s: %w", path, noFile(info))
 	}
-	if _, err := served(path, func() error { return checkLog(path) }); err != nil {
+	if err := dbfile.CheckLog(path); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 	c, err := openConn(path, true)
@@ -154,7 +155,7 @@ func (db *DB) Backup(ctx context.Context, to string) error {
 func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
 	partial := to + Partial
 	for _, path := range []string{to, partial} {
-		if err := Spare(from, path); err != nil {
+		if err := dbfile.Spare(from, path); err != nil {
 			return fmt.Errorf("backup to %w", err)
 		}
 	}
@@ -174,16 +175,6 @@ func backup(ctx context.Context, from, to string, copyTo func(partial string) er
 	return rename(partial, to)
 }
 
-// same reports whether both paths are one file.
-func same(a, b string) bool {
-	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
-}
-
 // rename gives a durable file its name, durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
@@ -200,11 +191,11 @@ var ErrInUse = errors.New("is in use: stop the server first")
 // verified nothing changes. It returns ErrInUse, with the path, if the database
 // is open, and replaces it otherwise; the caller asks whether that is wanted.
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
-	if same(from, path) {
+	if dbfile.Same(from, path) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
 	}
 	for _, p := range []string{path, path + Partial} {
-		if owner := Owner(p); owner != "" || same(from, p) {
+		if owner := dbfile.Owner(p); owner != "" || dbfile.Same(from, p) {
 			return fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
 		}
 	}
@@ -258,8 +249,8 @@ func replace(path, with string) error {
 // withLock runs f while nobody else has the database at path open, if there is
 // one.
 func withLock(path string, f func() error) error {
-	yes, err := served(path, func() error { return withLockedFile(path, f) })
-	if yes {
+	err := dbfile.Alone(path, func() error { return withLockedFile(path, f) })
+	if errors.Is(err, dbfile.ErrServed) {
 		return fmt.Errorf("database %s: %w", path, ErrInUse)
 	}
 	return err

@@ -94,7 +94,7 @@ func (db *DB) Err() error {
 	if err := db.fault.err(); err != nil && err != groupcommit.ErrClosed {
 		return err
 	}
-	return db.guard.err()
+	return db.watcher.err()
 }
 
 // Failed returns a channel that is closed when the database fails for good. From

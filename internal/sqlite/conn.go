@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -54,7 +55,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
-	owner := Owner(abs)
+	owner := dbfile.Owner(abs)
 	switch {
 	case owner != "":
 		return "", fmt.Errorf("belongs to the database %s", owner)
@@ -67,7 +68,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
-	if err := checkPresent(abs); err != nil {
+	if err := dbfile.CheckPresent(abs); err != nil {
 		return "", err
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
@@ -87,7 +88,7 @@ func fileError(path string, err error) error {
 	case dirErr == nil && !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return cmp.Or(checkPresent(path), errMissing)
+		return cmp.Or(dbfile.CheckPresent(path), errMissing)
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the file cannot be opened: permission denied")
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/migrations"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -42,7 +43,7 @@ func status(path string) ([]migrations.Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := served(abs, func() error { return checkLog(abs) }); err != nil {
+	if err := dbfile.CheckLog(abs); err != nil {
 		return nil, err
 	}
 	c, err := openConn(abs, true)

@@ -71,10 +71,8 @@ type DB struct {
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
 
-	waiting  func(process string) // see Options.Waiting
-	lock     *os.File             // held while the process serves; nil otherwise
-	location *location
-	guard    guard
+	waiting func(process string) // see Options.Waiting
+	watcher watcher
 
 	fault   fault
 	counted groupcommit.Counter
@@ -101,7 +99,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	go db.write()
 	if o.Serve {
-		db.guard.running.Go(db.watchFiles)
+		db.watcher.running.Go(db.watchFiles)
 	}
 	return db, nil
 }
@@ -129,7 +127,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		lock: lock, waiting: o.Waiting, guard: guard{stop: make(chan struct{})},
+		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
 		stopped: make(chan struct{}), stopIndexing: func() {},
 		count:  o.Readers,
@@ -177,7 +175,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if err := db.settle(o); err != nil || o.ReadOnly {
+	if err := db.watch(); err != nil || o.ReadOnly {
 		return err
 	}
 	return db.startIndexing()
@@ -195,11 +193,8 @@ func (db *DB) disconnect() error {
 	if db.writer != nil {
 		errs = append(errs, db.writer.Close())
 	}
-	db.location.close()
-	if db.lock != nil {
-		errs = append(errs, db.lock.Close())
-	}
-	return errors.Join(errs...)
+	db.watcher.files.Close()
+	return errors.Join(append(errs, db.watcher.lock.Close())...)
 }
 
 // Close waits for the writes and reads under way, then closes the file. If other
@@ -208,7 +203,7 @@ func (db *DB) disconnect() error {
 func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
-		db.guard.close()
+		db.watcher.close()
 		db.stopIndexing()
 		db.queue.Close()
 		<-db.stopped

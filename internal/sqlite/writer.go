@@ -64,11 +64,11 @@ func (db *DB) commit(group []*write) {
 		err = db.transact(group)
 	}
 	if err == nil {
-		if err = db.location.check(); err != nil { // nobody would find what was written
+		if err = db.watcher.files.Check(); err != nil { // nobody would find what was written
 			db.lose(err)
 		}
 	}
-	db.guard.note(err)
+	db.watcher.note(err)
 	if err != nil {
 		err = petstore.Unavailable(err)
 	}

@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -36,20 +36,14 @@ func (db *DB) begin() error {
 		}
 		waited := time.Since(begun)
 		if waited >= busyTimeout {
-			return fmt.Errorf("the process %s has been writing for %v: %w", writerOf(db.path), busyTimeout, err)
+			return fmt.Errorf("the process %s has been writing for %v: %w", dbfile.WriterOf(db.path), busyTimeout, err)
 		}
 		if waited >= tellAfter && !told && db.waiting != nil {
 			told = true
-			db.waiting(writerOf(db.path))
+			db.waiting(dbfile.WriterOf(db.path))
 		}
 		_ = db.notice() // the other one may have committed before
 	}
-}
-
-// writerOf names the other process that writes to the database at path. The lock
-// is on the index of its log.
-func writerOf(path string) string {
-	return cmp.Or(lockedBy(path, path+"-shm"), "that has locked "+path)
 }
 
 // changeMuch is change for one of many transactions that write much.

@@ -1,11 +1,29 @@
-package sqlite
+package dbfile
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 )
+
+// WriterOf names the other process that writes to the database at path, as far as
+// the system tells.
+func WriterOf(path string) string {
+	return cmp.Or(lockedBy(path, path+"-shm"), "that has locked "+path) // the lock is on the index of the log
+}
+
+// serverOf names the process that serves the database at path.
+func serverOf(path string) string {
+	if who := lockedBy(path + lockEnd); who != "" {
+		return who
+	}
+	if t := readTrace(path); t != nil {
+		return process(t.PID)
+	}
+	return "that has locked " + path + lockEnd
+}
 
 // lockedBy says which other process holds a lock for writing on one of the files:
 // in the words of [process], or "" where the system does not tell.

@@ -1,0 +1,156 @@
+// Package dbfile looks after the files of an SQLite database from outside: which
+// ones they are, who has them, whether they are still those that were opened, and
+// whether a log belongs to its file. It knows no SQL, and changes none of SQLite's
+// files.
+//
+// Paths of databases are those that links lead to, by which SQLite names the log.
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const advice = "put it back, or restore a backup with petstore restore FILE"
+
+// companions are the ends of the names of the files that SQLite keeps beside a
+// database: its log, the index of that, and what undoes a transaction.
+func companions() []string { return []string{"-wal", "-shm", "-journal"} }
+
+// Owner returns the database that SQLite keeps the file at path for, as its log
+// or its index, whether that file is there or not; "" if there is no such
+// database. The path may be a link.
+func Owner(path string) string {
+	for _, end := range companions() {
+		database, ok := strings.CutSuffix(resolved(path), end)
+		if !ok {
+			continue
+		}
+		if info, err := os.Stat(database); err == nil && info.Mode().IsRegular() {
+			return database
+		}
+	}
+	return ""
+}
+
+// Spare returns an error if a file at path must not be written, whatever its
+// user says: it is the database ("" for none), belongs to one, or is another one
+// that a program has open or did not close. The paths may be links.
+func Spare(database, path string) error {
+	for _, end := range append(companions(), "") {
+		if database != "" && Same(resolved(database)+end, path) {
+			return fmt.Errorf("%s: that is the database itself", path)
+		}
+	}
+	if owner := Owner(path); owner != "" {
+		return fmt.Errorf("%s: belongs to the database %s", path, owner)
+	}
+	for _, end := range companions() {
+		if _, err := os.Stat(resolved(path) + end); err == nil {
+			return fmt.Errorf("%s: is a database that is in use, or was not closed: %s is beside it", path, filepath.Base(resolved(path)+end))
+		}
+	}
+	return nil
+}
+
+// Same reports whether there are files at both paths, and they are one.
+func Same(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+func resolved(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path
+}
+
+// CheckPresent returns an error that says what to do if there is no database at
+// path although there was one: then no new one may be made there.
+func CheckPresent(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("the file is missing, but its log %s-wal is there: %s", path, advice)
+	}
+	if t := readTrace(path); t != nil {
+		return fmt.Errorf("the file is missing, but %s: %s; to begin with an empty one, remove %s%s", t, advice, path, lockEnd)
+	}
+	return nil
+}
+
+// CheckLog returns an error if the file at path was overwritten while it was
+// served, or has a log beside it that is not its own, as after a copy was put in
+// its place: SQLite would join them. A server that has the database looks itself,
+// so nothing is checked then.
+func CheckLog(path string) error {
+	err := Alone(path, func() error { return checkLog(path) })
+	if errors.Is(err, ErrServed) {
+		return nil
+	}
+	return err
+}
+
+// checkLog is CheckLog while nobody writes to the files.
+func checkLog(path string) error {
+	log, err := readLogHeader(path + "-wal")
+	t := readTrace(path)
+	if err != nil || log == nil && t == nil {
+		return err
+	}
+	file, err := readHeader(path)
+	if err != nil {
+		return err
+	}
+	if t != nil && t.Overwritten && t.File == file.inode {
+		return fmt.Errorf("the file was overwritten while the process %d served it: restore a backup with petstore restore FILE --force", t.PID)
+	}
+	if log == nil {
+		if file.size == 0 {
+			return fmt.Errorf("the file is empty, but %s: %s", t, advice)
+		}
+		return nil
+	}
+	if why := foreign(file, log, t); why != "" {
+		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to go on with this one, "+
+			"move it and the log away, and run petstore restore on it", path, why)
+	}
+	return nil
+}
+
+// foreign says why a log is not that of a file, "" if it may be. The trace may be
+// nil, or of another log.
+func foreign(file header, log *logHeader, t *trace) string {
+	switch {
+	case file.size < headerSize:
+		return "it is empty"
+	case file.rollback:
+		return "it was closed in good order, or is a backup"
+	case t == nil || t.Log != log.lineage():
+		return ""
+	case t.File != 0 && t.File != file.inode:
+		return "it is another file than the one that was served"
+	case before(file.changes, t.Changes-1), log.resets != t.Resets && before(file.changes, t.Changes):
+		return "it is older than the log"
+	}
+	return ""
+}
+
+// before reports whether a counter that wraps is at a before b.
+func before(a, b uint32) bool { return int32(a-b) < 0 } //nolint:gosec // wraps as it should
+
+// String says who served the database.
+func (t *trace) String() string {
+	return fmt.Sprintf("the process %d served it since %s", t.PID, t.Since.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,236 @@
+//go:build unix
+
+package dbfile_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/dbfile"
+)
+
+// A database is what the files say in their first bytes, which is all that the
+// package reads of them.
+type database struct{ path string }
+
+func newDatabase(t *testing.T) database {
+	t.Helper()
+	db := database{filepath.Join(t.TempDir(), "petstore.db")}
+	db.write(t, 2, 100)
+	db.writeLog(t, 7, 1007)
+	return db
+}
+
+// write writes the file anew, in place; mode is 2 if there is a write-ahead log of it.
+func (db database) write(t *testing.T, mode byte, changes uint32) {
+	t.Helper()
+	b := make([]byte, 4096)
+	b[18] = mode
+	binary.BigEndian.PutUint32(b[24:], changes)
+	put(t, db.path, b)
+}
+
+func (db database) writeLog(t *testing.T, resets, salt uint32) {
+	t.Helper()
+	b := make([]byte, 64)
+	binary.BigEndian.PutUint32(b[12:], resets)
+	binary.BigEndian.PutUint32(b[16:], salt)
+	put(t, db.path+"-wal", b)
+}
+
+func put(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replace puts a copy in the place of the file.
+func (db database) replace(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, db.path+".copy", text)
+	if err := os.Rename(db.path+".copy", db.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (db database) remove(t *testing.T, ends ...string) {
+	t.Helper()
+	for _, end := range ends {
+		if err := os.Remove(db.path + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// serve is what a server does first.
+func (db database) serve(t *testing.T) (*dbfile.Lock, *dbfile.Watch) {
+	t.Helper()
+	lock, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() }) // it may be closed by then
+	watch, err := lock.Watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(watch.Close)
+	return lock, watch
+}
+
+// TestCheckLog: what happened to the files after a server was killed.
+func TestCheckLog(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		happens func(*testing.T, database)
+		want    string // "" if nothing is wrong
+	}{
+		"nothing":             {func(*testing.T, database) {}, ""},
+		"log moved":           {func(t *testing.T, db database) { db.write(t, 2, 150); db.writeLog(t, 8, 1008) }, ""},
+		"log of no server":    {func(t *testing.T, db database) { db.write(t, 2, 1); db.writeLog(t, 3, 99) }, ""},
+		"log removed":         {func(t *testing.T, db database) { db.remove(t, "-wal") }, ""},
+		"emptied":             {func(t *testing.T, db database) { put(t, db.path, nil) }, "it is empty"},
+		"emptied, no log":     {func(t *testing.T, db database) { put(t, db.path, nil); db.remove(t, "-wal") }, "the file is empty"},
+		"backup copied":       {func(t *testing.T, db database) { db.write(t, 1, 120) }, "is a backup"},
+		"copy moved":          {func(t *testing.T, db database) { db.replace(t) }, "it is another file"},
+		"copy copied":         {func(t *testing.T, db database) { db.write(t, 2, 99) }, "it is older"},
+		"copy, log reset":     {func(t *testing.T, db database) { db.write(t, 2, 100); db.writeLog(t, 8, 1008) }, "it is older"},
+		"counter has wrapped": {func(t *testing.T, db database) { db.write(t, 2, 100+1<<31-1) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newDatabase(t)
+			lock, watch := db.serve(t)
+			watch.Close()
+			if err := lock.Close(); err != nil {
+				t.Fatal(err)
+			}
+			test.happens(t, db)
+			err := dbfile.CheckLog(db.path)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("CheckLog = %v, want %q", err, test.want)
+			}
+			if _, acquired := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); fmt.Sprint(acquired) != fmt.Sprint(err) {
+				t.Errorf("Acquire = %v, want the error of CheckLog, %v", acquired, err)
+			}
+		})
+	}
+}
+
+// TestLost: what happens to the files while a server has them, what it is told, and
+// what the next start is told.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		happens func(*testing.T, database)
+		want    string
+		whole   bool
+		next    string // what CheckPresent or CheckLog says; "" for nothing
+	}{
+		"nothing":     {func(*testing.T, database) {}, "", false, ""},
+		"written":     {func(t *testing.T, db database) { db.write(t, 2, 101) }, "", false, ""},
+		"removed":     {func(t *testing.T, db database) { db.remove(t, "") }, "was removed or moved", false, "its log"},
+		"all removed": {func(t *testing.T, db database) { db.remove(t, "", "-wal", "-lock") }, "was removed or moved", false, "the file is missing, but the process"},
+		"replaced":    {func(t *testing.T, db database) { db.replace(t) }, "was replaced", false, "it is another file"},
+		"overwritten": {func(t *testing.T, db database) { db.write(t, 2, 99) }, "was overwritten", false, "the file was overwritten while"},
+		"emptied":     {func(t *testing.T, db database) { put(t, db.path, nil) }, "was overwritten", false, "the file was overwritten while"},
+		"log removed": {func(t *testing.T, db database) { db.remove(t, "-wal") }, "-wal was removed or moved", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newDatabase(t)
+			lock, watch := db.serve(t)
+			test.happens(t, db)
+			err := watch.CheckContent()
+			lost, ok := errors.AsType[*dbfile.LostError](err)
+			switch {
+			case test.want == "" && err != nil:
+				t.Fatalf("CheckContent = %v, want nil", err)
+			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
+				t.Fatalf("CheckContent = %v, want %q, whole: %t", err, test.want, test.whole)
+			case ok:
+				if err := lock.Lost(lost); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := lock.Close(); err != nil {
+				t.Fatal(err)
+			}
+			next := dbfile.CheckPresent(db.path)
+			if next == nil {
+				next = dbfile.CheckLog(db.path)
+			}
+			if test.next == "" && next != nil || test.next != "" && (next == nil || !strings.Contains(next.Error(), test.next)) {
+				t.Errorf("the next start = %v, want %q", next, test.next)
+			}
+		})
+	}
+}
+
+func TestOneServer(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	lock, _ := db.serve(t)
+	ran := false
+	if err := dbfile.Alone(db.path, func() error { ran = true; return nil }); !errors.Is(err, dbfile.ErrServed) || ran {
+		t.Errorf("Alone beside a server = %v, want ErrServed; f ran: %t", err, ran)
+	}
+	if _, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is served by the process %d", os.Getpid())) {
+		t.Errorf("Acquire beside a server = %v, want its process", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := dbfile.Acquire(ctx, db.path, time.Hour, func(string) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Acquire whose context ends = %v, want %v", err, context.Canceled)
+	}
+	told := 0
+	next, err := dbfile.Acquire(t.Context(), db.path, time.Hour, func(string) {
+		told++
+		if err := lock.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || told != 1 {
+		t.Fatalf("Acquire that waits = %v, told %d times, want nil and once", err, told)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := dbfile.Alone(db.path, func() error { ran = true; return nil }); err != nil || !ran {
+		t.Errorf("Alone after the servers = %v, want nil; f ran: %t", err, ran)
+	}
+}
+
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(db.path, link); err != nil {
+		t.Fatal(err)
+	}
+	free := filepath.Join(t.TempDir(), "backup.db")
+	for _, test := range []struct{ database, path, want string }{
+		{db.path, free, ""},
+		{"", free, ""},
+		{db.path, link, "that is the database itself"},
+		{link, db.path + "-wal", "that is the database itself"},
+		{"", db.path + "-shm", "belongs to the database " + db.path},
+		{"", link, "is in use, or was not closed: petstore.db-wal"},
+	} {
+		err := dbfile.Spare(test.database, test.path)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("Spare(%q, %q) = %v, want %q", test.database, test.path, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// A Watch notices that the files of an open database were removed, replaced or
+// overwritten.
+type Watch struct {
+	path      string
+	file, log fs.FileInfo
+	header    *os.File // nil if only names are watched
+	last      header   // as it was seen last
+}
+
+// NewWatch takes note of the files of the database at path, which is open.
+func NewWatch(path string) (*Watch, error) {
+	w := &Watch{path: path}
+	var err error
+	if w.file, err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	if w.log, err = os.Stat(path + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Check returns a *LostError if the files are no longer those that were opened.
+func (w *Watch) Check() error {
+	if what := changed(w.path, w.file); what != "" {
+		return &LostError{path: w.path, what: what}
+	}
+	if w.log != nil {
+		if what := changed(w.path+"-wal", w.log); what != "" {
+			return &LostError{path: w.path, what: what, Whole: true}
+		}
+	}
+	return nil
+}
+
+// CheckContent is Check and, if the Watch is a server's, looks whether the file was
+// overwritten. One goroutine at a time calls it.
+func (w *Watch) CheckContent() error {
+	if err := w.Check(); err != nil || w.header == nil {
+		return err
+	}
+	h, err := headerOf(w.header)
+	if err != nil {
+		return err
+	}
+	if h.size < w.last.size || h.rollback != w.last.rollback || before(h.changes, w.last.changes) {
+		return &LostError{path: w.path, what: "was overwritten", overwrote: true}
+	}
+	w.last = h
+	return nil
+}
+
+// Close ends the watch, after SQLite has closed the database. A nil Watch has
+// nothing to close.
+func (w *Watch) Close() {
+	if w != nil && w.header != nil {
+		_ = w.header.Close() // it was only read
+	}
+}
+
+// changed says what became of a file, "" for nothing. What cannot be looked at
+// may still be there.
+func changed(path string, was fs.FileInfo) string {
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "was removed or moved"
+	case err == nil && !os.SameFile(was, now):
+		return "was replaced"
+	}
+	return ""
+}
+
+// A LostError says what happened to the files of an open database, and what to do.
+type LostError struct {
+	Whole bool // the database file is untouched: only its log is lost
+
+	path, what string
+	overwrote  bool // it is the same file, with something else in it
+}
+
+func (e *LostError) Error() string {
+	switch {
+	case e.Whole:
+		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
+	case e.overwrote:
+		return fmt.Sprintf("%s %s while it was in use; restore a backup with petstore restore FILE --force, and start again", e.path, e.what)
+	}
+	return fmt.Sprintf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", e.path, e.what)
+}

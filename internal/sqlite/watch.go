@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/dbfile"
+	"zombiezen.com/go/sqlite"
+)
+
+// How often a server looks at its files, and how often it tries to write after a
+// write failed.
+const (
+	lookEvery = 200 * time.Millisecond
+	tryEvery  = time.Second
+)
+
+// A watcher knows whether the database can be written, and what became of its files.
+type watcher struct {
+	lock       *dbfile.Lock // held while the process serves; nil otherwise
+	files      *dbfile.Watch
+	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
+	stop       chan struct{}
+	running    sync.WaitGroup
+}
+
+// note takes the outcome of a commit.
+func (w *watcher) note(err error) {
+	switch {
+	case err != nil:
+		w.unwritable.Store(&err)
+	case w.unwritable.Load() != nil:
+		w.unwritable.Store(nil)
+	}
+}
+
+func (w *watcher) err() error {
+	if p := w.unwritable.Load(); p != nil {
+		return fmt.Errorf("nothing can be written: %w", *p)
+	}
+	return nil
+}
+
+func (w *watcher) close() {
+	close(w.stop)
+	w.running.Wait()
+}
+
+// claim locks the database at path if o is a server's, and returns an error if its
+// log is not its own.
+func (o Options) claim(ctx context.Context, path string) (*dbfile.Lock, error) {
+	if !o.Serve {
+		return nil, dbfile.CheckLog(path)
+	}
+	return dbfile.Acquire(ctx, path, o.Wait, func(process string) {
+		o.Log.Info("waiting for the server that has the database", "path", path, "process", process)
+	})
+}
+
+// watch takes note of the files that were opened.
+func (db *DB) watch() (err error) {
+	w := &db.watcher
+	if w.lock == nil {
+		w.files, err = dbfile.NewWatch(db.path)
+		return err
+	}
+	if err := touchFile(db.writer); err != nil {
+		return err
+	}
+	w.files, err = w.lock.Watch()
+	return err
+}
+
+// watchFiles notices what happens to the files while nobody writes, and when
+// writes that failed would succeed again. It runs until the watcher is closed or the
+// files are lost.
+func (db *DB) watchFiles() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	look, try := time.NewTicker(lookEvery), time.NewTicker(tryEvery)
+	defer look.Stop()
+	defer try.Stop()
+	for {
+		select {
+		case <-db.watcher.stop:
+			return
+		case <-look.C:
+			if err := db.watcher.files.CheckContent(); err != nil {
+				db.lose(err)
+				return
+			}
+		case <-try.C:
+			if db.watcher.err() != nil {
+				db.watcher.running.Go(func() { _ = db.changeOf(ctx, named, touchFile) }) // commit notes it
+			}
+		}
+	}
+}
+
+// touchFile writes the first page as it is. The file's change counter grows.
+func touchFile(c *conn) error {
+	c.touched.wrote = true
+	version := 0
+	if _, err := c.one(selectSchema, func(row *sqlite.Stmt) { version = row.ColumnInt(0) }); err != nil {
+		return err
+	}
+	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))
+}
+
+// lose fails the database because of what happened to its files.
+func (db *DB) lose(err error) {
+	db.fail(err)
+	lost, ok := errors.AsType[*dbfile.LostError](err)
+	if !ok || db.watcher.lock == nil {
+		return
+	}
+	if err := db.watcher.lock.Lost(lost); err != nil {
+		db.log.Error("the next start may not know what happened to the database", "err", err)
+	}
+}
+
+// abandoned reports whether the database must be left as it is: to close it would
+// move the log into a file that is not its own, or is gone, and remove it.
+func (db *DB) abandoned() bool {
+	lost, ok := errors.AsType[*dbfile.LostError](db.fault.err())
+	return ok && !lost.Whole
+}
