@@ -107,12 +107,18 @@ func (p *checkpointer) move(c *conn) {
 	}
 }
 
-// close waits for a checkpoint under way. The writer has ended.
+// stop waits for a checkpoint under way, and leaves the connection open. The writer
+// has ended.
+func (p *checkpointer) stop() {
+	if p != nil {
+		close(p.wake)
+		<-p.ended
+	}
+}
+
 func (p *checkpointer) close() error {
 	if p == nil {
 		return nil
 	}
-	close(p.wake)
-	<-p.ended
 	return p.conn.Close()
 }

@@ -183,6 +183,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 
 // disconnect closes the connections that nobody uses.
 func (db *DB) disconnect() error {
+	db.checkpointer.stop()
 	if db.abandoned() {
 		return nil
 	}

@@ -114,6 +114,11 @@ func touchFile(c *conn) error {
 // lose fails the database because of what happened to its files.
 func (db *DB) lose(err error) {
 	db.fail(err)
+	db.tellNext(err)
+}
+
+// tellNext notes what happened to the files for the next start.
+func (db *DB) tellNext(err error) {
 	lost, ok := errors.AsType[*dbfile.LostError](err)
 	if !ok || db.watcher.lock == nil {
 		return
@@ -124,8 +129,15 @@ func (db *DB) lose(err error) {
 }
 
 // abandoned reports whether the database must be left as it is: to close it would
-// move the log into a file that is not its own, or is gone, and remove it.
+// move the log into a file that is not its own, or is gone, and remove it. The
+// watcher is closed.
 func (db *DB) abandoned() bool {
 	lost, ok := errors.AsType[*dbfile.LostError](db.fault.err())
+	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
+		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.CheckContent()); ok {
+			db.log.Error("the database is left as it is", "err", lost)
+			db.tellNext(lost)
+		}
+	}
 	return ok && !lost.Whole
 }
