@@ -1,5 +1,5 @@
 // Package accesssql implements [access.Store], workspaces, keys, bans, used
-// links and the audit log, over the transactions of an SQL database. It knows no
+// links and the audit log, and the age of receipts, over the transactions of an SQL database. It knows no
 // engine: the statements are those that SQLite and PostgreSQL both understand.
 package accesssql
 
@@ -58,13 +58,22 @@ type Store struct {
 	db     DB
 	tables []Table
 	now    func() time.Time
+	lived  lifetime
 }
 
 var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database. The tables are those with the rows of
-// workspaces that a reset removes, those that refer to others first.
-func New(db DB, tables []Table, now func() time.Time) *Store { return &Store{db, db, tables, now} }
+// workspaces that a reset removes, those that refer to others first. elapsed says for
+// how long the process has run, by a clock that nobody sets; nil is that of the system.
+// The store can be used after Begin.
+func New(db DB, tables []Table, now func() time.Time, elapsed func() time.Duration) *Store {
+	if elapsed == nil {
+		began := time.Now()
+		elapsed = func() time.Duration { return time.Since(began) }
+	}
+	return &Store{Follower: db, db: db, tables: tables, now: now, lived: lifetime{elapsed: elapsed}}
+}
 
 // one calls scan for the first row and reports whether there was one.
 func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {

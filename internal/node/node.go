@@ -31,7 +31,7 @@ const (
 	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
 	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
-	forgetReceipts = time.Hour
+	forgetReceipts = time.Minute            // of their age a crash may forget as much
 	resumeRemovals = time.Minute
 )
 
@@ -198,7 +198,7 @@ func (n *node) forget(ctx context.Context) {
 	for {
 		for removed := 1; removed > 0 && ctx.Err() == nil; {
 			var err error
-			if removed, err = n.store.Forget(ctx, n.now().Add(-petstore.KeepReceipts)); err != nil && ctx.Err() == nil {
+			if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
 				n.log.Error("old receipts could not be removed", "err", err)
 			}
 		}

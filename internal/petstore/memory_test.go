@@ -247,10 +247,10 @@ func (m *memory) Movements(_ context.Context, workspace, petID int64) (ledger []
 	return ledger, nil
 }
 
-func (m *memory) Forget(_ context.Context, before time.Time) (int, error) {
+func (m *memory) Forget(context.Context) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := len(m.receipts)
-	maps.DeleteFunc(m.receipts, func(_ receiptKey, r keptReceipt) bool { return r.at.Millis < before.UnixMilli() })
+	maps.DeleteFunc(m.receipts, func(_ receiptKey, r keptReceipt) bool { return r.at.Millis < m.now().Add(-KeepReceipts).UnixMilli() })
 	return n - len(m.receipts), nil
 }

@@ -1,9 +1,6 @@
 package petstore
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // A Store keeps the pets, categories and orders of all workspaces. Each
 // method is one transaction. All methods may be called concurrently.
@@ -37,9 +34,10 @@ type Store interface {
 	// that was deleted.
 	Movements(ctx context.Context, workspace, petID int64) ([]Movement, error)
 
-	// Forget removes the receipts older than before, at most a few thousand
-	// at a time, and returns how many it removed.
-	Forget(ctx context.Context, before time.Time) (int, error)
+	// Forget removes the receipts that are older than KeepReceipts, at most a few
+	// thousand at a time, and returns how many it removed. A server calls it each
+	// minute: a crash forgets so much of the age of receipts at most.
+	Forget(ctx context.Context) (int, error)
 }
 
 // Page is the part of a list that is asked for.

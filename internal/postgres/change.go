@@ -28,6 +28,7 @@ type keptReceipt struct {
 // what is not there, or no longer, is missing or nil.
 type group struct {
 	now        petstore.Time
+	lived      petstore.Time // by which receipts are dated
 	members    []member
 	pets       map[rowID]*petstore.StockedPet
 	categories map[rowID]*petstore.Category
@@ -52,9 +53,10 @@ type member struct {
 	made    struct{ pet, category, order bool } // which of the saved rows are new
 }
 
-func newGroup(writes []*write, now petstore.Time) *group {
+func newGroup(writes []*write, now, lived petstore.Time) *group {
 	g := &group{
 		now:        now,
+		lived:      lived,
 		members:    make([]member, len(writes)),
 		pets:       make(map[rowID]*petstore.StockedPet, len(writes)),
 		categories: make(map[rowID]*petstore.Category),
@@ -100,11 +102,11 @@ func (g *group) replay(m *member) bool {
 	}
 	id, again := idOf(m.Job.change), false
 	if first := g.firsts[id]; first != nil {
-		if again, m.Err = i.Replay(first.Job.change.Idempotency.Fingerprint, g.now, g.now); again {
+		if again, m.Err = i.Replay(first.Job.change.Idempotency.Fingerprint, g.lived, g.lived); again {
 			m.first = first
 		}
 	} else if kept, ok := g.receipts[id]; ok {
-		if again, m.Err = i.Replay(kept.fingerprint, kept.created, g.now); again {
+		if again, m.Err = i.Replay(kept.fingerprint, kept.created, g.lived); again {
 			m.before = &kept.Receipt
 		}
 	}

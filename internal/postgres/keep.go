@@ -95,7 +95,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 	queueDrop(b, dropOrders, k.orders.dropped)
 	queueDrop(b, dropPets, k.pets.dropped)
 	queueDrop(b, dropCategories, k.categories.dropped)
-	k.receipts.queue(b, g.now)
+	k.receipts.queue(b, g.lived)
 }
 
 // collect adds the effects of a member that has succeeded.

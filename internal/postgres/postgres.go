@@ -26,11 +26,12 @@ import (
 
 // Options say how a database is opened. The zero value is good.
 type Options struct {
-	Now       func() time.Time // the clock; time.Now if nil
-	ReadURL   string           // a replica for reading pets and orders; "" for none
-	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
-	NoMigrate bool             // do not migrate: refuse a database that is not up to date
-	Log       *slog.Logger     // where trouble with the database is told; discarded if nil
+	Now       func() time.Time     // the clock; time.Now if nil
+	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
+	ReadURL   string               // a replica for reading pets and orders; "" for none
+	Readers   int                  // connections for reading; 0 for max(8, 4·GOMAXPROCS)
+	NoMigrate bool                 // do not migrate: refuse a database that is not up to date
+	Log       *slog.Logger         // where trouble with the database is told; discarded if nil
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -109,7 +110,7 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		return nil, err
 	}
 	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
-	db.Store = accesssql.New(accessDB{db}, workspaceTables(), o.Now)
+	db.Store = accesssql.New(accessDB{db}, workspaceTables(), o.Now, o.Elapsed)
 	db.queue = groupcommit.NewQueue(job.alone)
 	defer func() {
 		if err != nil {
@@ -129,6 +130,9 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
 			return nil, err
 		}
+	}
+	if err := (accessDB{db}).Read(ctx, db.Begin); err != nil {
+		return nil, err
 	}
 	if o.ReadURL != "" {
 		db.replica, err = openReplica(ctx, o)

@@ -20,6 +20,8 @@ const (
 
 	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
 
+	forgetUsageAtOnce = 2000 // rows
+
 	// Each node leaves alone what another one is removing.
 	deleteUsage = `DELETE FROM usage WHERE ctid = ANY (ARRAY(
 		SELECT ctid FROM usage WHERE step = $1 AND start < $2 LIMIT $3 FOR UPDATE SKIP LOCKED))`
@@ -120,7 +122,7 @@ func scanUsage(row pgx.Row, r *usage.Row) error {
 
 // ForgetUsage implements [usage.Store].
 func (db *DB) ForgetUsage(ctx context.Context, step usage.Step, before int64) (int, error) {
-	tag, err := db.writer.Exec(ctx, deleteUsage, int64(step), before, forgetAtOnce)
+	tag, err := db.writer.Exec(ctx, deleteUsage, int64(step), before, forgetUsageAtOnce)
 	if err != nil {
 		return 0, judge(err)
 	}

@@ -170,7 +170,7 @@ func (c *movements) queue(b *pgx.Batch) {
 // receipts are the members that leave one.
 type receipts []*member
 
-func (rs receipts) queue(b *pgx.Batch, now petstore.Time) {
+func (rs receipts) queue(b *pgx.Batch, lived petstore.Time) {
 	if len(rs) == 0 {
 		return
 	}
@@ -186,8 +186,8 @@ func (rs receipts) queue(b *pgx.Batch, now petstore.Time) {
 			bodies[i] = []byte{} // nil would be NULL
 		}
 	}
-	b.Queue(dropOldReceipts, workspaces, operations, keys, now.Millis-petstore.KeepReceipts.Milliseconds())
-	b.Queue(insertReceipts, workspaces, operations, keys, now.Millis, rowIDs, fingerprints, bodies)
+	b.Queue(dropOldReceipts, workspaces, operations, keys, lived.Millis-petstore.KeepReceipts.Milliseconds())
+	b.Queue(insertReceipts, workspaces, operations, keys, lived.Millis, rowIDs, fingerprints, bodies)
 }
 
 func (r receiptID) compare(s receiptID) int {

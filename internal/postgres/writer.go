@@ -77,7 +77,7 @@ func (db *DB) transact(writes []*write) (g *group, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	for n := range attempts {
-		g = newGroup(writes, petstore.At(db.now()))
+		g = newGroup(writes, petstore.At(db.now()), db.Lived())
 		var sent bool
 		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, len(writes)) {
 			return g, err

@@ -12,7 +12,7 @@ import (
 func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
 	var before *petstore.Receipt
 	err := db.changeOf(ctx, named, func(w *conn) (err error) {
-		before, err = w.do(c, petstore.At(db.now()))
+		before, err = w.do(c, petstore.At(db.now()), db.Lived())
 		return err
 	})
 	if err != nil {
@@ -21,13 +21,14 @@ func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, er
 	return before, nil
 }
 
-// do carries out the steps of a change inside the writer's transaction.
-func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt, error) {
+// do carries out the steps of a change inside the writer's transaction. Receipts are
+// dated by lived.
+func (c *conn) do(change *petstore.Change, now, lived petstore.Time) (*petstore.Receipt, error) {
 	if c.removed[change.Workspace] {
 		return nil, access.Resetting()
 	}
 	if change.Idempotency != nil {
-		if before, err := c.receipt(change.Workspace, change.Idempotency, now); before != nil || err != nil {
+		if before, err := c.receipt(change.Workspace, change.Idempotency, lived); before != nil || err != nil {
 			return before, err
 		}
 	}
@@ -44,7 +45,7 @@ func (c *conn) do(change *petstore.Change, now petstore.Time) (*petstore.Receipt
 	}
 	if change.Idempotency != nil {
 		c.touched.wrote = true
-		return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), now)
+		return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), lived)
 	}
 	return nil, nil
 }

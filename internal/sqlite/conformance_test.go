@@ -21,17 +21,32 @@ func TestConformance(t *testing.T) {
 
 func conformance(t *testing.T, cached int) {
 	t.Helper()
-	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
 		t.Helper()
-		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return db
+		return process(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Elapsed: elapsed, Readers: 4, Cached: cached})
 	})
+}
+
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+		t.Helper()
+		return process(t, path, sqlite.Options{Now: now, Elapsed: elapsed, Readers: 1})
+	})
+}
+
+// process opens a database until the test ends.
+func process(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }

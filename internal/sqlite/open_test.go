@@ -308,7 +308,7 @@ func closed(t *testing.T, o sqlite.Options) {
 	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
 		t.Errorf("Pet = %v, want %s", err, petstore.CodeServiceUnavailable)
 	}
-	if _, err := db.Forget(ctx, time.Now()); petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
+	if _, err := db.Forget(ctx); petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
 		t.Errorf("Forget = %v, want %s", err, petstore.CodeServiceUnavailable)
 	}
 	if err := db.Err(); err != nil {

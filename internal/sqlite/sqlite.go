@@ -27,12 +27,13 @@ import (
 
 // Options say how a database is opened. The zero value is good.
 type Options struct {
-	Now       func() time.Time // the clock; time.Now if nil
-	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
-	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int              // pets that are kept in memory once read; 0 for none
-	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
-	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
+	Now       func() time.Time     // the clock; time.Now if nil
+	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
+	Readers   int                  // connections for reading; 0 for max(4, 2·GOMAXPROCS)
+	NoMigrate bool                 // neither create nor migrate: refuse a file that is missing or not up to date
+	Cached    int                  // pets that are kept in memory once read; 0 for none
+	ReadOnly  bool                 // open for reading alone, and as NoMigrate; writes return Unavailable
+	Log       *slog.Logger         // where a failure of the database is told; discarded if nil
 
 	// Serve says that the process serves the database, as one process at a time
 	// may. Another one that does is waited for so long. What happens to the files
@@ -134,7 +135,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		closed: make(chan struct{}),
 		fault:  fault{failed: make(chan struct{})},
 	}
-	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now)
+	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now, o.Elapsed)
 	db.queue = groupcommit.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
@@ -156,6 +157,9 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		if err := db.writer.exec(pragma); err != nil {
 			return err
 		}
+	}
+	if err := db.Begin(accessTx{db.writer}); err != nil {
+		return err
 	}
 	for range o.Readers {
 		c, err := openConn(db.path, o.ReadOnly)

@@ -102,10 +102,7 @@ func testOldDays(t *testing.T, open Open) {
 // testWrongClock: a limiter whose clock is wrong for a while hands out no fresh
 // day to a workspace that asks nothing meanwhile, however often it restarts.
 func testWrongClock(t *testing.T, open Open) {
-	for name, off := range map[string]time.Duration{
-		"an hour ahead": time.Hour, "a day ahead": 24 * time.Hour, "three days ahead": 72 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
-		"an hour behind": -time.Hour, "a day behind": -24 * time.Hour, "a year behind": -365 * 24 * time.Hour,
-	} {
+	for name, off := range clocksOff {
 		t.Run(name, func(t *testing.T) { wrongClock(t, newShop(t, open), off) })
 	}
 }

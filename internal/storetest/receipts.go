@@ -14,6 +14,7 @@ var receiptTests = map[string]func(*testing.T, Open){
 	"expiry":          testExpiry,
 	"failure":         testFailureKeepsNothing,
 	"forget":          testForget,
+	"wrong clock":     testReceiptsWrongClock,
 	"reset and order": testReplayOfOrder,
 }
 
@@ -94,14 +95,50 @@ func testForget(t *testing.T, open Open) {
 	s.wantOnce("old", once("old", "a"), 1, false)
 	s.clock.advance(time.Hour)
 	s.wantOnce("young", once("young", "a"), 2, false)
-	if n, err := s.Forget(s.ctx, start); n != 0 || err != nil {
-		t.Errorf("Forget of what is older than the first = %d, %v, want 0", n, err)
-	}
-	if n, err := s.Forget(s.ctx, s.clock.Now()); n != 1 || err != nil {
-		t.Errorf("Forget = %d, %v, want 1", n, err)
-	}
+	s.clock.advance(petstore.KeepReceipts - time.Hour)
+	s.wantForgotten("after 24 hours", 0)
+	s.clock.advance(time.Millisecond)
+	s.wantForgotten("when the first is older", 1)
 	s.wantOnce("young", once("young", "a"), 2, true)
 	s.wantOnce("old", once("old", "a"), 3, false)
+}
+
+func (s *shop) wantForgotten(what string, want int) {
+	s.Helper()
+	if n, err := s.Forget(s.ctx); n != want || err != nil {
+		s.Errorf("Forget %s = %d, %v, want %d", what, n, err, want)
+	}
+}
+
+// clocksOff is how far a clock is wrong.
+var clocksOff = map[string]time.Duration{
+	"an hour ahead": time.Hour, "a day ahead": 24 * time.Hour, "three days ahead": 72 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
+	"an hour behind": -time.Hour, "a day behind": -24 * time.Hour, "a year behind": -365 * 24 * time.Hour,
+}
+
+// testReceiptsWrongClock: whatever the clock is set to, a retry is a retry for 24
+// hours, and none for longer.
+func testReceiptsWrongClock(t *testing.T, open Open) {
+	for name, off := range clocksOff {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, open)
+			s.wantOnce("before", once("before", "a"), 1, false)
+			s.clock.set(off)
+			s.wantForgotten("while the clock is wrong", 0)
+			s.wantOnce("a retry while the clock is wrong", once("before", "a"), 1, true)
+			s.clock.advance(time.Hour)
+			s.wantOnce("meanwhile", once("meanwhile", "a"), 2, false)
+			s.clock.set(-off)
+			s.wantForgotten("when the clock is right", 0)
+			s.wantOnce("a retry when the clock is right", once("before", "a"), 1, true)
+			s.wantOnce("a retry of what was done meanwhile", once("meanwhile", "a"), 2, true)
+			s.clock.advance(petstore.KeepReceipts - time.Hour + time.Millisecond)
+			s.wantForgotten("a day after the first", 1)
+			s.clock.advance(time.Hour)
+			s.wantForgotten("a day after the second", 1)
+			s.wantOnce("before, anew", once("before", "a"), 3, false)
+		})
+	}
 }
 
 // testReplayOfOrder: the answer is kept even if what it made is gone, until the
@@ -113,4 +150,30 @@ func testReplayOfOrder(t *testing.T, open Open) {
 	s.wantOnce("after its deletion", once("k", "a"), 1, true)
 	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
 	s.wantOnce("after a reset", once("k", "a"), 2, false)
+}
+
+// RunRestarts holds an engine against what a store promises over restarts. Each call
+// of open is another process with the same database.
+func RunRestarts(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.wantOnce("before", once("before", "a"), 1, false)
+	s.clock.advance(20 * time.Hour)
+	s.wantForgotten("in the first process", 0)
+	restart := func(off time.Duration) {
+		next := *s // the first one's ledger is checked at the end
+		next.clock = &clock{now: s.clock.Now().Add(off)}
+		next.Stores = open(t, next.clock.Now, next.clock.Elapsed)
+		next.Service = petstore.NewService(next.Stores)
+		s = &next
+	}
+	restart(365 * 24 * time.Hour)
+	s.wantForgotten("after a year, or with a wrong clock", 0)
+	s.wantOnce("a retry", once("before", "a"), 1, true)
+	s.wantOnce("later", once("later", "a"), 2, false)
+	restart(-365 * 24 * time.Hour)
+	s.wantOnce("a retry with the clock set back", once("later", "a"), 2, true)
+	s.clock.advance(4*time.Hour + time.Millisecond)
+	s.wantForgotten("after 24 hours in three processes", 1)
+	s.clock.advance(20 * time.Hour)
+	s.wantForgotten("after 24 hours in the last one", 1)
 }

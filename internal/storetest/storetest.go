@@ -25,9 +25,9 @@ type Stores interface {
 	Check(ctx context.Context) ([]string, error)
 }
 
-// An Open returns new, empty stores whose clock is now. They are closed when
-// the test ends.
-type Open func(t *testing.T, now func() time.Time) Stores
+// An Open returns new, empty stores whose clock is now, in a process that has run
+// for elapsed. They are closed when the test ends.
+type Open func(t *testing.T, now func() time.Time, elapsed func() time.Duration) Stores
 
 // Run holds an engine against every promise.
 func Run(t *testing.T, open Open) {
@@ -57,10 +57,11 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// A clock stands still until it is advanced.
+// A clock stands still until it is advanced, or set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
+	ran time.Duration
 }
 
 func (c *clock) Now() time.Time {
@@ -73,6 +74,21 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
+	c.ran += d
+}
+
+// set sets the clock, forward or back: no time passes.
+func (c *clock) set(off time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(off)
+}
+
+// Elapsed returns how much time has passed, whatever the clock was set to.
+func (c *clock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ran
 }
 
 // start is when every test begins.
@@ -94,7 +110,7 @@ type shop struct {
 func newShop(t *testing.T, open Open) *shop {
 	t.Helper()
 	c := &clock{now: start}
-	s := &shop{T: t, Stores: open(t, c.Now), clock: c, ctx: t.Context()}
+	s := &shop{T: t, Stores: open(t, c.Now, c.Elapsed), clock: c, ctx: t.Context()}
 	s.Service = petstore.NewService(s.Stores)
 	s.workspace, s.name = s.newWorkspace("shop").ID, "shop"
 	t.Cleanup(func() { s.checkLedger() })
