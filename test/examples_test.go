@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -33,11 +34,14 @@ func newDemo(t *testing.T) demo {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
-	key := regexp.MustCompile(`with the key (\S+)`).FindStringSubmatch(s.Printed())
-	if key == nil {
-		t.Fatalf("the demo printed no key but\n%s", s.Printed())
+	printed := regexp.MustCompile(`with the key (\S+)`)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if key := printed.FindStringSubmatch(s.Printed()); key != nil {
+			return demo{s.URL, key[1]}
+		}
 	}
-	return demo{s.URL, key[1]}
+	t.Fatalf("the demo printed no key but\n%s", s.Printed())
+	return demo{}
 }
 
 // An example is a request made of the examples of the description.
