@@ -148,7 +148,7 @@ func (r *request) fields(lines []byte) bool {
 func (r *request) understand(key, value string) bool {
 	switch key {
 	case "Host":
-		if r.host != "" || !onlyOf(value, inHost) {
+		if r.host != "" || value == "" || !onlyOf(value, inHost) {
 			return false
 		}
 		r.host = value

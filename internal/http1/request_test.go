@@ -77,6 +77,7 @@ func oddSeeds() []string {
 		"GET /pets HTTP/1.1\r\nHost: a\rX: y\r\n\r\n",
 		get + "Host: b\r\n\r\n",
 		get + "host: a\r\n\r\n",
+		"GET /pets HTTP/1.1\r\nHost:\r\nHost: a\r\n\r\n",
 		"GET /pets HTTP/1.1\r\nHost: a b\r\n\r\n",
 		"GET /pets HTTP/1.1\r\nHost: a/b\r\n\r\n",
 		"GET /pets HTTP/1.1\r\nHost : a\r\n\r\n",
