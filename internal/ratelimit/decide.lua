@@ -176,6 +176,9 @@ local function withPenalty()
     forgive()
     p.cleanSince = now
     local before = STRIKES - 1
+    while #strikes > before do
+      table.remove(strikes, 1)
+    end
     if #strikes == before and (before == 0 or now - strikes[1] < WINDOW) then
       ban()
       return true

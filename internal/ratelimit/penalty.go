@@ -96,6 +96,7 @@ func (p *penalty) strike(r *rules, now int64) bool {
 	p.forgive(now)
 	p.cleanSince = now
 	before := r.strikes - 1
+	p.strikes = p.strikes[max(0, len(p.strikes)-before):] // the rules of another node, or of before, may keep more
 	if len(p.strikes) == before && (before == 0 || now-p.strikes[0] < r.window) {
 		p.ban(r, now)
 		return true

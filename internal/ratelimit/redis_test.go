@@ -34,3 +34,22 @@ func newVirtualOn(t testing.TB, server *redistest.Server, cfg Config, now func()
 	}
 	return r
 }
+
+// TestFewerStrikesThanStand has the number of strikes lowered while a key has more: the next one bans.
+func TestFewerStrikesThanStand(t *testing.T) {
+	t.Parallel()
+	server, clock := redistest.Start(t), newClock(noon)
+	few := DefaultConfig()
+	few.Strikes = 5
+	before, after := newVirtualOn(t, server, DefaultConfig(), clock.Now), newVirtualOn(t, server, few, clock.Now)
+	c := before.Caller(1, "k", narrow)
+	before.Admit(t.Context(), c)
+	before.Admit(t.Context(), c)
+	clock.advance(3 * time.Second)
+	for range 10 {
+		before.Admit(t.Context(), c)
+	}
+	if d := after.Admit(t.Context(), after.Caller(1, "k", narrow)); d.Outcome != Banned {
+		t.Errorf("strike 11, where 5 ban = %v, want banned", d.Outcome)
+	}
+}
