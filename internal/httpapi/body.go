@@ -143,13 +143,15 @@ func (f *form) read(body []byte, take func(m member) bool) error {
 // notObject returns the error for a body that is JSON but no object, or no
 // JSON at all.
 func (f *form) notObject(dec *jsontext.Decoder) error {
-	if _, err := dec.ReadValue(); err != nil {
+	value, err := dec.ReadValue()
+	if err != nil {
 		return malformed(err)
 	}
+	what := member{raw: value}.received() // the decoder will reuse the value
 	if err := trailing(dec); err != nil {
 		return err
 	}
-	f.add("", petstore.InvalidType, "The body must be a JSON object.")
+	f.add("", petstore.InvalidType, "The body must be a JSON object, not %s.", what)
 	return nil
 }
 
@@ -301,13 +303,27 @@ func (f *form) time(m member) petstore.Time {
 	}
 	t, ok := petstore.ParseTime(f.text(m))
 	if !ok {
-		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.", m.name)
+		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not %.40s.", m.name, string(m.raw))
 	}
 	return t
 }
 
 func (f *form) mistyped(m member, want string) {
-	f.add(pointerTo(m.name), petstore.InvalidType, "%s must be %s.", m.name, want)
+	f.add(pointerTo(m.name), petstore.InvalidType, "%s must be %s, not %s.", m.name, want, m.received())
+}
+
+// received says what a member is, in few words.
+func (m member) received() string {
+	switch m.raw.Kind() {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	default: // null, true, false, or a number as it was sent
+		return fmt.Sprintf("%.40s", string(m.raw))
+	}
 }
 
 // readOnly notes a member that the server alone sets. The id of the resource
@@ -315,7 +331,7 @@ func (f *form) mistyped(m member, want string) {
 func (f *form) readOnly(m member) {
 	if m.name == "id" && f.id != 0 {
 		if id := f.integer(m); id != f.id && !f.faulty("/id") {
-			f.add("/id", petstore.ReadOnly, "id must be the %d of the path.", f.id)
+			f.add("/id", petstore.ReadOnly, "id must be the %d of the path, not %d.", f.id, id)
 		}
 		return
 	}

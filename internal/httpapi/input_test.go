@@ -148,7 +148,41 @@ func TestBadParameters(t *testing.T) {
 	s.get("/pets?id=9007199254740993&categoryId=9223372036854775807").want(200, "").is(`[]`)
 }
 
-// FuzzBodies sends any bytes as any body: what is not taken is a 4xx.
+// TestFaultsSayWhatCame: the first message says what was received, and what to send.
+func TestFaultsSayWhatCame(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.stock()
+	for _, test := range []struct{ method, target, body, want string }{
+		{"GET", "/pets?status=available,pending", "", `status must be one of available, pending, sold, not "available,pending"; repeat the parameter: ?status=available&status=pending.`},
+		{"GET", "/inventory?status=Sold", "", `status must be one of available, pending, sold, not "Sold".`},
+		{"GET", "/pets?id=1,%202", "", `id must be an integer, not "1, 2"; repeat the parameter: ?id=1&id=2.`},
+		{"GET", "/pets?limit=101", "", `limit must be between 1 and 100, not "101".`},
+		{"GET", "/pets?limit=ten&", "", `limit must be an integer, not "ten".`},
+		{"GET", "/pets?limit=1&limit=2", "", `limit may stand once only, not 2 times.`},
+		{"GET", "/pets?categoryId=" + strings.Repeat("x", 500), "", `categoryId must be an integer, not "` + strings.Repeat("x", 40) + `".`},
+		{"GET", "/store/orders?complete=yes", "", `complete must be true or false, not "yes".`},
+		{"GET", "/store/orders?shipDateFrom=today", "", `shipDateFrom must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not "today"; in a URL a + is written %2B.`},
+		{"GET", "/categories/one", "", `categoryId must be an integer, not "one".`},
+		{"GET", "/categories/0", "", `categoryId must be between 1 and 9223372036854775807, not "0".`},
+		{"POST", "/pets", `[1]`, `The body must be a JSON object, not an array.`},
+		{"POST", "/pets", `{"name":null,"categoryId":1}`, `name must be a string, not null.`},
+		{"POST", "/pets", `{"name":"a","categoryId":"1"}`, `categoryId must be an integer, without fraction or exponent, not a string.`},
+		{"POST", "/pets", `{"name":"a","categoryId":1.0}`, `categoryId must be an integer, without fraction or exponent, not 1.0.`},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":"free"}`, `status must be one of available, pending, sold, not "free".`},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":""}`, `status must be one of available, pending, sold, not "".`},
+		{"POST", "/pets", `{"name":"a","categoryId":-1}`, `categoryId must be at least 1, not -1.`},
+		{"POST", "/store/orders", `{"petId":1,"quantity":0}`, `quantity must be between 1 and 1000000, not 0.`},
+		{"POST", "/store/orders", `{"petId":1,"quantity":1,"shipDate":"tomorrow"}`, `shipDate must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not "tomorrow".`},
+	} {
+		var got struct{ Errors []struct{ Message string } }
+		a := s.do(request{method: test.method, path: test.target, body: test.body})
+		if err := json.Unmarshal(a.body, &got); err != nil || a.status != 400 || len(got.Errors) != 1 || got.Errors[0].Message != test.want {
+			t.Errorf("%s %.60s %s = %d %s\nwant %s", test.method, test.target, test.body, a.status, a.body, test.want)
+		}
+	}
+}
+
 // TestManyFaults checks that the answer to bad input does not grow with it.
 func TestManyFaults(t *testing.T) {
 	t.Parallel()
@@ -169,6 +203,7 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
+// FuzzBodies sends any bytes as any body: what is not taken is a 4xx.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		``, `{`, `{}`, `null`, `{"name":"Rex","categoryId":1}`, `{"quantity":1e400}`, `{"petId":9007199254740993}`, `{"name":"\ud800"}`,

@@ -139,7 +139,7 @@ func readPetPatch(body []byte, id int64) (petstore.PetPatch, error) {
 func (f *form) status(m member) petstore.Status {
 	s := petstore.Status(f.text(m))
 	if s == "" && !f.faulty("/status") {
-		f.add("/status", petstore.InvalidEnum, "status must be one of available, pending, sold.")
+		f.add("/status", petstore.InvalidEnum, `status must be one of available, pending, sold, not "".`)
 	}
 	return s
 }

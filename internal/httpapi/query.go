@@ -76,7 +76,7 @@ func (q *query) one(name string) (string, bool) {
 		return "", false
 	}
 	if len(values) > 1 {
-		q.add(name, petstore.InvalidFormat, "%s may stand once only.", name)
+		q.add(name, petstore.InvalidFormat, "%s may stand once only, not %d times.", name, len(values))
 		return "", false
 	}
 	return values[0], true
@@ -99,6 +99,10 @@ func (q *query) ids(name string) []int64 {
 		return nil
 	}
 	for _, text := range q.values[name] {
+		if strings.Contains(text, ",") {
+			q.add(name, petstore.InvalidType, "%s must be an integer, not %.40q%s.", name, text, repeating(name, text))
+			return nil
+		}
 		ids = append(ids, q.integer(name, text, 1, 1<<63-1))
 	}
 	slices.Sort(ids)
@@ -109,10 +113,10 @@ func (q *query) integer(name, text string, least, most int64) int64 {
 	n, code := parseInteger(text)
 	switch {
 	case code == petstore.InvalidType:
-		q.add(name, code, "%s must be an integer.", name)
+		q.add(name, code, "%s must be an integer, not %.40q.", name, text)
 		return least
 	case code != "" || n < least || n > most:
-		q.add(name, petstore.OutOfRange, "%s must be between %d and %d.", name, least, most)
+		q.add(name, petstore.OutOfRange, "%s must be between %d and %d, not %.40q.", name, least, most, text)
 		return least
 	}
 	return n
@@ -137,9 +141,9 @@ func readID(name, text string) (int64, error) {
 	n, code := parseInteger(text)
 	switch {
 	case code == petstore.InvalidType:
-		return 0, badParameter(name, code, "%s must be an integer.", name)
+		return 0, badParameter(name, code, "%s must be an integer, not %.40q.", name, text)
 	case code != "" || n < 1:
-		return 0, badParameter(name, petstore.OutOfRange, "%s must be between 1 and %d.", name, int64(1<<63-1))
+		return 0, badParameter(name, petstore.OutOfRange, "%s must be between 1 and %d, not %.40q.", name, int64(1<<63-1), text)
 	}
 	return n, nil
 }
@@ -150,13 +154,26 @@ func (q *query) statuses(name string) []petstore.Status {
 	for _, text := range q.values[name] {
 		s := petstore.Status(text)
 		if !s.Valid() {
-			q.add(name, petstore.InvalidEnum, "%s must be one of available, pending, sold.", name)
+			q.add(name, petstore.InvalidEnum, "%s must be one of available, pending, sold, not %.40q%s.", name, text, repeating(name, text))
 			return nil
 		}
 		out = append(out, s)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// repeating says how to send the values of a parameter that may be repeated, if
+// they came as one, with commas, as some clients send them; "" if they did not.
+func repeating(name, text string) string {
+	parts := strings.Split(text, ",")
+	if len(parts) < 2 || len(text) > 40 {
+		return ""
+	}
+	for i, p := range parts {
+		parts[i] = name + "=" + url.QueryEscape(strings.TrimSpace(p))
+	}
+	return "; repeat the parameter: ?" + strings.Join(parts, "&")
 }
 
 // part reads a part of a name, folded for comparison.
@@ -182,7 +199,7 @@ func (q *query) boolean(name string) *bool {
 		return nil
 	}
 	if text != "true" && text != "false" {
-		q.add(name, petstore.InvalidType, "%s must be true or false.", name)
+		q.add(name, petstore.InvalidType, "%s must be true or false, not %.40q.", name, text)
 		return nil
 	}
 	value := text == "true"
@@ -196,7 +213,7 @@ func (q *query) time(name string) petstore.Time {
 	}
 	t, ok := petstore.ParseTime(text)
 	if !ok {
-		q.add(name, petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z; in a URL a + is written %%2B.", name)
+		q.add(name, petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not %.40q; in a URL a + is written %%2B.", name, text)
 	}
 	return t
 }

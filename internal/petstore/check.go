@@ -154,7 +154,7 @@ func checkText(fields []Field, pointer string, text *string, least, most int) []
 func checkID(fields []Field, pointer string, id int64) []Field {
 	if id < 1 {
 		fields = append(fields, Field{Pointer: pointer, Code: OutOfRange,
-			Message: fmt.Sprintf("%s must be at least 1.", pointer[1:])})
+			Message: fmt.Sprintf("%s must be at least 1, not %d.", pointer[1:], id)})
 	}
 	return fields
 }
@@ -162,7 +162,7 @@ func checkID(fields []Field, pointer string, id int64) []Field {
 func checkRange(fields []Field, pointer string, n, least, most int64) []Field {
 	if n < least || n > most {
 		fields = append(fields, Field{Pointer: pointer, Code: OutOfRange,
-			Message: fmt.Sprintf("%s must be between %d and %d.", pointer[1:], least, most)})
+			Message: fmt.Sprintf("%s must be between %d and %d, not %d.", pointer[1:], least, most, n)})
 	}
 	return fields
 }
@@ -170,7 +170,7 @@ func checkRange(fields []Field, pointer string, n, least, most int64) []Field {
 func checkStatus(fields []Field, s Status) []Field {
 	if !s.Valid() {
 		fields = append(fields, Field{Pointer: "/status", Code: InvalidEnum,
-			Message: "status must be one of available, pending, sold."})
+			Message: fmt.Sprintf("status must be one of available, pending, sold, not %.40q.", s)})
 	}
 	return fields
 }

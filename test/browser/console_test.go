@@ -182,6 +182,22 @@ func TestHostileNames(t *testing.T) {
 	b.quiet(t)
 }
 
+// TestOtherOrigin: a page of another origin may call the API with any header of its own, such as those of tracing.
+func TestOtherOrigin(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }))
+	t.Cleanup(other.Close)
+	b := newTab(t)
+	b.open(t, other.URL)
+	call := fmt.Sprintf(`fetch(%q, {headers: {Authorization: %q, traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "X-Sent-By": "a page"}})
+		.then((r) => r.status + " " + (r.headers.get("X-Request-Id") !== null), (e) => e.message)`, s.url+"/pets", "Bearer "+s.key)
+	if got := ask(t, b, chromedp.Evaluate[string](call, chromedp.EvalAwaitPromise)); got != "200 true" {
+		t.Errorf("a call of another origin ends with %q, want 200 and headers that it may read", got)
+	}
+	b.quiet(t, "favicon")
+}
+
 // TestOtherSite: a form of another site that is sent to the console does nothing.
 func TestOtherSite(t *testing.T) {
 	t.Parallel()
