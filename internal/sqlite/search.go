@@ -15,8 +15,12 @@ import (
 // termRunes is how many letters a term of the index of names has.
 const termRunes = 3
 
+// asIndexed replaces the letters that FTS5 reads as U+FFFD.
+var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
+
 // termsOf returns the terms of a text, each once.
 func termsOf(text string) (terms []string) {
+	text = asIndexed.Replace(text)
 	var begins [termRunes]int // of the last letters
 	seen := 0
 	for i := range text {
@@ -157,7 +161,7 @@ func (s *search) match() (query string, known bool, err error) {
 		return "", false, nil
 	}
 	if utf8.RuneCountInString(s.q.Name) < termRunes {
-		terms, err := s.beginning(s.q.Name)
+		terms, err := s.beginning(asIndexed.Replace(s.q.Name))
 		return join(terms, " OR "), len(terms) <= s.effort.terms, err
 	}
 	terms, err := s.rare()

@@ -46,7 +46,7 @@ type nameModel struct {
 	last      int64   // the greatest id so far
 }
 
-var pieces = []string{"a", "b", "ab", "A", "ß", "é", "x\u0301", "犬", "猫犬", "🐕", "🐕\u200d🦺", "-"}
+var pieces = []string{"a", "b", "ab", "A", "ß", "é", "x\u0301", "犬", "猫犬", "🐕", "🐕\u200d🦺", "-", "\uFFFD", "\uFFFE", "\uFFFF", "\U0001FFFF"}
 
 // madeUp returns a name.
 func madeUp(r *rand.Rand) string {
@@ -233,6 +233,26 @@ func TestSearchesFindAll(t *testing.T) {
 			r.Fatal(err)
 		}
 	})
+}
+
+// TestSearchesFindNoncharacters, which FTS5 takes for another letter.
+func TestSearchesFindNoncharacters(t *testing.T) {
+	t.Parallel()
+	db := openUnsynced(t)
+	db.effort = searchEffort{terms: 1000}
+	workspace := newShop(t, db)
+	for _, name := range []string{"a\uFFFEb", "\uFFFF", "\uFFFDabc", "\U0001FFFF"} {
+		pet := createPet(t, db, workspace, name)
+		for _, text := range append(strings.Split(name, ""), name) {
+			found, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: text})
+			if err != nil || !slices.ContainsFunc(found, func(p petstore.Pet) bool { return p.ID == pet }) {
+				t.Errorf("Pets of %+q = %+v, %v, want %+q among them", text, found, err, name)
+			}
+		}
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want nothing", problems, err)
+	}
 }
 
 // TestTermsOf: every three letters that follow each other, and each once.
