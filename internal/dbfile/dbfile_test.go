@@ -24,11 +24,14 @@ func newDatabase(t *testing.T) database {
 	t.Helper()
 	db := database{filepath.Join(t.TempDir(), "petstore.db")}
 	db.write(t, 2, 100)
+	if err := os.Truncate(db.path, 8192); err != nil {
+		t.Fatal(err)
+	}
 	db.writeLog(t, 7, 1007)
 	return db
 }
 
-// write writes the file anew, in place; mode is 2 if there is a write-ahead log of it.
+// write writes the file anew, in place and shorter; mode is 2 if there is a write-ahead log of it.
 func (db database) write(t *testing.T, mode byte, changes uint32) {
 	t.Helper()
 	b := make([]byte, 4096)
@@ -140,7 +143,8 @@ func TestLost(t *testing.T) {
 		next    string // what CheckPresent or CheckLog says; "" for nothing
 	}{
 		"nothing":     {func(*testing.T, database) {}, "", false, ""},
-		"written":     {func(t *testing.T, db database) { db.write(t, 2, 101) }, "", false, ""},
+		"vacuumed":    {func(t *testing.T, db database) { db.write(t, 2, 101) }, "", false, ""},
+		"cut off":     {func(t *testing.T, db database) { db.write(t, 2, 100) }, "was overwritten", false, "the file was overwritten while"},
 		"removed":     {func(t *testing.T, db database) { db.remove(t, "") }, "was removed or moved", false, "its log"},
 		"all removed": {func(t *testing.T, db database) { db.remove(t, "", "-wal", "-lock") }, "was removed or moved", false, "the file is missing, but the process"},
 		"replaced":    {func(t *testing.T, db database) { db.replace(t) }, "was replaced", false, "it is another file"},

@@ -52,7 +52,8 @@ func (w *Watch) CheckContent() error {
 	if err != nil {
 		return err
 	}
-	if h.size < w.last.size || h.rollback != w.last.rollback || before(h.changes, w.last.changes) {
+	cut := h.size < w.last.size && h.changes == w.last.changes // without a commit: VACUUM is one
+	if cut || h.rollback != w.last.rollback || before(h.changes, w.last.changes) {
 		return &LostError{path: w.path, what: "was overwritten", overwrote: true}
 	}
 	w.last = h
