@@ -211,8 +211,15 @@ func TestOneServer(t *testing.T) {
 	if err := next.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := dbfile.Alone(db.path, func() error { ran = true; return nil }); err != nil || !ran {
-		t.Errorf("Alone after the servers = %v, want nil; f ran: %t", err, ran)
+	ran = false
+	err = dbfile.Alone(db.path, func() error {
+		if _, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); err == nil {
+			t.Error("Acquire inside of Alone = nil, want an error")
+		}
+		return dbfile.Alone(db.path, func() error { ran = true; return nil }) // another command
+	})
+	if err != nil || !ran {
+		t.Errorf("Alone twice after the servers = %v, want nil; f ran: %t", err, ran)
 	}
 }
 

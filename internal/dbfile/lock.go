@@ -50,7 +50,7 @@ func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {
 	deadline := time.Now().Add(wait)
 	for told := false; ; told = true {
-		if got, err := tryLock(f); got || err != nil {
+		if got, err := tryLock(f, false); got || err != nil {
 			return err
 		}
 		if ctx.Err() != nil || !time.Now().Before(deadline) {
@@ -116,7 +116,8 @@ func (l *Lock) Close() error {
 // ErrServed is what Alone returns if a server has the database.
 var ErrServed = errors.New("is served by another process")
 
-// Alone runs f while no server has the database at path, nor can get it.
+// Alone runs f while no server has the database at path, nor can get it. Others may
+// be in a call of Alone at the same time.
 func Alone(path string, f func() error) error {
 	file, err := os.OpenFile(path+lockEnd, os.O_RDWR, 0) // none is made
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -125,7 +126,7 @@ func Alone(path string, f func() error) error {
 		return err
 	}
 	defer file.Close()
-	got, err := tryLock(file)
+	got, err := tryLock(file, true)
 	if err == nil && !got {
 		err = ErrServed
 	}

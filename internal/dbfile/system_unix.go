@@ -9,10 +9,15 @@ import (
 	"syscall"
 )
 
-// tryLock locks the file for this process and reports whether it has the lock. The
-// kernel gives it back when the process ends.
-func tryLock(f *os.File) (bool, error) {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // descriptors are small
+// tryLock locks the file for this process, or together with others that share the
+// lock, and reports whether it has the lock. The kernel gives it back when the process
+// ends.
+func tryLock(f *os.File, shared bool) (bool, error) {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) //nolint:gosec // descriptors are small
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
