@@ -80,7 +80,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}
 	n.metrics = n.newMetrics()
 	n.bans = newBanKeeper(n.store, n.log, n.metrics)
-	tie := newTie(n.limiter)
+	tie := newTie(n.limiter, n.now, n.bans.later)
 	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
