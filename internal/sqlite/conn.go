@@ -8,9 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
+	"unsafe"
 
 	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/petstore"
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -212,4 +217,59 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 	default:
 		panic(fmt.Sprintf("sqlite: no way to bind a %T", arg))
 	}
+}
+
+// find returns the row that a query of a workspace and an id selects, or nil.
+func find[T any](c *conn, query string, workspace, id int64, scan func(*sqlite.Stmt) T) (*T, error) {
+	stmt, err := c.ints(query, workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	found, err := stmt.Step()
+	if err != nil || !found {
+		return nil, err
+	}
+	row := scan(stmt)
+	return &row, stmt.Reset()
+}
+
+func scanInt(row *sqlite.Stmt) int64 { return row.ColumnInt64(0) }
+
+func scanTime(row *sqlite.Stmt, col int) petstore.Time {
+	if row.ColumnIsNull(col) {
+		return petstore.Time{}
+	}
+	return petstore.Time{Millis: row.ColumnInt64(col), Valid: true}
+}
+
+// instant reads a column that holds milliseconds, or NULL for the zero time.
+func instant(row *sqlite.Stmt, col int) time.Time {
+	if row.ColumnIsNull(col) {
+		return time.Time{}
+	}
+	return time.UnixMilli(row.ColumnInt64(col)).UTC()
+}
+
+var plansKept sync.Once
+
+// keepPlans has SQLite plan each statement once, on every connection that this
+// process opens from now on. Left to itself it looks at what is bound, and plans a
+// list anew nearly each time it is asked for, which takes as long as to read it
+// (https://sqlite.org/queryplanner-ng.html#qpsg). Our indexes are named or follow
+// from the query, whatever is bound.
+func keepPlans() {
+	plansKept.Do(func() {
+		tls := libc.NewTLS()
+		defer tls.Close()
+		call := keepPlansOf
+		sqlite3.Xsqlite3_auto_extension(tls, *(*uintptr)(unsafe.Pointer(&call))) // the address by which the engine calls a function
+	})
+}
+
+// keepPlansOf is what SQLite calls of each connection, as it does of an extension
+// (https://sqlite.org/c3ref/auto_extension.html).
+func keepPlansOf(tls *libc.TLS, db, _, _ uintptr) int32 {
+	list := libc.NewVaList(int32(1), uintptr(0))
+	defer libc.Xfree(tls, list)
+	return sqlite3.Xsqlite3_db_config(tls, db, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG, list)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 
 	"example.com/petstore/internal/petstore"
@@ -8,14 +9,14 @@ import (
 )
 
 const (
+	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
+
 	selectLastEntry = "SELECT last_entry FROM pets WHERE workspace=?1 AND id=?2" +
 		" UNION ALL SELECT last_entry FROM departed WHERE workspace=?1 AND pet=?2"
 	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
 	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND entry=?2"
 	selectDeparted = "SELECT 1 FROM departed WHERE workspace=?1 AND pet=?2"
 )
-
-func scanInt(row *sqlite.Stmt) int64 { return row.ColumnInt64(0) }
 
 func scanMovement(row *sqlite.Stmt) petstore.Movement {
 	return petstore.Movement{PetID: row.ColumnInt64(0), Number: row.ColumnInt64(1), Kind: petstore.MovementKind(row.ColumnText(2)),
@@ -69,4 +70,24 @@ func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement)
 // saveDeparted notes where the ledger of a pet ends that is gone.
 func (c *conn) saveDeparted(workspace, pet, last int64) error {
 	return c.exec("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
+}
+
+// Movements implements [petstore.Store]. It returns the error of NoPet for a
+// pet that there never was.
+func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
+	var all []petstore.Movement
+	err := db.read(ctx, snapshot(func(c *conn) error {
+		last, err := find(c, selectLastEntry, workspace, petID, scanInt)
+		if err != nil || last == nil {
+			return err
+		}
+		return c.ledger(workspace, petID, *last, func(m petstore.Movement) error {
+			all = append(all, m)
+			return nil
+		})
+	}))
+	if err == nil && all == nil {
+		return nil, petstore.NoPet(petID)
+	}
+	return all, err
 }

@@ -237,10 +237,18 @@ func explain(err error) error {
 	return err
 }
 
-// instant reads a column that holds milliseconds, or NULL for the zero time.
-func instant(row *sqlite.Stmt, col int) time.Time {
-	if row.ColumnIsNull(col) {
-		return time.Time{}
+// selectSchema is of what the last migration has set, 0 in a file whose last one did
+// not yet.
+const selectSchema = "PRAGMA user_version"
+
+// checkSchema returns an error, and fails the database, if its schema is a newer
+// one.
+func (db *DB) checkSchema() error {
+	has := 0
+	_, err := db.writer.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
+	if err == nil && has > known.Latest() {
+		err = known.Newer(has)
+		db.fail(err)
 	}
-	return time.UnixMilli(row.ColumnInt64(col)).UTC()
+	return err
 }

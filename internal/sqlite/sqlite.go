@@ -77,7 +77,7 @@ type DB struct {
 
 	fault   fault
 	counted groupcommit.Counter
-	manners manners
+	pacer   pacer
 	closing sync.Once
 }
 
@@ -225,4 +225,23 @@ func (db *DB) Close() error {
 		}
 	})
 	return err
+}
+
+// Stats are numbers for metrics, counted since Open.
+type Stats struct {
+	groupcommit.Stats
+
+	Waiting     int // writes that wait now
+	Readers     int // connections for reading
+	IdleReaders int // those of them that nobody uses now
+}
+
+// Stats returns the numbers as they stand.
+func (db *DB) Stats() Stats {
+	return Stats{
+		Stats:       db.counted.Stats(),
+		Waiting:     db.queue.Len(),
+		Readers:     db.count,
+		IdleReaders: len(db.readers.free),
+	}
 }

@@ -3,10 +3,13 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
 )
 
 // A job is carried out on the writer's connection, inside a transaction that it
@@ -209,4 +212,52 @@ func (c *conn) succeeded(how manner) error {
 		return err
 	}
 	return c.exec("RELEASE one")
+}
+
+// noticeEvery bounds how long a commit of another process goes unnoticed.
+const noticeEvery = 200 * time.Millisecond
+
+// notice finds out whether another process has committed: then the cache is void,
+// and if it was a newer version of this program that migrated the file, no call is
+// served any more. The writer calls it in each of its transactions, in which nobody
+// else commits, and while it waits.
+func (db *DB) notice() error {
+	before := db.version
+	_, err := db.writer.one("PRAGMA data_version", func(row *sqlite.Stmt) { db.version = row.ColumnInt64(0) })
+	if err != nil || db.version == before {
+		return err
+	}
+	db.cache.flush()
+	return db.checkSchema()
+}
+
+// Writers of several processes take turns by asking again and again: SQLite has
+// no queue for them. So every writer asks often, and who writes much at a time
+// pauses longer between two transactions than the others need to ask.
+const askEvery = time.Millisecond
+
+// tellAfter is how long a writer waits for another process before it says so.
+const tellAfter = time.Second
+
+// begin starts the writer's transaction, and waits up to busyTimeout for that of
+// another process.
+func (db *DB) begin() error {
+	c := db.writer
+	c.SetBusyTimeout(0) // its own waiting grows to 100 ms between two attempts
+	defer c.SetBusyTimeout(busyTimeout)
+	for begun, told := time.Now(), false; ; time.Sleep(askEvery) {
+		err := c.exec("BEGIN IMMEDIATE")
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			return err
+		}
+		waited := time.Since(begun)
+		if waited >= busyTimeout {
+			return fmt.Errorf("the process %s has been writing for %v: %w", dbfile.WriterOf(db.path), busyTimeout, err)
+		}
+		if waited >= tellAfter && !told && db.waiting != nil {
+			told = true
+			db.waiting(dbfile.WriterOf(db.path))
+		}
+		_ = db.notice() // the other one may have committed before
+	}
 }

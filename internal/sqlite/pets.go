@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+// The columns of pets, in the order in which the scan functions read them.
+const (
+	petColumns    = "id, name, category, status"
+	ledgerColumns = petColumns + ", quantity, open_orders, movements, last_entry"
+	storedColumns = ledgerColumns + ", recent"
+	rowColumns    = "name, category, status, quantity"
+	selectPet     = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectStored  = "SELECT " + storedColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+	selectRow     = "SELECT " + rowColumns + " FROM pets WHERE workspace=?1 AND id=?2"
+)
+
+// A stored is a pet with the last entry of its ledger, and its latest orders.
+type stored struct {
+	petstore.StockedPet
+	lastEntry int64
+	recent    recent
+}
+
+func scanPet(row *sqlite.Stmt) petstore.Pet {
+	return petstore.Pet{ID: row.ColumnInt64(0), Name: row.ColumnText(1), CategoryID: row.ColumnInt64(2), Status: scanStatus(row, 3)}
+}
+
+func scanRow(stmt *sqlite.Stmt) row {
+	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
+}
+
+func scanStored(row *sqlite.Stmt) stored {
+	return stored{
+		StockedPet: petstore.StockedPet{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
+		lastEntry:  row.ColumnInt64(7),
+		recent:     scanRecent(row, 8),
+	}
+}
+
+// scanStatus reads a status without allocating one.
+func scanStatus(row *sqlite.Stmt, col int) petstore.Status {
+	var text [16]byte
+	n := row.ColumnBytes(col, text[:])
+	switch string(text[:n]) {
+	case string(petstore.Available):
+		return petstore.Available
+	case string(petstore.Pending):
+		return petstore.Pending
+	}
+	return petstore.Sold
+}
+
+// Pet implements [petstore.Store].
+func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
+	r, err := db.row(ctx, workspace, id)
+	if err != nil {
+		return petstore.Pet{}, err
+	}
+	return r.pet(id), nil
+}
+
+// row returns what reads need of a pet.
+func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
+	k := cacheKey{workspace, id}
+	held, ok, version := db.cache.row(k)
+	if ok && db.fault.err() == nil {
+		return held, nil
+	}
+	r, err := get(ctx, db, selectRow, workspace, id, scanRow, petstore.NoPet)
+	if err == nil {
+		db.cache.keep(k, r, version)
+	}
+	return r, err
+}
+
+// Pets implements [petstore.Store].
+func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	if len(q.IDs) > 0 {
+		return db.petsByID(ctx, workspace, q)
+	}
+	if q.Name != "" {
+		return db.search(ctx, workspace, q)
+	}
+	k, holds := pageKeyOf(workspace, &q)
+	if !holds {
+		return petList(workspace, q).read(ctx, db)
+	}
+	held, ok, version := db.cache.page(k)
+	if ok && db.fault.err() == nil {
+		return held, nil
+	}
+	pets, err := petList(workspace, q).read(ctx, db)
+	if err == nil {
+		db.cache.keepPage(k, slices.Clip(pets), version)
+	}
+	return pets, err
+}
+
+func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
+	l := &list[petstore.Pet]{
+		from: "SELECT " + petColumns + " FROM pets", workspace: workspace, page: q.Page,
+		lanes: statusLanes(q.Statuses, q.CategoryID != 0),
+		scan:  scanPet, id: func(p petstore.Pet) int64 { return p.ID },
+	}
+	switch {
+	case q.CategoryID != 0:
+		l.index = "pets_by_category"
+		l.filters = append(l.filters, filter{byCategory, q.CategoryID})
+	case len(l.lanes) > 0:
+		l.index = "pets_by_status"
+	}
+	if q.Name != "" {
+		l.filters = append(l.filters, filter{byName, q.Name})
+	}
+	return l
+}
+
+// petsByID looks up each id.
+func (db *DB) petsByID(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	ids := slices.Clone(q.IDs)
+	slices.Sort(ids)
+	found := make([]petstore.Pet, 0, min(len(ids), max(q.Limit, 0)))
+	for _, id := range slices.Compact(ids) {
+		if id <= q.After || len(found) >= q.Limit {
+			continue
+		}
+		r, err := db.row(ctx, workspace, id)
+		if petstore.CodeOf(err) == petstore.CodePetNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if pet := r.pet(id); selects(q, pet) {
+			found = append(found, pet)
+		}
+	}
+	return found, nil
+}
+
+// selects reports whether the pet passes the filters besides the id.
+func selects(q petstore.PetQuery, p petstore.Pet) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
+		(q.CategoryID == 0 || q.CategoryID == p.CategoryID) &&
+		(q.Name == "" || strings.Contains(petstore.Fold(p.Name), q.Name))
+}
+
+// savePet writes no more than what changed since the pet was loaded: an index
+// costs as much as a row, and most changes move nothing but stock. The latest
+// orders are those of loaded, and written if they changed.
+func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, lastEntry int64, ordered bool) (err error) {
+	if a.ID == 0 {
+		if a.ID, err = c.nextID(workspace, petID); err != nil {
+			return err
+		}
+		c.renamed(workspace, a.ID, "", petstore.Fold(a.Name))
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded, recent)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
+			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+	}
+	if a.Name != loaded.Name {
+		c.renamed(workspace, a.ID, petstore.Fold(loaded.Name), petstore.Fold(a.Name))
+	}
+	what := updateFor(a, &loaded.StockedPet)
+	queries := &updates
+	if ordered {
+		queries = &updatesOfOrders
+	}
+	stmt, err := c.ints(queries[what], workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
+	if err != nil {
+		return err
+	}
+	if what == ofName || what == ofPet {
+		stmt.BindText(7, a.Name)
+		stmt.BindText(8, petstore.Fold(a.Name))
+	}
+	if what == ofPet {
+		stmt.BindText(9, string(a.Status))
+		stmt.BindInt64(10, a.CategoryID)
+	}
+	if ordered {
+		stmt.BindBytes(11, loaded.recent.column())
+	}
+	_, err = stmt.Step()
+	return err
+}
+
+// What of a pet changes, from what does most often to all of it.
+const (
+	ofStock = iota
+	ofName
+	ofPet
+)
+
+const (
+	setStock  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
+	setOrders = ", recent=?11"
+	setName   = ", name=?7, folded=?8"
+	setRest   = ", status=?9, category=?10"
+	onePet    = " WHERE workspace=?1 AND id=?2"
+)
+
+// The updates of a pet, and those that write its latest orders, too. One that
+// names a column changes the indexes that have it, whether the value is another
+// or not.
+var updates, updatesOfOrders = updatesThat(setStock), updatesThat(setStock + setOrders)
+
+func updatesThat(set string) [3]string {
+	return [...]string{ofStock: set + onePet, ofName: set + setName + onePet, ofPet: set + setName + setRest + onePet}
+}
+
+// updateFor returns the least that is all that changed.
+func updateFor(a, loaded *petstore.StockedPet) int {
+	switch {
+	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
+		return ofPet
+	case a.Name != loaded.Name:
+		return ofName
+	}
+	return ofStock
+}
