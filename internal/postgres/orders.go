@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	orderColumns = "id, pet, quantity, ship_date, complete" // as scanOrder reads them
+	selectOrder  = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id = $2"
+)
+
+// scanOrder reads an order, and the columns before it into those given.
+func scanOrder(row pgx.Row, o *petstore.Order, before ...any) error {
+	var shipDate *int64
+	err := row.Scan(append(before, &o.ID, &o.PetID, &o.Quantity, &shipDate, &o.Complete)...)
+	if shipDate != nil {
+		o.ShipDate = petstore.Time{Millis: *shipDate, Valid: true}
+	}
+	return err
+}
+
+func scanOnlyOrder(row pgx.Row, o *petstore.Order) error { return scanOrder(row, o) }
+
+// Order implements [petstore.Store].
+func (db *DB) Order(ctx context.Context, workspace, id int64) (petstore.Order, error) {
+	return get(ctx, db, selectOrder, workspace, id, scanOnlyOrder, petstore.NoOrder)
+}
+
+// Orders implements [petstore.Store].
+func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
+	return orderList(workspace, q).read(ctx, db)
+}
+
+func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
+	l := &list[petstore.Order]{
+		from: "SELECT " + orderColumns + " FROM orders", workspace: workspace, page: q.Page, scan: scanOnlyOrder,
+	}
+	switch {
+	case q.Complete != nil:
+		l.lanes = []filter{{byComplete, *q.Complete}}
+	case q.PetID != 0: // its index has complete before the id
+		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
+	}
+	if q.PetID != 0 {
+		l.filters = append(l.filters, filter{byPet, q.PetID})
+	}
+	if q.ShipDateFrom.Valid {
+		l.filters = append(l.filters, filter{shipsFrom, q.ShipDateFrom.Millis})
+	}
+	if q.ShipDateTo.Valid {
+		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
+	}
+	return l
+}
+
+// The statements that write: one for all rows of a kind.
+const (
+	insertOrders = `INSERT INTO orders (workspace, id, pet, quantity, ship_date, complete)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])`
+
+	updateOrders = `UPDATE orders o SET pet = n.pet, quantity = n.quantity, ship_date = n.ship_date, complete = n.complete
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])
+			AS n (workspace, id, pet, quantity, ship_date, complete)
+		WHERE o.workspace = n.workspace AND o.id = n.id`
+
+	dropOrders = `DELETE FROM orders o USING unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) WHERE o.workspace = n.workspace AND o.id = n.id`
+)
+
+func queueOrders(b *pgx.Batch, query string, rows map[rowID]*petstore.Order) {
+	if len(rows) == 0 {
+		return
+	}
+	type row = petstore.Order
+	ids, k := inOrder(rows)
+	b.Queue(query, k.workspaces, k.ids,
+		column(rows, ids, func(o *row) int64 { return o.PetID }),
+		column(rows, ids, func(o *row) int64 { return o.Quantity }),
+		column(rows, ids, func(o *row) *int64 { return optional(o.ShipDate.Millis, o.ShipDate.Valid) }),
+		column(rows, ids, func(o *row) bool { return o.Complete }))
+}
