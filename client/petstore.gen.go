@@ -458,7 +458,7 @@ func (p ListCategoriesParams) query() url.Values {
 
 // ListCategories is GET /categories: list categories.
 //
-// The categories of your workspace, in ascending order of their id.
+// At most 20 categories of your workspace, or as many as `limit` says up to 100, in ascending order of their id.
 func (c *Client) ListCategories(ctx context.Context, params ListCategoriesParams, opts ...CallOption) (Page[Category], error) {
 	r := request{
 		operation: "listCategories",
@@ -575,7 +575,7 @@ func (p ListInventoryParams) query() url.Values {
 
 // ListInventory is GET /inventory: list the inventory.
 //
-// The stock of every pet, in ascending order of the pet's id. `maxQuantity=0` finds what is out of stock.
+// The stock of at most 20 pets, or as many as `limit` says up to 100, in ascending order of the pet's id. `maxQuantity=0` finds what is out of stock.
 func (c *Client) ListInventory(ctx context.Context, params ListInventoryParams, opts ...CallOption) (Page[InventoryItem], error) {
 	r := request{
 		operation: "listInventory",
@@ -663,7 +663,7 @@ func (p ListPetsParams) query() url.Values {
 
 // ListPets is GET /pets: list pets.
 //
-// The pets of your workspace, in ascending order of their id.
+// At most 20 pets of your workspace, or as many as `limit` says up to 100, in ascending order of their id.
 //
 // With `id`, only those are answered, and ids that do not exist are left out without an error: this is the successor of the deprecated `GET /pets/{petId}`,
 // and reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If exactly one id is asked for, the
@@ -803,7 +803,7 @@ func (p ListOrdersParams) query() url.Values {
 
 // ListOrders is GET /store/orders: list orders.
 //
-// The orders of your workspace, open and completed, in ascending order of their id. Cancelled orders are gone.
+// At most 20 orders of your workspace, or as many as `limit` says up to 100, open and completed, in ascending order of their id. Cancelled orders are gone.
 func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams, opts ...CallOption) (Page[Order], error) {
 	r := request{
 		operation: "listOrders",

@@ -132,7 +132,7 @@ func TestCORS(t *testing.T) {
 	}
 	a := s.do(request{method: "GET", path: "/pets", header: map[string]string{"Origin": "https://shop.example"}})
 	exposed := strings.Split(a.header.Get("Access-Control-Expose-Headers"), ", ")
-	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "ETag", "Link", "Location", "Deprecation", "Sunset", "X-Request-Id"} {
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "ETag", "Link", "X-Has-More", "Location", "Deprecation", "Sunset", "X-Request-Id"} {
 		if !slices.Contains(exposed, name) {
 			t.Errorf("%s is not exposed in %v", name, exposed)
 		}

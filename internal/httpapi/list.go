@@ -69,6 +69,7 @@ func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped f
 	if link != "" {
 		x.set("Link", link)
 	}
+	x.set("X-Has-More", strconv.FormatBool(link != ""))
 	return x.sendTagged("W/", tag, "application/json", body, zipped)
 }
 

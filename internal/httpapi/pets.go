@@ -81,6 +81,7 @@ func sendOnePet(x *exchange, p petstore.Pet) error {
 	x.scratch = p.AppendJSON(append(x.scratch[:0], '['))
 	tag := petstore.TagOf(x.scratch[1:])
 	x.scratch = append(x.scratch, ']')
+	x.set("X-Has-More", "false")
 	return x.sendTagged("", tag, "application/json", x.scratch, nil)
 }
 

@@ -71,7 +71,7 @@ func (p *pipeline) steps(x *exchange) error {
 
 const (
 	exposedHeaders = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, " +
-		"X-Request-Id, ETag, Link, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow"
+		"X-Request-Id, ETag, Link, X-Has-More, Location, Deprecation, Sunset, Idempotency-Replayed, WWW-Authenticate, Allow"
 	allowedHeaders = "Authorization, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, *" // * is not for Authorization
 	contentPolicy  = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"

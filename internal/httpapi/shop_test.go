@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,7 @@ func TestLists(t *testing.T) {
 		{"status=available&status=sold", []int{20, 20, 5}},
 		{"status=sold", []int{0}},
 		{"id=3&id=1&id=3&id=999", []int{2}},
+		{"id=3", []int{1}},
 		{"categoryId=2", []int{0}},
 	} {
 		t.Run(test.query, func(t *testing.T) {
@@ -136,6 +138,9 @@ func TestLists(t *testing.T) {
 				link := a.header.Get("Link")
 				if last := i == len(test.pages)-1; last != (link == "") {
 					t.Fatalf("page %d of %s: Link = %q", i, test.query, link)
+				}
+				if more := a.header.Get("X-Has-More"); more != strconv.FormatBool(link != "") {
+					t.Fatalf("page %d of %s: X-Has-More = %q, and Link = %q", i, test.query, more, link)
 				}
 				path = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`), "https://shop.example/v1")
 			}

@@ -184,7 +184,7 @@
     return [path + (query.size ? `?${query}` : ""), { method: form.dataset.method, headers, body, credentials: "omit", cache: "no-store" }];
   }
 
-  const shownHeaders = ["location", "etag", "link", "retry-after", "deprecation", "sunset", "idempotency-replayed",
+  const shownHeaders = ["location", "etag", "link", "x-has-more", "retry-after", "deprecation", "sunset", "idempotency-replayed",
     "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id"];
 
   async function send(form, outcome) {
