@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,27 @@ func doctorOn(t *testing.T, at time.Time, spoil func(path string), flags ...stri
 	return found
 }
 
+// banAhead adds a ban that was begun while the clock was a year ahead.
+func banAhead(path string) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	db, err := sqlite.Open(context.Background(), path, sqlite.Options{Now: func() time.Time { return at }})
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	w, err := db.Workspace(context.Background(), "w")
+	if err != nil {
+		panic(err)
+	}
+	text, prefix := access.Mint()
+	k := access.Key{ID: "key_a", WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(text), Scopes: access.Read, CreatedAt: at}
+	from := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC)
+	if err := errors.Join(db.CreateKey(context.Background(), k, "test"),
+		db.SetBan(context.Background(), access.Ban{KeyID: k.ID, From: from, Until: from.Add(time.Hour), Reason: "r", By: "operator"}, "test")); err != nil {
+		panic(err)
+	}
+}
+
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	later := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -67,6 +89,7 @@ func TestDoctor(t *testing.T) {
 		{"well", later, nothing, nil, "integrity and ledger", fine, "nothing"},
 		{"no backups", later, nothing, nil, "backups", warning, "with these settings the server makes no backups"},
 		{"clock set back", later.Add(-48 * time.Hour), nothing, nil, "clock", problem, "set back by 36h0m0s"},
+		{"ban of the future", later, banAhead, nil, "clock", problem, "something of 2027-03-02 00:00:00 UTC"},
 		{"open to all", later, func(p string) { os.Chmod(p, 0o644) }, nil, "files", problem, "mode 0644"},
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
 		{"damaged", later, func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "integrity and ledger", problem, "is not an SQLite database"},

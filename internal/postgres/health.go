@@ -79,7 +79,7 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		var newest *int64
 		err := c.QueryRow(ctx, `SELECT max(at) FROM (
 			SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit UNION ALL
-			SELECT max(created_at) FROM receipts UNION ALL SELECT max(minute_start) FROM limit_windows) AS latest`).Scan(&newest)
+			SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows) AS latest`).Scan(&newest)
 		d.Newest = instantOf(newest)
 		return err
 	})

@@ -309,7 +309,7 @@ func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) error {
 		return c.each(`SELECT max(at) FROM (
 			SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit UNION ALL
-			SELECT max(created_at) FROM receipts UNION ALL SELECT max(minute_start) FROM limit_windows)`,
+			SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows)`,
 			func(row *sqlite.Stmt) { latest = instant(row, 0) })
 	})
 	return latest, err
