@@ -114,10 +114,10 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	before := remaining(t, s.get("/pets"))
-	preflight := s.do(request{method: "OPTIONS", path: "/pets/1", key: "-", header: map[string]string{
+	ask := request{method: "OPTIONS", path: "/pets/1", key: "-", header: map[string]string{
 		"Origin": "https://shop.example", "Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization",
-	}}).want(204, "")
+	}}
+	preflight := s.do(ask).want(204, "")
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "*",
 		"Access-Control-Allow-Methods":     "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
@@ -137,9 +137,14 @@ func TestCORS(t *testing.T) {
 			t.Errorf("%s is not exposed in %v", name, exposed)
 		}
 	}
-	if got := before - remaining(t, a); got != 1 {
-		t.Errorf("a preflight and a request spent %d of the workspace's quota, want 1", got)
-	}
+	whileRedisAnswers(t, func() (faults []string, alone int64) {
+		without, before := s.withoutRedis(), remaining(t, s.get("/pets"))
+		s.do(ask).want(204, "")
+		if got := before - remaining(t, s.get("/pets")); got != 1 {
+			faults = []string{fmt.Sprintf("a preflight and a request spent %d of the workspace's quota, want 1", got)}
+		}
+		return faults, s.withoutRedis() - without
+	})
 }
 
 func remaining(t testing.TB, a answer) int64 {
