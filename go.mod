@@ -26,7 +26,12 @@ require (
 	zombiezen.com/go/sqlite v1.4.2
 )
 
-require go.uber.org/goleak v1.3.0
+require (
+	github.com/KimMachineGun/automemlimit v1.0.1
+	go.uber.org/goleak v1.3.0
+)
+
+require github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -89,14 +89,9 @@ type Store interface {
 	// forgotten in time: who calls it refuses them first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
-	// StartSession adds a session, and forgets those that ended and those that
-	// began in the future.
+	// StartSession adds a session, and forgets those that ended.
 	StartSession(ctx context.Context, s Session) error
-	// Session returns CodeSessionNotFound if the session ended, by whatever, and
-	// for one that began more than ClockSkew in the future: the clock was ahead
-	// then, and it would hold for as long as that was. If it is the clock that is
-	// behind, the session holds again when that is right, unless another one was
-	// started meanwhile.
+	// Session returns CodeSessionNotFound if the session ended, by whatever.
 	Session(ctx context.Context, hash [32]byte) (Session, error)
 	EndSession(ctx context.Context, hash [32]byte) error
 	EndSessions(ctx context.Context, keyID string) error // all of that key
@@ -127,10 +122,6 @@ type Session struct {
 
 // MaxSessions is how many sessions a key can have. Of more the oldest ends.
 const MaxSessions = 20
-
-// ClockSkew is how far the clocks of nodes may be apart. What began later than that
-// in the future was begun while a clock was wrong.
-const ClockSkew = time.Minute
 
 // A Link signs somebody in once.
 type Link struct {

@@ -10,12 +10,10 @@ import (
 // StartSession implements [access.Store].
 func (s *Store) StartSession(ctx context.Context, one access.Session) error {
 	return s.db.Change(ctx, func(tx Tx) error {
-		now := s.now()
-		err := exec(tx, "DELETE FROM console_sessions WHERE ends_at <= $1 OR started_at > $2", now.UnixMilli(), now.Add(access.ClockSkew).UnixMilli())
-		if err != nil {
+		if err := exec(tx, "DELETE FROM console_sessions WHERE ends_at <= $1", s.now().UnixMilli()); err != nil {
 			return err
 		}
-		err = exec(tx, "INSERT INTO console_sessions (hash, key_id, started_at, ends_at) VALUES ($1, $2, $3, $4)",
+		err := exec(tx, "INSERT INTO console_sessions (hash, key_id, started_at, ends_at) VALUES ($1, $2, $3, $4)",
 			one.Hash[:], one.KeyID, one.Started.UnixMilli(), one.Until.UnixMilli())
 		if err != nil {
 			return err
@@ -29,13 +27,12 @@ func (s *Store) StartSession(ctx context.Context, one access.Session) error {
 func (s *Store) Session(ctx context.Context, hash [32]byte) (found access.Session, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		found = access.Session{Hash: hash}
-		now := s.now()
-		is, err := one(tx, "SELECT key_id, started_at, ends_at FROM console_sessions WHERE hash = $1 AND ends_at > $2 AND started_at <= $3", func(row Row) error {
+		is, err := one(tx, "SELECT key_id, started_at, ends_at FROM console_sessions WHERE hash = $1 AND ends_at > $2", func(row Row) error {
 			var started, until int64
 			err := row.Scan(&found.KeyID, &started, &until)
 			found.Started, found.Until = instant(started), instant(until)
 			return err
-		}, hash[:], now.UnixMilli(), now.Add(access.ClockSkew).UnixMilli())
+		}, hash[:], s.now().UnixMilli())
 		if err == nil && !is {
 			err = petstore.Errorf(access.CodeSessionNotFound, "There is no such session.")
 		}

@@ -35,6 +35,8 @@ func (c *Config) Settings() []Setting {
 		{Name: "tls-cert", Usage: "serve HTTPS with the certificate in the PEM `FILE`, read again when it changes", value: text{&c.TLSCert}},
 		{Name: "tls-key", Usage: "the PEM `FILE` with the key of --tls-cert", value: text{&c.TLSKey}},
 		{Name: "h2c", Usage: "speak HTTP/2 without TLS too, behind a proxy that does: `CHOICE` off or on", value: choice{&c.H2C, []string{"off", "on"}}},
+		{Name: "max-connections", Usage: "take up to `N` connections at once; 0 is as many as memory and file descriptors allow", value: number{&c.MaxConnections, 0, 1 << 20}},
+		{Name: "max-anonymous-per-address", Usage: "take up to `N` connections from one address (IPv6: /64) that have shown no key; 0 is a quarter of --max-connections", value: number{&c.MaxAnonymousPerAddress, 0, 1 << 20}},
 		{Name: "base-url", Usage: "the `URL` under which clients reach the API; links in answers are relative unless it is set", value: baseURL{&c.BaseURL}},
 		{Name: "sunset", Usage: "the `INSTANT` (RFC 3339) from which GET /pets/{petId} is gone", value: instant{&c.Sunset}},
 		{Name: "trusted-proxies", Usage: "believe the forwarding headers of proxies in these `CIDR,...`", value: &prefixes{to: &c.TrustedProxies}},

@@ -31,6 +31,7 @@ type conn struct {
 	came   time.Time
 	tls    *tls.ConnectionState // nil without TLS
 	remote string               // the peer's address
+	base   context.Context      //nolint:containedctx // of the contexts of its requests
 
 	state   atomic.Int32
 	heard   atomic.Bool // at least one byte came
@@ -188,6 +189,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	c.bodyDue.Store(false)
 	room := answers.Get().(*[]byte)
 	one.begin(body)
+	one.ctx.Context = c.base
 	one.response = response{
 		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.conns.draining,
 	}
@@ -227,6 +229,7 @@ func (one *call) end() {
 	one.body.end()
 	one.ctx.end()
 	if one.response.released {
+		one.ctx.Context = context.Background() // the connection may end before the next use
 		calls.Put(one)
 	}
 }
@@ -262,7 +265,10 @@ func (c *conn) hand() error {
 	}
 	c.front.conns.remove(c)
 	c.rest = c.buf[:c.have]
-	c.http2.Store(bytes.HasPrefix(c.rest, []byte("PRI ")))
+	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
+		c.http2.Store(true)
+		speaksHTTP2(c.Conn)
+	}
 	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadHeaderTimeout)) // the read reports what this would
 	return nil
 }
@@ -287,6 +293,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	}
 	return c.Conn.SetReadDeadline(t)
 }
+
+// NetConn returns the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite tells the client that no more comes, so that it reads an answer
 // that was given before its request was read to the end.

@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -28,10 +29,11 @@ type Front struct {
 }
 
 // New returns the front of a server, whose handler and time limits hold for plain
-// requests too. It sets the server's ConnState; who sets it later must call the
-// one that was there.
+// requests too. It sets the server's ConnContext and its ConnState; who sets them
+// later must call those that were there.
 func New(server *http.Server, o Options) *Front {
 	f := &Front{server: server, options: o}
+	server.ConnContext = withMember
 	before := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
@@ -65,6 +67,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
+		speaksHTTP2(c)
 		return c, nil // net/http must see what it is, and refuses by frames
 	}
 	return &secureConn{l.front.newConn(c, &state), secured}, nil
@@ -72,6 +75,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 func (f *Front) newConn(c net.Conn, secured *tls.ConnectionState) *conn {
 	own := &conn{Conn: c, front: f, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own.base = withMember(context.Background(), c)
 	f.conns.add(own)
 	return own
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -21,7 +22,9 @@ type authenticator struct {
 func (a *authenticator) identify(x *exchange) {
 	key, err := presentedKey(x.r.Header)
 	if err == nil {
-		x.entry, err = a.keys.Verify(key)
+		if x.entry, err = a.keys.Verify(key); err == nil {
+			http1.Recognize(x.r.Context())
+		}
 	}
 	if err != nil {
 		x.entry, x.keyErr = nil, err

@@ -16,7 +16,7 @@ import (
 const (
 	maxURL     = 8 << 10
 	maxHeaders = 16 << 10
-	maxHead    = 64 << 10
+	maxHead    = 20 << 10
 )
 
 var errHeadersTooLarge = petstore.Errorf(codeHeadersTooLarge, "The header is longer than %d bytes.", maxHeaders)

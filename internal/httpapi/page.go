@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -33,6 +34,7 @@ func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.auth.trusted) }
 // and has the response and the log say so.
 func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
+	http1.Recognize(x.r.Context())
 	x.entry, x.counted = e, true
 	p.meter.settle(x, p.meter.limiter.Admit(x.ctx, e.Slot))
 	return x.decision
@@ -41,6 +43,7 @@ func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 // Show has the headers of the response describe a decision on the key of a
 // session that was counted elsewhere, or not at all.
 func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
+	http1.Recognize(p.x.r.Context())
 	p.x.entry = e
 	setLimits(p.x, &d)
 }

@@ -15,12 +15,10 @@ import (
 type tie struct {
 	limiter ratelimit.Limiter
 	bans    map[string]access.Ban // by key, as the store had it last
-	now     func() time.Time
-	keep    func(ratelimit.Ban) // stores a ban; does not block
 }
 
-func newTie(l ratelimit.Limiter, now func() time.Time, keep func(ratelimit.Ban)) *tie {
-	return &tie{limiter: l, bans: make(map[string]access.Ban), now: now, keep: keep}
+func newTie(l ratelimit.Limiter) *tie {
+	return &tie{limiter: l, bans: make(map[string]access.Ban)}
 }
 
 // attach returns the handle of a key. It hands on the store's ban only if that
@@ -35,26 +33,10 @@ func (t *tie) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
 		t.limiter.SetBan(k.ID, nil)
 	case k.Ban != nil && (!had || before != *k.Ban):
 		t.bans[k.ID] = *k.Ban
-		b := t.present(ratelimit.Ban(*k.Ban))
+		b := ratelimit.Ban(*k.Ban)
 		t.limiter.SetBan(k.ID, &b)
 	}
 	return c
-}
-
-// present returns the ban as it holds here. One that begins in the future, since a
-// clock was or is wrong, begins now and keeps its length. The limiter's own, which is a
-// day long at most, is stored so: else each restart would begin it again. An operator's
-// stays in the store as it is, so that no clock that is behind ends it early.
-func (t *tie) present(b ratelimit.Ban) ratelimit.Ban {
-	ahead := b.From.Sub(t.now())
-	if ahead <= access.ClockSkew {
-		return b
-	}
-	b.From, b.Until = b.From.Add(-ahead), b.Until.Add(-ahead)
-	if b.By == ratelimit.ByLimiter {
-		t.keep(b)
-	}
-	return b
 }
 
 func (t *tie) detach(k access.Key) {
@@ -81,11 +63,6 @@ func newBanKeeper(s access.Store, log *slog.Logger, m *ops.Metrics) *banKeeper {
 // in this process alone.
 func (k *banKeeper) started(b ratelimit.Ban) {
 	k.metrics.BanStarted()
-	k.later(b)
-}
-
-// later stores a ban beside the requests, as started does.
-func (k *banKeeper) later(b ratelimit.Ban) {
 	select {
 	case k.queue <- &b:
 	default:

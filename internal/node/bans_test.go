@@ -52,7 +52,7 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)
 	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), func() time.Time { return now })
-	tie := newTie(m, func() time.Time { return now }, func(b ratelimit.Ban) { t.Errorf("%+v is stored again", b) })
+	tie := newTie(m)
 	w := access.Workspace{ID: 1, Quota: access.FreeQuota}
 	k := access.Key{ID: "key_1", WorkspaceID: 1}
 	outcome := func(step string, want ratelimit.Outcome) {
@@ -78,59 +78,6 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	if s := m.Stats(); s.Keys != 0 {
 		t.Errorf("Stats().Keys = %d after the key is gone, want 0", s.Keys)
 	}
-}
-
-// TestBansOfTheFuture: a ban of the limiter that was stored while the clock was ahead
-// runs for its own length once, however often the server restarts; an operator's stays
-// as it was stored.
-func TestBansOfTheFuture(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]time.Duration{"an hour": time.Hour, "a day": 24 * time.Hour, "a year": 365 * 24 * time.Hour} {
-		for by, lasts := range map[string]int{ratelimit.ByLimiter: 2, ratelimit.ByOperator: 5} {
-			t.Run(name+" by the "+by, func(t *testing.T) {
-				t.Parallel()
-				db := openStore(t)
-				_, k := makeKey(t, db)
-				now := time.Now().Truncate(time.Second)
-				begun := now.Add(off)
-				if err := db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: begun, Until: begun.Add(10 * time.Minute), Level: 1, Reason: "hammering", By: by}, actor); err != nil {
-					t.Fatal(err)
-				}
-				banned := 0
-				for range 5 {
-					banned += bannedAfterRestart(t, db, k.ID, now)
-					now = now.Add(5 * time.Minute)
-				}
-				if banned != lasts {
-					t.Errorf("the key was banned at %d restarts, 5 minutes apart, want %d", banned, lasts)
-				}
-			})
-		}
-	}
-}
-
-// bannedAfterRestart restores the bans as a process that starts, and returns 1 if the
-// key is banned.
-func bannedAfterRestart(t *testing.T, db *sqlite.DB, key string, now time.Time) int {
-	t.Helper()
-	clock := func() time.Time { return now }
-	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), clock)
-	keeper := newBanKeeper(db, slog.New(slog.DiscardHandler), ops.NewMetrics(ops.Sources{}))
-	tie := newTie(m, clock, keeper.later)
-	keys := access.NewDirectory(db, clock, tie.attach, tie.detach)
-	if err := keys.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	keeper.run(ended)
-	if err := keys.Refresh(t.Context()); err != nil { // with what was stored
-		t.Fatal(err)
-	}
-	if m.Peek(t.Context(), keys.Entry(key).Slot).Outcome == ratelimit.Banned {
-		return 1
-	}
-	return 0
 }
 
 func TestBansAreStoredUntilTheEnd(t *testing.T) {

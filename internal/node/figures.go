@@ -1,6 +1,8 @@
 package node
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -9,6 +11,13 @@ import (
 // was told to use.
 func (n *node) newMetrics() *ops.Metrics {
 	m := ops.NewMetrics(n.sources())
+	m.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_connections", Help: "Open connections of the public listener.",
+		}, func() float64 { return float64(n.connections.Open()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "petstore_connections_closed_total", Help: "Connections of the public listener that were closed because there were too many.",
+		}, func() float64 { return float64(n.connections.Closed()) }))
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
 		m.MustRegister(newRedisCollector(r.RedisStats))
 	}

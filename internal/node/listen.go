@@ -45,7 +45,7 @@ func (n *node) listen() (*sockets, error) {
 			return nil, err
 		}
 	}
-	if s.public, err = n.secure(s.public); err != nil {
+	if s.public, err = n.secure(n.connections.Listener(s.public)); err != nil {
 		s.close()
 		return nil, err
 	}

@@ -39,19 +39,20 @@ const (
 type node struct {
 	Options
 
-	now     func() time.Time
-	log     *slog.Logger
-	logTo   *sharedWriter
-	tracer  *trace.Tracer // nil unless traces are wanted
-	store   Store
-	shop    *petstore.Service
-	limiter limiter
-	keys    *access.Directory[*ratelimit.Caller]
-	bans    *banKeeper
-	metrics *ops.Metrics
-	usage   *usage.Recorder
-	access  *httpapi.AccessLog          // nil if n.log takes the requests too
-	api     atomic.Pointer[httpapi.API] // nil until the public server starts
+	now         func() time.Time
+	log         *slog.Logger
+	logTo       *sharedWriter
+	tracer      *trace.Tracer // nil unless traces are wanted
+	store       Store
+	shop        *petstore.Service
+	limiter     limiter
+	keys        *access.Directory[*ratelimit.Caller]
+	bans        *banKeeper
+	metrics     *ops.Metrics
+	usage       *usage.Recorder
+	access      *httpapi.AccessLog          // nil if n.log takes the requests too
+	connections *http1.Limit                // of the public listener
+	api         atomic.Pointer[httpapi.API] // nil until the public server starts
 }
 
 // waitForServer is how long another server of a SQLite file may take to end, which
@@ -80,7 +81,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}
 	n.metrics = n.newMetrics()
 	n.bans = newBanKeeper(n.store, n.log, n.metrics)
-	tie := newTie(n.limiter, n.now, n.bans.later)
+	tie := newTie(n.limiter)
 	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())

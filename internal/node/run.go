@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/http1"
 )
 
 // Options are what a node is made from.
@@ -50,6 +51,8 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer n.stopTraces()
+	n.limitMemory()
+	n.connections = http1.NewLimit(n.connectionLimits())
 	sockets, err := n.listen()
 	if err != nil {
 		return err

@@ -94,8 +94,19 @@ func (n *node) secure(on net.Listener) (net.Listener, error) {
 		return on, n.blameTLS(err)
 	}
 	return newSecureListener(on, &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get,
+		MinVersion: tls.VersionTLS12, CipherSuites: authenticated(), NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get,
 	}), nil
+}
+
+// authenticated returns the cipher suites of TLS 1.2 that encrypt and authenticate in
+// one, with a key that is forgotten: those of CBC have been broken again and again.
+func authenticated() (suites []uint16) {
+	for _, s := range tls.CipherSuites() {
+		if strings.HasPrefix(s.Name, "TLS_ECDHE_") && !strings.Contains(s.Name, "_CBC_") {
+			suites = append(suites, s.ID)
+		}
+	}
+	return suites
 }
 
 // schemed returns the URL of the public listener with the scheme that it has.

@@ -32,7 +32,6 @@ var accessTests = map[string]func(*testing.T, Open){
 	"expired keys":        testExpiredKeys,
 	"key pages":           testKeyPages,
 	"sessions":            testSessions,
-	"sessions by clock":   testSessionsWrongClock,
 	"names":               testNames,
 }
 

@@ -189,42 +189,6 @@ func testSessions(t *testing.T, open Open) {
 	}
 }
 
-// testSessionsWrongClock: a session that was begun while the clock was ahead does not
-// hold until that time comes, and never again once somebody signs in. One that was begun
-// before holds again when the clock is right.
-func testSessionsWrongClock(t *testing.T, open Open) {
-	for name, off := range clocksOff {
-		t.Run(name, func(t *testing.T) {
-			s := newShop(t, open)
-			life := min(12*time.Hour, max(off, -off)) // else an hour would not end it
-			begin := func(n byte) {
-				now := s.clock.Now()
-				one := access.Session{Hash: [32]byte{n}, KeyID: "a", Started: now, Until: now.Add(life)}
-				wantCode(t, "StartSession", s.StartSession(s.ctx, one), "")
-			}
-			want := func(what string, n byte, code petstore.Code) {
-				t.Helper()
-				_, err := s.Session(s.ctx, [32]byte{n})
-				wantCode(t, what, err, code)
-			}
-			begin(1)
-			s.clock.set(off)
-			want("one of before, with a wrong clock", 1, access.CodeSessionNotFound)
-			s.clock.set(-off)
-			want("one of before, when the clock is right", 1, "")
-			s.clock.set(off)
-			begin(2)
-			want("one of meanwhile", 2, "")
-			s.clock.set(-off)
-			want("one of meanwhile, when the clock is right", 2, access.CodeSessionNotFound)
-			begin(3)
-			want("one of afterwards", 3, "")
-			s.clock.set(off)
-			want("one of meanwhile, when its time has come", 2, access.CodeSessionNotFound)
-		})
-	}
-}
-
 // testNames: a name is found however its letters are composed, and as it was kept before names were composed.
 func testNames(t *testing.T, open Open) {
 	s := newShop(t, open)

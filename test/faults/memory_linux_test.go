@@ -118,14 +118,20 @@ func capMemory(t *testing.T, pid, size int) (forbidden error) {
 // peakMemory returns the most bytes that a process had in memory.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
+	return memoryOf(t, pid, "VmHWM:")
+}
+
+// memoryOf returns so much of /proc/PID/status in bytes.
+func memoryOf(t *testing.T, pid int, what string) int {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(text), "VmHWM:")
+	_, rest, found := strings.Cut(string(text), what)
 	var kib int
 	if _, err := fmt.Sscanf(rest, "%d kB", &kib); !found || err != nil {
-		t.Fatalf("no VmHWM in %s", text)
+		t.Fatalf("no %s in %s", what, text)
 	}
 	return kib << 10
 }

@@ -173,6 +173,11 @@ func TestCrowds(t *testing.T) {
 // besiege starts a server for the test, with a shop of one pet, which is never
 // sold out.
 func besiege(t *testing.T) besieged {
+	return besiegeWith(t, servertest.Options{Env: []string{"GOMEMLIMIT=48MiB"}})
+}
+
+// besiegeWith says more of the server.
+func besiegeWith(t *testing.T, o servertest.Options) besieged {
 	t.Helper()
 	dir := t.TempDir()
 	plain, err := servertest.Build(dir, "petstore") // the race detector needs several times the memory
@@ -186,7 +191,8 @@ func besiege(t *testing.T) besieged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := plain.Serve(servertest.Options{Dir: dir, Env: []string{"GOMEMLIMIT=48MiB"}, Flags: []string{"--log-level=error", "--h2c=on"}})
+	o.Dir, o.Flags = dir, []string{"--log-level=error", "--h2c=on"}
+	server, err := plain.Serve(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,14 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s is taken", suite.Name)
 		}
 	}
+	for _, suite := range tls.CipherSuites() {
+		if !strings.Contains(suite.Name, "_CBC_") {
+			continue
+		}
+		if _, err := shake(addr, "127.0.0.1", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}}); err == nil {
+			t.Errorf("%s is taken", suite.Name)
+		}
+	}
 	c, err := shake(addr, "127.0.0.1", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 	if err != nil {
 		t.Fatalf("a good cipher is refused: %v", err)

@@ -128,7 +128,11 @@ func (v *visit) serve() error {
 	} else if err := v.admit(page.cost); err != nil {
 		return err
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	most := int64(maxForm)
+	if v.who == nil {
+		most = maxOpenForm
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, most)
 	if v.r.Method == http.MethodPost && v.r.ParseForm() != nil { // what is left of it could say something else
 		v.refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
 		return nil //nolint:nilerr // it is answered
@@ -140,8 +144,12 @@ func (v *visit) serve() error {
 	return page.answer(v, why)
 }
 
-// maxForm is the greatest length of a form that is sent, in bytes.
-const maxForm = 64 << 10
+// The greatest length of a form that is sent, in bytes. Who is not signed in has a
+// key or a link to send, and where to go on.
+const (
+	maxForm     = 64 << 10
+	maxOpenForm = 16 << 10
+)
 
 // lastID returns the segment of the path that stands for an id: the third.
 func lastID(path string) string {

@@ -654,20 +654,3 @@ func TestOutside(t *testing.T) {
 		}
 	}
 }
-
-// TestLinkOfTheFuture: a link that was made while the clock was ahead holds no longer than any other.
-func TestLinkOfTheFuture(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]time.Duration{"an hour": time.Hour, "a day": 24 * time.Hour, "a year": 365 * 24 * time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHouse(t)
-			k, _ := h.key(h.workspace("shop"), access.Read, time.Time{})
-			h.advance(off)
-			path := h.console.SignInPath(k.ID)
-			h.advance(-off)
-			h.guest().get(path).want(410, "its ten minutes are over")
-			h.guest().post("/console/link", "token", strings.TrimPrefix(path, "/console/link?token=")).want(410, "its ten minutes are over")
-		})
-	}
-}

@@ -93,7 +93,7 @@ func askOperator(v *visit) error {
 
 func showOperatorLink(v *visit) error {
 	token := v.r.URL.Query().Get("token")
-	if _, _, ok := v.sessions.linkOf(operatorPurpose, token, v.Now()); !ok {
+	if _, _, ok := v.sessions.open(operatorPurpose, token, v.Now()); !ok {
 		return v.operatorLinkEnded()
 	}
 	return v.render(http.StatusOK, "link", "Sign in", token)

@@ -225,7 +225,7 @@ func (c *Console) SignInPath(keyID string) string {
 // showLink asks before the link is used up: programs look at links too.
 func showLink(v *visit) error {
 	token := v.r.URL.Query().Get("token")
-	if _, _, ok := v.sessions.linkOf(linkPurpose, token, v.Now()); !ok {
+	if _, _, ok := v.sessions.open(linkPurpose, token, v.Now()); !ok {
 		return v.linkEnded()
 	}
 	return v.render(http.StatusOK, "link", "Sign in", token)

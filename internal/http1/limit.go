@@ -1,0 +1,302 @@
+package http1
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Limits bound the connections of a listener. Who has shown no key is a stranger,
+// and yields to who comes after: see Limit.
+type Limits struct {
+	All        int            // connections
+	PerAddress int            // strangers from one address; of IPv6, one /64
+	HTTP2      int            // strangers that speak HTTP/2, which may have many requests waiting
+	Exempt     []netip.Prefix // proxies, whose address says nothing of their clients
+}
+
+// A Limit holds the connections of a listener to their bounds. Where a bound is
+// reached a stranger is closed for who comes: the oldest of the address that has
+// most of them. If there is none, who comes is closed. So connections of clients
+// with a key are never closed for others, and such a client finds room unless they
+// hold all of it.
+type Limit struct {
+	perAddress int
+	exempt     []netip.Prefix
+	shut       atomic.Uint64
+
+	mu         sync.Mutex
+	left       sync.Cond // somebody has
+	all, http2 room
+	addresses  map[netip.Prefix]*list.List // of *member, strangers, the oldest first
+}
+
+// A room has so many places. Who is closed for others keeps its own until it has
+// really ended: else many that come one after the other would fill the memory.
+type room struct {
+	most, used int
+	strangers  list.List // of *member, the oldest first
+	ending     int
+}
+
+// NewLimit returns a Limit without connections.
+func NewLimit(l Limits) *Limit {
+	limit := &Limit{perAddress: l.PerAddress, exempt: l.Exempt, addresses: make(map[netip.Prefix]*list.List)}
+	limit.left.L = &limit.mu
+	limit.all.most, limit.http2.most = l.All, l.HTTP2
+	return limit
+}
+
+// Listener returns a listener whose connections count. TLS comes above it.
+func (l *Limit) Listener(on net.Listener) net.Listener { return &limited{on, l} }
+
+// Open returns how many connections are open.
+func (l *Limit) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.used
+}
+
+// Closed returns how many connections were closed for a bound.
+func (l *Limit) Closed() uint64 { return l.shut.Load() }
+
+type limited struct {
+	net.Listener
+	limit *Limit
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if m := l.limit.admit(c); m != nil {
+			return m, nil
+		}
+		l.limit.shut.Add(1)
+		_ = c.Close() // nothing was said
+	}
+}
+
+// A member is a connection that counts.
+type member struct {
+	net.Conn
+	limit *Limit
+	addr  netip.Prefix // zero if it does not count
+	known atomic.Bool  // it is no stranger
+
+	// Below the limit's mutex.
+	places      []place // among the strangers
+	rooms       []*room
+	yields, end bool
+}
+
+// A place is where a member stands among others.
+type place struct {
+	crowd *list.List
+	at    *list.Element
+}
+
+// admit counts a connection, and makes room for it. It returns nil if there is none.
+func (l *Limit) admit(c net.Conn) *member {
+	m := &member{Conn: c, limit: l, addr: l.network(c.RemoteAddr())}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if crowd := l.addresses[m.addr]; crowd != nil && crowd.Len() >= l.perAddress {
+		l.dismiss(crowd)
+	}
+	if !l.enter(m, &l.all, l.largest) {
+		return nil
+	}
+	if m.addr.IsValid() {
+		if l.addresses[m.addr] == nil {
+			l.addresses[m.addr] = list.New()
+		}
+		m.join(l.addresses[m.addr])
+	}
+	return m
+}
+
+// enter gives a member a place in a room, for which one of others may have to go. It
+// returns false if none can, or the member itself had to meanwhile.
+func (l *Limit) enter(m *member, r *room, others func() *list.List) bool {
+	for r.used >= r.most {
+		if r.used-r.ending >= r.most && !l.dismiss(others()) {
+			return false
+		}
+		if l.left.Wait(); !m.lives() {
+			return false
+		}
+	}
+	r.used++
+	m.rooms = append(m.rooms, r)
+	m.join(&r.strangers)
+	return true
+}
+
+// looked is at how many addresses largest looks, which are others each time.
+const looked = 64
+
+// largest returns the strangers of the address that has most of them, or all
+// strangers if none has more than one.
+func (l *Limit) largest() *list.List {
+	most, n := &l.all.strangers, 0
+	for _, crowd := range l.addresses {
+		if crowd.Len() > 1 && (most == &l.all.strangers || crowd.Len() > most.Len()) {
+			most = crowd
+		}
+		if n++; n == looked {
+			break
+		}
+	}
+	return most
+}
+
+// dismiss closes the oldest of a crowd, if there is one.
+func (l *Limit) dismiss(crowd *list.List) bool {
+	if crowd.Len() == 0 {
+		return false
+	}
+	m := crowd.Front().Value.(*member)
+	m.settle()
+	m.yields = true
+	for _, r := range m.rooms {
+		r.ending++
+	}
+	l.shut.Add(1)
+	l.left.Broadcast() // it may wait for a place itself
+	go m.Conn.Close()  // who is at work with it notices, and calls Close
+	return true
+}
+
+func (m *member) lives() bool { return !m.yields && !m.end }
+
+func (m *member) join(crowd *list.List) {
+	m.places = append(m.places, place{crowd, crowd.PushBack(m)})
+}
+
+// settle makes a member one that is no stranger any more.
+func (m *member) settle() {
+	for _, p := range m.places {
+		p.crowd.Remove(p.at)
+	}
+	m.places = nil
+	if crowd := m.limit.addresses[m.addr]; crowd != nil && crowd.Len() == 0 {
+		delete(m.limit.addresses, m.addr)
+	}
+}
+
+func (m *member) leave() {
+	m.limit.mu.Lock()
+	defer m.limit.mu.Unlock()
+	if m.end {
+		return
+	}
+	m.end = true
+	m.settle()
+	for _, r := range m.rooms {
+		r.used--
+		if m.yields {
+			r.ending--
+		}
+	}
+	m.limit.left.Broadcast()
+}
+
+// Close implements net.Conn.
+func (m *member) Close() error {
+	err := m.Conn.Close()
+	m.leave()
+	return err
+}
+
+// CloseWrite tells the peer that no more comes.
+func (m *member) CloseWrite() error {
+	if half, ok := m.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// speaksHTTP2 notes that a connection may have many requests at once.
+func speaksHTTP2(c net.Conn) {
+	m := memberOf(c)
+	if m == nil {
+		return
+	}
+	l := m.limit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.lives() && !m.known.Load() {
+		l.enter(m, &l.http2, func() *list.List { return &l.http2.strangers }) // or it is closed meanwhile
+	}
+}
+
+// memberOf returns what is counted below a connection, or nil.
+func memberOf(c net.Conn) *member {
+	for {
+		if m, ok := c.(*member); ok {
+			return m
+		}
+		above, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		c = above.NetConn()
+	}
+}
+
+type memberKey struct{}
+
+// withMember is a server's ConnContext: the contexts of the requests know their
+// connection.
+func withMember(ctx context.Context, c net.Conn) context.Context {
+	if m := memberOf(c); m != nil {
+		return context.WithValue(ctx, memberKey{}, m)
+	}
+	return ctx
+}
+
+// Recognize notes that a client has shown a key on the connection of a request,
+// whose context is ctx.
+func Recognize(ctx context.Context) {
+	m, ok := ctx.Value(memberKey{}).(*member)
+	if !ok || m.known.Load() {
+		return
+	}
+	l := m.limit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.known.Store(true); !m.lives() {
+		return
+	}
+	m.settle()
+	if len(m.rooms) > 1 { // HTTP/2's is for strangers
+		m.rooms = m.rooms[:1]
+		l.http2.used--
+		l.left.Broadcast()
+	}
+}
+
+// network returns what counts as one address: a /64 of IPv6, since a subscriber
+// has no less. Of a proxy, and of what is no address of IP, it is the zero Prefix.
+func (l *Limit) network(a net.Addr) netip.Prefix {
+	peer, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip, bits := peer.Addr().Unmap().WithZone(""), 32
+	if slices.ContainsFunc(l.exempt, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		return netip.Prefix{}
+	}
+	if ip.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(ip, bits).Masked()
+}
