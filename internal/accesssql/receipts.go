@@ -71,27 +71,28 @@ func livedOf(tx Tx) (reached int64, err error) {
 }
 
 // Forget implements [petstore.Store].
-func (s *Store) Forget(ctx context.Context) (removed int, err error) {
+func (s *Store) Forget(ctx context.Context) (changed int, err error) {
 	err = s.db.Step(ctx, func(tx Tx) error {
-		removed = 0
+		changed = 0
 		now, err := s.keepLived(tx)
 		if err != nil {
 			return err
 		}
-		err = exec(tx, "UPDATE receipts SET created_at = $1 WHERE created_at > $2", now, now+skipReceipts.Milliseconds())
+		dated, err := tx.Exec(`UPDATE receipts SET created_at = $1 WHERE (workspace, operation, key) IN
+			(SELECT workspace, operation, key FROM receipts WHERE created_at > $2 LIMIT $3)`, now, now+skipReceipts.Milliseconds(), int64(forgetAtOnce))
 		if err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM receipts WHERE (workspace, operation, key) IN
 			(SELECT workspace, operation, key FROM receipts WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
 			now-petstore.KeepReceipts.Milliseconds(), int64(forgetAtOnce))
-		removed = int(n)
+		changed = int(dated + n)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return removed, nil
+	return changed, nil
 }
 
 // keepLived brings this process and the database to the later lifetime of both, and

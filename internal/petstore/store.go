@@ -34,9 +34,10 @@ type Store interface {
 	// that was deleted.
 	Movements(ctx context.Context, workspace, petID int64) ([]Movement, error)
 
-	// Forget removes the receipts that are older than KeepReceipts, at most a few
-	// thousand at a time, and returns how many it removed. A server calls it each
-	// minute: a crash forgets so much of the age of receipts at most.
+	// Forget removes the receipts that are older than KeepReceipts, and dates anew
+	// those of the future, at most a few thousand of each at a time. It returns how
+	// many it has changed. A server calls it each minute: a crash forgets so much of
+	// the age of receipts at most.
 	Forget(ctx context.Context) (int, error)
 }
 
