@@ -333,7 +333,7 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	}
 	err := i.done(i.output, v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%s of %s were left out", counted(r.Skipped, "unit"), i.file)
+		err = fmt.Errorf("%s has %s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"))
 	}
 	return err
 }

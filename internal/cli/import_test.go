@@ -89,6 +89,31 @@ func TestImportNamesAHundredFaults(t *testing.T) {
 	}
 }
 
+// Faults are named from the first line to the last, whoever found them: the reader
+// (line 4) or the store (line 3).
+func TestImportNamesFaultsInOrder(t *testing.T) {
+	t.Parallel()
+	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
+	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
+	file := filepath.Join(t.TempDir(), "pets.csv")
+	if err := os.WriteFile(file, []byte("id,name,category\n,Rex,Dogs\n999,Tom,Cats\nx1,Kim,Cats\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for end, flags := range map[string][]string{
+		"; nothing was imported":            nil,
+		"; the rows at fault were left out": {"--on-error", "skip"},
+	} {
+		var said strings.Builder
+		args := append([]string{"import", "acme", file, db}, flags...)
+		code := Main(t.Context(), args, strings.NewReader(""), io.Discard, &said, func(string) string { return "" })
+		want := fmt.Sprintf("petstore: %[1]s:3: There is no pet with the id 999\npetstore: %[1]s:4: id: \"x1\" is not the id of a pet; leave the cell empty for a new one\n"+
+			"petstore: %[1]s has 2 faults%[2]s\n", file, end)
+		if code != Failure || said.String() != want {
+			t.Errorf("import %v = %d, %q, want %d, %q", flags, code, said.String(), Failure, want)
+		}
+	}
+}
+
 func TestInterruptible(t *testing.T) {
 	t.Parallel()
 	if err := iotest.TestReader(interruptible(t.Context(), iotest.OneByteReader(strings.NewReader("abc"))), []byte("abc")); err != nil {

@@ -1,9 +1,11 @@
 package interchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -231,6 +233,7 @@ func (i *Import) keep(ctx context.Context, b *batch, report *Report, rows *atomi
 	if err := i.write(ctx, b, report, rows); err != nil {
 		return err
 	}
+	slices.SortStableFunc(b.faults, func(x, y *Fault) int { return cmp.Compare(x.Line, y.Line) }) // the store's came last
 	for _, f := range b.faults {
 		i.OnFault(f)
 	}
