@@ -84,3 +84,20 @@ func TestBanReason(t *testing.T) {
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Without a terminal a removal asks for --yes, and says of what.
+func TestRemovalAsksForYes(t *testing.T) {
+	t.Parallel()
+	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
+	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
+	for command, what := range map[string]string{
+		"reset":  "remove all pets, categories and orders of acme",
+		"delete": "remove the workspace acme with its keys and all that it has",
+	} {
+		var said strings.Builder
+		code := Main(t.Context(), []string{"workspace", command, "acme", db}, strings.NewReader(""), &said, &said, func(string) string { return "" })
+		if want := "petstore: --yes is needed to " + what + ": there is no terminal to ask on\n"; code != WrongUsage || said.String() != want {
+			t.Errorf("workspace %s = %d, %q, want %d, %q", command, code, said.String(), WrongUsage, want)
+		}
+	}
+}

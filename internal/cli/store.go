@@ -96,7 +96,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error 
 		return nil
 	}
 	if !terminal(a.in) {
-		return usagef("--yes is needed to %s where there is no terminal to ask on", what)
+		return usagef("--yes is needed to %s: there is no terminal to ask on", what)
 	}
 	fmt.Fprintf(a.err, "This will %s and cannot be undone. Type %s to go on: ", what, answer)
 	line, err := bufio.NewReader(interruptible(ctx, a.in)).ReadString('\n')

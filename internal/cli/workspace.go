@@ -197,13 +197,13 @@ func (a *app) workspaceReset() *cobra.Command {
 	return a.destructive(spec{
 		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders of a workspace",
 		long: "Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again. Its requests get 503 until all rows are removed; other workspaces go on beside it.",
-	}, "remove all pets, categories and orders of", "Emptied", node.Store.ResetWorkspace)
+	}, "remove all pets, categories and orders of %s", "Emptied", node.Store.ResetWorkspace)
 }
 
 func (a *app) workspaceDelete() *cobra.Command {
 	return a.destructive(spec{
 		use: "delete NAME [--yes]", short: "Remove a workspace with its keys and all that it has",
-	}, "remove the workspace, its keys and all that it has:", "Deleted", node.Store.DeleteWorkspace)
+	}, "remove the workspace %s with its keys and all that it has", "Deleted", node.Store.DeleteWorkspace)
 }
 
 // destructive returns a command that asks before it does.
@@ -216,7 +216,7 @@ func (a *app) destructive(s spec, what, did string, do func(db node.Store, ctx c
 			if err != nil {
 				return err
 			}
-			if err := a.confirm(ctx, yes, fmt.Sprintf("%s %s", what, w.Name), w.Name); err != nil {
+			if err := a.confirm(ctx, yes, fmt.Sprintf(what, w.Name), w.Name); err != nil {
 				return err
 			}
 			err = do(db, ctx, w.Name, actor)
