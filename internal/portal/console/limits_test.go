@@ -217,7 +217,7 @@ func TestStandingIsTrue(t *testing.T) {
 	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight))
 	ban.Until = h.now().Add(3 * time.Minute)
 	h.limiter.SetBan(k.ID, &ban)
-	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(midnight)).want(200, "but the 1,000 requests of this day are spent for longer")
+	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight)).want(200, "The key is banned besides, until "+ban.Until.UTC().Format("15:04 on 2 January")+" UTC.")
 	ban.Until = midnight.Add(time.Hour)
 	h.limiter.SetBan(k.ID, &ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
