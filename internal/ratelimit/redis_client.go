@@ -52,9 +52,7 @@ func (r *Redis) run(ctx context.Context) {
 			r.probe()
 		case time.Since(last) >= checking:
 			last = time.Now()
-			if err := r.ping(); err != nil {
-				r.breaker.fail()
-			}
+			r.check()
 		default:
 			_ = r.report() // counted, and tried again
 		}
@@ -138,10 +136,22 @@ func (r *Redis) call(q *question) (a answer, err error) {
 		err = errLate
 	}
 	r.counts.failed.Add(1)
+	r.fail(err)
+	return a, err
+}
+
+// check finds out that Redis is away while nobody asks it anything.
+func (r *Redis) check() {
+	if err := r.ping(); err != nil {
+		r.fail(err)
+	}
+}
+
+// fail notes that Redis did not answer.
+func (r *Redis) fail(err error) {
 	if r.breaker.fail() {
 		r.log.Error("Redis does not answer; requests are counted without it", "err", err)
 	}
-	return a, err
 }
 
 // exec calls the script once.

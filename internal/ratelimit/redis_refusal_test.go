@@ -63,3 +63,27 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 		})
 	}
 }
+
+// TestAnIdleNodeSaysThatRedisIsAway: it is in the log before a request finds out.
+func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var log strings.Builder
+	r, err := newRedis(RedisOptions{
+		URL: server.URL(), Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stop = func() {}
+	close(r.done) // nothing runs beside the test
+	eventually(t, "Redis answers", func() bool { r.probe(); return !r.breaker.open.Load() })
+	t.Cleanup(r.Close)
+	server.Kill()
+	for range 2 * patience {
+		r.check()
+	}
+	if got := strings.Count(log.String(), "level=ERROR"); got != 1 {
+		t.Errorf("the log is %q, want one error", log.String())
+	}
+}
