@@ -75,7 +75,7 @@ type examination struct {
 }
 
 func (e *examination) add(v verdict, advice, format string, args ...any) {
-	e.findings = append(e.findings, finding{e.check, v, fmt.Sprintf(format, args...), advice})
+	e.findings = append(e.findings, finding{e.check, v, oneLine(fmt.Sprintf(format, args...)), advice})
 }
 
 // A step is one check, which adds what it finds.

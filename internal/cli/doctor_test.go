@@ -96,6 +96,7 @@ func TestDoctor(t *testing.T) {
 		{"every proxy", later, nothing, []string{"--trusted-proxies", "0.0.0.0/0"}, "configuration", problem, "0.0.0.0/0"},
 		{"no Redis", later, nothing, []string{"--redis", "redis://:secret@127.0.0.1:1"}, "limiter", problem, "redis://:xxxxx@127.0.0.1:1 does not answer"},
 		{"Redis", later, nothing, []string{"--redis", redistest.Start(t).URL()}, "limiter", fine, "nothing"},
+		{"no server", later, nothing, []string{"--db", "postgres://u@127.0.0.1:1/p"}, "server", problem, "connection refused"}, // the driver says so in lines
 		{"no base URL", later, nothing, []string{"--addr", ":80"}, "configuration", warning, "Host header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,6 +104,9 @@ func TestDoctor(t *testing.T) {
 			got := doctorOn(t, c.at, c.spoil, c.flags...)[c.check]
 			if got.Verdict != c.want || !strings.Contains(got.Found, c.found) {
 				t.Errorf("%s = %+v, want %s with %q", c.check, got, c.want, c.found)
+			}
+			if strings.ContainsAny(got.Found, "\n\t") {
+				t.Errorf("%s = %+v, want one line", c.check, got)
 			}
 			if got.Verdict != fine && got.Advice == "" {
 				t.Errorf("%s = %+v, want advice", c.check, got)
