@@ -52,6 +52,7 @@ type node struct {
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog          // nil if n.log takes the requests too
 	connections *http1.Limit                // of the public listener
+	future      atomic.Int64                // rows of the future, as last counted
 	api         atomic.Pointer[httpapi.API] // nil until the public server starts
 }
 
@@ -192,7 +193,8 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 // hear follows the store at once. What fails is tried again, and told, by Run.
 func (n *node) hear(ctx context.Context) { _ = n.keys.Refresh(ctx) }
 
-// forget removes the receipts that are too old to be replayed.
+// forget removes the receipts that are too old to be replayed, and counts the rows
+// of the future.
 func (n *node) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetReceipts)
 	defer tick.Stop()
@@ -202,6 +204,9 @@ func (n *node) forget(ctx context.Context) {
 			if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
 				n.log.Error("old receipts could not be removed", "err", err)
 			}
+		}
+		if rows, err := n.store.FutureRows(ctx, n.now()); err == nil { // else the last count stays
+			n.future.Store(rows)
 		}
 		select {
 		case <-ctx.Done():
@@ -249,7 +254,11 @@ func (n *node) limits() ops.Limits {
 	}
 }
 
-func (n *node) storage() ops.Storage { return n.store.Figures() }
+func (n *node) storage() ops.Storage {
+	s := n.store.Figures()
+	s.FutureRows = n.future.Load()
+	return s
+}
 
 // closeLimiter ends the conversation with Redis, if there is one.
 func (n *node) closeLimiter() {

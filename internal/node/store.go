@@ -30,6 +30,8 @@ type Store interface {
 	Close() error
 
 	Figures() ops.Storage
+	// FutureRows returns how many rows begin later than now.
+	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	// Follow calls changed soon after another process changed a key, a plan or
 	// a ban, if the database tells, and keeps Err true, until ctx ends.
 	Follow(ctx context.Context, changed func())

@@ -59,6 +59,7 @@ func newStorageCollector(read func() Storage) prometheus.Collector {
 	f.add("petstore_store_largest_group", "Changes in the largest durable commit.", gauge, func(s Storage) float64 { return float64(s.Largest) })
 	f.add("petstore_store_waiting", "Changes that wait for a commit.", gauge, func(s Storage) float64 { return float64(s.Waiting) })
 	f.add("petstore_store_readers", "Connections for reading.", gauge, func(s Storage) float64 { return float64(s.Readers) })
+	f.add("petstore_store_future_rows", "Windows of the limiter, bans, sessions and entries of the audit log that begin in the future: a clock was wrong, or is.", gauge, func(s Storage) float64 { return float64(s.FutureRows) })
 	f.add("petstore_store_readers_idle", "Connections for reading that nobody uses.", gauge, func(s Storage) float64 { return float64(s.IdleReaders) })
 	return f
 }

@@ -38,6 +38,8 @@ type Storage struct {
 	Waiting int64 // changes that wait now
 
 	Readers, IdleReaders int // connections for reading
+
+	FutureRows int64 // rows that say they are of the future
 }
 
 // A Gate says how much is carried out at once of the requests of one kind.

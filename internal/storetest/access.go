@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 var accessTests = map[string]func(*testing.T, Open){
@@ -33,6 +34,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"key pages":           testKeyPages,
 	"sessions":            testSessions,
 	"names":               testNames,
+	"future rows":         testFutureRows,
 }
 
 // key makes a key of the shop.
@@ -254,6 +256,27 @@ func testBans(t *testing.T, open Open) {
 		wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "cli"), "")
 		s.wantKey(k)
 	}
+}
+
+// testFutureRows: what a clock wrote that was ahead is counted until its time has come.
+func testFutureRows(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("k", time.Time{})
+	wantRows := func(what string, now time.Time, want int64) {
+		t.Helper()
+		if got, err := s.FutureRows(s.ctx, now); err != nil || got != want {
+			t.Errorf("%s: FutureRows = %d, %v, want %d", what, got, err, want)
+		}
+	}
+	wantRows("at first", s.clock.Now(), 0)
+	ahead := s.clock.Now().Add(48 * time.Hour)
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: ahead, Until: ahead.Add(time.Hour), By: "operator"}, "cli"), "")
+	day := ahead.Unix() / 86400
+	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w:1", Day: day, DayUsed: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	wantRows("two days behind", s.clock.Now(), 2)
+	wantRows("when the time has come", ahead, 0)
 }
 
 // follow reads the changes since state and compares their ids.

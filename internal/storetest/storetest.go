@@ -23,6 +23,7 @@ type Stores interface {
 	access.Store
 	ratelimit.Store
 	Check(ctx context.Context) ([]string, error)
+	FutureRows(ctx context.Context, now time.Time) (int64, error)
 }
 
 // An Open returns new, empty stores whose clock is now, in a process that has run
