@@ -129,19 +129,30 @@ func (s *site) dial(t *testing.T) *http1test.Wire {
 	return http1test.Dial(t, s.addr)
 }
 
-// numbers returns how many connections net/http does not have yet, how many of
-// them hold a buffer, and how many are answering. Those with buffers must wait.
-func (s *site) numbers() (conns, buffers, busy int) {
+// numbers returns how many connections net/http does not have yet, and how many of
+// them are answering.
+func (s *site) numbers() (conns, busy int) {
 	s.front.conns.mu.Lock()
 	defer s.front.conns.mu.Unlock()
 	for c := range s.front.conns.all {
 		if conns++; c.state.Load() == answering {
 			busy++
-		} else if c.buf != nil {
-			buffers++
 		}
 	}
-	return conns, buffers, busy
+	return conns, busy
+}
+
+// buffers returns how many connections hold a buffer. All of them must wait for a
+// request, and none may end meanwhile.
+func (s *site) buffers() (n int) {
+	s.front.conns.mu.Lock()
+	defer s.front.conns.mu.Unlock()
+	for c := range s.front.conns.all {
+		if c.state.Load() != answering && c.buf != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // waitFor polls until the condition holds.
