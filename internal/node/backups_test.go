@@ -75,7 +75,7 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			s := &scheduler{every: 30 * time.Minute, dir: dir, keep: 2, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler),
 				backup: func(_ context.Context, path string) error { return os.WriteFile(path, nil, 0o600) }}
-			make := func() {
+			backUp := func() {
 				t.Helper()
 				if wait := s.due(); wait > 0 {
 					t.Errorf("at %s the next backup is due in %v, want now", now, wait)
@@ -85,10 +85,10 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 				}
 			}
 			now = now.Add(off)
-			make()
+			backUp()
 			now = now.Add(-off)
 			for range 3 {
-				make()
+				backUp()
 				if wait := s.due(); wait != s.every {
 					t.Errorf("after a backup the next one is due in %v, want %v", wait, s.every)
 				}
