@@ -49,12 +49,12 @@ func (s *shop) await(what string, done func() bool) {
 	}
 }
 
-// testResetBeside: while a hundred thousand pets are removed, other workspaces are
+// testResetBeside: while thirty thousand pets are removed, other workspaces are
 // written to again and again, and the workspace itself is closed.
 func testResetBeside(t *testing.T, open Open) {
 	s := newShop(t, open)
 	other := s.beside("other")
-	s.herd(100_000)
+	s.herd(30_000)
 	var ended atomic.Bool
 	reset := make(chan error, 1)
 	go func() {
@@ -85,8 +85,8 @@ func testResetBeside(t *testing.T, open Open) {
 	if s.isResetting() {
 		t.Error("the workspace is still resetting")
 	}
-	if id := s.category("Cats"); id <= 100 {
-		t.Errorf("the next category has the id %d, want one above 100: each thousand of pets had one", id)
+	if id := s.category("Cats"); id <= 30 {
+		t.Errorf("the next category has the id %d, want one above 30: each thousand of pets had one", id)
 	}
 }
 
