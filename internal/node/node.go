@@ -168,8 +168,8 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { n.store.Follow(ctx, func() { n.hear(ctx) }) })
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
-	running.Go(func() { n.forget(ctx) })
-	running.Go(func() { n.resume(ctx) })
+	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
+	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
 	running.Go(func() { n.bans.run(ctx) })
 	if n.Config.Backup.Every > 0 {
 		running.Go(func() { n.backups().run(ctx) })
@@ -193,21 +193,12 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 // hear follows the store at once. What fails is tried again, and told, by Run.
 func (n *node) hear(ctx context.Context) { _ = n.keys.Refresh(ctx) }
 
-// forget removes the receipts that are too old to be replayed, and counts the rows
-// of the future.
-func (n *node) forget(ctx context.Context) {
-	tick := time.NewTicker(forgetReceipts)
+// every calls f at once, and then each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		for removed := 1; removed > 0 && ctx.Err() == nil; {
-			var err error
-			if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
-				n.log.Error("old receipts could not be removed", "err", err)
-			}
-		}
-		if rows, err := n.store.FutureRows(ctx, n.now()); err == nil { // else the last count stays
-			n.future.Store(rows)
-		}
+		f(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -216,20 +207,25 @@ func (n *node) forget(ctx context.Context) {
 	}
 }
 
+// forget removes the receipts that are too old to be replayed, and counts the rows
+// of the future.
+func (n *node) forget(ctx context.Context) {
+	for removed := 1; removed > 0 && ctx.Err() == nil; {
+		var err error
+		if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
+			n.log.Error("old receipts could not be removed", "err", err)
+		}
+	}
+	if rows, err := n.store.FutureRows(ctx, n.now()); err == nil { // else the last count stays
+		n.future.Store(rows)
+	}
+}
+
 // resume ends resets and deletions of workspaces that were broken off, by a crash or
 // by who had asked for them.
 func (n *node) resume(ctx context.Context) {
-	tick := time.NewTicker(resumeRemovals)
-	defer tick.Stop()
-	for {
-		if err := n.store.Resume(ctx); err != nil && ctx.Err() == nil {
-			n.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	if err := n.store.Resume(ctx); err != nil && ctx.Err() == nil {
+		n.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
 	}
 }
 
