@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -141,13 +142,33 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 			return nil, err
 		}
 	}
-	hash := sha256.New()
+	hash, end := sha256.New(), lineCounter{}
 	fmt.Fprintf(hash, "%s %d %q ", i.kind, i.fromLine, i.ignore)
-	if _, err := io.Copy(hash, i.in); err != nil {
+	if _, err := io.Copy(io.MultiWriter(hash, &end), i.in); err != nil {
 		return nil, errors.Join(err, done())
+	}
+	if i.fromLine > max(1, end.last) {
+		return nil, errors.Join(usagef("--from-line: %d: the last line of %s is %d", i.fromLine, i.file, end.last), done())
 	}
 	i.digest = hex.EncodeToString(hash.Sum(nil))
 	return done, nil
+}
+
+// A lineCounter counts the lines that are written to it.
+type lineCounter struct {
+	ended int // lines
+	last  int // number of the last one that is not blank
+}
+
+// Write implements [io.Writer].
+func (c *lineCounter) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			c.last = c.ended + 1
+		}
+		c.ended += bytes.Count(line[len(line)-1:], []byte("\n"))
+	}
+	return len(p), nil
 }
 
 func isFile(f *os.File) bool {
@@ -190,12 +211,15 @@ func (i *importer) try(ctx context.Context, db node.Store, workspace string) err
 		report, err = i.into(ctx, scratch, interchange.Import{Workspace: w.ID, SkipFaults: true, MaxFaults: maxFaults})
 		return err
 	})
-	if f, ok := errors.AsType[*interchange.Fault](err); ok {
+	f, final := errors.AsType[*interchange.Fault](err)
+	if final && i.onError == stopOnError {
 		i.skipped(f)
 		report.Skipped++
 		err = nil
 	}
 	switch {
+	case final && i.onError == skipOnError:
+		return fmt.Errorf("%s:%d: %s; nothing was imported", i.file, f.Line, f.Reason)
 	case errors.Is(err, interchange.ErrFaults):
 		return fmt.Errorf("%s has %d faults or more, of which these are the first; nothing was imported", i.file, maxFaults)
 	case err != nil:

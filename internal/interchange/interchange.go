@@ -1,7 +1,8 @@
-// Package interchange carries shops between a store and files: NDJSON, which
+// Package interchange carries workspaces between a store and files: NDJSON, which
 // loses nothing, and CSV of the pets, which a spreadsheet holds. It reads and
-// writes streams in bounded memory and keeps units by batches. It knows neither
-// files nor databases: package cli opens them.
+// writes streams in bounded memory, except that it remembers the ids in a CSV, and
+// stores units in batches. It knows neither files nor databases: package cli opens
+// them.
 package interchange
 
 import (

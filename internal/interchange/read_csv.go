@@ -19,6 +19,7 @@ type csvReader struct {
 	columns layout
 	known   map[string]*petstore.Category // by the folded name
 	names   map[string]*petstore.Category // by the name as it was written
+	edited  map[int64]int                 // ids of pets, and the line of each
 	ahead   *Entry                        // a pet whose new category was given first
 	line    int                           // of the record that was read last
 }
@@ -29,7 +30,7 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 		return nil, err
 	}
 	start, _ := buffered.Peek(4096) // an error comes again when it is read
-	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered}, known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}}
+	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered}, known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}, edited: map[int64]int{}}
 	r.in = csv.NewReader(r.guard)
 	r.in.Comma = separatorOf(start)
 	r.in.FieldsPerRecord = -1
@@ -173,6 +174,10 @@ func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
 	if err != nil || n < 1 || n > petstore.MaxID {
 		return Entry{}, faultf(r.line, "id: %.100q is not the id of a pet; leave the cell empty for a new one", id)
 	}
+	if before := r.edited[n]; before > 0 {
+		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", n, before)
+	}
+	r.edited[n] = r.line
 	e := Entry{Line: r.line, Edit: &Edit{ID: n, Name: strings.Clone(cell(r.columns.name))}}
 	if stock := cell(r.columns.stock); stock != "" {
 		quantity, err := r.quantity(stock)
