@@ -41,18 +41,21 @@ func (f *formatFlag) of(file string) (interchange.Format, error) {
 func (a *app) exportCommand() *cobra.Command {
 	var format formatFlag
 	var force bool
+	o := tables()
 	cmd := a.command(spec{
 		use:   "export WORKSPACE [FILE]",
 		args:  cobra.RangeArgs(1, 2),
 		short: "Write all that a workspace has to a file",
 		long: `Write all that a workspace has to a file, as it is at one instant; a server may
-go on beside it. Without FILE, or with -, it goes to stdout.
+go on beside it. Without FILE, or with -, it goes to stdout, and what was written
+is said on stderr.
 
 NDJSON loses nothing: categories, pets with their stock, orders, and the ledger
 that explains each quantity. CSV has the id, name, category, status and stock of the
-pets, for a spreadsheet, and import takes it back. The format is that of FILE's name, else NDJSON.`,
+pets, for a spreadsheet, and import takes it back. The format is that of FILE's
+name, else NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
-		settings: []string{"db"},
+		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			file := standardStream
 			if len(args) > 1 {
@@ -62,12 +65,11 @@ pets, for a spreadsheet, and import takes it back. The format is that of FILE's 
 			if err != nil {
 				return err
 			}
+			export := func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force, o) }
 			if a.config.OnPostgres() {
-				return a.withStore(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force) })
+				return a.withStore(ctx, export)
 			}
-			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error {
-				return a.export(ctx, node.FileStore{DB: db}, args[0], file, f, force)
-			})
+			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return export(node.FileStore{DB: db}) })
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -76,26 +78,38 @@ pets, for a spreadsheet, and import takes it back. The format is that of FILE's 
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {
+// exportView is what was exported, as it is printed.
+type exportView struct {
+	Workspace string             `json:"workspace"`
+	File      string             `json:"file"`
+	Format    interchange.Format `json:"format"`
+	interchange.Counts
+}
+
+func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool, o *output) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err
 	}
-	head := interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())}
+	v := exportView{Workspace: w.Name, File: file, Format: f}
 	write := func(to io.Writer) error {
-		out := interchange.NewWriter(to, f, head)
+		out := interchange.NewWriter(to, f, interchange.Head{Workspace: w.Name, ExportedAt: petstore.At(a.now())})
 		if err := db.Dump(ctx, w.ID, out); err != nil {
 			return err
 		}
-		if err := out.Close(); err != nil {
+		err := out.Close()
+		v.Counts = out.Written()
+		return err
+	}
+	if file != standardStream {
+		if err := a.replaceFile(file, force, write); err != nil {
 			return err
 		}
-		n := out.Written()
-		fmt.Fprintf(a.err, "petstore: exported %v\n", n)
-		return nil
+		return a.done(o, v, "Exported %v to %s", v.Counts, file)
 	}
-	if file == standardStream {
-		return write(a.out)
+	if err := write(a.out); err != nil {
+		return err
 	}
-	return a.replaceFile(file, force, write)
+	_, err = fmt.Fprintf(a.err, "petstore: exported %v\n", v.Counts)
+	return err
 }

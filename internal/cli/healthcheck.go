@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,20 +16,35 @@ import (
 	"example.com/petstore/internal/node"
 )
 
+// healthView is whether a server is ready, as it is printed.
+type healthView struct {
+	Ready  bool   `json:"ready"`
+	Reason string `json:"reason,omitempty"` // why it is not
+}
+
 func (a *app) healthcheckCommand() *cobra.Command {
 	timeout := 3 * time.Second
+	o := &output{forms: []string{"table", "json"}, form: "table"}
 	cmd := a.command(spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
-		long:     "Ask the operations listener of a running server whether it is ready. It prints nothing if it is, and fails if it is not: for containers and scripts.",
-		settings: []string{"ops-addr"},
+		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is not: for containers and scripts. It prints only errors, unless -o json asks for more.",
+		settings: []string{"ops-addr"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to ask")
 			}
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			return askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
+			err := askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
+			if o.form != "json" {
+				return err
+			}
+			v := healthView{Ready: err == nil}
+			if err != nil {
+				v.Reason = explain(err)
+			}
+			return cmp.Or(err, a.print(o, v, nil))
 		},
 	})
 	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for the answer (default 3s)")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,13 +14,19 @@ func (a *app) operatorCommand() *cobra.Command {
 	return a.group("operator", "Look at a running server as its operator", a.operatorLogin())
 }
 
+// signInView is a link to sign in, as it is printed.
+type signInView struct {
+	URL string `json:"url"`
+}
+
 func (a *app) operatorLogin() *cobra.Command {
+	o := &output{forms: []string{"table", "json"}, form: "table"}
 	return a.command(spec{
 		use:   "login",
 		short: "Print a link that signs in to the operator's console, once",
 		long: `Print a link that signs in to the operator's console of the server whose
 operations listener and database are given. It works once, for ten minutes.`,
-		settings: []string{"db", "ops-addr"},
+		settings: []string{"db", "ops-addr"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to sign in to")
@@ -31,8 +36,8 @@ operations listener and database are given. It works once, for ten minutes.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(a.out, node.LocalURL(a.config.OpsAddr)+path)
-				return err
+				link := node.LocalURL(a.config.OpsAddr) + path
+				return a.done(o, signInView{link}, "%s", link)
 			})
 		},
 	})

@@ -25,8 +25,11 @@ type output struct {
 func tables() *output { return &output{forms: []string{"table", "json"}} }
 
 func (o *output) register(flags *pflag.FlagSet) {
-	flags.VarP(o, "output", "o", fmt.Sprintf("print `FORM`: %s (default %s on a terminal, else %s)",
-		strings.Join(o.forms, " or "), o.forms[0], o.forms[len(o.forms)-1]))
+	usual := o.form
+	if usual == "" {
+		usual = fmt.Sprintf("%s on a terminal, else %s", o.forms[0], o.forms[len(o.forms)-1])
+	}
+	flags.VarPF(o, "output", "o", fmt.Sprintf("print `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual)).DefValue = ""
 	config.FromEnvironment(flags, "output")
 }
 

@@ -173,7 +173,7 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"order apart", interchange.NDJSON, head + dogs + rex + `{"type":"order","id":1,"petId":2,"quantity":1,"complete":false}`, "4: The order 1 is open, and its pet 2 does not stand before it."},
 		{"ledger", interchange.NDJSON, head + dogs + rex + `{"type":"movement","petId":1,"number":1,"kind":"created","delta":1,"quantity":1,"at":"2026-01-01T00:00:00Z"}`, "3: quantity is 2, and the ledger says 1."},
 		{"cut off", interchange.NDJSON, `{"type":"petstore","version":1,"exportedAt":"2026-01-01T00:00:00Z"}` + "\n" + dogs, "the file is cut off"},
-		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file is not whole: it was written with 0 pets, 2 categories, 0 orders and 0 movements, and has 0 pets, 1 categories, 0 orders and 0 movements"},
+		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file is not whole: it was written with 0 pets, 2 categories, 0 orders and 0 movements, and has 0 pets, 1 category, 0 orders and 0 movements"},
 		{"UTF-16", interchange.CSV, "\xff\xfen\x00", "1: the file is UTF-16"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; did you mean category?`},
 		{"column cut short", interchange.CSV, "name,cat\n", `1: there is no column "cat"; did you mean category?`},

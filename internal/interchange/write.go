@@ -26,7 +26,16 @@ type Counts struct {
 
 // String returns the numbers as people say them.
 func (c Counts) String() string {
-	return fmt.Sprintf("%d pets, %d categories, %d orders and %d movements", c.Pets, c.Categories, c.Orders, c.Movements)
+	return fmt.Sprintf("%s, %s, %s and %s", counted(c.Pets, "pet", "pets"), counted(c.Categories, "category", "categories"),
+		counted(c.Orders, "order", "orders"), counted(c.Movements, "movement", "movements"))
+}
+
+// counted returns a number of things, in words.
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // A Writer is a [petstore.Sink] that writes a stream. Close ends the stream; it
