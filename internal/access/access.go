@@ -143,21 +143,27 @@ type Scopes uint8
 
 // The scopes.
 const (
-	Read  Scopes = 1 << iota // every GET
-	Write                    // everything that changes
+	Read   Scopes = 1 << iota // every GET
+	Write                     // everything that changes
+	Manage                    // the keys of the workspace; only who asks for it by name gets it
 )
+
+// scopeNames are the names of the scopes, in the order in which they are listed.
+var scopeNames = []struct {
+	scope Scopes
+	name  string
+}{{Read, "read"}, {Write, "write"}, {Manage, "manage"}}
 
 // Has reports whether s includes all of want.
 func (s Scopes) Has(want Scopes) bool { return s&want == want }
 
-// List returns the names of the scopes, read before write.
+// List returns the names of the scopes, in the order read, write, manage.
 func (s Scopes) List() []string {
 	names := []string{}
-	if s.Has(Read) {
-		names = append(names, "read")
-	}
-	if s.Has(Write) {
-		names = append(names, "write")
+	for _, one := range scopeNames {
+		if s.Has(one.scope) {
+			names = append(names, one.name)
+		}
 	}
 	return names
 }
@@ -165,18 +171,25 @@ func (s Scopes) List() []string {
 // String returns the names separated by commas.
 func (s Scopes) String() string { return strings.Join(s.List(), ",") }
 
+// ScopeOf returns the scope of a name, or 0 if there is none.
+func ScopeOf(name string) Scopes {
+	for _, one := range scopeNames {
+		if one.name == name {
+			return one.scope
+		}
+	}
+	return 0
+}
+
 // ParseScopes reads names as String writes them. At least one is needed.
 func ParseScopes(text string) (Scopes, error) {
 	var s Scopes
 	for name := range strings.SplitSeq(text, ",") {
-		switch strings.TrimSpace(name) {
-		case "read":
-			s |= Read
-		case "write":
-			s |= Write
-		default:
-			return 0, fmt.Errorf("there is no scope %q; the scopes are read and write", name)
+		one := ScopeOf(strings.TrimSpace(name))
+		if one == 0 {
+			return 0, fmt.Errorf("there is no scope %q; the scopes are read, write and manage", name)
 		}
+		s |= one
 	}
 	return s, nil
 }
@@ -212,31 +225,39 @@ func (k *Key) State(now time.Time) string {
 	return "active"
 }
 
-// CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if no
-// key may take the place of k at now. The expiry of a key that was rotated is
-// the end of its overlap: one more that took it over would end with it.
+// CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if k
+// ends for good, so that at now no key may take its place and it cannot be made to
+// last. The expiry of a key that was rotated is the end of its overlap: one more
+// that took it over would end with it.
 func (k *Key) CheckRotation(now time.Time) error {
 	switch {
 	case !k.RevokedAt.IsZero():
-		return petstore.Errorf(CodeKeyRevoked, "The key %s is revoked and cannot be rotated.", k.ID)
+		return petstore.Errorf(CodeKeyRevoked, "The key %s is revoked.", k.ID)
 	case k.RotatedTo != "":
-		return petstore.Errorf(CodeKeyRotated, "The key %s was rotated to %s already; rotate that one.", k.ID, k.RotatedTo)
+		return petstore.Errorf(CodeKeyRotated, "The key %s was rotated to %s already; go on with that one.", k.ID, k.RotatedTo)
 	case k.Expired(now):
-		return petstore.Errorf(CodeKeyExpired, "The key %s has expired and cannot be rotated; make a new one.", k.ID)
+		return petstore.Errorf(CodeKeyExpired, "The key %s has expired; make a new one.", k.ID)
 	}
 	return nil
 }
 
-// CheckGrant returns an error unless k may make a key with the scopes that ends
-// at end, which is zero for never: none may do more than its maker, or outlive it.
+// CheckGrant returns CodeInsufficientScope, naming the member, unless k may make
+// a key with the scopes that ends at end, which is zero for never: none may do
+// more than its maker, or outlive it.
 func (k *Key) CheckGrant(s Scopes, end time.Time) error {
 	switch {
 	case !k.Scopes.Has(s):
-		return fmt.Errorf("that key may do more than the key that you signed in with")
+		return grantFault("/scopes", "A key gives no more scopes than it has: %s.", k.Scopes)
 	case !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt)):
-		return fmt.Errorf("that key holds for longer than the key that you signed in with")
+		return grantFault("/expiresAt", "A key makes none that lasts longer than it does: until %s.", petstore.At(k.ExpiresAt))
 	}
 	return nil
+}
+
+func grantFault(pointer, format string, args ...any) error {
+	e := petstore.Errorf(CodeInsufficientScope, format, args...)
+	e.Fields = []petstore.Field{{Pointer: pointer, Code: petstore.OutOfRange, Message: e.Message}}
+	return e
 }
 
 // A Ban refuses every request of a key from From until Until.

@@ -126,7 +126,8 @@ func TestCheckGrant(t *testing.T) {
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(-time.Second), ""},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, end.Add(time.Millisecond), "longer"},
 		{Key{Scopes: Read | Write, ExpiresAt: end}, Read, time.Time{}, "longer"},
-		{Key{Scopes: Write}, Read | Write, end, "do more"},
+		{Key{Scopes: Write}, Read | Write, end, "no more scopes than it has: write"},
+		{Key{Scopes: Read | Write}, Manage, end, "no more scopes"},
 	} {
 		err := test.maker.CheckGrant(test.scopes, test.end)
 		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {
@@ -147,6 +148,7 @@ func TestParseScopes(t *testing.T) {
 		{"read,write", Read | Write, "read,write"},
 		{"write, read", Read | Write, "read,write"},
 		{"read,read", Read, "read"},
+		{"manage,read", Read | Manage, "read,manage"},
 	} {
 		got, err := ParseScopes(test.in)
 		if err != nil || got != test.want || got.String() != test.string {

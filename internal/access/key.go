@@ -1,10 +1,15 @@
 package access
 
 import (
+	"bytes"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"hash/crc32"
+	"io"
 	"strings"
+
+	"example.com/petstore/internal/petstore"
 )
 
 // The form of a key: Prefix, secretLen random base62 characters, then the
@@ -33,15 +38,29 @@ func HashOf(key string) Hash {
 }
 
 // Mint returns a new key and what may be displayed of it.
-func Mint() (key, prefix string) {
-	body := Prefix + randomText(secretLen)
+func Mint() (key, prefix string) { return mintFrom(rand.Reader) }
+
+func mintFrom(random io.Reader) (key, prefix string) {
+	body := Prefix + text62(random, secretLen)
 	sum := checksum(body)
 	key = body + string(sum[:])
 	return key, key[:shown]
 }
 
+// derive returns the key with the id that a request makes which must happen once,
+// in the name of holder, a key itself. It is the same whenever holder repeats the
+// request, and nobody learns it from what a database has: of holder that is a hash.
+func derive(holder, id string, once *petstore.Idempotency) (key, prefix string) {
+	const enough = 8 * secretLen // of which text62 leaves out one in 32
+	stream, err := hkdf.Key(sha256.New, []byte(holder), []byte(id), once.Operation+"\n"+once.Key, enough)
+	if err != nil {
+		panic(err) // it is too long for SHA-256, which is known beforehand
+	}
+	return mintFrom(bytes.NewReader(stream))
+}
+
 // MintID returns a new public key id.
-func MintID() string { return "key_" + randomText(16) }
+func MintID() string { return "key_" + text62(rand.Reader, 16) }
 
 // WellFormed reports whether key has the form of a key, its checksum included,
 // so that a mistyped key is refused without a look-up.
@@ -73,12 +92,15 @@ func crc(text string) uint32 {
 	return ^sum
 }
 
-// randomText returns n uniformly random base62 characters.
-func randomText(n int) string {
+// text62 returns n base62 characters, uniformly random if what it reads is. It
+// panics if that ends: crypto/rand never does.
+func text62(random io.Reader, n int) string {
 	var out strings.Builder
 	buf := make([]byte, 2*n)
 	for {
-		rand.Read(buf) // never fails: crypto/rand ends the program instead
+		if _, err := io.ReadFull(random, buf); err != nil {
+			panic(err)
+		}
 		for _, b := range buf {
 			if b >= 248 { // 4·62: the rest would favour the first characters
 				continue

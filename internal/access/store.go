@@ -16,6 +16,7 @@ const (
 	CodeKeyRotated        petstore.Code = "key_rotated"
 	CodeKeyExpired        petstore.Code = "key_expired"
 	CodeTooManyKeys       petstore.Code = "too_many_keys"
+	CodeInsufficientScope petstore.Code = "insufficient_scope"
 	CodeSessionNotFound   petstore.Code = "session_not_found"
 )
 
@@ -49,17 +50,21 @@ type Store interface {
 	// Resume ends what ResetWorkspace and DeleteWorkspace have begun.
 	Resume(ctx context.Context) error
 
-	// CreateKey returns CodeTooManyKeys if the workspace has MaxKeys live keys.
+	// MakeKey adds a key, in the place of another if m says so. It returns
+	// CodeTooManyKeys if more than MaxKeys keys of the workspace were live then;
+	// of a rotation the error of CheckRotation; and of m.Once those of Replay.
+	MakeKey(ctx context.Context, m Making) (Made, error)
+	// CreateKey is MakeKey of a key that takes no other's place.
 	CreateKey(ctx context.Context, k Key, by Actor) error
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
-	// KeyPage returns a page of the keys of a workspace, the newest first.
+	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// RotateKey adds next, which takes over the workspace, name, scopes, expiry
-	// and ban of the key id, and lets the old one expire at until unless it
-	// would sooner. It returns the error of CheckRotation of the key, and
-	// CodeTooManyKeys if more than MaxKeys were live then.
+	// RotateKey is MakeKey of next in the place of the key id, which ends at until.
 	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
+	// UpdateKey keeps the name, the expiry and the revocation that edit gives a
+	// key. The error of edit changes nothing. edit may be called again.
+	UpdateKey(ctx context.Context, id string, by Actor, edit func(*Key) error) (Key, error)
 	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
 	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
 	LiftBan(ctx context.Context, keyID string, by Actor) error
@@ -104,12 +109,30 @@ type Contents struct{ Categories, Pets, Orders int64 }
 // and were not revoked: of more, those that expired first are revoked.
 const MaxKeys = 100
 
-// A KeyPage asks for at most Limit keys older than the key with the id After, or
-// for the newest if that is "".
+// A KeyPage asks for at most Limit keys, in the order of their creation, that come
+// after the key with the id After, or for the first if that is "".
 type KeyPage struct {
+	Newest    bool // the newest first
 	Unrevoked bool // without those that were revoked
 	After     string
 	Limit     int
+}
+
+// A Making is a key that is to be made.
+type Making struct {
+	Key      Key                   // with an id and a hash that are new
+	Replaces string                // the id of the key whose workspace, name, scopes, expiry and ban it takes over, or ""
+	Until    time.Time             // when the key that is replaced ends, unless it would sooner
+	May      func(old Key) error   // is asked about it in the transaction; nil lets it be replaced
+	Once     *petstore.Idempotency // nil unless it must happen once; of the workspace that Key names
+	By       Actor
+}
+
+// A Made is a key that was made, by this Making or by the same one before.
+type Made struct {
+	Key      Key    // as it is; without a Making that did it before
+	Body     []byte // its canonical form, as first answered
+	Replayed bool
 }
 
 // A Session is somebody who is signed in to a console.

@@ -3,7 +3,6 @@ package accesssql
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -59,7 +58,7 @@ func key(tx Tx, id string) (access.Key, error) {
 			return found[0], nil
 		}
 	}
-	return access.Key{}, petstore.Errorf(access.CodeKeyNotFound, "There is no key with the id %q.", id)
+	return access.Key{}, access.NoKey(id)
 }
 
 // touchKey stamps a key whose row or ban changed.
@@ -84,18 +83,55 @@ func insertKey(tx Tx, k access.Key) error {
 // CreateKey implements [access.Store]. A key without a time of creation gets the
 // present one.
 func (s *Store) CreateKey(ctx context.Context, k access.Key, by access.Actor) error {
-	if k.CreatedAt.IsZero() {
-		k.CreatedAt = s.now()
+	_, err := s.MakeKey(ctx, access.Making{Key: k, By: by})
+	return err
+}
+
+// RotateKey implements [access.Store].
+func (s *Store) RotateKey(ctx context.Context, id string, next access.Key, until time.Time, by access.Actor) (access.Key, error) {
+	made, err := s.MakeKey(ctx, access.Making{Key: next, Replaces: id, Until: until, By: by})
+	return made.Key, err
+}
+
+// MakeKey implements [access.Store].
+func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made, err error) {
+	if m.Key.CreatedAt.IsZero() {
+		m.Key.CreatedAt = s.now()
 	}
-	return s.db.Change(ctx, func(tx Tx) error {
-		if err := HasWorkspace(tx, k.WorkspaceID); err != nil {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		made = access.Made{}
+		if m.Once != nil {
+			if made.Body, err = s.receipt(tx, m.Key.WorkspaceID, m.Once); made.Body != nil || err != nil {
+				made.Replayed = true
+				return err
+			}
+		}
+		if made.Key, err = s.makeKey(tx, m); err != nil {
 			return err
 		}
-		if err := s.insertBounded(tx, k); err != nil {
-			return err
+		made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
+		if m.Once == nil {
+			return nil
 		}
-		return s.audit(tx, by, "key.create", k.ID, keyDetail(k))
+		return s.keepReceipt(tx, m.Key.WorkspaceID, m.Once, made.Body)
 	})
+	if err != nil {
+		return access.Made{}, err
+	}
+	return made, nil
+}
+
+func (s *Store) makeKey(tx Tx, m access.Making) (access.Key, error) {
+	if m.Replaces != "" {
+		return s.rotate(tx, m)
+	}
+	if err := HasWorkspace(tx, m.Key.WorkspaceID); err != nil {
+		return access.Key{}, err
+	}
+	if err := s.insertBounded(tx, m.Key); err != nil {
+		return access.Key{}, err
+	}
+	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
 }
 
 // insertBounded adds a key unless the workspace then has too many that are live,
@@ -159,20 +195,24 @@ func (s *Store) Keys(ctx context.Context, workspace int64) (all []access.Key, er
 
 // KeyPage implements [access.Store].
 func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) (page []access.Key, err error) {
-	where, args := "k.workspace = $1", []any{workspace, int64(max(p.Limit, 0))}
+	where, args := "k.workspace = $1", []any{workspace}
 	if p.Unrevoked {
 		where += " AND k.revoked_at IS NULL"
 	}
-	order := " ORDER BY k.created_at DESC, k.id DESC LIMIT $2"
+	beyond, order := ">", "k.created_at, k.id"
+	if p.Newest {
+		beyond, order = "<", "k.created_at DESC, k.id DESC"
+	}
 	if p.After != "" {
 		if !storable(p.After) {
 			return []access.Key{}, nil
 		}
-		where += " AND (k.created_at, k.id) < (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
-		order, args = strings.Replace(order, "$2", "$3", 1), []any{workspace, p.After, args[1]}
+		args = append(args, p.After)
+		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
 	}
+	args = append(args, int64(max(p.Limit, 0)))
 	err = s.db.Read(ctx, func(tx Tx) error {
-		page, err = inOrder(tx, where+order, args...)
+		page, err = inOrder(tx, fmt.Sprintf("%s ORDER BY %s LIMIT $%d", where, order, len(args)), args...)
 		return err
 	})
 	return page, err
@@ -187,37 +227,28 @@ func (s *Store) Key(ctx context.Context, id string) (k access.Key, err error) {
 	return k, err
 }
 
-// RotateKey implements [access.Store].
-func (s *Store) RotateKey(ctx context.Context, id string, next access.Key, until time.Time, by access.Actor) (made access.Key, err error) {
-	err = s.db.Change(ctx, func(tx Tx) error {
-		made, err = s.rotate(tx, id, next, until, by)
-		return err
-	})
-	if err != nil {
-		return access.Key{}, err
-	}
-	return made, nil
-}
-
-func (s *Store) rotate(tx Tx, id string, next access.Key, until time.Time, by access.Actor) (access.Key, error) {
-	old, err := key(tx, id)
+func (s *Store) rotate(tx Tx, m access.Making) (access.Key, error) {
+	old, err := key(tx, m.Replaces)
 	if err != nil {
 		return old, err
+	}
+	if m.May != nil {
+		if err := m.May(old); err != nil {
+			return old, err
+		}
 	}
 	if err := old.CheckRotation(s.now()); err != nil {
 		return old, err
 	}
+	next := m.Key
 	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
-	if next.CreatedAt.IsZero() {
-		next.CreatedAt = s.now()
+	if old.ExpiresAt.IsZero() || m.Until.Before(old.ExpiresAt) {
+		old.ExpiresAt = m.Until
 	}
-	if old.ExpiresAt.IsZero() || until.Before(old.ExpiresAt) {
-		old.ExpiresAt = until
-	}
-	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, id); err != nil {
+	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, old.ID); err != nil {
 		return old, err
 	}
-	if err := touchKey(tx, id); err != nil {
+	if err := touchKey(tx, old.ID); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
@@ -231,7 +262,7 @@ func (s *Store) rotate(tx Tx, id string, next access.Key, until time.Time, by ac
 		}
 	}
 	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
-	if err := s.audit(tx, by, "key.rotate", id, detail); err != nil {
+	if err := s.audit(tx, m.By, "key.rotate", old.ID, detail); err != nil {
 		return old, err
 	}
 	return key(tx, next.ID)
@@ -258,12 +289,63 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 
 // RevokeKey implements [access.Store].
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by access.Actor) error {
-	return s.changeKey(ctx, id, by, "key.revoke", func(tx Tx, k access.Key) (string, error) {
-		if !k.RevokedAt.IsZero() {
-			return "", nil
+	_, err := s.UpdateKey(ctx, id, by, func(k *access.Key) error {
+		if k.RevokedAt.IsZero() {
+			k.RevokedAt = at
 		}
-		return fmt.Sprintf("%q of workspace %d", k.Name, k.WorkspaceID), exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", at.UnixMilli(), id)
+		return nil
 	})
+	return err
+}
+
+// UpdateKey implements [access.Store].
+func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, edit func(*access.Key) error) (now access.Key, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		before, err := key(tx, id)
+		if err != nil {
+			return err
+		}
+		after := before.Clone()
+		if err := edit(&after); err != nil {
+			return err
+		}
+		action, detail := difference(before, after)
+		if now = before; action == "" {
+			return nil
+		}
+		if err := exec(tx, "UPDATE api_keys SET name = $1, expires_at = $2, revoked_at = $3 WHERE id = $4", after.Name, millis(after.ExpiresAt), millis(after.RevokedAt), id); err != nil {
+			return err
+		}
+		if err := touchKey(tx, id); err != nil {
+			return err
+		}
+		if err := s.audit(tx, by, action, id, detail); err != nil {
+			return err
+		}
+		now, err = key(tx, id)
+		return err
+	})
+	return now, err
+}
+
+// difference returns how the audit log calls what was changed of a key, "" if
+// nothing was.
+func difference(before, after access.Key) (action, detail string) {
+	switch {
+	case before.RevokedAt.IsZero() && !after.RevokedAt.IsZero():
+		return "key.revoke", fmt.Sprintf("%q of workspace %d", before.Name, before.WorkspaceID)
+	case before.Name == after.Name && before.ExpiresAt.Equal(after.ExpiresAt):
+		return "", ""
+	}
+	return "key.update", fmt.Sprintf("%q was %q, %s was %s", after.Name, before.Name, ends(after), ends(before))
+}
+
+// ends says until when a key is valid.
+func ends(k access.Key) string {
+	if k.ExpiresAt.IsZero() {
+		return "never expires"
+	}
+	return "expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
 }
 
 // SetBan implements [access.Store].

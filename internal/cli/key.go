@@ -93,7 +93,7 @@ func (a *app) keyCreate() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "call the key `NAME`")
-	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "let the key `SCOPE,...`: read, write or both (default read,write)")
+	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "let the key `SCOPE,...`: read, write, manage (default read,write)")
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }

@@ -38,7 +38,7 @@ func (s *Service) UpdateCategory(ctx context.Context, workspace, id int64, p Cat
 		if f.Category == nil {
 			return Effects{}, NoCategory(id)
 		}
-		if err := c.check(*f.Category); err != nil {
+		if err := c.Check(*f.Category); err != nil {
 			return Effects{}, err
 		}
 		f.Category.patch(p)
@@ -68,7 +68,7 @@ func (s *Service) DeleteCategory(ctx context.Context, workspace, id int64, c Con
 		if f.Category == nil {
 			return Effects{}, NoCategory(id)
 		}
-		if err := c.check(*f.Category); err != nil {
+		if err := c.Check(*f.Category); err != nil {
 			return Effects{}, err
 		}
 		if f.CategoryInUse {

@@ -13,7 +13,7 @@ func (s *Service) UpdateInventory(ctx context.Context, workspace, petID, quantit
 		if f.Pet == nil {
 			return Effects{}, NoPet(petID)
 		}
-		if err := c.check(f.Pet.Item()); err != nil {
+		if err := c.Check(f.Pet.Item()); err != nil {
 			return Effects{}, err
 		}
 		m := f.Pet.count(quantity, f.Now)

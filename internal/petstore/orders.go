@@ -79,7 +79,7 @@ func (f Facts) openOrder(id int64, c Condition) error {
 	if f.Order == nil {
 		return NoOrder(id)
 	}
-	if err := c.check(*f.Order); err != nil {
+	if err := c.Check(*f.Order); err != nil {
 		return err
 	}
 	if f.Order.Complete {

@@ -54,7 +54,7 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
-		if err := c.check(f.Pet.Pet); err != nil {
+		if err := c.Check(f.Pet.Pet); err != nil {
 			return Effects{}, err
 		}
 		m, err := f.Pet.patch(p, f.Now)
@@ -94,7 +94,7 @@ func (s *Service) DeletePet(ctx context.Context, workspace, id int64, c Conditio
 		if f.Pet == nil {
 			return Effects{}, NoPet(id)
 		}
-		if err := c.check(f.Pet.Pet); err != nil {
+		if err := c.Check(f.Pet.Pet); err != nil {
 			return Effects{}, err
 		}
 		if n := f.Pet.OpenOrders; n > 0 {

@@ -39,9 +39,9 @@ type canonical interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// check returns precondition_failed unless the condition holds for what
+// Check returns precondition_failed unless the condition holds for what
 // stands now.
-func (c Condition) check(now canonical) error {
+func (c Condition) Check(now interface{ AppendJSON(dst []byte) []byte }) error {
 	if c.IfMatch == nil && c.IfNoneMatch == nil {
 		return nil
 	}

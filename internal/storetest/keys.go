@@ -94,7 +94,7 @@ func testRotateKeepsBan(t *testing.T, open Open) {
 	}
 }
 
-// testKeyPages: every key once, the newest first, those of one instant too.
+// testKeyPages: every key once, in either order, those of one instant too.
 func testKeyPages(t *testing.T, open Open) {
 	s := newShop(t, open)
 	other := s.beside("other").key("foreign", time.Time{})
@@ -109,11 +109,18 @@ func testKeyPages(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, all[4].ID, s.clock.Now(), "cli"), "")
+	oldest, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Limit: 100})
+	if err != nil || !reflect.DeepEqual(ids(oldest), ids(all)) {
+		t.Errorf("KeyPage of the oldest = %v, %v, want %v", ids(oldest), err, ids(all))
+	}
+	if rest, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{After: all[3].ID, Limit: 2}); err != nil || !reflect.DeepEqual(ids(rest), ids(all[4:6])) {
+		t.Errorf("KeyPage after the fourth = %v, %v, want %v", ids(rest), err, ids(all[4:6]))
+	}
 	for unrevoked, want := range map[bool]int{false: 9, true: 8} {
 		var seen []string
 		var times []time.Time
 		for after := ""; ; after = seen[len(seen)-1] {
-			page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: unrevoked, After: after, Limit: 2})
+			page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Newest: true, Unrevoked: unrevoked, After: after, Limit: 2})
 			if err != nil || len(page) > 2 {
 				t.Fatalf("KeyPage = %v, %v", page, err)
 			}

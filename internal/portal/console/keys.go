@@ -42,7 +42,7 @@ func showKeys(v *visit) error {
 		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
 		New:     &link{Title: "Make a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
-	rows, err := v.keyRows(access.KeyPage{Unrevoked: state != "all", After: after, Limit: pageSize + 1})
+	rows, err := v.keyRows(access.KeyPage{Newest: true, Unrevoked: state != "all", After: after, Limit: pageSize + 1})
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (v *visit) keyCells(k *keyRow) []cell {
 func keysCSV(v *visit) error {
 	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
 	return v.download("/console/keys", head, func(d *download) error {
-		for page := (access.KeyPage{Limit: rowsARequest}); ; {
+		for page := (access.KeyPage{Newest: true, Limit: rowsARequest}); ; {
 			var rows []keyRow
 			err := v.gated(false, func() (err error) {
 				rows, err = v.keyRows(page)
@@ -129,8 +129,8 @@ func (k *keyRow) line() []string {
 func (v *visit) newKeyForm() form {
 	scopes := field{Name: "scope", Label: "Scopes", Kind: "checks"}
 	for _, s := range v.who.Key.Scopes.List() {
-		label := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something"}[s]
-		scopes.Options = append(scopes.Options, option{Value: s, Label: label, Chosen: true})
+		label := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys of this workspace"}[s]
+		scopes.Options = append(scopes.Options, option{Value: s, Label: label, Chosen: s != "manage"})
 	}
 	return form{
 		Title: "Make a key", Submit: "Make the key", Back: link{Title: "API keys", URL: "/console/keys"},
@@ -178,18 +178,18 @@ func createKey(v *visit) error {
 	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}
-	k, secret := v.mint()
-	k.Name, k.Scopes, k.ExpiresAt = name, scopes, v.who.Key.ExpiresAt
+	n := access.NewKey{Name: name, Scopes: scopes, ExpiresAt: v.who.Key.ExpiresAt}
 	if hours > 0 {
-		k.ExpiresAt = k.CreatedAt.Add(time.Duration(hours) * time.Hour)
+		n.ExpiresAt = v.Now().Add(time.Duration(hours) * time.Hour)
 	}
-	if err := v.Access.CreateKey(v.r.Context(), k, v.actor()); err != nil {
+	made, err := v.keyring().Create(v.r.Context(), v.who.Workspace.ID, n, nil)
+	if err != nil {
 		if err := in.take(&f, err); err != nil {
 			return err
 		}
 		return v.again(f, in)
 	}
-	return v.made(secret)
+	return v.made(made.Secret)
 }
 
 // offered returns the number that was chosen of those that the field offers.
@@ -209,12 +209,10 @@ func sentence(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-func (v *visit) mint() (access.Key, string) {
-	secret, prefix := access.Mint()
-	return access.Key{ID: access.MintID(), WorkspaceID: v.who.Workspace.ID, Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: v.Now()}, secret
+// keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
+func (v *visit) keyring() access.Keyring {
+	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor("console:" + v.who.Key.ID), Maker: &v.who.Key}
 }
-
-func (v *visit) actor() access.Actor { return access.Actor("console:" + v.who.Key.ID) }
 
 // made shows a new key, this once: nothing of it is kept, in the browser neither.
 func (v *visit) made(secret string) error {
@@ -225,11 +223,7 @@ func (v *visit) made(secret string) error {
 // key returns the key in the path, if it is of the workspace and not revoked. The
 // error tells nothing of other workspaces' keys.
 func (v *visit) key() (access.Key, error) {
-	k, err := v.Access.Key(v.r.Context(), v.id)
-	if err == nil && (k.WorkspaceID != v.who.Workspace.ID || !k.RevokedAt.IsZero()) || isMissing(err, access.CodeKeyNotFound) {
-		return access.Key{}, petstore.Errorf(access.CodeKeyNotFound, "There is no live key with the id %s.", v.id)
-	}
-	return k, err
+	return v.keyring().Key(v.r.Context(), v.id)
 }
 
 func keyFacts(k access.Key) []fact {
@@ -264,25 +258,18 @@ func rotateKey(v *visit) error {
 	}
 	f, in := rotateForm(k), v.input()
 	hours, ok := offered(f.Fields[0], in)
-	switch {
-	case !ok:
+	if !ok {
 		in.faults["overlap"] = "Choose one of these."
-	default:
-		if err := v.who.Key.CheckGrant(k.Scopes, k.ExpiresAt); err != nil {
-			f.Error = sentence(err)
-		}
-	}
-	if len(in.faults) > 0 || f.Error != "" {
 		return v.again(f, in)
 	}
-	next, secret := v.mint()
-	if _, err := v.Access.RotateKey(v.r.Context(), k.ID, next, v.Now().Add(time.Duration(hours)*time.Hour), v.actor()); err != nil {
+	made, err := v.keyring().Rotate(v.r.Context(), k.ID, time.Duration(hours)*time.Hour, nil)
+	if err != nil {
 		if err := in.take(&f, err); err != nil {
 			return err
 		}
 		return v.again(f, in)
 	}
-	return v.made(secret)
+	return v.made(made.Secret)
 }
 
 func (v *visit) revokeForm(k access.Key) form {
@@ -309,7 +296,7 @@ func revokeKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.Access.RevokeKey(v.r.Context(), k.ID, v.Now(), v.actor()); err != nil {
+	if err := v.keyring().Revoke(v.r.Context(), k.ID, petstore.Condition{}); err != nil {
 		return err
 	}
 	v.follow()

@@ -79,11 +79,11 @@ func (v *visit) latest(most int) ([]request, []access.Key, error) {
 
 // knownKeys returns the latest keys of the workspace, of those that are not revoked and of the others.
 func (v *visit) knownKeys() ([]access.Key, error) {
-	live, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Unrevoked: true, Limit: 2 * access.MaxKeys})
+	live, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Unrevoked: true, Limit: 2 * access.MaxKeys})
 	if err != nil {
 		return nil, err
 	}
-	latest, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Limit: access.MaxKeys})
+	latest, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, access.KeyPage{Newest: true, Limit: access.MaxKeys})
 	return append(live, slices.DeleteFunc(latest, func(k access.Key) bool { return k.RevokedAt.IsZero() })...), err
 }
 

@@ -1,0 +1,268 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A Keyring makes and changes keys in somebody's name: all of them for the
+// operator; for the holder of a key those of its workspace, within what the key
+// may grant. The API, the consoles and the commands go through it alone.
+//
+// Its methods return CodeKeyNotFound for a key that the holder may not see: one of
+// another workspace, or a revoked one.
+type Keyring struct {
+	Store  Store
+	Now    func() time.Time
+	By     Actor
+	Maker  *Key   // in whose name; nil is the operator
+	Secret string // of Maker, if requests that must happen once are made
+}
+
+// A NewKey is what a key is to be.
+type NewKey struct {
+	Name      string
+	Scopes    Scopes
+	ExpiresAt time.Time // zero: never
+}
+
+// A KeyPatch is what is to change of a key.
+type KeyPatch struct {
+	Name      petstore.Optional[string]
+	ExpiresAt petstore.Optional[petstore.Time] // null: never
+}
+
+// A MadeKey is a key with what is known of it this once.
+type MadeKey struct {
+	Made
+	Secret string // the key itself
+}
+
+// Create makes a key of the workspace, once if asked to.
+func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (MadeKey, error) {
+	if err := petstore.Invalid(n.check(r.Now())); err != nil {
+		return MadeKey{}, err
+	}
+	if r.Maker != nil {
+		if err := r.Maker.CheckGrant(n.Scopes, n.ExpiresAt); err != nil {
+			return MadeKey{}, err
+		}
+	}
+	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: n.ExpiresAt}
+	return r.mint(ctx, Making{Key: k, Once: once})
+}
+
+// Rotate makes a key that takes the place of the one with the id, once if asked to.
+// Both are valid for the overlap.
+func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (MadeKey, error) {
+	m := Making{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(old Key) error {
+		if err := r.sees(old); err != nil || r.Maker == nil {
+			return err
+		}
+		if err := old.CheckRotation(r.Now()); err != nil {
+			return err
+		}
+		if r.Maker.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
+			return petstore.Errorf(CodeInsufficientScope, "The key %s may do more, or lasts longer, than the key that asks. It can be revoked.", old.ID)
+		}
+		return nil
+	}}
+	if r.Maker != nil {
+		m.Key.WorkspaceID = r.Maker.WorkspaceID
+	}
+	return r.mint(ctx, m)
+}
+
+// mint gives a key its secret and has the store add it.
+func (r Keyring) mint(ctx context.Context, m Making) (MadeKey, error) {
+	m.By, m.Key.ID, m.Key.CreatedAt = r.By, MintID(), r.Now()
+	secret, prefix := Mint()
+	if m.Once != nil {
+		secret, prefix = derive(r.Secret, m.Key.ID, m.Once)
+	}
+	m.Key.Prefix, m.Key.Hash = prefix, HashOf(secret)
+	made, err := r.Store.MakeKey(ctx, m)
+	if err != nil || !made.Replayed {
+		return MadeKey{made, secret}, err
+	}
+	var first struct{ ID string }
+	if err := json.Unmarshal(made.Body, &first); err != nil {
+		return MadeKey{}, fmt.Errorf("the receipt of a key: %w", err)
+	}
+	secret, _ = derive(r.Secret, first.ID, m.Once)
+	return MadeKey{made, secret}, nil
+}
+
+// Key returns a key.
+func (r Keyring) Key(ctx context.Context, id string) (Key, error) {
+	k, err := r.Store.Key(ctx, id)
+	if err == nil {
+		err = r.sees(k)
+	}
+	return k, err
+}
+
+// Update changes what the patch names, if the condition holds. What ends cannot be
+// made to last: neither a key that has expired, nor one that was rotated.
+func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.Condition) (Key, error) {
+	if err := petstore.Invalid(p.check(r.Now())); err != nil {
+		return Key{}, err
+	}
+	return r.change(ctx, id, on, func(k *Key) error {
+		if p.Name.Present {
+			k.Name = p.Name.Value
+		}
+		if !p.ExpiresAt.Present {
+			return nil
+		}
+		if err := k.CheckRotation(r.Now()); err != nil {
+			return err
+		}
+		end := endOf(p.ExpiresAt)
+		longer := !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt))
+		k.ExpiresAt = end
+		if longer && r.Maker != nil {
+			return r.Maker.CheckGrant(k.Scopes, end)
+		}
+		return nil
+	})
+}
+
+// Revoke refuses a key from now on, if the condition holds. The operator may
+// revoke a key again; the first instant stays.
+func (r Keyring) Revoke(ctx context.Context, id string, on petstore.Condition) error {
+	_, err := r.change(ctx, id, on, func(k *Key) error {
+		if k.RevokedAt.IsZero() {
+			k.RevokedAt = r.Now()
+		}
+		return nil
+	})
+	return err
+}
+
+func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, edit func(*Key) error) (Key, error) {
+	return r.Store.UpdateKey(ctx, id, r.By, func(k *Key) error {
+		if err := r.sees(*k); err != nil {
+			return err
+		}
+		if err := on.Check(KeyAt{*k, r.Now()}); err != nil {
+			return err
+		}
+		return edit(k)
+	})
+}
+
+// sees returns CodeKeyNotFound for a key that the holder may not see.
+func (r Keyring) sees(k Key) error {
+	if r.Maker == nil || k.WorkspaceID == r.Maker.WorkspaceID && k.RevokedAt.IsZero() {
+		return nil
+	}
+	return NoKey(k.ID)
+}
+
+// NoKey returns the error for a key that there is not, or not for who asks.
+func NoKey(id string) error {
+	return petstore.Errorf(CodeKeyNotFound, "There is no key with the id %.60q.", id)
+}
+
+// endOf returns the end that a patch asks for.
+func endOf(t petstore.Optional[petstore.Time]) time.Time {
+	if t.Null {
+		return time.Time{}
+	}
+	return time.UnixMilli(t.Value.Millis).UTC()
+}
+
+func (n *NewKey) check(now time.Time) []petstore.Field {
+	fields := checkName(nil, &n.Name)
+	if n.Scopes == 0 {
+		fields = append(fields, petstore.Field{Pointer: "/scopes", Code: petstore.TooShort, Message: "scopes must have at least one of read, write and manage."})
+	}
+	return checkEnd(fields, n.ExpiresAt, now)
+}
+
+func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
+	if p.Name.Null {
+		fields = append(fields, petstore.Field{Pointer: "/name", Code: petstore.InvalidType, Message: "name is required and cannot be null."})
+	} else if p.Name.Present {
+		fields = checkName(fields, &p.Name.Value)
+	}
+	if p.ExpiresAt.Present {
+		fields = checkEnd(fields, endOf(p.ExpiresAt), now)
+	}
+	return fields
+}
+
+// checkName puts a name into the form in which it is kept.
+func checkName(fields []petstore.Field, name *string) []petstore.Field {
+	kept, err := CheckName(*name)
+	if err == nil {
+		*name = kept
+		return fields
+	}
+	f := petstore.Field{Pointer: "/name", Code: petstore.InvalidFormat, Message: "T" + err.Error()[1:] + "."}
+	switch {
+	case *name == "":
+		f.Code = petstore.TooShort
+	case utf8.RuneCountInString(*name) > MaxName:
+		f.Code = petstore.TooLong
+	}
+	return append(fields, f)
+}
+
+func checkEnd(fields []petstore.Field, end, now time.Time) []petstore.Field {
+	if !end.IsZero() && !end.After(now) {
+		fields = append(fields, petstore.Field{Pointer: "/expiresAt", Code: petstore.OutOfRange,
+			Message: fmt.Sprintf("expiresAt must be later than now, not %s.", petstore.At(end))})
+	}
+	return fields
+}
+
+// A KeyAt is a key as it is seen at an instant.
+type KeyAt struct {
+	Key
+	At time.Time
+}
+
+// AppendJSON appends the key in its canonical form, see [petstore.Pet.AppendJSON].
+func (k KeyAt) AppendJSON(dst []byte) []byte {
+	dst = append(k.appendFacts(dst), `,"state":"`...)
+	dst = append(dst, k.State(k.At)...)
+	dst = append(dst, '"')
+	if k.RotatedTo != "" {
+		dst = petstore.AppendString(append(dst, `,"rotatedTo":`...), k.RotatedTo)
+	}
+	if k.State(k.At) == "banned" {
+		dst = appendInstant(dst, "bannedUntil", k.Ban.Until)
+	}
+	return append(dst, '}')
+}
+
+// appendFacts appends an object, without its end, of what every key has.
+func (k *Key) appendFacts(dst []byte) []byte {
+	dst = petstore.AppendString(append(dst, `{"id":`...), k.ID)
+	dst = petstore.AppendString(append(dst, `,"name":`...), k.Name)
+	dst = petstore.AppendString(append(dst, `,"prefix":`...), k.Prefix)
+	dst = append(dst, `,"scopes":[`...)
+	for i, scope := range k.Scopes.List() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = petstore.AppendString(dst, scope)
+	}
+	dst = appendInstant(append(dst, ']'), "createdAt", k.CreatedAt)
+	if !k.ExpiresAt.IsZero() {
+		dst = appendInstant(dst, "expiresAt", k.ExpiresAt)
+	}
+	return dst
+}
+
+func appendInstant(dst []byte, name string, t time.Time) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
+	return append(petstore.At(t).Append(dst), '"')
+}

@@ -1,0 +1,158 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+func ids(keys []access.Key) []string {
+	all := []string{}
+	for _, k := range keys {
+		all = append(all, k.ID)
+	}
+	return all
+}
+
+// lastAudit returns the latest entry of the audit log.
+func (s *shop) lastAudit() access.AuditEntry {
+	s.Helper()
+	entries, err := s.Audit(s.ctx, 1)
+	if err != nil || len(entries) != 1 {
+		s.Fatalf("Audit = %v, %v", entries, err)
+	}
+	return entries[0]
+}
+
+// testKeyUpdates: name, expiry and revocation are kept, noted and followed; what edit refuses changes nothing.
+func testKeyUpdates(t *testing.T, open Open) {
+	s := newShop(t, open)
+	k := s.key("before", time.Time{})
+	before, err := s.Changes(s.ctx, 0)
+	wantCode(t, "Changes", err, "")
+	end := s.clock.Now().Add(time.Hour)
+	got, err := s.UpdateKey(s.ctx, k.ID, "api:key_x", func(k *access.Key) error {
+		k.Name, k.ExpiresAt = "after", end
+		return nil
+	})
+	wantCode(t, "UpdateKey", err, "")
+	k.Name, k.ExpiresAt = "after", end
+	s.wantKey(k)
+	if !got.ExpiresAt.Equal(end) || got.Name != "after" {
+		t.Errorf("UpdateKey = %+v", got)
+	}
+	if e := s.lastAudit(); e.Action != "key.update" || e.Actor != "api:key_x" || e.Subject != k.ID || !strings.Contains(e.Detail, `"after" was "before"`) {
+		t.Errorf("the audit log has %+v", e)
+	}
+	changed, err := s.Changes(s.ctx, before.State)
+	if err != nil || len(changed.Keys) != 1 || changed.Keys[0].Name != "after" {
+		t.Errorf("Changes = %+v, %v, want the key", changed, err)
+	}
+	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", func(*access.Key) error { return nil }); err != nil {
+		t.Errorf("UpdateKey of nothing = %v", err)
+	}
+	refused := errors.New("refused")
+	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", func(k *access.Key) error { k.Name = "no"; return refused }); !errors.Is(err, refused) {
+		t.Errorf("UpdateKey = %v, want %v", err, refused)
+	}
+	s.wantKey(k)
+	if e := s.lastAudit(); e.Actor != "api:key_x" {
+		t.Errorf("what changed nothing is in the audit log: %+v", e)
+	}
+	_, err = s.UpdateKey(s.ctx, "key_unknown", "cli", func(*access.Key) error { return nil })
+	wantCode(t, "UpdateKey of none", err, access.CodeKeyNotFound)
+}
+
+// testKeysOnce: who asks for a key twice under one Idempotency-Key gets the same one, for a day.
+func testKeysOnce(t *testing.T, open Open) {
+	s := newShop(t, open)
+	maker := s.key("maker", time.Time{})
+	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:" + access.Actor(maker.ID), Maker: &maker, Secret: "what the maker sent"}
+	once := &petstore.Idempotency{Operation: "POST /keys", Key: "k-1", Fingerprint: [32]byte{1}}
+	n := access.NewKey{Name: "till", Scopes: access.Read}
+	first, err := ring.Create(s.ctx, s.workspace, n, once)
+	wantCode(t, "Create", err, "")
+	again, err := ring.Create(s.ctx, s.workspace, n, once)
+	if err != nil || !again.Replayed || first.Replayed || again.Secret != first.Secret || string(again.Body) != string(first.Body) {
+		t.Errorf("Create again = %+v, %v, want %+v", again, err, first)
+	}
+	if k, err := s.Key(s.ctx, first.Key.ID); err != nil || k.Hash != access.HashOf(first.Secret) {
+		t.Errorf("Key = %+v, %v, want the hash of what was told", k, err)
+	}
+	other := ring
+	other.Secret = "what another sent"
+	if stolen, err := other.Create(s.ctx, s.workspace, n, once); err != nil || stolen.Secret == first.Secret {
+		t.Errorf("another holder is told %q, %v, which is the key", stolen.Secret, err)
+	}
+	changed := *once
+	changed.Fingerprint[0]++
+	_, err = ring.Create(s.ctx, s.workspace, n, &changed)
+	wantCode(t, "Create with another body", err, petstore.CodeIdempotencyKeyReused)
+	rotate := &petstore.Idempotency{Operation: "POST /keys/x/rotate", Key: "k-1", Fingerprint: [32]byte{2}}
+	next, err := ring.Rotate(s.ctx, first.Key.ID, time.Hour, rotate)
+	wantCode(t, "Rotate", err, "")
+	nextAgain, err := ring.Rotate(s.ctx, first.Key.ID, time.Hour, rotate)
+	if err != nil || nextAgain.Secret != next.Secret || !nextAgain.Replayed {
+		t.Errorf("Rotate again = %+v, %v, want %+v", nextAgain, err, next)
+	}
+	_, err = ring.Rotate(s.ctx, first.Key.ID, time.Hour, nil)
+	wantCode(t, "Rotate of the rotated", err, access.CodeKeyRotated)
+	s.clock.advance(petstore.KeepReceipts)
+	late, err := ring.Create(s.ctx, s.workspace, n, once)
+	if err != nil || late.Replayed || late.Key.ID == first.Key.ID {
+		t.Errorf("Create after a day = %+v, %v, want a new key", late, err)
+	}
+}
+
+// testKeyring: a key changes those of its workspace alone, gives no more than it has, and no key comes back to life.
+func testKeyring(t *testing.T, open Open) {
+	s := newShop(t, open)
+	end := s.clock.Now().Add(time.Hour)
+	forever, maker := s.key("forever", time.Time{}), s.key("maker", end)
+	foreign := s.beside("other").key("foreign", time.Time{})
+	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &maker}
+	boss := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "operator"}
+	expires := func(at time.Time) access.KeyPatch {
+		return access.KeyPatch{ExpiresAt: petstore.Some(petstore.At(at))}
+	}
+	update := func(r access.Keyring, id string, p access.KeyPatch) error {
+		_, err := r.Update(s.ctx, id, p, petstore.Condition{})
+		return err
+	}
+	create := func(n access.NewKey) error {
+		_, err := ring.Create(s.ctx, s.workspace, n, nil)
+		return err
+	}
+	wantCode(t, "Create of more scopes", create(access.NewKey{Name: "a", Scopes: access.Manage, ExpiresAt: end}), access.CodeInsufficientScope)
+	wantCode(t, "Create of a longer one", create(access.NewKey{Name: "a", Scopes: access.Read}), access.CodeInsufficientScope)
+	wantCode(t, "Create of an expired one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: s.clock.Now()}), petstore.CodeValidationFailed)
+	wantCode(t, "Create of a nameless one", create(access.NewKey{Scopes: access.Read, ExpiresAt: end}), petstore.CodeValidationFailed)
+	_, err := ring.Rotate(s.ctx, forever.ID, 0, nil)
+	wantCode(t, "Rotate of one that lasts longer", err, access.CodeInsufficientScope)
+	for what, err := range map[string]error{
+		"Update": update(ring, foreign.ID, access.KeyPatch{Name: petstore.Some("mine")}),
+		"Revoke": ring.Revoke(s.ctx, foreign.ID, petstore.Condition{}),
+		"Key":    func() error { _, err := ring.Key(s.ctx, foreign.ID); return err }(),
+		"Rotate": func() error { _, err := ring.Rotate(s.ctx, foreign.ID, 0, nil); return err }(),
+	} {
+		wantCode(t, what+" of another workspace's", err, access.CodeKeyNotFound)
+	}
+	s.wantKey(foreign)
+	wantCode(t, "Update to a longer end", update(ring, maker.ID, expires(end.Add(time.Hour))), access.CodeInsufficientScope)
+	wantCode(t, "Update to none", update(ring, maker.ID, access.KeyPatch{ExpiresAt: petstore.Null[petstore.Time]()}), access.CodeInsufficientScope)
+	wantCode(t, "Update to the past", update(ring, maker.ID, expires(s.clock.Now())), petstore.CodeValidationFailed)
+	wantCode(t, "Update to a shorter end", update(ring, forever.ID, expires(end.Add(time.Hour))), "")
+	wantCode(t, "Update by the operator", update(boss, maker.ID, expires(end.Add(2*time.Hour))), "")
+	stale := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{"stale"}}}
+	wantCode(t, "Revoke of another version", ring.Revoke(s.ctx, forever.ID, stale), petstore.CodePreconditionFailed)
+	wantCode(t, "Revoke", ring.Revoke(s.ctx, forever.ID, petstore.Condition{}), "")
+	wantCode(t, "Revoke again", ring.Revoke(s.ctx, forever.ID, petstore.Condition{}), access.CodeKeyNotFound)
+	wantCode(t, "Revoke again by the operator", boss.Revoke(s.ctx, forever.ID, petstore.Condition{}), "")
+	wantCode(t, "Update of a revoked one", update(boss, forever.ID, expires(end)), access.CodeKeyRevoked)
+	s.clock.advance(4 * time.Hour)
+	wantCode(t, "Update of an expired one", update(boss, maker.ID, expires(s.clock.Now().Add(time.Hour))), access.CodeKeyExpired)
+}
