@@ -25,6 +25,9 @@ const (
 	CodeInvalidAPIKey         Code = "invalid_api_key"
 	CodeInvalidCursor         Code = "invalid_cursor"
 	CodeInvalidParameter      Code = "invalid_parameter"
+	CodeKeyExpired            Code = "key_expired"
+	CodeKeyNotFound           Code = "key_not_found"
+	CodeKeyRotated            Code = "key_rotated"
 	CodeMalformedJSON         Code = "malformed_json"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeMissingAPIKey         Code = "missing_api_key"
@@ -41,9 +44,17 @@ const (
 	CodeRateLimitExceeded     Code = "rate_limit_exceeded"
 	CodeRouteNotFound         Code = "route_not_found"
 	CodeServiceUnavailable    Code = "service_unavailable"
+	CodeTooManyKeys           Code = "too_many_keys"
 	CodeURITooLong            Code = "uri_too_long"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeValidationFailed      Code = "validation_failed"
+)
+
+// Defines values for KeyState.
+const (
+	KeyStateActive  KeyState = "active"
+	KeyStateBanned  KeyState = "banned"
+	KeyStateExpired KeyState = "expired"
 )
 
 // Defines values for FaultCode.
@@ -77,8 +88,9 @@ const (
 
 // Defines values for Scope.
 const (
-	ScopeRead  Scope = "read"
-	ScopeWrite Scope = "write"
+	ScopeManage Scope = "manage"
+	ScopeRead   Scope = "read"
+	ScopeWrite  Scope = "write"
 )
 
 // Account The workspace behind a key, and what is left of its plan.
@@ -121,6 +133,11 @@ type AccountKey struct {
 
 	// Scopes What the key may do.
 	Scopes []Scope `json:"scopes"`
+
+	// StrikesLeft How many more strikes ban the key. A strike is a refused request more than two seconds after the first of a run of refusals; it counts for a minute.
+	//
+	// Example: 20
+	StrikesLeft int `json:"strikesLeft"`
 }
 
 // AccountLimits Both windows, shared by all keys of the workspace. The minute runs for 60 seconds from the first request; the day is the UTC day.
@@ -235,6 +252,111 @@ type InventoryUpdate struct {
 	Quantity int `json:"quantity"`
 }
 
+// Key An API key, without the key itself.
+type Key struct {
+	// BannedUntil When the ban of the key ends; absent unless one runs.
+	BannedUntil time.Time `json:"bannedUntil,omitempty,omitzero"`
+
+	// CreatedAt When the key was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// ExpiresAt When the key ends; absent if it does not.
+	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
+
+	// ID Public identifier of the key.
+	//
+	// Example: key_7Gd2QxVb41LmZc9T
+	ID string `json:"id"`
+
+	// Name Name of the key.
+	//
+	// Example: till
+	Name string `json:"name"`
+
+	// Prefix The first 8 characters of the key, to recognise it by.
+	//
+	// Example: pst_9hK2
+	Prefix string `json:"prefix"`
+
+	// RotatedTo Identifier of the key that took its place; absent unless it was rotated. It then ends with the overlap.
+	//
+	// Example: key_2wLm81QcVb9TrN4s
+	RotatedTo string `json:"rotatedTo,omitempty,omitzero"`
+
+	// Scopes What the key may do.
+	Scopes []Scope `json:"scopes"`
+
+	// State Whether requests with the key are taken, or why they are not.
+	State KeyState `json:"state"`
+}
+
+// KeyPatch The members of a key to change.
+type KeyPatch struct {
+	// ExpiresAt When the key ends, which is to come: RFC 3339 with an offset. `null` lets it never end.
+	//
+	// Example: 2031-01-15T08:00:00Z
+	ExpiresAt Nullable[time.Time] `json:"expiresAt,omitempty,omitzero"`
+
+	// Name What uses the key: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
+	//
+	// Example: till
+	Name string `json:"name,omitempty,omitzero"`
+}
+
+// KeyRotation How a key is rotated.
+type KeyRotation struct {
+	// Overlap How long the old key goes on, in hours, minutes and seconds, at most `8760h`.
+	//
+	// Example: 24h
+	Overlap string `json:"overlap,omitempty,omitzero"`
+}
+
+// KeyState Whether requests with the key are taken, or why they are not.
+type KeyState string
+
+// MadeKey A key that was just made, with the key itself.
+type MadeKey struct {
+	// BannedUntil When the ban of the key ends; absent unless one runs.
+	BannedUntil time.Time `json:"bannedUntil,omitempty,omitzero"`
+
+	// CreatedAt When the key was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// ExpiresAt When the key ends; absent if it does not.
+	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
+
+	// ID Public identifier of the key.
+	//
+	// Example: key_7Gd2QxVb41LmZc9T
+	ID string `json:"id"`
+
+	// Key The key itself. It is not shown again.
+	//
+	// Example: pst_9hK2EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000
+	Key string `json:"key"`
+
+	// Name Name of the key.
+	//
+	// Example: till
+	Name string `json:"name"`
+
+	// Prefix The first 8 characters of the key, to recognise it by.
+	//
+	// Example: pst_9hK2
+	Prefix string `json:"prefix"`
+
+	// RotatedTo Identifier of the key that took its place; absent unless it was rotated. It then ends with the overlap.
+	//
+	// Example: key_2wLm81QcVb9TrN4s
+	RotatedTo string `json:"rotatedTo,omitempty,omitzero"`
+
+	// Scopes What the key may do.
+	Scopes []Scope `json:"scopes"`
+
+	// State Whether requests with the key are taken, or why they are not.
+	State KeyState `json:"state"`
+}
+
 // Fault One fault of a request. It names a `pointer` or a `parameter`.
 type Fault struct {
 	// Code Machine-readable kind of the fault.
@@ -268,6 +390,22 @@ type NewCategory struct {
 	//
 	// Example: Dogs
 	Name string `json:"name"`
+}
+
+// NewKey A key as you ask for it.
+type NewKey struct {
+	// ExpiresAt When the key ends, which is to come: RFC 3339 with an offset. Without it the key ends with the key that makes it, or never.
+	//
+	// Example: 2031-01-15T08:00:00Z
+	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
+
+	// Name What uses the key: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
+	//
+	// Example: till
+	Name string `json:"name"`
+
+	// Scopes What the key may do; `read` and `write` if it is absent.
+	Scopes []Scope `json:"scopes,omitempty,omitzero"`
 }
 
 // NewOrder An order as you place it.
@@ -421,7 +559,7 @@ type RateLimitWindow struct {
 	Used int64 `json:"used"`
 }
 
-// Scope What a key may do: `read` is every GET, `write` everything that changes.
+// Scope What a key may do: `read` is every GET, `write` everything that changes, `manage` the keys of the workspace.
 type Scope string
 
 // GetAccount is GET /account: read your account.
@@ -627,6 +765,123 @@ func (c *Client) UpdateInventory(ctx context.Context, petID int64, body Inventor
 		mediaType: "application/merge-patch+json",
 	}
 	return do[InventoryItem](ctx, c, r, opts)
+}
+
+// ListKeysParams choose what ListKeys answers. A zero field chooses nothing.
+type ListKeysParams struct {
+	// Limit The most items to answer with.
+	Limit int
+
+	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	Cursor string
+}
+
+func (p ListKeysParams) query() url.Values {
+	q := url.Values{}
+	addQuery(q, "limit", p.Limit)
+	addQuery(q, "cursor", p.Cursor)
+	return q
+}
+
+// ListKeys is GET /keys: list keys.
+//
+// The keys of your workspace that are not revoked, at most 20 or as many as `limit` says up to 100, in the order in which they were made. The keys themselves are
+// shown by no answer but that which makes them.
+func (c *Client) ListKeys(ctx context.Context, params ListKeysParams, opts ...CallOption) (Page[Key], error) {
+	r := request{
+		operation: "listKeys",
+		method:    http.MethodGet,
+		path:      expand("/keys"),
+		query:     params.query(),
+	}
+	return list[Key](ctx, c, r, opts)
+}
+
+// AllKeys returns what ListKeys answers, from params.Cursor on, page after page, 100 items each unless
+// params.Limit says otherwise. After an error, which comes with a zero item, it ends.
+func (c *Client) AllKeys(ctx context.Context, params ListKeysParams, opts ...CallOption) iter.Seq2[Key, error] {
+	if params.Limit == 0 {
+		params.Limit = largestPage
+	}
+	return all(params.Cursor, func(cursor string) (Page[Key], error) {
+		params.Cursor = cursor
+		return c.ListKeys(ctx, params, opts...)
+	})
+}
+
+// CreateKey is POST /keys: create a key.
+//
+// Makes a key and answers it as `key`, this once: only its hash is kept. It gets at most the scopes of the key that you send (403 `insufficient_scope`), and ends with
+// that one at the latest. Without `scopes` it has `read` and `write`. A workspace has at most 100 live keys (409 `too_many_keys`).
+//
+// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key.
+func (c *Client) CreateKey(ctx context.Context, body NewKey, opts ...CallOption) (MadeKey, error) {
+	r := request{
+		operation: "createKey",
+		method:    http.MethodPost,
+		path:      expand("/keys"),
+		body:      body,
+		mediaType: "application/json",
+	}
+	return do[MadeKey](ctx, c, r, opts)
+}
+
+// RevokeKey is DELETE /keys/{keyId}: revoke a key.
+//
+// Refuses the key from now on, on every node within one second. It cannot be undone. You can revoke any key of your workspace, also the last one with the scope
+// `manage` and the key that you send: the operator can make another.
+func (c *Client) RevokeKey(ctx context.Context, keyID string, opts ...CallOption) error {
+	r := request{
+		operation: "revokeKey",
+		method:    http.MethodDelete,
+		path:      expand("/keys/{keyId}", keyID),
+	}
+	_, err := do[none](ctx, c, r, opts)
+	return err
+}
+
+// GetKey is GET /keys/{keyId}: read a key.
+//
+// One key of your workspace, without the key itself. One that was revoked is not found.
+func (c *Client) GetKey(ctx context.Context, keyID string, opts ...CallOption) (Key, error) {
+	r := request{
+		operation: "getKey",
+		method:    http.MethodGet,
+		path:      expand("/keys/{keyId}", keyID),
+	}
+	return do[Key](ctx, c, r, opts)
+}
+
+// UpdateKey is PATCH /keys/{keyId}: change a key.
+//
+// Changes the name and the expiry that the body names (JSON merge patch, RFC 7396); `expiresAt: null` lets the key never end. A key can be made to last longer only
+// within the scopes and the lifetime of the key that you send (403 `insufficient_scope`), and not after it has expired or was rotated.
+func (c *Client) UpdateKey(ctx context.Context, keyID string, body KeyPatch, opts ...CallOption) (Key, error) {
+	r := request{
+		operation: "updateKey",
+		method:    http.MethodPatch,
+		path:      expand("/keys/{keyId}", keyID),
+		body:      body,
+		mediaType: "application/merge-patch+json",
+	}
+	return do[Key](ctx, c, r, opts)
+}
+
+// RotateKey is POST /keys/{keyId}/rotate: rotate a key.
+//
+// Makes a key with the name, scopes, expiry and ban of another, and answers it as `key`, this once. Both are valid for the `overlap`; then the old one ends. A key can
+// rotate itself, and others that may do no more and last no longer than it does (403 `insufficient_scope`).
+//
+// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key.
+func (c *Client) RotateKey(ctx context.Context, keyID string, body KeyRotation, opts ...CallOption) (MadeKey, error) {
+	r := request{
+		operation: "rotateKey",
+		method:    http.MethodPost,
+		path:      expand("/keys/{keyId}/rotate", keyID),
+		body:      body,
+		mediaType: "application/json",
+	}
+	return do[MadeKey](ctx, c, r, opts)
 }
 
 // ListPetsParams choose what ListPets answers. A zero field chooses nothing.

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -154,7 +153,8 @@ func (c *Client) attempt(ctx context.Context, r request, call *call, body []byte
 
 func (c *Client) build(ctx context.Context, r request, call *call, body []byte) (*http.Request, error) {
 	target := c.base
-	target.Path += r.path
+	target.RawPath = target.EscapedPath() + r.path
+	target.Path, _ = url.PathUnescape(target.RawPath) // it is escaped well
 	target.RawQuery = r.query.Encode()
 	var reader io.Reader
 	if body != nil {
@@ -191,12 +191,12 @@ func (c *Client) note(r request, resp Response) {
 	}
 }
 
-// expand puts ids into the braces of a path.
-func expand(path string, ids ...int64) string {
+// expand puts ids into the braces of a path, which is then escaped.
+func expand(path string, ids ...any) string {
 	for _, id := range ids {
 		before, rest, _ := strings.Cut(path, "{")
 		_, after, _ := strings.Cut(rest, "}")
-		path = before + strconv.FormatInt(id, 10) + after
+		path = before + url.PathEscape(fmt.Sprint(id)) + after
 	}
 	return path
 }

@@ -48,12 +48,13 @@ func TestExpand(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		path string
-		ids  []int64
+		ids  []any
 		want string
 	}{
 		{"/pets", nil, "/pets"},
-		{"/pets/{petId}", []int64{42}, "/pets/42"},
-		{"/a/{x}/b/{y}/c", []int64{1, 2}, "/a/1/b/2/c"},
+		{"/pets/{petId}", []any{int64(42)}, "/pets/42"},
+		{"/a/{x}/b/{y}/c", []any{int64(1), int64(2)}, "/a/1/b/2/c"},
+		{"/keys/{keyId}/rotate", []any{"a/b %2F"}, "/keys/a%2Fb%20%252F/rotate"},
 	} {
 		if got := expand(tc.path, tc.ids...); got != tc.want {
 			t.Errorf("expand(%q, %v) = %q, want %q", tc.path, tc.ids, got, tc.want)

@@ -62,6 +62,12 @@ func derive(holder, id string, once *petstore.Idempotency) (key, prefix string) 
 // MintID returns a new public key id.
 func MintID() string { return "key_" + text62(rand.Reader, 16) }
 
+// WellFormedID reports whether id has the form of a public key id.
+func WellFormedID(id string) bool {
+	random, ok := strings.CutPrefix(id, "key_")
+	return ok && len(random) == 16 && strings.Trim(random, base62) == ""
+}
+
 // WellFormed reports whether key has the form of a key, its checksum included,
 // so that a mistyped key is refused without a look-up.
 func WellFormed(key string) bool {

@@ -28,7 +28,7 @@ type Keyring struct {
 type NewKey struct {
 	Name      string
 	Scopes    Scopes
-	ExpiresAt time.Time // zero: never
+	ExpiresAt time.Time // zero: never, or when the key ends that makes it
 }
 
 // A KeyPatch is what is to change of a key.
@@ -40,7 +40,14 @@ type KeyPatch struct {
 // A MadeKey is a key with what is known of it this once.
 type MadeKey struct {
 	Made
+	ID     string
 	Secret string // the key itself
+}
+
+// WithSecret returns the canonical form of the key, with the key itself at its end.
+func (m MadeKey) WithSecret() []byte {
+	b := append(make([]byte, 0, len(m.Body)+64), m.Body[:len(m.Body)-1]...)
+	return append(petstore.AppendString(append(b, `,"key":`...), m.Secret), '}')
 }
 
 // Create makes a key of the workspace, once if asked to.
@@ -49,6 +56,9 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 		return MadeKey{}, err
 	}
 	if r.Maker != nil {
+		if n.ExpiresAt.IsZero() {
+			n.ExpiresAt = r.Maker.ExpiresAt
+		}
 		if err := r.Maker.CheckGrant(n.Scopes, n.ExpiresAt); err != nil {
 			return MadeKey{}, err
 		}
@@ -88,14 +98,14 @@ func (r Keyring) mint(ctx context.Context, m Making) (MadeKey, error) {
 	m.Key.Prefix, m.Key.Hash = prefix, HashOf(secret)
 	made, err := r.Store.MakeKey(ctx, m)
 	if err != nil || !made.Replayed {
-		return MadeKey{made, secret}, err
+		return MadeKey{made, m.Key.ID, secret}, err
 	}
 	var first struct{ ID string }
 	if err := json.Unmarshal(made.Body, &first); err != nil {
 		return MadeKey{}, fmt.Errorf("the receipt of a key: %w", err)
 	}
 	secret, _ = derive(r.Secret, first.ID, m.Once)
-	return MadeKey{made, secret}, nil
+	return MadeKey{made, first.ID, secret}, nil
 }
 
 // Key returns a key.
@@ -231,7 +241,7 @@ type KeyAt struct {
 
 // AppendJSON appends the key in its canonical form, see [petstore.Pet.AppendJSON].
 func (k KeyAt) AppendJSON(dst []byte) []byte {
-	dst = append(k.appendFacts(dst), `,"state":"`...)
+	dst = append(k.AppendFacts(dst), `,"state":"`...)
 	dst = append(dst, k.State(k.At)...)
 	dst = append(dst, '"')
 	if k.RotatedTo != "" {
@@ -243,8 +253,8 @@ func (k KeyAt) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendFacts appends an object, without its end, of what every key has.
-func (k *Key) appendFacts(dst []byte) []byte {
+// AppendFacts appends an object, without its end, of what stays true of a key.
+func (k *Key) AppendFacts(dst []byte) []byte {
 	dst = petstore.AppendString(append(dst, `{"id":`...), k.ID)
 	dst = petstore.AppendString(append(dst, `,"name":`...), k.Name)
 	dst = petstore.AppendString(append(dst, `,"prefix":`...), k.Prefix)

@@ -18,7 +18,7 @@ import (
 
 func (a *app) apiCommand() *cobra.Command {
 	cmd := a.group("api", "Call the API of a server, here or elsewhere",
-		a.apiPets(), a.apiCategories(), a.apiOrders(), a.apiInventory(), a.apiAccount())
+		a.apiPets(), a.apiCategories(), a.apiOrders(), a.apiInventory(), a.apiKeys(), a.apiAccount())
 	cmd.Long = `Call the API of a server, here or elsewhere, with a key.
 
 The key is best given as PETSTORE_KEY: other users of this machine can read the

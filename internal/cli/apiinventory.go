@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,16 +97,13 @@ func (a *app) apiAccount() *cobra.Command {
 }
 
 func accountRows(v client.Account) rows {
-	scopes := make([]string, len(v.Key.Scopes))
-	for i, s := range v.Key.Scopes {
-		scopes[i] = string(s)
-	}
 	r := rows{
 		{"WORKSPACE", v.Workspace.Name},
 		{"PLAN", string(v.Plan)},
 		{"KEY", v.Key.ID + " (" + v.Key.Name + ")"},
-		{"SCOPES", strings.Join(scopes, ",")},
+		{"SCOPES", scopesOf(v.Key.Scopes)},
 		{"EXPIRES", moment(v.Key.ExpiresAt, "never")},
+		{"STRIKES LEFT", strconv.Itoa(v.Key.StrikesLeft)},
 	}
 	for _, w := range []struct {
 		name   string

@@ -25,27 +25,10 @@ func getAccount(x *exchange) error {
 	b = petstore.AppendString(b, w.Name)
 	b = append(b, `},"plan":"`...)
 	b = append(b, w.Plan...)
-	b = append(b, `","key":{"id":`...)
-	b = petstore.AppendString(b, k.ID)
-	b = append(b, `,"name":`...)
-	b = petstore.AppendString(b, k.Name)
-	b = append(b, `,"prefix":`...)
-	b = petstore.AppendString(b, k.Prefix)
-	b = append(b, `,"scopes":[`...)
-	for i, scope := range k.Scopes.List() {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = petstore.AppendString(b, scope)
-	}
-	b = append(b, `],"createdAt":"`...)
-	b = petstore.At(k.CreatedAt).Append(b)
-	b = append(b, '"')
-	if !k.ExpiresAt.IsZero() {
-		b = append(b, `,"expiresAt":"`...)
-		b = petstore.At(k.ExpiresAt).Append(b)
-		b = append(b, '"')
-	}
+	b = append(b, `","key":`...)
+	b = k.AppendFacts(b)
+	b = append(b, `,"strikesLeft":`...)
+	b = strconv.AppendInt(b, int64(x.decision.StrikesLeft), 10)
 	b = append(b, `},"limits":{"minute":`...)
 	b = appendWindow(b, x.decision.Minute)
 	b = append(b, `,"day":`...)

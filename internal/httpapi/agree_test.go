@@ -161,8 +161,10 @@ func (r request) text(key string) string {
 func agreements() []request {
 	var all []request
 	ids := make([]string, 0, 32)
-	for id := range samples() {
-		ids = append(ids, id)
+	for id, r := range samples() {
+		if httpapi.Plain(r.path) {
+			ids = append(ids, id)
+		}
 	}
 	slices.Sort(ids)
 	with := func(r request, name, value string) request {

@@ -27,6 +27,7 @@ import (
 // Console, Observe and AccessLog are needed.
 type Options struct {
 	Service *petstore.Service
+	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
 	Limiter ratelimit.Limiter
 
@@ -74,11 +75,8 @@ type API struct {
 
 // New returns the API of o.
 func New(o Options) (*API, error) {
-	switch {
-	case o.Service == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
-		return nil, errors.New("httpapi: an option is missing")
-	case len(o.Secret) < 16:
-		return nil, errors.New("httpapi: the secret is shorter than 16 bytes")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	if u, err := url.Parse(o.BaseURL); err != nil || o.BaseURL != "" && (u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
@@ -103,6 +101,16 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
+func (o *Options) check() error {
+	switch {
+	case o.Service == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Docs == nil || o.Log == nil || o.Now == nil:
+		return errors.New("httpapi: an option is missing")
+	case len(o.Secret) < 16:
+		return errors.New("httpapi: the secret is shorter than 16 bytes")
+	}
+	return nil
+}
+
 // surface returns the whole interface.
 func (a *API) surface(o *Options) []path {
 	p := &a.pipeline
@@ -111,6 +119,7 @@ func (a *API) surface(o *Options) []path {
 		categoryPaths(o.Service),
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
+		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
 	)

@@ -8,10 +8,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/petstore/internal/petstore"
@@ -324,6 +327,38 @@ func (m member) received() string {
 	default: // null, true, false, or a number as it was sent
 		return fmt.Sprintf("%.40s", string(m.raw))
 	}
+}
+
+// strings reads an array, and gives take its strings with the pointers to them.
+func (f *form) strings(m member, take func(pointer, text string)) {
+	var all []jsontext.Value
+	if m.raw.Kind() != '[' || json.Unmarshal(m.raw, &all) != nil {
+		f.mistyped(m, "an array of strings")
+		return
+	}
+	for i, raw := range all {
+		if raw.Kind() != '"' {
+			f.mistyped(m, "an array of strings")
+			return
+		}
+		take(pointerTo(m.name)+"/"+strconv.Itoa(i), f.text(member{raw: raw}))
+	}
+}
+
+var durations = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
+
+// duration reads a duration of hours, minutes and seconds, at most most.
+func (f *form) duration(m member, most time.Duration) time.Duration {
+	text := f.text(m)
+	d, err := time.ParseDuration(text)
+	switch {
+	case f.faulty(pointerTo(m.name)):
+	case err != nil || !durations.MatchString(text):
+		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a duration such as 24h or 1h30m, not %.40s.", m.name, string(m.raw))
+	case d > most:
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s must be at most %.0fh, not %s.", m.name, most.Hours(), text)
+	}
+	return d
 }
 
 // readOnly notes a member that the server alone sets. The id of the resource

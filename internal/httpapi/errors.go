@@ -14,7 +14,6 @@ const (
 	codeInvalidParameter  petstore.Code = "invalid_parameter"
 	codeInvalidCursor     petstore.Code = "invalid_cursor"
 	codeMissingKey        petstore.Code = "missing_api_key"
-	codeInsufficientScope petstore.Code = "insufficient_scope"
 	codeRouteNotFound     petstore.Code = "route_not_found"
 	codeMethodNotAllowed  petstore.Code = "method_not_allowed"
 	codeNotAcceptable     petstore.Code = "not_acceptable"
@@ -41,11 +40,12 @@ var statuses = map[petstore.Code]int{
 	codeMissingKey:                     http.StatusUnauthorized,
 	access.CodeInvalidKey:              http.StatusUnauthorized,
 	access.CodeExpiredKey:              http.StatusUnauthorized,
-	codeInsufficientScope:              http.StatusForbidden,
+	access.CodeInsufficientScope:       http.StatusForbidden,
 	codeRouteNotFound:                  http.StatusNotFound,
 	petstore.CodePetNotFound:           http.StatusNotFound,
 	petstore.CodeCategoryNotFound:      http.StatusNotFound,
 	petstore.CodeOrderNotFound:         http.StatusNotFound,
+	access.CodeKeyNotFound:             http.StatusNotFound,
 	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
 	codeNotAcceptable:                  http.StatusNotAcceptable,
 	petstore.CodeInsufficientStock:     http.StatusConflict,
@@ -54,6 +54,9 @@ var statuses = map[petstore.Code]int{
 	petstore.CodePetHasOpenOrders:      http.StatusConflict,
 	petstore.CodeCategoryInUse:         http.StatusConflict,
 	petstore.CodeOrderCompleted:        http.StatusConflict,
+	access.CodeTooManyKeys:             http.StatusConflict,
+	access.CodeKeyRotated:              http.StatusConflict,
+	access.CodeKeyExpired:              http.StatusConflict,
 	petstore.CodeIdempotencyInProgress: http.StatusConflict,
 	codeOperationSunset:                http.StatusGone,
 	petstore.CodePreconditionFailed:    http.StatusPreconditionFailed,

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,8 +96,23 @@ func (x *exchange) release() {
 	exchanges.Put(x)
 }
 
-// workspace returns the id of the caller's.
-func (x *exchange) workspace() int64 { return x.entry.Workspace.ID }
+// workspace returns the id of the caller's, or 0 for an operator.
+func (x *exchange) workspace() int64 {
+	if x.entry == nil {
+		return 0
+	}
+	return x.entry.Workspace.ID
+}
+
+// address returns the path of the request, as links to it are written.
+func (x *exchange) address() string {
+	if x.path.param == "" {
+		return x.path.pattern
+	}
+	before, rest, _ := strings.Cut(x.path.pattern, "{")
+	_, after, _ := strings.Cut(rest, "}")
+	return before + url.PathEscape(x.pathID) + after
+}
 
 // Header, Write and WriteHeader make the exchange an http.ResponseWriter.
 func (x *exchange) Header() http.Header {

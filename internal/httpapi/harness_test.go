@@ -43,7 +43,7 @@ type shop struct {
 	plain       atomic.Int64 // how many requests were
 
 	workspace access.Workspace
-	key       string // read and write
+	key       string // with every scope
 }
 
 // A clock is set by hand.
@@ -138,6 +138,28 @@ func guarded[T any](s *faultyStore, read func() (T, error)) (T, error) {
 	return read()
 }
 
+// A faultyAccess is the real store of keys, which fails with the other.
+type faultyAccess struct {
+	access.Store
+	fault *faultyStore
+}
+
+func (s *faultyAccess) Key(ctx context.Context, id string) (access.Key, error) {
+	return guarded(s.fault, func() (access.Key, error) { return s.Store.Key(ctx, id) })
+}
+
+func (s *faultyAccess) KeyPage(ctx context.Context, ws int64, p access.KeyPage) ([]access.Key, error) {
+	return guarded(s.fault, func() ([]access.Key, error) { return s.Store.KeyPage(ctx, ws, p) })
+}
+
+func (s *faultyAccess) MakeKey(ctx context.Context, m access.Making) (access.Made, error) {
+	return guarded(s.fault, func() (access.Made, error) { return s.Store.MakeKey(ctx, m) })
+}
+
+func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, edit func(*access.Key) error) (access.Key, error) {
+	return guarded(s.fault, func() (access.Key, error) { return s.Store.UpdateKey(ctx, id, by, edit) })
+}
+
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -207,7 +229,7 @@ func prepareShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Opt
 		t.Fatal(err)
 	}
 	o := httpapi.Options{
-		Service: petstore.NewService(s.fault), Keys: s.keys, Limiter: s.limiter, Secret: secret,
+		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Secret: secret,
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
 		Docs:    http.HandlerFunc(httpapi.NotFound),
@@ -221,7 +243,7 @@ func prepareShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Opt
 		t.Fatal(err)
 	}
 	s.workspace = s.addWorkspace("shop", access.Quota{PerMinute: 1e9, PerDay: 1e9})
-	s.key = s.addKey(s.workspace, access.Read|access.Write, time.Time{})
+	s.key = s.addKey(s.workspace, access.Read|access.Write|access.Manage, time.Time{})
 	return s
 }
 
@@ -244,9 +266,14 @@ func (s *shop) addWorkspace(name string, q access.Quota) access.Workspace {
 // addKey returns a key that works at once.
 func (s *shop) addKey(w access.Workspace, scopes access.Scopes, expires time.Time) string {
 	s.t.Helper()
+	return s.addKeyAs(access.MintID(), w, scopes, expires)
+}
+
+func (s *shop) addKeyAs(id string, w access.Workspace, scopes access.Scopes, expires time.Time) string {
+	s.t.Helper()
 	text, prefix := access.Mint()
 	k := access.Key{
-		ID: access.MintID(), WorkspaceID: w.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text),
+		ID: id, WorkspaceID: w.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text),
 		Scopes: scopes, CreatedAt: s.clock.Now(), ExpiresAt: expires,
 	}
 	if err := s.db.CreateKey(s.t.Context(), k, "test"); err != nil {

@@ -50,11 +50,36 @@ func (l *listing) page() (petstore.Page, error) {
 	return p, err
 }
 
+// place is page for a list whose ids are texts: it returns the last one before the
+// page, or "".
+func (l *listing) place() (string, error) {
+	cursor, given := l.query.one("cursor")
+	if err := l.query.err(); err != nil || !given {
+		return "", err
+	}
+	place, err := l.x.env.cursors.openPlace(l.x.workspace(), l.x.path.pattern, l.filters, cursor)
+	return string(place), err
+}
+
 // sendList answers with one page. entries may be one longer than the page. idOf
 // returns the id that orders the list.
 func sendList[T resource](l *listing, entries []T, idOf func(T) int64) error {
-	x := l.x
 	entries, link := cutPage(l, entries, idOf)
+	return sendEntries(l.x, entries, link)
+}
+
+// sendTexts is sendList for a list whose ids are texts.
+func sendTexts[T resource](l *listing, entries []T, idOf func(T) string) error {
+	link := ""
+	if len(entries) > l.limit {
+		entries = entries[:l.limit]
+		x := l.x
+		link = l.link(x.env.cursors.sealPlace(x.workspace(), x.path.pattern, l.filters, []byte(idOf(entries[l.limit-1]))))
+	}
+	return sendEntries(l.x, entries, link)
+}
+
+func sendEntries[T resource](x *exchange, entries []T, link string) error {
 	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
 	x.scratch = body
 	var zipped func() []byte
@@ -99,10 +124,13 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 // next returns the link to the page after the id last.
 func (l *listing) next(last int64) string {
 	x := l.x
-	link := "<" + x.env.baseURL + x.path.pattern + "?"
+	return l.link(x.env.cursors.seal(x.workspace(), x.path.pattern, l.filters, last))
+}
+
+func (l *listing) link(cursor string) string {
+	link := "<" + l.x.env.baseURL + l.x.address() + "?"
 	if l.filters != "" {
 		link += l.filters + "&"
 	}
-	cursor := x.env.cursors.seal(x.workspace(), x.path.pattern, l.filters, last)
 	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
 }

@@ -1,11 +1,11 @@
 package httpapi
 
 import (
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -262,12 +262,12 @@ type gates struct{ reads, writes *gate }
 
 func newGates() gates { return gates{newGate(), newGate()} }
 
-// of returns the gate of an operation with the scope.
-func (g *gates) of(scope access.Scopes) *gate {
-	if scope.Has(access.Write) {
-		return g.writes
+// of returns the gate of an operation with the method.
+func (g *gates) of(method string) *gate {
+	if method == http.MethodGet {
+		return g.reads
 	}
-	return g.reads
+	return g.writes
 }
 
 // stats returns the numbers of both gates by the names of their metrics' labels.

@@ -159,7 +159,7 @@ func readInput(x *exchange) (err error) {
 	if err := readBody(x); err != nil {
 		return err
 	}
-	if name := x.path.param; name != "" {
+	if name := x.path.param; name != "" && !x.path.text {
 		if x.param, err = readID(name, x.pathID); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func readInput(x *exchange) (err error) {
 // carryOut has the operation answer the request, unless there is too much to do
 // already.
 func (p *pipeline) carryOut(x *exchange) error {
-	gate := p.gates.of(x.route.scope)
+	gate := p.gates.of(x.route.method)
 	if !gate.enter(x.began) {
 		return errOverloaded
 	}

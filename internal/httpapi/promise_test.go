@@ -38,9 +38,18 @@ func samples() map[string]request {
 		"listInventory":    {method: "GET", path: "/inventory"},
 		"getInventoryItem": {method: "GET", path: "/inventory/1"},
 		"updateInventory":  {method: "PATCH", path: "/inventory/1", body: `{"quantity":50}`},
+		"listKeys":         {method: "GET", path: "/keys"},
+		"createKey":        {method: "POST", path: "/keys", body: `{"name":"till"}`},
+		"getKey":           {method: "GET", path: "/keys/" + sampleKey},
+		"updateKey":        {method: "PATCH", path: "/keys/" + sampleKey, body: `{"name":"till"}`},
+		"revokeKey":        {method: "DELETE", path: "/keys/" + spareKey},
+		"rotateKey":        {method: "POST", path: "/keys/" + olderKey + "/rotate", body: `{"overlap":"1h"}`},
 		"getAccount":       {method: "GET", path: "/account"},
 	}
 }
+
+// The keys of samples.
+const sampleKey, spareKey, olderKey = "key_Sample0000000001", "key_Sample0000000002", "key_Sample0000000003"
 
 // stock fills a shop with what samples needs.
 func (s *shop) stock() {
@@ -52,6 +61,9 @@ func (s *shop) stock() {
 	s.patch("/inventory/1", `{"quantity":100}`).want(200, "")
 	for range 2 {
 		s.post("/store/orders", `{"petId":1,"quantity":2}`).want(201, "")
+	}
+	for _, id := range []string{sampleKey, spareKey, olderKey} {
+		s.addKeyAs(id, s.workspace, access.Read, time.Time{})
 	}
 }
 
@@ -128,7 +140,10 @@ func (s *shop) genericFaults(id string, r request) {
 	if r.method == "GET" && id != "getAccount" {
 		with(func(q *request) { q.header["If-None-Match"] = "*" }).want(304, "")
 	}
-	if r.method == "POST" {
+	switch {
+	case strings.HasPrefix(r.path, "/keys"):
+		s.keyFaults(id, r)
+	case r.method == "POST":
 		s.idempotencyFaults(r)
 	}
 }
@@ -148,6 +163,78 @@ func (s *shop) idempotencyFaults(r request) {
 	(<-answers).want(201, "")
 	r.body = strings.Replace(r.body, "{", "{ ", 1)
 	s.do(r).want(422, "idempotency_key_reused")
+}
+
+// keyFaults makes an operation on keys give the answers of those alone. A second
+// request with its Idempotency-Key waits for the first, and is answered as that.
+func (s *shop) keyFaults(id string, r request) {
+	const rotated, expired = "key_Rotated0000000", "key_Expired0000000"
+	switch id {
+	case "listKeys":
+		return
+	case "createKey", "rotateKey":
+		if id == "rotateKey" {
+			s.addKeyAs("key_Once000000000001", s.workspace, access.Read, time.Time{})
+			r.path = "/keys/key_Once000000000001/rotate"
+		}
+		r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
+		s.do(r).want(201, "")
+		r.body = strings.Replace(r.body, "{", "{ ", 1)
+		s.do(r).want(422, "idempotency_key_reused")
+		r.header = nil
+	}
+	if id == "createKey" {
+		s.fullOfKeys(r)
+		return
+	}
+	with := func(key string) request {
+		q := r
+		q.path = strings.Replace(strings.Replace(r.path, sampleKey, key, 1), "key_Once000000000001", key, 1)
+		q.path = strings.Replace(q.path, spareKey, key, 1)
+		return q
+	}
+	s.do(with("key_Unknown000000001")).want(404, "key_not_found")
+	s.do(with("other")).want(404, "key_not_found")
+	if id != "updateKey" && id != "rotateKey" {
+		return
+	}
+	if r.body = `{"expiresAt":null}`; id == "rotateKey" {
+		r.body = `{}`
+		q := with("key_Full000000000001")
+		s.addKeyAs("key_Full000000000001", s.workspace, access.Read, time.Time{})
+		q.path = "/keys/key_Full000000000001/rotate"
+		s.fullOfKeys(q)
+	}
+	s.addKeyAs(expired+id[:2], s.workspace, access.Read, s.start.Add(-time.Hour))
+	s.do(with(expired+id[:2])).want(409, "key_expired")
+	s.addKeyAs(rotated+id[:2], s.workspace, access.Read, time.Time{})
+	if _, err := s.db.RotateKey(s.t.Context(), rotated+id[:2], s.newKey(), s.start.Add(time.Hour), "test"); err != nil {
+		s.t.Fatal(err)
+	}
+	s.do(with(rotated+id[:2])).want(409, "key_rotated")
+}
+
+// fullOfKeys makes a request for a key while the workspace has too many.
+func (s *shop) fullOfKeys(r request) {
+	var made []string
+	for err := error(nil); err == nil; {
+		k := s.newKey()
+		if err = s.db.CreateKey(s.t.Context(), k, "test"); err == nil {
+			made = append(made, k.ID)
+		}
+	}
+	s.do(r).want(409, "too_many_keys")
+	for _, id := range made {
+		if err := s.db.RevokeKey(s.t.Context(), id, s.clock.Now(), "test"); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// newKey returns a key of the shop that the store does not have.
+func (s *shop) newKey() access.Key {
+	text, prefix := access.Mint()
+	return access.Key{ID: access.MintID(), WorkspaceID: s.workspace.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text), Scopes: access.Read, CreatedAt: s.clock.Now()}
 }
 
 // refusals makes every operation refuse for the limit and for a ban.
@@ -201,7 +288,7 @@ func (s *shop) specificFaults(t *testing.T) {
 			}
 		}
 	}
-	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/keys"} {
 		s.get(list+"?cursor=made-up").want(400, "invalid_cursor")
 	}
 	s.del("/categories/1").want(409, "category_in_use")

@@ -40,6 +40,7 @@ const (
 type path struct {
 	pattern string
 	param   string // the name of its id, or ""
+	text    bool   // the id is no number
 	routes  []route
 	allow   string
 }
@@ -48,19 +49,26 @@ type path struct {
 type router struct {
 	whole map[string]*path // by pattern
 	below map[string]*path // by what stands before the id
+	acts  map[act]*path    // those that go on behind the id
 	trees []*path          // with all that is below them, those further down first
 }
+
+// An act is what stands around the id in a path.
+type act struct{ before, last string }
 
 // nowhere is the path of what is not there.
 var nowhere = &path{}
 
 func newRouter(paths []path) router {
-	t := router{whole: make(map[string]*path), below: make(map[string]*path)}
+	t := router{whole: make(map[string]*path), below: make(map[string]*path), acts: make(map[act]*path)}
 	for i := range paths {
 		p := &paths[i]
 		p.allow = allowOf(p.routes)
-		before, _, hasID := strings.Cut(p.pattern, "/{")
+		before, rest, hasID := strings.Cut(p.pattern, "/{")
+		_, last, goesOn := strings.Cut(rest, "}/")
 		switch {
+		case goesOn:
+			t.acts[act{before, last}] = p
 		case hasID:
 			t.below[before] = p
 		case strings.HasSuffix(p.pattern, "/"):
@@ -88,6 +96,11 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 	if p = t.below[before]; p != nil && last != "" {
 		return p, last
 	}
+	if root, id := cutLast(before); id != "" {
+		if p = t.acts[act{root, last}]; p != nil {
+			return p, id
+		}
+	}
 	for _, p := range t.trees {
 		if strings.HasPrefix(u.Path, p.pattern) {
 			return p, ""
@@ -100,17 +113,37 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 // and so can be in an id only.
 func (t *router) findEscaped(raw string) (p *path, id string) {
 	before, last := cutLast(raw)
-	whole, err1 := url.PathUnescape(before)
-	id, err2 := url.PathUnescape(last)
-	if p = t.below[whole]; p == nil || err1 != nil || err2 != nil || strings.Count(whole, "/") != strings.Count(before, "/") {
+	if p, id = t.below[segments(before)], unescaped(last); p == nil {
+		before, id = cutLast(before)
+		p, id = t.acts[act{segments(before), segments(last)}], unescaped(id)
+	}
+	if p == nil {
 		return nowhere, ""
 	}
 	return p, id
 }
 
+// segments returns what escaped segments stand for. Those with an escaped slash
+// stay as they are, which no pattern is.
+func segments(raw string) string {
+	text := unescaped(raw)
+	if strings.Count(text, "/") != strings.Count(raw, "/") {
+		return raw
+	}
+	return text
+}
+
+func unescaped(raw string) string {
+	text, _ := url.PathUnescape(raw) // the parser of URLs has taken it
+	return text
+}
+
 // cutLast cuts at the last slash.
 func cutLast(path string) (before, last string) {
 	slash := strings.LastIndexByte(path, '/')
+	if slash < 0 {
+		return "", ""
+	}
 	return path[:slash], path[slash+1:]
 }
 

@@ -25,7 +25,7 @@ func TestRouterFindsWhatTheMuxFinds(t *testing.T) {
 		root, _, _ := strings.Cut(p.pattern, "/{")
 		root = strings.TrimSuffix(root, "/")
 		for _, end := range []string{
-			"", "/", "/1", "/1/", "/-", "/a~b", "/1/2", "/pets", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531",
+			"", "/", "/1", "/1/", "/-", "/a~b", "/1/2", "/pets", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531", "/1/rotate", "/a%2Fb/rotate", "/1%2Frotate", "/%31/rotat%65",
 		} {
 			for _, asked := range []string{root + end, strings.Replace(root, "s", "%73", 1) + end, strings.Replace(root, "e/o", "e%2Fo", 1) + end} {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, asked, nil)

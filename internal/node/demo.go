@@ -42,7 +42,7 @@ func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
 	id, now := access.MintID(), n.now()
 	err = n.store.CreateKey(ctx, access.Key{
 		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
-		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write,
+		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write | access.Manage,
 		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
 	}, actor)
 	if err != nil {
@@ -92,6 +92,22 @@ func (n *node) stockDemo(ctx context.Context, workspace int64) error {
 	}
 	for _, o := range orders {
 		if _, err := n.shop.CreateOrder(ctx, workspace, o, nil); err != nil {
+			return err
+		}
+	}
+	return n.addDemoKeys(ctx, workspace)
+}
+
+// addDemoKeys adds the keys that the examples of the description name. Nobody
+// knows them. The last one may be rotated with the demo's own, which ends later.
+func (n *node) addDemoKeys(ctx context.Context, workspace int64) error {
+	for _, k := range []access.Key{
+		{ID: "key_7Gd2QxVb41LmZc9T", Name: "till"}, {ID: "key_Old4rN81sVb2LmQc", Name: "old till"},
+		{ID: "key_5tRw92LmXb7QcN3k", Name: "shop window", ExpiresAt: n.now().Add(demoKeyLife / 2)},
+	} {
+		secret, prefix := access.Mint()
+		k.WorkspaceID, k.Prefix, k.Hash, k.Scopes = workspace, prefix, access.HashOf(secret), access.Read
+		if err := n.store.CreateKey(ctx, k, actor); err != nil {
 			return err
 		}
 	}
@@ -151,7 +167,7 @@ type demoPet struct {
 // demoPets returns the pets of the demo, by their ids. Some are sold, some are
 // held by open orders, so that every status can be seen. The examples of the
 // description work on it: they name the pets 41 to 43, the orders 1 and 2, which
-// are of the last pet that has orders, and the category 7.
+// are of the last pet that has orders, and the category 7; addDemoKeys has the keys.
 func demoPets() []demoPet {
 	open := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n} }
 	sold := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n, Complete: true} }

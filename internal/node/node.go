@@ -135,7 +135,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Service: n.shop, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,

@@ -182,7 +182,9 @@ func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
 	if p.banFrom, p.banUntil = c.penalty.banAt(now); p.banUntil != 0 {
 		return decision(s.known(now), Banned, &p, s.limits, now)
 	}
-	return s.known(now).describe(s.limits)
+	d := s.known(now).describe(s.limits)
+	d.StrikesLeft = c.penalty.strikesLeft(&m.rules, now)
+	return d
 }
 
 // PeekWorkspace implements Limiter.

@@ -111,6 +111,17 @@ func (p *penalty) strike(r *rules, now int64) bool {
 	return false
 }
 
+// strikesLeft returns how many more strikes ban the key, if they come now.
+func (p *penalty) strikesLeft(r *rules, now int64) int {
+	left := r.strikes
+	for _, at := range p.strikes {
+		if at <= now && now-at < r.window {
+			left--
+		}
+	}
+	return max(left, 1)
+}
+
 // forgive takes a level off for each whole clean day up to now.
 func (p *penalty) forgive(now int64) {
 	days := max(0, (now-p.cleanSince)/day)

@@ -95,6 +95,9 @@ type Decision struct {
 	// for longer than the ban runs.
 	RetryAfter int64
 
+	// StrikesLeft is how many strikes a key is from a ban. Peek alone says it.
+	StrikesLeft int
+
 	NewBan *Ban // the ban that this very refusal started, for the store and the audit; else nil
 }
 

@@ -235,7 +235,9 @@ func (r *Redis) Peek(ctx context.Context, c *Caller) Decision {
 	if a.penalty.banUntil != 0 {
 		return decision(a.windows, Banned, &a.penalty, limits, a.now)
 	}
-	return a.windows.describe(limits)
+	d := a.windows.describe(limits)
+	d.StrikesLeft = a.penalty.strikesLeft(&r.rules, a.now)
+	return d
 }
 
 // PeekWorkspace implements Limiter. Without Redis it tells what this node knows.

@@ -128,7 +128,10 @@ func testKeyring(t *testing.T, open Open) {
 		return err
 	}
 	wantCode(t, "Create of more scopes", create(access.NewKey{Name: "a", Scopes: access.Manage, ExpiresAt: end}), access.CodeInsufficientScope)
-	wantCode(t, "Create of a longer one", create(access.NewKey{Name: "a", Scopes: access.Read}), access.CodeInsufficientScope)
+	wantCode(t, "Create of a longer one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: end.Add(time.Second)}), access.CodeInsufficientScope)
+	if made, err := ring.Create(s.ctx, s.workspace, access.NewKey{Name: "a", Scopes: access.Read}, nil); err != nil || !made.Key.ExpiresAt.Equal(end) {
+		t.Errorf("Create without an end = %+v, %v, want that of the maker, %s", made.Key, err, end)
+	}
 	wantCode(t, "Create of an expired one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: s.clock.Now()}), petstore.CodeValidationFailed)
 	wantCode(t, "Create of a nameless one", create(access.NewKey{Scopes: access.Read, ExpiresAt: end}), petstore.CodeValidationFailed)
 	_, err := ring.Rotate(s.ctx, forever.ID, 0, nil)

@@ -88,7 +88,7 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 		t.Fatal(err)
 	}
 	h.api, err = httpapi.New(httpapi.Options{
-		Service: h.shop, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
+		Service: h.shop, Access: h.db, Keys: h.keys, Limiter: h.limiter, Secret: secret, Sunset: h.now().AddDate(1, 0, 0), Docs: http.NotFoundHandler(), Now: h.now, Log: slog.New(slog.DiscardHandler),
 		Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { h.console.Serve(w, r, p) },
 	})
 	if err != nil {

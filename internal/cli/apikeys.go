@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+)
+
+func (a *app) apiKeys() *cobra.Command {
+	cmd := a.group("keys", "List, read, make, change, rotate and revoke the keys of the workspace",
+		a.apiKeysList(), a.apiKeysGet(), a.apiKeysCreate(), a.apiKeysUpdate(), a.apiKeysRotate(), a.apiKeysRevoke())
+	cmd.Long = "List, read, make, change, rotate and revoke the keys of the workspace, with a key\nthat has the scope manage. A new key is printed once."
+	return cmd
+}
+
+func apiKeyRows(keys []client.Key) rows {
+	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "BANNED UNTIL"}}
+	for _, k := range keys {
+		r.add(k.ID, k.Name, k.Prefix+"…", scopesOf(k.Scopes), string(k.State), moment(k.ExpiresAt, "never"), moment(k.BannedUntil, "-"))
+	}
+	return r
+}
+
+func scopesOf(scopes []client.Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ",")
+}
+
+func (a *app) apiKeysList() *cobra.Command {
+	var page pageFlags
+	return a.remote(remote{
+		use: "list [--limit N] [--cursor CURSOR | --all]", short: "List the keys that are not revoked", flags: page.register,
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+			params := client.ListKeysParams{Limit: page.limit, Cursor: page.cursor}
+			return listed(a, o, page, func() (client.Page[client.Key], error) { return c.ListKeys(ctx, params) },
+				c.AllKeys(ctx, params), apiKeyRows)
+		},
+	})
+}
+
+func (a *app) apiKeysGet() *cobra.Command {
+	return a.remote(remote{
+		use: "get ID", args: cobra.ExactArgs(1), short: "Read a key",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			k, err := c.GetKey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return one(a, o, k, apiKeyRows)
+		},
+	})
+}
+
+func (a *app) apiKeysCreate() *cobra.Command {
+	var scopes []client.Scope
+	var expires time.Duration
+	return a.remote(remote{
+		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Make a key, and show it once",
+		flags: func(f *pflag.FlagSet) {
+			f.Var(listOf(&scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "let the key `SCOPE,...`: read, write, manage (default read,write)")
+			f.Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default with the key that asks, or never)")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			n := client.NewKey{Name: args[0], Scopes: scopes}
+			if expires > 0 {
+				n.ExpiresAt = a.now().Add(expires)
+			}
+			made, err := c.CreateKey(ctx, n)
+			if err != nil {
+				return err
+			}
+			return a.showKey(o, made)
+		},
+	})
+}
+
+// showKey prints a key for the one time that it is known.
+func (a *app) showKey(o *output, made client.MadeKey) error {
+	err := a.print(o, made, func() rows {
+		return rows{{"ID", made.ID}, {"NAME", made.Name}, {"SCOPES", scopesOf(made.Scopes)}, {"EXPIRES", moment(made.ExpiresAt, "never")}, {}, {made.Key}}
+	})
+	if err == nil {
+		fmt.Fprintln(a.err, "petstore: keep the key: it is not shown again")
+	}
+	return err
+}
+
+func (a *app) apiKeysUpdate() *cobra.Command {
+	var patch client.KeyPatch
+	var expires time.Duration
+	return a.remote(remote{
+		use: "update ID [--name N] [--expires 30d]", args: cobra.ExactArgs(1), short: "Change the name or the end of a key",
+		flags: func(f *pflag.FlagSet) {
+			f.Var(text(&patch.Name), "name", "call it `N`")
+			f.Var(removable(duration(&expires, 1), "never"), "expires", "let it expire after `DURATION` from now, or never")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			switch {
+			case expires > 0:
+				patch.ExpiresAt = client.Set(a.now().Add(expires))
+			case a.given("expires"):
+				patch.ExpiresAt = client.Null[time.Time]()
+			case !a.given("name"):
+				return usagef("nothing to change: give --name or --expires")
+			}
+			k, err := c.UpdateKey(ctx, args[0], patch)
+			if err != nil {
+				return err
+			}
+			return one(a, o, k, apiKeyRows)
+		},
+	})
+}
+
+func (a *app) apiKeysRotate() *cobra.Command {
+	overlap := 24 * time.Hour
+	return a.remote(remote{
+		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1), short: "Make a key that takes another's place, and show it once",
+		flags: func(f *pflag.FlagSet) {
+			f.Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			made, err := c.RotateKey(ctx, args[0], client.KeyRotation{Overlap: fmt.Sprintf("%ds", int64(overlap.Seconds()))})
+			if err != nil {
+				return err
+			}
+			return a.showKey(o, made)
+		},
+	})
+}
+
+// revocation is what is printed of a key that is refused from now on.
+type revocation struct {
+	ID      string `json:"id"`
+	Revoked bool   `json:"revoked"`
+}
+
+func (a *app) apiKeysRevoke() *cobra.Command {
+	return a.remote(remote{
+		use: "revoke ID", args: cobra.ExactArgs(1), short: "Refuse a key from now on",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			if err := c.RevokeKey(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.done(o, revocation{args[0], true}, "Revoked the key %s", args[0])
+		},
+	})
+}

@@ -1,0 +1,262 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// keys are the operations on the keys of the caller's workspace, in the name of
+// the key that is sent: access.Keyring says what that allows.
+type keys struct {
+	store access.Store
+	live  *access.Directory[*ratelimit.Caller]
+	now   func() time.Time
+}
+
+func (k keys) paths() []path {
+	return []path{
+		{pattern: "/keys", routes: []route{
+			{method: "GET", id: "listKeys", scope: access.Manage, handle: k.list, query: []string{"limit", "cursor"}},
+			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
+		}},
+		{pattern: "/keys/{keyId}", param: "keyId", text: true, routes: []route{
+			{method: "GET", id: "getKey", scope: access.Manage, handle: k.get},
+			{method: "PATCH", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
+			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
+		}},
+		{pattern: "/keys/{keyId}/rotate", param: "keyId", text: true, routes: []route{
+			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: jsonBody},
+		}},
+	}
+}
+
+// ring returns the keys as far as the caller may change them.
+func (k keys) ring(x *exchange) access.Keyring {
+	secret, _ := presentedKey(x.r.Header) // it was found valid
+	maker := &x.entry.Key
+	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor("api:" + maker.ID), Maker: maker, Secret: secret}
+}
+
+// follow has this node go by a change at once; the others hear of it.
+func (k keys) follow(x *exchange) {
+	if err := k.live.Refresh(x.ctx); err != nil {
+		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
+	}
+}
+
+func (k keys) list(x *exchange) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	after, err := l.place()
+	if err != nil {
+		return err
+	}
+	page, err := k.store.KeyPage(x.ctx, x.workspace(), access.KeyPage{Unrevoked: true, After: after, Limit: l.limit + 1})
+	if err != nil {
+		return err
+	}
+	shown := make([]access.KeyAt, len(page))
+	for i := range page {
+		shown[i] = access.KeyAt{Key: page[i], At: k.now()}
+	}
+	return sendTexts(l, shown, func(k access.KeyAt) string { return k.ID })
+}
+
+func (k keys) get(x *exchange) error {
+	one, err := k.ring(x).Key(x.ctx, x.pathID)
+	if err != nil {
+		return err
+	}
+	return sendResource(x, access.KeyAt{Key: one, At: k.now()})
+}
+
+func (k keys) create(x *exchange) error {
+	once, err := k.once(x)
+	if err != nil {
+		return err
+	}
+	n, err := readNewKey(x.body)
+	if err != nil {
+		return err
+	}
+	made, err := k.ring(x).Create(x.ctx, x.workspace(), n, once)
+	if err != nil {
+		return err
+	}
+	return k.sendMade(x, made)
+}
+
+func (k keys) rotate(x *exchange) error {
+	once, err := k.once(x)
+	if err != nil {
+		return err
+	}
+	overlap, err := readOverlap(x.body)
+	if err != nil {
+		return err
+	}
+	if !access.WellFormedID(x.pathID) {
+		return access.NoKey(x.pathID)
+	}
+	made, err := k.ring(x).Rotate(x.ctx, x.pathID, overlap, once)
+	if err != nil {
+		return err
+	}
+	return k.sendMade(x, made)
+}
+
+// once returns the request's Idempotency-Key, or nil. It counts for the very path
+// and for the very key that is sent, because the answer is for its holder alone.
+func (k keys) once(x *exchange) (*petstore.Idempotency, error) {
+	once, err := onceOf(x)
+	if once != nil {
+		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
+	}
+	return once, err
+}
+
+// sendMade answers with a new key, this once and to whoever repeats the request.
+// The entity tag is that of the key without its secret, as getKey has it.
+func (k keys) sendMade(x *exchange, made access.MadeKey) error {
+	k.follow(x)
+	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
+	x.setTag("", petstore.TagOf(made.Body))
+	if made.Replayed {
+		x.set("Idempotency-Replayed", "true")
+	}
+	x.send(http.StatusCreated, "application/json", made.WithSecret())
+	return nil
+}
+
+func (k keys) update(x *exchange) error {
+	return k.change(x, func(ctx context.Context, ring access.Keyring, on petstore.Condition) error {
+		p, err := readKeyPatch(x.body)
+		if err != nil {
+			return err
+		}
+		now, err := ring.Update(ctx, x.pathID, p, on)
+		if err != nil {
+			return err
+		}
+		k.follow(x)
+		return sendChanged(x, access.KeyAt{Key: now, At: k.now()})
+	})
+}
+
+func (k keys) revoke(x *exchange) error {
+	return k.change(x, func(ctx context.Context, ring access.Keyring, on petstore.Condition) error {
+		if err := ring.Revoke(ctx, x.pathID, on); err != nil {
+			return err
+		}
+		k.follow(x)
+		x.sendEmpty(http.StatusNoContent)
+		return nil
+	})
+}
+
+func (k keys) change(x *exchange, do func(context.Context, access.Keyring, petstore.Condition) error) error {
+	on, err := conditionOf(x.r.Header)
+	if err != nil {
+		return err
+	}
+	return do(x.ctx, k.ring(x), on)
+}
+
+func readNewKey(body []byte) (access.NewKey, error) {
+	n := access.NewKey{Scopes: access.Read | access.Write}
+	var f form
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			n.Name = f.text(m)
+		case "scopes":
+			n.Scopes = f.scopes(m)
+		case "expiresAt":
+			n.ExpiresAt = instantOf(f.time(m))
+		case "id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return n, err
+	}
+	f.require("name")
+	return n, f.err(nil)
+}
+
+// scopes reads the names of scopes, each at most once.
+func (f *form) scopes(m member) (all access.Scopes) {
+	f.strings(m, func(pointer, name string) {
+		switch one := access.ScopeOf(name); {
+		case one == 0:
+			f.add(pointer, petstore.InvalidEnum, "scopes may have read, write and manage, not %.40q.", name)
+		case all.Has(one):
+			f.add(pointer, petstore.InvalidFormat, "scopes has %s twice.", name)
+		default:
+			all |= one
+		}
+	})
+	return all
+}
+
+// instantOf returns the instant, or the zero time if there is none.
+func instantOf(t petstore.Time) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(t.Millis).UTC()
+}
+
+func readKeyPatch(body []byte) (access.KeyPatch, error) {
+	var p access.KeyPatch
+	var f form
+	err := f.read(body, func(m member) bool {
+		switch m.name {
+		case "name":
+			p.Name = optional(m, f.text)
+		case "expiresAt":
+			p.ExpiresAt = optional(m, f.time)
+		case "id", "key", "prefix", "scopes", "state", "createdAt", "rotatedTo", "bannedUntil":
+			f.readOnly(m)
+		default:
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return p, err
+	}
+	return p, f.err(nil)
+}
+
+// How long a rotated key goes on: unless it is said, and at most.
+const (
+	usualOverlap = 24 * time.Hour
+	maxOverlap   = 365 * 24 * time.Hour
+)
+
+func readOverlap(body []byte) (time.Duration, error) {
+	overlap := usualOverlap
+	var f form
+	err := f.read(body, func(m member) bool {
+		if m.name != "overlap" {
+			return false
+		}
+		overlap = f.duration(m, maxOverlap)
+		return true
+	})
+	if err != nil {
+		return 0, err
+	}
+	return overlap, f.err(nil)
+}
