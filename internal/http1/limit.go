@@ -32,24 +32,26 @@ type Limit struct {
 	mu         sync.Mutex
 	left       sync.Cond // somebody has
 	all, http2 room
-	addresses  map[netip.Prefix]*list.List // of *member, strangers, the oldest first
 }
 
 // A room has so many places. Who is closed for others keeps its own until it has
 // really ended: else many that come one after the other would fill the memory.
 type room struct {
 	most, used int
-	strangers  list.List // of *member, the oldest first
 	ending     int
+	strangers  list.List                   // of *member, the oldest first
+	addresses  map[netip.Prefix]*list.List // the same, but without those of proxies
 }
 
 // NewLimit returns a Limit without connections.
 func NewLimit(l Limits) *Limit {
-	limit := &Limit{perAddress: l.PerAddress, exempt: l.Exempt, addresses: make(map[netip.Prefix]*list.List)}
+	limit := &Limit{perAddress: l.PerAddress, exempt: l.Exempt}
 	limit.left.L = &limit.mu
-	limit.all.most, limit.http2.most = l.All, l.HTTP2
+	limit.all, limit.http2 = newRoom(l.All), newRoom(l.HTTP2)
 	return limit
 }
+
+func newRoom(most int) room { return room{most: most, addresses: make(map[netip.Prefix]*list.List)} }
 
 // Listener returns a listener whose connections count. TLS comes above it.
 func (l *Limit) Listener(on net.Listener) net.Listener { return &limited{on, l} }
@@ -92,15 +94,15 @@ type member struct {
 	known atomic.Bool  // it is no stranger
 
 	// Below the limit's mutex.
-	places      []place // among the strangers
 	rooms       []*room
+	places      []place // among their strangers
 	yields, end bool
 }
 
-// A place is where a member stands among others.
+// A place is where a member stands among the strangers of a room.
 type place struct {
-	crowd *list.List
-	at    *list.Element
+	room             *room
+	inAll, ofAddress *list.Element
 }
 
 // admit counts a connection, and makes room for it. It returns nil if there is none.
@@ -108,26 +110,20 @@ func (l *Limit) admit(c net.Conn) *member {
 	m := &member{Conn: c, limit: l, addr: l.network(c.RemoteAddr())}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if crowd := l.addresses[m.addr]; crowd != nil && crowd.Len() >= l.perAddress {
+	if crowd := l.all.addresses[m.addr]; crowd != nil && crowd.Len() >= l.perAddress {
 		l.dismiss(crowd)
 	}
-	if !l.enter(m, &l.all, l.largest) {
+	if !l.enter(m, &l.all) {
 		return nil
-	}
-	if m.addr.IsValid() {
-		if l.addresses[m.addr] == nil {
-			l.addresses[m.addr] = list.New()
-		}
-		m.join(l.addresses[m.addr])
 	}
 	return m
 }
 
-// enter gives a member a place in a room, for which one of others may have to go. It
+// enter gives a member a place in a room, for which a stranger may have to go. It
 // returns false if none can, or the member itself had to meanwhile.
-func (l *Limit) enter(m *member, r *room, others func() *list.List) bool {
+func (l *Limit) enter(m *member, r *room) bool {
 	for r.used >= r.most {
-		if r.used-r.ending >= r.most && !l.dismiss(others()) {
+		if r.used-r.ending >= r.most && !l.dismiss(r.largest()) {
 			return false
 		}
 		if l.left.Wait(); !m.lives() {
@@ -136,7 +132,7 @@ func (l *Limit) enter(m *member, r *room, others func() *list.List) bool {
 	}
 	r.used++
 	m.rooms = append(m.rooms, r)
-	m.join(&r.strangers)
+	m.places = append(m.places, r.join(m))
 	return true
 }
 
@@ -145,10 +141,10 @@ const looked = 64
 
 // largest returns the strangers of the address that has most of them, or all
 // strangers if none has more than one.
-func (l *Limit) largest() *list.List {
-	most, n := &l.all.strangers, 0
-	for _, crowd := range l.addresses {
-		if crowd.Len() > 1 && (most == &l.all.strangers || crowd.Len() > most.Len()) {
+func (r *room) largest() *list.List {
+	most, n := &r.strangers, 0
+	for _, crowd := range r.addresses {
+		if crowd.Len() > 1 && (most == &r.strangers || crowd.Len() > most.Len()) {
 			most = crowd
 		}
 		if n++; n == looked {
@@ -177,19 +173,29 @@ func (l *Limit) dismiss(crowd *list.List) bool {
 
 func (m *member) lives() bool { return !m.yields && !m.end }
 
-func (m *member) join(crowd *list.List) {
-	m.places = append(m.places, place{crowd, crowd.PushBack(m)})
+// join makes a member a stranger in a room.
+func (r *room) join(m *member) place {
+	p := place{room: r, inAll: r.strangers.PushBack(m)}
+	if m.addr.IsValid() {
+		if r.addresses[m.addr] == nil {
+			r.addresses[m.addr] = list.New()
+		}
+		p.ofAddress = r.addresses[m.addr].PushBack(m)
+	}
+	return p
 }
 
 // settle makes a member one that is no stranger any more.
 func (m *member) settle() {
 	for _, p := range m.places {
-		p.crowd.Remove(p.at)
+		p.room.strangers.Remove(p.inAll)
+		if crowd := p.room.addresses[m.addr]; crowd != nil {
+			if crowd.Remove(p.ofAddress); crowd.Len() == 0 {
+				delete(p.room.addresses, m.addr)
+			}
+		}
 	}
 	m.places = nil
-	if crowd := m.limit.addresses[m.addr]; crowd != nil && crowd.Len() == 0 {
-		delete(m.limit.addresses, m.addr)
-	}
 }
 
 func (m *member) leave() {
@@ -234,7 +240,7 @@ func speaksHTTP2(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.lives() && !m.known.Load() {
-		l.enter(m, &l.http2, func() *list.List { return &l.http2.strangers }) // or it is closed meanwhile
+		l.enter(m, &l.http2) // or it is closed meanwhile
 	}
 }
 

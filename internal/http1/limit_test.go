@@ -143,6 +143,20 @@ func TestLimitOfHTTP2(t *testing.T) {
 	third.want("the newcomer", true)
 }
 
+func TestLimitOfHTTP2ClosesOfTheLargestAddress(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 3})
+	alone, one, two := l.connect("127.0.0.1"), l.connect("127.0.0.2"), l.connect("127.0.0.2")
+	last := l.connect("127.0.0.3")
+	for _, p := range []pair{alone, one, two, last} {
+		speaksHTTP2(p.server)
+	}
+	alone.want("the oldest of all, alone at its address", true)
+	one.want("the oldest of the largest address", false)
+	two.want("the other of it", true)
+	last.want("the newcomer", true)
+}
+
 func TestNetworkOfAnAddress(t *testing.T) {
 	t.Parallel()
 	l := NewLimit(Limits{Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})

@@ -21,6 +21,16 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
+// crowded is the address of all crowds. Who asks properly has another: of one that
+// holds more strangers than any other, a connection may be closed before it has
+// shown its key.
+const crowded = "127.0.0.2"
+
+// from dials from an address of the loopback.
+func from(address string) *net.Dialer {
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+}
+
 // A crowd is what keeps a server busy without asking for anything useful.
 type crowd struct {
 	name    string
@@ -62,8 +72,11 @@ func pace(ctx context.Context, every time.Duration, f func() error) error {
 	}
 }
 
-// trickle sends first, and then a byte ten times a second.
+// trickle sends first, and then a byte ten times a second. When the server has ended
+// it, it takes up to a second before it begins again: hundreds that come back at once
+// would be a flood.
 func trickle(ctx context.Context, c net.Conn, first, then string) error {
+	defer func() { rest(ctx, rand.N(time.Second)) }()
 	if _, err := io.WriteString(c, first); err != nil {
 		return err
 	}
@@ -137,7 +150,7 @@ func (w crowd) gather(ctx context.Context, addr string) (wait func() int, err er
 	for range w.members {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+				c, err := from(crowded).DialContext(ctx, "tcp", addr)
 				if err != nil {
 					return
 				}
