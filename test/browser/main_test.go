@@ -80,7 +80,7 @@ func (s *site) command(args ...string) map[string]any {
 func (s *site) newKey(workspace string, perMinute, perDay int) (key string) {
 	s.t.Helper()
 	s.command("workspace", "create", workspace, "--plan=enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay))
-	key, _ = s.command("key", "create", workspace, "-o=json")["key"].(string)
+	key, _ = s.command("key", "create", workspace, "--scope=read,write,manage", "-o=json")["key"].(string)
 	s.until(func() bool { return s.call(key, "GET", "/account", "") == http.StatusOK })
 	return key
 }

@@ -64,8 +64,11 @@ func (o operation) public() bool {
 	return !o.security && slices.Contains([]string{"/openapi.json", "/openapi.yaml", "/docs"}, o.path)
 }
 
-// scope returns the scope that the interface lays down, and the other one.
+// scope returns the scope that the interface lays down, and another one.
 func (o operation) scope() (need, other string) {
+	if strings.HasPrefix(o.path, "/keys") {
+		return "manage", "write"
+	}
 	if o.method == "GET" {
 		return "read", "write"
 	}
@@ -76,13 +79,13 @@ func (o operation) scope() (need, other string) {
 func (o operation) named() bool { return strings.Contains(o.path, "{") }
 
 // at returns the path with an id in the place of its parameter.
-func (o operation) at(id int) string {
+func (o operation) at(id any) string {
 	before, rest, found := strings.Cut(o.path, "{")
 	if !found {
 		return o.path
 	}
 	_, after, _ := strings.Cut(rest, "}")
-	return fmt.Sprintf("%s%d%s", before, id, after)
+	return fmt.Sprintf("%s%v%s", before, id, after)
 }
 
 // members returns the properties of the body by name, those of allOf too.

@@ -21,13 +21,14 @@ func TestOtherWorkspace(t *testing.T) {
 	all := operations(t)
 	s.stock(mine, "Own", 1)
 	s.stock(theirs, planted, len(all)+2)
+	ids := s.foreignIDs(all)
 	before := s.everything(theirs)
 	for i, o := range all {
 		if o.public() {
 			continue
 		}
-		id := i + 2 // which only the other workspace has
-		s.tryForeignPath(t, o, mine, id)
+		id := i + 2
+		s.tryForeignPath(t, o, mine, ids[i])
 		s.tryForeignBody(t, o, mine, id)
 		s.tryForeignQuery(t, o, mine, id)
 	}
@@ -37,14 +38,26 @@ func TestOtherWorkspace(t *testing.T) {
 	}
 	for i, o := range all { // what was tried is there
 		if o.named() {
-			if a := s.do(request{method: o.method, path: o.at(i + 2), key: theirs, body: text(t, o.sample(t))}); a.status == 404 || a.status == 400 {
+			if a := s.do(request{method: o.method, path: o.at(ids[i]), key: theirs, body: text(t, o.sample(t))}); a.status == 404 || a.status == 400 {
 				t.Errorf("its owner's %s = %d, want it done: %s", a.what, a.status, a.body)
 			}
 		}
 	}
 }
 
-func (s *site) tryForeignPath(t *testing.T, o operation, key string, id int) {
+// foreignIDs returns for each operation an id that only the other workspace has.
+func (s *site) foreignIDs(all []operation) []any {
+	s.t.Helper()
+	ids := make([]any, len(all))
+	for i, o := range all {
+		if ids[i] = i + 2; o.named() && strings.HasPrefix(o.path, "/keys") {
+			ids[i] = s.key("theirs", "--name="+planted).ID
+		}
+	}
+	return ids
+}
+
+func (s *site) tryForeignPath(t *testing.T, o operation, key string, id any) {
 	t.Helper()
 	if !o.named() {
 		return
@@ -130,7 +143,7 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.workspace("shop")
-	keys := map[string]string{"read": s.key("shop", "--scope=read").Key, "write": s.key("shop", "--scope=write").Key}
+	keys := map[string]string{"read": s.key("shop", "--scope=read").Key, "write": s.key("shop", "--scope=write").Key, "manage": s.key("shop", "--scope=read,write,manage").Key} // which a new key has, and none gives more
 	s.serve()
 	s.stock(owner, "Pet", 1)
 	for _, o := range operations(t) {

@@ -39,7 +39,7 @@ func (s *site) workspace(name string, plan ...string) string {
 	if err := petstore.NewWorkspace(s.dir, name, append(plan, s.db...)...); err != nil {
 		s.t.Fatal(err)
 	}
-	return s.key(name).Key
+	return s.key(name, "--scope=read,write,manage").Key
 }
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {

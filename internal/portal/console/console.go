@@ -120,6 +120,7 @@ func (v *visit) serve() error {
 	}
 	handler, _ := v.mux.Handler(v.r)
 	page, known := handler.(Route)
+	v.takes = page.takes
 	var why notice // nobody is signed in
 	if err := v.signedIn(); err != nil && !errors.As(err, &why) {
 		return err

@@ -230,7 +230,7 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	_, good := h.key(w, access.Read|access.Write, time.Time{})
+	_, good := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	_, expired := h.key(w, access.Read, h.now())
 	_, blind := h.key(w, access.Write, time.Time{})
 	g := h.guest()
@@ -253,7 +253,7 @@ func TestGuessesWait(t *testing.T) {
 	cfg := ratelimit.DefaultConfig()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 100}
 	h := buildHouse(t, cfg, 0)
-	_, good := h.key(h.workspace("shop"), access.Read|access.Write, time.Time{})
+	_, good := h.key(h.workspace("shop"), access.Read|access.Write|access.Manage, time.Time{})
 	h.guest().post("/console/signin", "key", "nonsense").want(422, "not valid")
 	a := h.guest().post("/console/signin", "key", good).want(429, "Wait 60 seconds")
 	if a.header.Get("Retry-After") != "60" || a.header.Get("Set-Cookie") != "" {
@@ -367,7 +367,7 @@ func TestOtherWorkspace(t *testing.T) {
 	}
 	theirs, _ := h.key(other, access.Read, time.Time{})
 	h.usage.Record(other.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/secret", Status: 200})
-	g := h.signedIn(mine, access.Read|access.Write)
+	g := h.signedIn(mine, access.Read|access.Write|access.Manage)
 	for _, path := range []string{"/console/pets/2", "/console/stock/2", "/console/keys/" + theirs.ID + "/revoke", "/console/keys/" + theirs.ID + "/rotate", "/console/orders/1"} {
 		g.get(path).want(404, "Not found")
 		g.post(path).want(404, "Not found")
@@ -385,7 +385,7 @@ var versionIn = regexp.MustCompile(`name="version" value="([^"]+)"`)
 func TestEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	version := versionIn.FindStringSubmatch(g.get("/console/pets/1").body)[1]
 	g.post("/console/pets/1", "name", "First", "categoryId", "1", "status", "available", "version", version).leadsTo("/console/pets/1")
 	again := g.post("/console/pets/1", "name", "Second", "categoryId", "1", "status", "available", "version", version).want(422, "Somebody changed this meanwhile")
@@ -399,7 +399,7 @@ func TestEditedMeanwhile(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	long := strings.Repeat("x", 101)
 	for _, test := range []struct {
 		path  string
@@ -438,7 +438,7 @@ func TestOrders(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	g := h.signedIn(w, access.Read|access.Write)
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
 	g.post("/console/stock/1", "quantity", "10").leadsTo("/console/stock/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "4", "shipDate", "2026-04-01T10:30").leadsTo("/console/orders/1")
 	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/2")
@@ -465,7 +465,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	g := h.signedIn(w, access.Read|access.Write)
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
 	secret := secretIn.FindString(g.post("/console/keys/new", "name", "web shop", "scope", "read", "expires", "24").want(200, "Copy it now").body)
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) || entry.Key.Name != "web shop" {
@@ -631,7 +631,7 @@ func (s *stream) until(text string) string {
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://other.example"} {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/console/pets/1/delete", nil)
 		r.Header.Set(name, value)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -156,8 +157,9 @@ func (v *visit) show(f form) error {
 	return v.render(http.StatusOK, "form", f.Title, f)
 }
 
+// mayWrite reports whether who is signed in may send the form of the page; of one that is none, whether the shop may be changed.
 func (v *visit) mayWrite() bool {
-	return v.operator || v.who != nil && v.who.Key.Scopes.Has(access.Write)
+	return v.operator || v.who != nil && v.who.Key.Scopes.Has(cmp.Or(v.takes, access.Write))
 }
 
 // number returns the id in the path.

@@ -136,7 +136,7 @@ func (h *house) ordered(w access.Workspace) (cookie string) {
 	if _, err := h.shop.CreateOrder(ctx, w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
 		h.t.Fatal(err)
 	}
-	_, secret := h.key(w, access.Read|access.Write, time.Time{})
+	_, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	return h.session(secret)
 }
 

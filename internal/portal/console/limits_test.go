@@ -19,7 +19,7 @@ func limited(t *testing.T) (*house, access.Workspace, *guest, access.Key) {
 	t.Helper()
 	h := buildHouse(t, ratelimit.DefaultConfig(), 0)
 	w := h.planned("shop", access.Free, access.FreeQuota)
-	k, secret := h.key(w, access.Read|access.Write, time.Time{})
+	k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	g := h.guest()
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	return h, w, g, k
@@ -161,12 +161,34 @@ func TestStreamsAreBounded(t *testing.T) {
 	h.signedIn(h.workspace("other"), access.Read).stream("/console/live").until("event: figures")
 }
 
+// TestKeysNeedManage: who may only read and write the shop sees its keys, and makes, rotates and revokes none.
+func TestKeysNeedManage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	other, _ := h.key(w, access.Read, time.Time{})
+	g := h.signedIn(w, access.Read|access.Write)
+	g.get("/console/keys").want(200, other.Prefix)
+	for path, pairs := range map[string][]string{
+		"/console/keys/new":                     {"name", "x", "scope", "read", "expires", "0"},
+		"/console/keys/" + other.ID + "/rotate": {"overlap", "0"},
+		"/console/keys/" + other.ID + "/revoke": nil,
+	} {
+		g.get(path).want(200, "This key may only look")
+		g.post(path, pairs...).want(403, "the scope manage")
+	}
+	if k, err := h.db.Key(t.Context(), other.ID); err != nil || !k.RevokedAt.IsZero() || k.RotatedTo != "" {
+		t.Errorf("the key is %+v, %v, want it as it was", k, err)
+	}
+	h.signedIn(w, access.Read|access.Manage).post("/console/keys/" + other.ID + "/revoke").leadsTo("/console/keys")
+}
+
 // TestGrants: a key that ends makes none that outlives it, by making or by rotating.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	_, secret := h.key(w, access.Read|access.Write, h.now().Add(36*time.Hour))
+	_, secret := h.key(w, access.Read|access.Write|access.Manage, h.now().Add(36*time.Hour))
 	g := h.guest()
 	g.post("/console/signin", "key", secret).leadsTo("/console")
 	if a := g.get("/console/keys/new").want(200, `value="24"`); strings.Contains(a.body, "never") || strings.Contains(a.body, `value="168"`) {
@@ -186,7 +208,7 @@ func TestGrants(t *testing.T) {
 func TestKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
 	a := g.post("/console/keys/new", "name", "x", "scope", "read", "expires", "0").want(200, "Copy it now")
 	if cookies := a.header.Values("Set-Cookie"); len(cookies) > 0 || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the page with the key sets %q, Cache-Control %q", cookies, a.header.Get("Cache-Control"))
@@ -266,7 +288,7 @@ func TestSignOutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	_, secret := h.key(w, access.Read|access.Write, time.Time{})
+	_, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	var all []*guest
 	for range 3 {
 		g := h.guest()
@@ -307,7 +329,7 @@ func TestKeysArePaged(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	g := h.signedIn(w, access.Read|access.Write)
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
 	for range access.MaxKeys - 1 {
 		h.key(w, access.Read, time.Time{})
 	}
@@ -334,7 +356,7 @@ func TestKeysArePaged(t *testing.T) {
 func TestOldNames(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop\u202egnp"), access.Read|access.Write)
+	g := h.signedIn(h.workspace("shop\u202egnp"), access.Read|access.Write|access.Manage)
 	if a := g.get("/console/keys").want(200, `shop\u202egnp`); strings.Contains(a.body, "\u202e") {
 		t.Error("the page has the override itself")
 	}

@@ -94,7 +94,7 @@ func (h *house) audited(most int) string {
 func TestOperatorSignsIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	k, _ := h.key(h.workspace("shop"), access.Read|access.Write, time.Time{})
+	k, _ := h.key(h.workspace("shop"), access.Read|access.Write|access.Manage, time.Time{})
 	g, link := h.operator()
 	g.get("/console").leadsTo("/console/signin?next=%2Fconsole")
 	g.get("/console/signin").want(200, "petstore operator login")
@@ -119,7 +119,7 @@ func TestOperator(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.workspace("shop")
-	k, secret := h.key(w, access.Read|access.Write, time.Time{})
+	k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	g, link := h.operator()
 	g.post("/console/workspaces/1", "plan", "pro").leadsTo("/console/signin")
 	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
@@ -187,7 +187,7 @@ func TestInstallation(t *testing.T) {
 	h := newHouse(t)
 	for i, name := range []string{"shop", "zoo"} {
 		w := h.planned(name, access.Free, access.FreeQuota)
-		k, secret := h.key(w, access.Read|access.Write, time.Time{})
+		k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 		entry, err := h.keys.Verify(secret)
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestOperatorLive(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	w := h.planned("shop", access.Free, access.FreeQuota)
-	k, secret := h.key(w, access.Read|access.Write, time.Time{})
+	k, secret := h.key(w, access.Read|access.Write|access.Manage, time.Time{})
 	g := h.signedInOperator()
 	bans, busy, health := g.stream("/console/bans/live"), g.stream("/console/busy/live"), g.stream("/console/health/live")
 	overview, workspaces := g.stream("/console/live"), g.stream("/console/workspaces/live")

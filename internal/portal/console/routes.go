@@ -11,6 +11,7 @@ type Route struct {
 	Method string
 	Path   string        // as http.ServeMux knows it
 	Needs  access.Scopes // of the key that is signed in; 0 for everybody. An operator may do everything
+	takes  access.Scopes // what its form needs, of a page that is one
 	handle func(*visit) error
 	cost   cost
 	alone  bool // it finds room for itself: it lasts
@@ -24,9 +25,9 @@ func (r Route) answer(v *visit, why notice) error {
 	if r.Needs != 0 && v.session == nil {
 		return v.askToSignIn(why)
 	}
-	write := r.Needs.Has(access.Write)
+	write := r.Needs != 0 && r.Method == http.MethodPost
 	if write && !v.mayWrite() {
-		v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope write to change something.")
+		v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
 		return nil
 	}
 	if r.alone {
@@ -68,8 +69,17 @@ func (t *table) download(path string, h func(*visit) error) {
 
 // change adds a form, which readers may see, and what takes it from those who may write.
 func (t *table) change(path string, show, take func(*visit) error) {
-	t.look(path, show)
-	*t = append(*t, Route{Method: http.MethodPost, Path: path, Needs: access.Write, handle: take, cost: costPlan})
+	t.form(access.Write, path, show, take)
+}
+
+// manage is change for those who may manage keys.
+func (t *table) manage(path string, show, take func(*visit) error) {
+	t.form(access.Manage, path, show, take)
+}
+
+func (t *table) form(needs access.Scopes, path string, show, take func(*visit) error) {
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, takes: needs, handle: show, cost: costPage},
+		Route{Method: http.MethodPost, Path: path, Needs: needs, takes: needs, handle: take, cost: costPlan})
 }
 
 // Routes returns the whole workspace's console.
@@ -91,9 +101,9 @@ func Routes() []Route {
 
 	t.look("/console/keys", showKeys)
 	t.download("/console/keys.csv", keysCSV)
-	t.change("/console/keys/new", newKey, createKey)
-	t.change("/console/keys/{id}/rotate", askRotate, rotateKey)
-	t.change("/console/keys/{id}/revoke", askRevoke, revokeKey)
+	t.manage("/console/keys/new", newKey, createKey)
+	t.manage("/console/keys/{id}/rotate", askRotate, rotateKey)
+	t.manage("/console/keys/{id}/revoke", askRevoke, revokeKey)
 	t.shop()
 	return t
 }

@@ -42,7 +42,8 @@ type visit struct {
 	session *access.Session // nil unless signed in
 	limits  keyLimits       // of the key, once the request was counted
 
-	operator bool // signed in as an operator
+	operator bool          // signed in as an operator
+	takes    access.Scopes // what the form of the page needs; 0 if it is none
 }
 
 // A notice is an error in words for the one who reads the page.
