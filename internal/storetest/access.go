@@ -26,6 +26,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"secret":              testSecret,
 	"audit":               testAudit,
 	"links":               testLinks,
+	"links, wrong clocks": testLinksOfWrongClocks,
 	"rename and contents": testRename,
 	"same name once":      testSameName,
 	"rotate a ban":        testRotateKeepsBan,
@@ -397,6 +398,41 @@ func testAudit(t *testing.T, open Open) {
 	}
 	if got, err := s.Audit(s.ctx, 2); len(got) != 2 || err != nil {
 		t.Errorf("Audit of 2 = %+v, %v", got, err)
+	}
+}
+
+// testLinksOfWrongClocks: a used link stays used when the clock was ahead for a while, or
+// behind, and another was used meanwhile.
+func testLinksOfWrongClocks(t *testing.T, open Open) {
+	signIn := access.AuditEntry{Actor: "operator", Action: "operator.sign_in", Subject: "operator"}
+	const day = 24 * time.Hour
+	for name, off := range map[string]time.Duration{
+		"an hour": time.Hour, "two hours": 2 * time.Hour, "a day": day, "a year": 365 * day, "a day behind": -day, "a year behind": -365 * day,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, open)
+			use := func(number byte, want bool) {
+				t.Helper()
+				link := access.Link{Hash: [32]byte{number}, Until: start.Add(10 * time.Minute)}
+				if number > 1 { // made by the wrong clock
+					link.Until = link.Until.Add(off)
+				}
+				if ok, err := s.UseLink(s.ctx, link, signIn); ok != want || err != nil {
+					t.Errorf("UseLink of %d = %t, %v, want %t", number, ok, err, want)
+				}
+			}
+			use(1, true)
+			s.clock.set(off)
+			use(2, true)
+			s.clock.advance(time.Minute)
+			use(3, true)
+			s.clock.set(-off)
+			use(1, false)
+			use(4, true)
+			if off > 0 { // else it has ended
+				use(2, false)
+			}
+		})
 	}
 }
 
