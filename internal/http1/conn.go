@@ -267,7 +267,7 @@ func (c *conn) hand() error {
 	c.rest = c.buf[:c.have]
 	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
 		c.http2.Store(true)
-		speaksHTTP2(c.Conn)
+		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
 	}
 	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadHeaderTimeout)) // the read reports what this would
 	return nil

@@ -92,11 +92,13 @@ type member struct {
 	limit *Limit
 	addr  netip.Prefix // zero if it does not count
 	known atomic.Bool  // it is no stranger
+	busy  atomic.Int32 // requests of HTTP/2 that are being answered
 
 	// Below the limit's mutex.
 	rooms       []*room
 	places      []place // among their strangers
 	yields, end bool
+	idle        *idleTimer // of HTTP/2, else nil
 }
 
 // A place is where a member stands among the strangers of a room.
@@ -205,8 +207,20 @@ func (m *member) leave() {
 		return
 	}
 	m.end = true
+	m.idle.stop()
 	m.settle()
-	for _, r := range m.rooms {
+	m.release()
+}
+
+// release gives the places back: the one of HTTP/2 when all its requests have ended,
+// since what they hold outlives the connection.
+func (m *member) release() {
+	for len(m.rooms) > 0 {
+		r := m.rooms[0]
+		if r == &m.limit.http2 && m.busy.Load() > 0 {
+			break
+		}
+		m.rooms = m.rooms[1:]
 		r.used--
 		if m.yields {
 			r.ending--
@@ -228,20 +242,6 @@ func (m *member) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
-}
-
-// speaksHTTP2 notes that a connection may have many requests at once.
-func speaksHTTP2(c net.Conn) {
-	m := memberOf(c)
-	if m == nil {
-		return
-	}
-	l := m.limit
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if m.lives() && !m.known.Load() {
-		l.enter(m, &l.http2) // or it is closed meanwhile
-	}
 }
 
 // memberOf returns what is counted below a connection, or nil.
@@ -279,9 +279,10 @@ func Recognize(ctx context.Context) {
 	l := m.limit
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if m.known.Store(true); !m.lives() {
+	if !m.lives() {
 		return
 	}
+	m.known.Store(true)
 	m.settle()
 	if len(m.rooms) > 1 { // HTTP/2's is for strangers
 		m.rooms = m.rooms[:1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"testing"
@@ -133,12 +134,12 @@ func TestLimitOfHTTP2(t *testing.T) {
 	t.Parallel()
 	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 1})
 	first, second, third := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	speaksHTTP2(first.server)
+	speaksHTTP2(first.server, time.Minute)
 	first.recognize()
-	speaksHTTP2(second.server)
+	speaksHTTP2(second.server, time.Minute)
 	first.want("the one with a key", true)
 	second.want("the only stranger", true)
-	speaksHTTP2(third.server)
+	speaksHTTP2(third.server, time.Minute)
 	second.want("the stranger before", false)
 	third.want("the newcomer", true)
 }
@@ -149,12 +150,37 @@ func TestLimitOfHTTP2ClosesOfTheLargestAddress(t *testing.T) {
 	alone, one, two := l.connect("127.0.0.1"), l.connect("127.0.0.2"), l.connect("127.0.0.2")
 	last := l.connect("127.0.0.3")
 	for _, p := range []pair{alone, one, two, last} {
-		speaksHTTP2(p.server)
+		speaksHTTP2(p.server, time.Minute)
 	}
 	alone.want("the oldest of all, alone at its address", true)
 	one.want("the oldest of the largest address", false)
 	two.want("the other of it", true)
 	last.want("the newcomer", true)
+}
+
+// A connection that was closed for another keeps its place until its requests have
+// ended, which hold memory as long.
+func TestLimitOfHTTP2WaitsForRequests(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 1})
+	first, second := l.connect("127.0.0.1"), l.connect("127.0.0.1")
+	speaksHTTP2(first.server, time.Minute)
+	begun, end := make(chan struct{}), make(chan struct{})
+	handler := counted(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(begun); <-end }))
+	request := (&http.Request{ProtoMajor: 2}).WithContext(withMember(context.Background(), first.server))
+	go handler.ServeHTTP(nil, request)
+	<-begun
+	entered := make(chan struct{})
+	go func() { speaksHTTP2(second.server, time.Minute); close(entered) }()
+	first.want("the first", false)
+	select {
+	case <-entered:
+		t.Error("the second has the place while a request of the first is being answered")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(end)
+	<-entered
+	second.want("the second", true)
 }
 
 func TestNetworkOfAnAddress(t *testing.T) {

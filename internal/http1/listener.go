@@ -29,11 +29,15 @@ type Front struct {
 }
 
 // New returns the front of a server, whose handler and time limits hold for plain
-// requests too. It sets the server's ConnContext and its ConnState; who sets them
-// later must call those that were there.
+// requests too. It sets the server's ConnContext and its ConnState, and wraps its
+// Handler; who sets them later must call those that were there. The Protocols of the
+// server must be final.
 func New(server *http.Server, o Options) *Front {
 	f := &Front{server: server, options: o}
 	server.ConnContext = withMember
+	server.Handler = counted(server.Handler)
+	configureHTTP2(server)
+
 	before := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
@@ -67,7 +71,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
-		speaksHTTP2(c)
+		speaksHTTP2(c, l.front.server.IdleTimeout)
 		return c, nil // net/http must see what it is, and refuses by frames
 	}
 	return &secureConn{l.front.newConn(c, &state), secured}, nil

@@ -30,11 +30,11 @@ func framedFloods() []attack {
 		}
 	}
 	return []attack{
-		{"pages into no window", flood2(func(f *flooder) error { return f.many(128, "GET", "/docs", true) }, closed)},
-		{"documents into no window", flood2(func(f *flooder) error { return f.many(128, "GET", "/openapi.json", true) }, closed)},
-		{"refusals into no window", flood2(func(f *flooder) error { return f.many(128, "GET", "/pets", true) }, closed)},
-		{"forms without end", flood2(func(f *flooder) error {
-			if err := f.many(32, "POST", "/console/login", false); err != nil {
+		{name: "pages into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/docs", true) }, closed)},
+		{name: "documents into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/openapi.json", true) }, closed)},
+		{name: "refusals into no window", one: flood2(func(f *flooder) error { return f.many(128, "GET", "/pets", true) }, closed)},
+		{name: "forms without end", one: flood2(func(f *flooder) error {
+			if err := f.many(32, "POST", "/console/signin", false); err != nil {
 				return err
 			}
 			for stream := uint32(1); stream < 64; stream += 2 {
@@ -44,7 +44,7 @@ func framedFloods() []attack {
 			}
 			return nil
 		})},
-		{"resets", flood2(func(f *flooder) error {
+		{name: "resets", one: flood2(func(f *flooder) error {
 			return forever(f, func(uint32) error {
 				if err := f.request("GET", "/pets", true); err != nil {
 					return err
@@ -52,7 +52,7 @@ func framedFloods() []attack {
 				return f.WriteRSTStream(f.next-2, http2.ErrCodeCancel)
 			})
 		})},
-		{"resets of the server's own", flood2(func(f *flooder) error {
+		{name: "resets of the server's own", one: flood2(func(f *flooder) error {
 			return forever(f, func(uint32) error {
 				if err := f.request("POST", "/pets", false); err != nil {
 					return err
@@ -60,15 +60,15 @@ func framedFloods() []attack {
 				return f.WriteWindowUpdate(f.next-2, 1<<31-1)
 			})
 		})},
-		{"pings", flood2(func(f *flooder) error {
+		{name: "pings", one: flood2(func(f *flooder) error {
 			return forever(f, func(uint32) error { return f.WritePing(false, [8]byte{}) })
 		})},
-		{"settings", flood2(func(f *flooder) error {
+		{name: "settings", one: flood2(func(f *flooder) error {
 			return forever(f, func(i uint32) error {
 				return f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: i % (1 << 20)})
 			})
 		})},
-		{"continuations without end", flood2(func(f *flooder) error {
+		{name: "continuations without end", one: flood2(func(f *flooder) error {
 			if err := f.begin("GET", "/pets"); err != nil {
 				return err
 			}
@@ -76,32 +76,32 @@ func framedFloods() []attack {
 				return f.WriteContinuation(1, false, f.field(fmt.Sprint("x-", i), strings.Repeat("x", 1000)))
 			})
 		})},
-		{"empty continuations", flood2(func(f *flooder) error {
+		{name: "empty continuations", one: flood2(func(f *flooder) error {
 			if err := f.begin("GET", "/pets"); err != nil {
 				return err
 			}
 			return forever(f, func(uint32) error { return f.WriteContinuation(1, false, nil) })
 		})},
-		{"half a head", flood2(func(f *flooder) error { return f.begin("GET", "/pets") })},
-		{"a bomb of fields", flood2(bomb)},
-		{"empty data", flood2(func(f *flooder) error {
-			if err := f.request("POST", "/console/login", false); err != nil {
+		{name: "half a head", one: flood2(func(f *flooder) error { return f.begin("GET", "/pets") })},
+		{name: "a bomb of fields", one: flood2(bomb)},
+		{name: "empty data", one: flood2(func(f *flooder) error {
+			if err := f.request("POST", "/console/signin", false); err != nil {
 				return err
 			}
 			return forever(f, func(uint32) error { return f.WriteData(1, false, nil) })
 		})},
-		{"windows byte by byte", flood2(func(f *flooder) error {
+		{name: "windows byte by byte", one: flood2(func(f *flooder) error {
 			if err := f.many(32, "GET", "/docs", true); err != nil {
 				return err
 			}
 			return forever(f, func(i uint32) error { return f.WriteWindowUpdate(1+2*(i%32), 1) })
 		}, closed)},
-		{"priorities", flood2(func(f *flooder) error {
+		{name: "priorities", one: flood2(func(f *flooder) error {
 			return forever(f, func(i uint32) error {
 				return f.WritePriority(2*i%(1<<30)+1, http2.PriorityParam{StreamDep: 2*i%(1<<30) + 3, Weight: 1})
 			})
 		})},
-		{"unknown frames", flood2(func(f *flooder) error {
+		{name: "unknown frames", one: flood2(func(f *flooder) error {
 			return forever(f, func(uint32) error { return f.WriteRawFrame(0xbe, 0, 0, make([]byte, 16<<10)) })
 		})},
 	}

@@ -4,10 +4,13 @@ package faults
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -91,7 +94,13 @@ func (m measurement) holdsHere() bool {
 type besieged struct {
 	*servertest.Server
 	key   string
-	first bool // it and the tests go before the other work of the machine
+	trust *x509.CertPool // nil without TLS
+	first bool           // it and the tests go before the other work of the machine
+}
+
+// visitors connect anew for each request.
+func (b besieged) visitors() *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: b.trust, MinVersion: tls.VersionTLS12}}
 }
 
 // measure takes one measurement, with new crowds.
@@ -173,11 +182,11 @@ func TestCrowds(t *testing.T) {
 // besiege starts a server for the test, with a shop of one pet, which is never
 // sold out.
 func besiege(t *testing.T) besieged {
-	return besiegeWith(t, servertest.Options{Env: []string{"GOMEMLIMIT=48MiB"}})
+	return besiegeWith(t, servertest.Options{Env: []string{"GOMEMLIMIT=48MiB"}}, false)
 }
 
 // besiegeWith says more of the server.
-func besiegeWith(t *testing.T, o servertest.Options) besieged {
+func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
 	t.Helper()
 	dir := t.TempDir()
 	plain, err := servertest.Build(dir, "petstore") // the race detector needs several times the memory
@@ -192,22 +201,30 @@ func besiegeWith(t *testing.T, o servertest.Options) besieged {
 		t.Fatal(err)
 	}
 	o.Dir, o.Flags = dir, []string{"--log-level=error", "--h2c=on"}
+	var trust *x509.CertPool
+	if secure {
+		if trust, err = writeCertificate(dir); err != nil {
+			t.Fatal(err)
+		}
+		o.Flags = []string{"--log-level=error", "--tls-cert=" + filepath.Join(dir, "cert.pem"), "--tls-key=" + filepath.Join(dir, "key.pem")}
+	}
 	server, err := plain.Serve(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Kill)
+	b := besieged{Server: server, key: k.Key, trust: trust}
+	client := &http.Client{Timeout: servertest.Patience, Transport: b.visitors()}
 	for _, r := range [][3]string{
 		{"POST", "/categories", `{"name":"Kind"}`},
 		{"POST", "/pets", `{"name":"Pet","categoryId":1}`},
 		{"PATCH", "/inventory/1", `{"quantity":1000000000}`},
 	} {
-		if err := exchange(t.Context(), http.DefaultClient, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
+		if err := exchange(t.Context(), client, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	http.DefaultClient.CloseIdleConnections()
-	return besieged{Server: server, key: k.Key}
+	return b
 }
 
 func TestMeasurementHolds(t *testing.T) {

@@ -1,0 +1,88 @@
+package http1
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// configureHTTP2 sets a server up for HTTP/2 without the idle timeout of net/http. That
+// one is started again when a connection ends with requests open, and then holds all
+// that the connection had for as long: clients that come and go would fill the memory.
+// Members have one of their own instead.
+func configureHTTP2(server *http.Server) {
+	idle := server.IdleTimeout
+	server.IdleTimeout = -1
+	_ = server.Serve(closedListener{}) // sets it up before it accepts, and then fails
+	server.IdleTimeout = idle
+}
+
+// A closedListener accepts nothing.
+type closedListener struct{ net.Listener }
+
+func (closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (closedListener) Close() error              { return nil }
+
+// An idleTimer closes a connection on which no request has been for a while.
+type idleTimer struct {
+	*time.Timer
+	after time.Duration
+}
+
+func (t *idleTimer) stop() {
+	if t != nil {
+		t.Stop()
+	}
+}
+
+// speaksHTTP2 notes that a connection may have many requests at once, and closes it
+// when it has had none for as long as idle.
+func speaksHTTP2(c net.Conn, idle time.Duration) {
+	m := memberOf(c)
+	if m == nil {
+		return
+	}
+	l := m.limit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !m.lives() {
+		return
+	}
+	m.idle = &idleTimer{time.AfterFunc(idle, m.rest), idle}
+	if !m.known.Load() {
+		l.enter(m, &l.http2) // or it is closed meanwhile
+	}
+}
+
+// rest ends a connection that is idle.
+func (m *member) rest() {
+	if m.busy.Load() == 0 {
+		_ = m.Conn.Close() // who serves it notices
+	}
+}
+
+// counted is a handler that knows which connections of HTTP/2 are at work.
+func counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m, ok := r.Context().Value(memberKey{}).(*member); ok && r.ProtoMajor == 2 {
+			m.busy.Add(1)
+			defer m.done()
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// done notes that a request of HTTP/2 was answered.
+func (m *member) done() {
+	if m.busy.Add(-1) > 0 {
+		return
+	}
+	m.limit.mu.Lock()
+	defer m.limit.mu.Unlock()
+	switch {
+	case m.end:
+		m.release()
+	case m.idle != nil:
+		m.idle.Reset(m.idle.after)
+	}
+}

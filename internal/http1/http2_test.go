@@ -1,0 +1,89 @@
+package http1
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// serveHTTP2 serves HTTP/2 without TLS, within limits that nothing reaches.
+func serveHTTP2(t *testing.T, idle time.Duration, h http.HandlerFunc) net.Conn {
+	t.Helper()
+	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 9})
+	server := &http.Server{Handler: h, IdleTimeout: idle, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	front := New(server, Options{})
+	go func() { _ = server.Serve(front.Listener(l)) }() // until it is closed
+	t.Cleanup(func() { server.Close() })
+	return l.dial("127.0.0.1")
+}
+
+// openStream begins HTTP/2 and opens a stream, the body of whose request goes on.
+func openStream(t *testing.T, c net.Conn) {
+	t.Helper()
+	_, err := io.WriteString(c, http2.ClientPreface)
+	frames := http2.NewFramer(c, c)
+	head := []byte{}
+	encoder := hpack.NewEncoder(writerFunc(func(p []byte) (int, error) { head = append(head, p...); return len(p), nil }))
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":authority", "x"}, {":path", "/"}} {
+		err = errors.Join(err, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
+	}
+	err = errors.Join(err, frames.WriteSettings(), frames.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head, EndHeaders: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// What a connection of HTTP/2 had is free when it has ended, even with requests open.
+func TestHTTP2LeavesNothing(t *testing.T) {
+	t.Parallel()
+	members := make(chan weak.Pointer[member], 1)
+	c := serveHTTP2(t, time.Hour, func(_ http.ResponseWriter, r *http.Request) {
+		members <- weak.Make(r.Context().Value(memberKey{}).(*member))
+		_, _ = io.Copy(io.Discard, r.Body) // until the connection ends
+	})
+	openStream(t, c)
+	m := <-members
+	c.Close()
+	for deadline := time.Now().Add(10 * time.Second); m.Value() != nil; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatal("the connection is still in memory")
+		}
+	}
+}
+
+// A connection of HTTP/2 is closed when it has had no request for the idle timeout,
+// and not while it has one.
+func TestHTTP2Idle(t *testing.T) {
+	t.Parallel()
+	const idle = 50 * time.Millisecond
+	ended := make(chan time.Time, 1)
+	c := serveHTTP2(t, idle, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(3 * idle): // longer than the timeout
+		case <-r.Context().Done():
+			t.Error("the connection was closed while it had a request")
+		}
+		ended <- time.Now()
+	})
+	openStream(t, c)
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(<-ended) < idle {
+		t.Errorf("the connection ended with %v, want after %v without requests", err, idle)
+	}
+}
