@@ -134,6 +134,8 @@ func (e *exchange) through(ctx context.Context, url string, n int) (status int, 
 		}
 		header.Del("X-Padding")
 	}
+	// A path that is not UTF-8 ends the proxy's process.
+	uri = strings.ReplaceAll(uri, "%ff", "x")
 	header.Set(number, strconv.Itoa(n))
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
