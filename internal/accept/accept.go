@@ -41,6 +41,16 @@ func JSON(values []string) bool {
 	return acceptable || !some
 }
 
+// HTML reports whether the values of Accept name text/html, as browsers do.
+func HTML(values []string) bool {
+	for name, weight := range elements(values) {
+		if name == "text/html" && weight != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Gzip reports whether the values of Accept-Encoding ask for gzip, and do not
 // prefer the plain form (RFC 9110 §12.5.3). A malformed weight counts as 0: the
 // plain form is understood by everybody. It is also for clients that say they

@@ -122,3 +122,15 @@ func FuzzGzip(f *testing.F) {
 		}
 	})
 }
+
+func TestHTML(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{
+		"text/html": true, "text/html,application/xhtml+xml,*/*;q=0.8": true, "TEXT/HTML;q=0.1": true,
+		"": false, "*/*": false, "text/*": false, "application/json": false, "text/html;q=0": false,
+	} {
+		if got := accept.HTML([]string{value}); got != want {
+			t.Errorf("HTML(%q) = %t, want %t", value, got, want)
+		}
+	}
+}

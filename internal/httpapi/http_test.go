@@ -94,6 +94,22 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
+// TestRootLeadsReadersToTheDocs: whoever opens the address of the service in a browser finds its pages; a program is told
+// what it is told elsewhere.
+func TestRootLeadsReadersToTheDocs(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	browser := map[string]string{"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+	for _, method := range []string{"GET", "HEAD"} {
+		a := s.do(request{method: method, path: "/", header: browser}).want(302, "")
+		if got := a.header.Get("Location"); got != "https://shop.example/v1/docs" {
+			t.Errorf("%s: Location = %q, want the docs below the base URL", a.what, got)
+		}
+	}
+	s.do(request{method: "POST", path: "/", header: browser}).want(404, "route_not_found")
+	s.do(request{method: "GET", path: "/nothing", header: browser}).want(404, "route_not_found")
+}
+
 func TestHeadIsGetWithoutBody(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

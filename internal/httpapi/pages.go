@@ -31,6 +31,7 @@ func (p pages) paths() []path {
 		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: p.bounded(document("application/yaml", api.YAMLAt(p.baseURL))), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
+		{pattern: "/llms.txt", routes: docs},
 		{pattern: "/console", routes: console},
 		{pattern: "/console/", routes: console},
 		{pattern: "/console/signin", routes: []route{

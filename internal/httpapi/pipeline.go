@@ -129,6 +129,10 @@ func answerWithoutRoute(x *exchange) error {
 		x.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 		x.sendEmpty(http.StatusNoContent)
 		return nil
+	case x.r.URL.Path == "/" && accept.HTML(x.r.Header["Accept"]) && (x.r.Method == http.MethodGet || x.r.Method == http.MethodHead):
+		x.set("Location", x.env.baseURL+"/docs")
+		x.sendEmpty(http.StatusFound)
+		return nil
 	case len(x.path.routes) == 0:
 		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at /openapi.json.")
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"example.com/petstore/api"
+	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/portal/asset"
 )
 
 // policy is what pages may load and do: only what comes from here, and no code or style inside the page.
@@ -25,11 +27,12 @@ type ReferenceOptions struct {
 	BaseURL  string       // where the service is reached: an http or https URL; its path, if it has one, stands before every link
 	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
 	Version  string       // of the server, for the foot of the pages; may be empty
-	NotFound http.Handler // answers paths below /docs that are no page; nil: 404 with an empty body
+	NotFound http.Handler // answers paths below /docs that are no page to who asks for no HTML; nil: 404 with an empty body
 	Log      *slog.Logger // says why a page cannot be made, which is answered 500; nil: nobody
 }
 
-// NewReference returns the handler of GET and HEAD on /docs and everything below it. It sets the headers of its answers, a
+// NewReference returns the handler of GET and HEAD on /docs, everything below it, and /llms.txt. Each page is also there in
+// Markdown, at its address with .md behind it. The handler sets the headers of its answers, a
 // Content-Security-Policy among them; other methods are answered 405 with Allow and no body.
 //
 // It returns an error if the base URL cannot be used. All else is made when the first page is asked for, and kept, so that
@@ -104,31 +107,67 @@ func (h *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.Serve(w, r)
 		return
 	}
-	if r.URL.Path == searchPath {
-		h.servePage(w, r, site.answerTo(r.URL.Query().Get("q")))
-		return
-	}
-	if p, ok := site.pages[r.URL.Path]; ok {
-		h.servePage(w, r, p)
+	if render := site.rendering(r); render != nil {
+		h.servePage(w, r, render)
 		return
 	}
 	if _, ok := site.pages[strings.TrimSuffix(r.URL.Path, "/")]; ok {
 		http.Redirect(w, r, site.at(strings.TrimSuffix(r.URL.Path, "/")), http.StatusPermanentRedirect)
 		return
 	}
+	if accept.HTML(r.Header["Accept"]) {
+		h.serveMissing(w, r, site)
+		return
+	}
 	h.notFound.ServeHTTP(w, r)
 }
 
-func (h *reference) servePage(w http.ResponseWriter, r *http.Request, p *page) {
-	f, err := p.render()
+// serveMissing answers a reader who followed a wrong link.
+func (h *reference) serveMissing(w http.ResponseWriter, r *http.Request, s *site) {
+	f, err := renderPage(s.missing, &view{Site: s, Path: r.URL.Path, Title: "Page not found", Lead: "There is no such page."})
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", policy)
-	w.Header().Set("Referrer-Policy", "same-origin")
-	w.Header().Set("Cache-Control", "no-cache")
+	setPageHeaders(w.Header())
+	f.ServeAs(w, r, http.StatusNotFound)
+}
+
+// rendering returns what makes the answer to a request, or nil if there is no such page.
+func (s *site) rendering(r *http.Request) func() (*asset.File, error) {
+	switch r.URL.Path {
+	case searchPath:
+		return func() (*asset.File, error) { return s.answerTo(r.URL.Query().Get("q")) }
+	case searchJSON:
+		return func() (*asset.File, error) { return s.suggest(r.URL.Query().Get("q")) }
+	}
+	if r.URL.Path == contentsPath {
+		return s.listContents
+	}
+	if p, ok := s.pages[r.URL.Path]; ok {
+		return p.render
+	}
+	name, isText := strings.CutSuffix(r.URL.Path, ".md")
+	if p, ok := s.pages[name]; ok && isText {
+		return func() (*asset.File, error) { return p.markdown(s) }
+	}
+	return nil
+}
+
+func (h *reference) servePage(w http.ResponseWriter, r *http.Request, render func() (*asset.File, error)) {
+	f, err := render()
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	setPageHeaders(w.Header())
 	f.Serve(w, r)
+}
+
+func setPageHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
 }
 
 func (h *reference) fail(w http.ResponseWriter, r *http.Request, err error) {

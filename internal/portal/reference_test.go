@@ -147,8 +147,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 	for from, page := range pages {
 		for _, e := range page {
-			href := e.attrs["href"] + e.attrs["src"] + e.attrs["data-index"]
-			if href == "" || strings.HasPrefix(href, "/openapi.") {
+			href := e.attrs["href"] + e.attrs["src"] + strings.TrimSuffix(e.attrs["data-url"], ".json")
+			if href == "" || strings.HasPrefix(href, "/openapi.") || href == "/console" || href == searchPath {
 				continue
 			}
 			path, id, _ := strings.Cut(href, "#")
@@ -268,7 +268,7 @@ func TestPaths(t *testing.T) {
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)
-	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", "search.json": "application/json"}
+	types := map[string]string{"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		path, err := siteOf(t, h).assets.Path(name)
 		if err != nil {
@@ -369,11 +369,76 @@ func TestLinksBelowAPrefix(t *testing.T) {
 			t.Errorf("GET %s: only %d links below /shop", path, ours)
 		}
 	}
-	index := get(t, h, strings.TrimPrefix(regexp.MustCompile(`data-index="([^"]*)"`).FindStringSubmatch(get(t, h, "/docs").Body.String())[1], "/shop"))
-	if text := index.Body.String(); strings.Contains(text, `"u":"/docs`) || !strings.Contains(text, `"u":"/shop/docs/animals#listPets"`) {
-		t.Errorf("the search's index has links without the prefix: %.300s", text)
+	if text := get(t, h, "/docs").Body.String(); !strings.Contains(text, `data-url="/shop/docs/search.json"`) {
+		t.Errorf("the search asks an address without the prefix: %.300s", text)
+	}
+	if text := get(t, h, searchJSON+"?q=pets").Body.String(); strings.Contains(text, `"url":"/docs`) || !strings.Contains(text, `"url":"/shop/docs/animals#listPets"`) {
+		t.Errorf("the search finds links without the prefix: %.300s", text)
 	}
 	if got := get(t, h, "/docs/").Header().Get("Location"); got != "/shop/docs" {
 		t.Errorf("GET /docs/: Location = %q, want /shop/docs", got)
+	}
+}
+
+// TestTextPages: each page is there in Markdown, without what only a screen has a use for, and a list leads to all.
+func TestTextPages(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	list := get(t, h, contentsPath).Body.String()
+	for path := range siteOf(t, h).pages {
+		if path == "/docs" || path == guideList {
+			continue
+		}
+		w := get(t, h, path+".md")
+		text := w.Body.String()
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/markdown; charset=utf-8" || !strings.HasPrefix(text, "# ") {
+			t.Errorf("GET %s.md = %d, %q, %.80q", path, w.Code, w.Header().Get("Content-Type"), text)
+		}
+		for _, bad := range []string{"<p>", "<table", "Try it", "Send GET", "\x00"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("GET %s.md has %q", path, bad)
+			}
+		}
+		if !strings.Contains(list, path+".md)") {
+			t.Errorf("%s does not lead to %s.md", contentsPath, path)
+		}
+	}
+	limits := get(t, h, "/docs/guides/limits.md").Body.String()
+	for _, want := range []string{"| Plan", "| Free", "```http\nHTTP/1.1 200 OK\n", "## Wait and repeat", "](https://petstore.example/docs/guides/idempotency)"} {
+		if !strings.Contains(limits, want) {
+			t.Errorf("the guide to limits has no %q in Markdown:\n%s", want, limits)
+		}
+	}
+	if w := get(t, h, "/docs/guides/none.md"); w.Code != http.StatusTeapot {
+		t.Errorf("GET /docs/guides/none.md = %d, want what NotFound answers, 418", w.Code)
+	}
+}
+
+// TestMissingPage: a reader who follows a wrong link gets a page, a program what it gets elsewhere.
+func TestMissingPage(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	for accepted, want := range map[string]int{"text/html,*/*;q=0.8": http.StatusNotFound, "application/json": http.StatusTeapot, "*/*": http.StatusTeapot, "text/html;q=0": http.StatusTeapot} {
+		r := httptest.NewRequest(http.MethodGet, "/docs/%3Cb%3Egides", nil)
+		r.Header.Set("Accept", accepted)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("Accept %s: %d, want %d", accepted, w.Code, want)
+		}
+		if want == http.StatusNotFound && (!strings.Contains(w.Body.String(), "/docs/&lt;b&gt;gides") || w.Header().Get("Content-Security-Policy") != policy) {
+			t.Errorf("the page that is not there: %s", w.Body)
+		}
+	}
+}
+
+// TestSharedErrors: an operation's own errors stand apart from those of all.
+func TestSharedErrors(t *testing.T) {
+	t.Parallel()
+	page := get(t, newReference(t), "/docs/orders").Body.String()
+	_, page, _ = strings.Cut(page, `id="createOrder"`)
+	own, shared, found := strings.Cut(page, `<details class="common">`)
+	if !found || !strings.Contains(own, "insufficient_stock") || strings.Contains(own, "rate_limit_exceeded") || !strings.Contains(shared, "rate_limit_exceeded") {
+		t.Errorf("the errors of createOrder are not apart from those of all operations")
 	}
 }

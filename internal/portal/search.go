@@ -1,8 +1,12 @@
 package portal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,91 +16,154 @@ import (
 // Where the search answers, and how much of it.
 const (
 	searchPath = "/docs/search"
+	searchJSON = "/docs/search.json" // the same for the script, but not more than it shows
 	mostFound  = 50
+	mostShown  = 10
 	longest    = 200 // bytes of a question
 )
 
 // An entry is one thing that the search finds.
 type entry struct {
-	Title    string `json:"t"`
-	Subtitle string `json:"s"`
-	URL      string `json:"u"`
-	Words    string `json:"w,omitempty"` // also searched, not shown
-	Method   string `json:"m,omitempty"`
+	Title    string `json:"title"`
+	Subtitle string `json:"subtitle"`
+	URL      string `json:"url"`
+	Kind     string `json:"kind"` // the method of an operation, "guide" or "code"
+	text     string // also searched, not shown
 }
 
-// Kind returns what the entry is: the method of an operation, "guide" or "code".
-func (e entry) Kind() string {
-	switch {
-	case e.Method != "":
-		return e.Method
-	case strings.HasPrefix(e.Words, "error"):
-		return "code"
-	}
-	return "guide"
+// An index is everything that can be found. It is read only.
+type index struct {
+	entries []entry
+	words   map[string]bool // all that stand in them
 }
 
-// entries are what the search finds: operations, guides and error codes.
-func (s *site) entries(failures []failure) []entry {
-	var list []entry
+// newIndex reads operations, guides by section, and error codes.
+func (s *site) newIndex() (*index, error) {
+	x := &index{words: map[string]bool{}}
 	for _, g := range s.Nav {
 		for _, t := range g.Tags {
 			for _, o := range t.Sections {
-				list = append(list, entry{Title: o.Summary, Subtitle: o.Path, URL: o.URL, Method: o.Method, Words: o.ID + " " + t.Name + " " + names(o)})
+				x.add(entry{o.Summary, o.Path, o.URL, o.Method, o.ID + " " + t.Name + " " + words(o)})
 			}
 		}
 	}
 	for _, g := range s.Guides {
-		list = append(list, entry{Title: g.Title, Subtitle: g.Lead, URL: g.URL(), Words: "guide"})
+		content, err := s.pages[g.URL()].content()
+		if err != nil {
+			return nil, err
+		}
+		x.addGuide(g, content)
 	}
-	for _, f := range failures {
+	for _, f := range s.failures {
 		for _, c := range f.Codes {
-			list = append(list, entry{Title: c.Code, Subtitle: c.Message, URL: guidePath + "errors#" + c.Code, Words: "error " + f.Text})
+			x.add(entry{c.Code, c.Message, guidePath + "errors#" + c.Code, "code", fmt.Sprint("error ", f.Status, " ", f.Text)})
 		}
 	}
-	return list
+	return x, nil
 }
 
-// index returns what the search finds as JSON, for the script.
-func (s *site) index() []byte {
-	list := slices.Clone(s.searched)
-	for i := range list {
-		list[i].URL = s.at(list[i].URL)
+func (x *index) add(e entry) {
+	e.text = strings.ToLower(e.Kind + " " + e.text)
+	x.entries = append(x.entries, e)
+	for _, w := range wordPattern.FindAllString(strings.ToLower(e.Title+" "+e.Subtitle+" ")+e.text, -1) {
+		x.words[w] = true
 	}
-	text, _ := json.Marshal(list) // strings always have a form in JSON
-	return text
 }
 
-// names returns the names of the parameters and members of an operation.
-func names(o section) string {
-	text := ""
+var (
+	wordPattern = regexp.MustCompile(`[\pL\pN]+`)
+	tagPattern  = regexp.MustCompile(`<[^>]*>`)
+	headPattern = regexp.MustCompile(`<h2 id="([^"]+)">(.*?)</h2>`)
+)
+
+// addGuide adds a guide, and each of its sections.
+func (x *index) addGuide(g guide, content string) {
+	heads := headPattern.FindAllStringSubmatchIndex(content, -1)
+	end := len(content)
+	if len(heads) > 0 {
+		end = heads[0][0]
+	}
+	x.add(entry{g.Title, g.Lead, g.URL(), "guide", plainText(content[:end])})
+	for i, h := range heads {
+		end := len(content)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		x.add(entry{plainText(content[h[4]:h[5]]), g.Title, g.URL() + "#" + content[h[2]:h[3]], "guide", plainText(content[h[1]:end])})
+	}
+}
+
+// plainText returns HTML without its tags.
+func plainText(content string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tagPattern.ReplaceAllString(content, " "))), " ")
+}
+
+// words returns what is said of an operation, its parameters, members and errors.
+func words(o section) string {
+	text := plainText(string(o.Description))
+	list := slices.Concat(o.Returns, o.Headers)
 	for _, g := range o.Groups {
-		for _, f := range g.Fields {
-			text += f.Name + " "
-		}
+		list = append(list, g.Fields...)
 	}
 	if o.Body != nil {
-		for _, f := range o.Body.Fields {
-			text += f.Name + " "
-		}
+		list = append(list, o.Body.Fields...)
+	}
+	for _, f := range list {
+		text += " " + f.Name + " " + plainText(string(f.Description))
+	}
+	for _, a := range o.Answers {
+		text += " " + strings.Join(a.Codes, " ")
 	}
 	return text
 }
 
-// find returns the entries in which every word of the question stands, the best first. The script of the pages orders
-// them the same.
-func find(list []entry, question string) []entry {
-	words := strings.Fields(strings.ToLower(question))
-	if len(words) == 0 {
+// phrases are what people say in several words, and how the pages say it.
+var phrases = strings.NewReplacer("sold out", "insufficient_stock", "out of stock", "insufficient_stock", "rate limiting", "limit", "log in", "sign in", "sign up", "key")
+
+// skipped are words that a question does without.
+var skipped = strings.Fields("a an and by do for how i in is my of on or the to what why with")
+
+// synonyms are words that people use for those of the pages.
+var synonyms = map[string][]string{
+	"animal": {"pet"}, "product": {"pet"}, "item": {"pet"},
+	"auth": {"bearer", "key"}, "authentication": {"bearer", "key"}, "authorization": {"bearer", "scope"}, "token": {"key"}, "login": {"sign in", "key"}, "permission": {"scope"},
+	"backoff": {"retry", "wait"}, "retries": {"retry"}, "retrying": {"retry", "repeat"},
+	"banned": {"ban"}, "blocked": {"ban"},
+	"buy": {"order"}, "purchase": {"order"}, "checkout": {"order"},
+	"change": {"update"}, "edit": {"update"}, "modify": {"update"}, "add": {"create"}, "new": {"create"}, "make": {"create"}, "remove": {"delete"},
+	"cli":         {"command line"},
+	"concurrency": {"if-match"}, "conflict": {"if-match", "409"},
+	"deprecated": {"deprecation", "sunset"}, "removed": {"sunset"},
+	"duplicate": {"idempotency"}, "idempotent": {"idempotency"}, "twice": {"idempotency"},
+	"pagination": {"pages", "cursor"}, "paging": {"pages", "cursor"}, "paginate": {"pages", "cursor"}, "offset": {"cursor"},
+	"quantity": {"stock"}, "availability": {"stock"},
+	"quota": {"limit"}, "throttle": {"limit"}, "throttled": {"limit"}, "throttling": {"limit"},
+	"scopes": {"scope"}, "webhooks": {"webhook"},
+}
+
+// find returns the entries that have every word of the question, or another word for
+// it, the best first. A word that stands nowhere is taken for the one it was meant to
+// be, if one letter is wrong.
+func (x *index) find(question string) []entry {
+	asked := strings.Fields(phrases.Replace(strings.ToLower(question)))
+	for i := range asked {
+		asked[i] = strings.Trim(asked[i], `.,;:?!"'`)
+	}
+	asked = slices.DeleteFunc(asked, func(w string) bool { return w == "" || slices.Contains(skipped, w) })
+	if len(asked) == 0 {
 		return nil
+	}
+	var alternatives [][]string
+	for _, w := range asked {
+		alternatives = append(alternatives, append([]string{x.correct(w)}, synonyms[w]...))
 	}
 	type hit struct {
 		entry
 		score int
 	}
 	var hits []hit
-	for _, e := range list {
-		if n := e.score(words); n > 0 {
+	for _, e := range x.entries {
+		if n := e.score(alternatives); n > 0 {
 			hits = append(hits, hit{e, n})
 		}
 	}
@@ -108,37 +175,117 @@ func find(list []entry, question string) []entry {
 	return found
 }
 
-// score returns how well an entry answers, or 0 if a word is missing.
-func (e entry) score(words []string) int {
-	title := strings.ToLower(e.Title)
-	shown, rest := title+" "+strings.ToLower(e.Subtitle), strings.ToLower(e.Method+" "+e.Words)
+// score returns how well an entry answers, or 0 if it has none of the alternatives
+// for a word.
+func (e entry) score(asked [][]string) int {
 	sum := 0
-	if e.Method != "" {
-		sum = 2
+	if e.Kind != "guide" && e.Kind != "code" {
+		sum = 2 // of the same words, what can be called comes first
 	}
-	for _, w := range words {
-		switch {
-		case strings.HasPrefix(title, w):
-			sum += 4
-		case strings.Contains(shown, w):
-			sum += 3
-		case strings.Contains(rest, w):
-			sum++
-		default:
+	for _, alternatives := range asked {
+		best := 0
+		for i, w := range alternatives {
+			if n := e.rank(w); n > 0 {
+				best = max(best, 2*n-min(i, 1)) // the word itself counts more
+			}
+		}
+		if best == 0 {
 			return 0
 		}
+		sum += best
 	}
 	return sum
 }
 
-// answerTo returns the page that answers a question which was sent without the script, or with the key Enter before it
-// answered.
-func (s *site) answerTo(question string) *page {
-	question = strings.ToValidUTF8(question, "")
-	if len(question) > longest {
-		question = strings.ToValidUTF8(question[:longest], "")
+// rank returns 4 if the title begins with a word, down to 1 if it stands in the text.
+func (e entry) rank(word string) int {
+	title := strings.ToLower(e.Title)
+	switch {
+	case strings.HasPrefix(title, word):
+		return 4
+	case strings.Contains(title, word):
+		return 3
+	case strings.Contains(strings.ToLower(e.Subtitle), word):
+		return 2
+	case strings.Contains(e.text, word):
+		return 1
 	}
-	question = strings.TrimSpace(question)
-	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: question, Found: find(s.searched, question)}
-	return &page{render: func() (*asset.File, error) { return renderPage(s.search, v) }}
+	return 0
+}
+
+// correct returns the word, or, if it stands nowhere, the first of the alphabet that
+// does and differs by one letter.
+func (x *index) correct(word string) string {
+	const shortest = 4 // shorter words are close to too many
+	if len(word) < shortest || synonyms[word] != nil || slices.ContainsFunc(x.entries, func(e entry) bool { return e.rank(word) > 0 }) {
+		return word
+	}
+	meant := word
+	for w := range x.words {
+		if oneEdit(word, w) && (meant == word || w < meant) {
+			meant = w
+		}
+	}
+	return meant
+}
+
+// oneEdit reports whether one letter added, left out or replaced, or two that are next
+// to each other exchanged, make the one word of the other.
+func oneEdit(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch rest, other := a[i:], b[i:]; {
+	case len(b)-len(a) == 1:
+		return rest == other[1:]
+	case len(a) != len(b) || rest == "":
+		return false
+	case rest[1:] == other[1:]:
+		return true
+	default:
+		return len(rest) > 1 && rest[0] == other[1] && rest[1] == other[0] && rest[2:] == other[2:]
+	}
+}
+
+// question returns what was asked for, without what no text has.
+func question(raw string) string {
+	raw = strings.ToValidUTF8(raw, "")
+	if len(raw) > longest {
+		raw = strings.ToValidUTF8(raw[:longest], "")
+	}
+	return strings.TrimSpace(raw)
+}
+
+// answerTo returns the page that answers a question which was sent without the script,
+// or by the key Enter before it answered.
+func (s *site) answerTo(raw string) (*asset.File, error) {
+	x, err := s.index()
+	if err != nil {
+		return nil, err
+	}
+	asked := question(raw)
+	v := &view{Site: s, Path: searchPath, Title: "Search", Lead: "Operations, guides and error codes.", Query: asked, Found: x.find(asked)}
+	return renderPage(s.search, v)
+}
+
+// suggest returns the first entries that answer a question, as JSON.
+func (s *site) suggest(raw string) (*asset.File, error) {
+	x, err := s.index()
+	if err != nil {
+		return nil, err
+	}
+	found := x.find(question(raw))
+	found = append([]entry{}, found[:min(len(found), mostShown)]...) // an empty list is no null
+	for i := range found {
+		found[i].URL = s.at(found[i].URL)
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(found); err != nil {
+		return nil, err
+	}
+	return asset.NewFile("application/json", b.Bytes()), nil
 }

@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -12,9 +13,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// indexOf returns what the search of a reference finds.
+func indexOf(t *testing.T, h *reference) *index {
+	t.Helper()
+	x, err := siteOf(t, h).index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
-	list := siteOf(t, newReference(t)).searched
+	x := indexOf(t, newReference(t))
 	for _, c := range []struct{ question, first string }{
 		{"cancel order", "/docs/orders#cancelOrder"},
 		{"CREATE   pet", "/docs/animals#createPet"},
@@ -22,18 +33,51 @@ func TestFind(t *testing.T) {
 		{"insufficient_stock", "/docs/guides/errors#insufficient_stock"},
 		{"idempotency", "/docs/guides/idempotency"},
 		{"shipDateFrom", "/docs/orders#listOrders"},
+		// As people ask.
+		{"pagination", "/docs/guides/pagination"},
+		{"paging", "/docs/guides/pagination"},
+		{"429", "/docs/guides/errors#s429"},
+		{"idempotent", "/docs/guides/idempotency"},
+		{"plan", "/docs/guides/limits"},
+		{"rotate", "/docs/keys#rotateKey"},
+		{"x-ratelimit-remaining", "/docs/guides/limits#headers"},
+		{"console", "/docs/guides/keys#get"},
+		{"sold out", "/docs/guides/errors#insufficient_stock"},
+		{"filter by status", "/docs/animals#listPets"},
+		{"how do I remove a product?", "/docs/animals#deletePet"},
+		// With a letter wrong, left out, added or exchanged.
+		{"insufficent stock", "/docs/guides/errors#insufficient_stock"},
+		{"idempotancy", "/docs/guides/idempotency"},
+		{"catgeory", "/docs/categories#createCategory"},
+		{"inventorry", "/docs/inventory#listInventory"},
 	} {
-		if found := find(list, c.question); len(found) == 0 || !slices.ContainsFunc(found[:min(3, len(found))], func(e entry) bool { return e.URL == c.first }) {
-			t.Errorf("find(%q) = %+v, want %s among the first three", c.question, found, c.first)
+		if found := x.find(c.question); !slices.ContainsFunc(found[:min(3, len(found))], func(e entry) bool { return e.URL == c.first }) {
+			t.Errorf("find(%q) = %+v, want %s among the first three", c.question, found[:min(5, len(found))], c.first)
 		}
 	}
-	for _, nothing := range []string{"", " \t", "giraffe", "order giraffe"} {
-		if found := find(list, nothing); len(found) != 0 {
+	for _, nothing := range []string{"", " \t", "the", "?", "giraffe", "order giraffe"} {
+		if found := x.find(nothing); len(found) != 0 {
 			t.Errorf("find(%q) = %+v, want nothing", nothing, found)
 		}
 	}
-	if n := len(find(list, "e")); n != mostFound {
+	if n := len(x.find("e")); n != mostFound {
 		t.Errorf("find(%q) has %d results, want the most, %d", "e", n, mostFound)
+	}
+}
+
+func TestOneEdit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"stock", "stok", true}, {"stok", "stock", true}, {"stock", "stocks", true}, {"stock", "sttock", true},
+		{"stock", "stick", true}, {"stock", "sotck", true}, {"stock", "stokc", true}, {"stock", "tstock", true},
+		{"stock", "stock", false}, {"stock", "stacks", false}, {"stock", "kcots", false}, {"stock", "stuck up", false}, {"a", "b", true}, {"", "a", true},
+	} {
+		if got := oneEdit(c.a, c.b); got != c.want {
+			t.Errorf("oneEdit(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
+		}
 	}
 }
 
@@ -102,26 +146,39 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestBrowserFindsTheSame: the script finds what the server finds, in the same order.
+// TestBrowserFindsTheSame: the list below the field has what the page would have, in the same order.
 func TestBrowserFindsTheSame(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	address, _ := shop(t)
-	list := siteOf(t, newReference(t)).searched
+	x := indexOf(t, newReference(t))
 	b.do(t, chromedp.Navigate(address+"/docs"))
-	for _, question := range []string{"pet", "order", "limit", "delete pet", "stock", "not_found", "e"} {
+	for _, question := range []string{"pet", "delete pet", "insufficent stock", "not_found", "e"} {
 		var want []string
-		for _, e := range find(list, question)[:min(10, len(find(list, question)))] {
+		for _, e := range x.find(question)[:min(mostShown, len(x.find(question)))] {
 			want = append(want, e.URL)
 		}
-		ask(t, b, chromedp.Evaluate[string](fmt.Sprintf(`{ const s = document.getElementById("search"); document.getElementById("results").replaceChildren(); s.value = %q; s.dispatchEvent(new Event("input")); } ""`, question)))
-		b.until(t, `document.querySelector("#results li a") !== null`)
+		ask(t, b, chromedp.Evaluate[string](fmt.Sprintf(`{ const s = document.getElementById("search"); s.value = %q; s.dispatchEvent(new Event("input")); } ""`, question)))
+		b.until(t, `document.getElementById("results").getAttribute("aria-busy") === "false"`)
 		got := ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll("#results a")].map((a) => a.getAttribute("href")).join(" ")`))
 		if got != strings.Join(want, " ") {
 			t.Errorf("the script finds for %q\n%s\nand the server\n%s", question, got, strings.Join(want, " "))
 		}
 	}
 	b.quiet(t)
+}
+
+// TestSuggestions: whatever is asked, the script gets a list of a few.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	h := newReference(t)
+	for question, want := range map[string]int{"e": mostShown, "": 0, "giraffe": 0, "\xff\x00": 0, strings.Repeat("🦎", 9999): 0} {
+		w := get(t, h, searchJSON+"?q="+url.QueryEscape(question))
+		var got []entry
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got == nil || len(got) != want {
+			t.Errorf("the suggestions for %.40q are %s (%v), want a list of %d", question, w.Body, err, want)
+		}
+	}
 }
 
 // TestBrowserSearchesWithoutScript: the field is a form, which leads to what was looked for.

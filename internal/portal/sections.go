@@ -23,8 +23,8 @@ type section struct {
 	Body                      *body
 	Returns                   []field
 	ReturnType                string
-	Headers                   []field // of the answer; those of every answer are in the guides
-	Answers                   []answer
+	Headers                   []field  // of the answer; those of every answer are in the guides
+	Answers, Common           []answer // its own, and those that most operations have
 	Samples                   []sample
 	Response                  *snippet
 	Inputs                    []input
@@ -93,10 +93,14 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.OperationID }
 
 func scope(o *operation) string {
-	if o.method == http.MethodGet {
+	switch {
+	case o.Tags[0] == "keys" || o.Tags[0] == "webhooks":
+		return "manage"
+	case o.method == http.MethodGet:
 		return "read"
+	default:
+		return "write"
 	}
-	return "write"
 }
 
 func (d *description) ending(o *operation, sunset time.Time) *ending {
@@ -137,6 +141,10 @@ func (d *description) addBody(s *section, o *operation) {
 func (d *description) addAnswers(s *section, o *operation) {
 	for _, r := range o.Responses {
 		a := d.answer(r.Key, r.Value)
+		if a.Status >= 400 && everywhere(a.Status) {
+			s.Common = append(s.Common, a)
+			continue
+		}
 		s.Answers = append(s.Answers, a)
 		if a.Status >= 300 {
 			continue

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"html"
 	"html/template"
 	"io/fs"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +40,10 @@ type site struct {
 
 	assets   *asset.Set
 	pages    map[string]*page
-	searched []entry
+	failures []failure
 	search   *template.Template // its answer
+	missing  *template.Template // the page of what is not there
+	index    func() (*index, error)
 }
 
 // A navGroup is one group of the navigation, such as Pets.
@@ -76,7 +76,9 @@ type link struct{ Title, URL string }
 
 // A page is rendered once, when it is first asked for.
 type page struct {
-	render func() (*asset.File, error)
+	render  func() (*asset.File, error)
+	content func() (string, error) // without what all pages have
+	path    string
 }
 
 func newSite(d *description, opts ReferenceOptions) (*site, error) {
@@ -89,16 +91,12 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 	if s.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	failures := d.failures()
-	s.searched = s.entries(failures)
-	if err := s.assets.Add("search.json", s.index()); err != nil {
-		return nil, err
-	}
+	s.failures, s.index = d.failures(), sync.OnceValues(s.newIndex)
 	retry, err := retrySamples()
 	if err != nil {
 		return nil, err
 	}
-	return s, s.addPages(failures, retry)
+	return s, s.addPages(retry)
 }
 
 func (d *description) navigation(opts ReferenceOptions) []navGroup {
@@ -129,7 +127,7 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 }
 
 // addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
-func (s *site) addPages(failures []failure, retry []sample) error {
+func (s *site) addPages(retry []sample) error {
 	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return err
@@ -137,9 +135,12 @@ func (s *site) addPages(failures []failure, retry []sample) error {
 	if s.search, err = contentOf(layout, "templates/search.html"); err != nil {
 		return err
 	}
+	if s.missing, err = contentOf(layout, "templates/missing.html"); err != nil {
+		return err
+	}
 	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One subject a page, each with requests that work as they stand."}}
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: failures, Retry: retry})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, Retry: retry})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
@@ -177,7 +178,11 @@ func newPage(layout *template.Template, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page{render: sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) })}, nil
+	return &page{
+		render:  sync.OnceValues(func() (*asset.File, error) { return renderPage(t, v) }),
+		content: func() (string, error) { return renderContent(t, v) },
+		path:    v.Path,
+	}, nil
 }
 
 // contentOf returns the layout with the content of a file.
@@ -199,11 +204,11 @@ func contentOf(layout *template.Template, name string) (*template.Template, erro
 func renderPage(t *template.Template, v *view) (*asset.File, error) {
 	var b bytes.Buffer
 	if strings.HasPrefix(v.Path, guidePath) {
-		if err := t.ExecuteTemplate(&b, "content", v); err != nil {
-			return nil, fmt.Errorf("render %s: %w", v.Path, err)
+		content, err := renderContent(t, v)
+		if err != nil {
+			return nil, err
 		}
-		v.Contents = contents(b.String())
-		b.Reset()
+		v.Contents = contents(content)
 	}
 	if err := t.ExecuteTemplate(&b, "layout.html", v); err != nil {
 		return nil, fmt.Errorf("render %s: %w", v.Path, err)
@@ -211,12 +216,19 @@ func renderPage(t *template.Template, v *view) (*asset.File, error) {
 	return asset.NewFile("text/html; charset=utf-8", b.Bytes()), nil
 }
 
+func renderContent(t *template.Template, v *view) (string, error) {
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, "content", v); err != nil {
+		return "", fmt.Errorf("render %s: %w", v.Path, err)
+	}
+	return b.String(), nil
+}
+
 // contents returns the headings of a page.
 func contents(page string) []link {
 	var list []link
-	for _, m := range regexp.MustCompile(`<h2 id="([^"]+)">(.*?)</h2>`).FindAllStringSubmatch(page, -1) {
-		title := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.ReplaceAll(m[2], "</span>", " "), "")
-		list = append(list, link{html.UnescapeString(title), "#" + m[1]})
+	for _, m := range headPattern.FindAllStringSubmatch(page, -1) {
+		list = append(list, link{plainText(m[2]), "#" + m[1]})
 	}
 	return list
 }

@@ -52,13 +52,27 @@ func TestLink(t *testing.T) {
 }
 
 // TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
+// hides looks at another tab and comes back: meanwhile the page gives its stream up, of which a browser has only six.
+func (b *tab) hides(t *testing.T) {
+	t.Helper()
+	look := func(hidden bool) {
+		t.Helper()
+		b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+			`Object.defineProperty(document, "hidden", { value: %t, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
+	}
+	look(true)
+	b.until(t, `document.querySelector(".live").hidden`)
+	look(false)
+	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
+}
+
 func TestKeyLife(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--ban-strikes=3", "--ban-grace=1ms")
 	b := newTab(t)
 	b.signIn(t, s, s.newKey("small", 9, 1000))
 	b.open(t, s.url+"/console/keys/new")
-	b.do(t, chromedp.SendKeys("#f-name", "till"))
+	b.do(t, chromedp.SendKeys("#f-name", "till"), chromedp.Click("input[value=manage]"))
 	b.submit(t, "^/console/keys/new$")
 	key := ask(t, b, chromedp.Text("#made"))
 
@@ -68,6 +82,7 @@ func TestKeyLife(t *testing.T) {
 		t.Fatalf("the new key answers %d", status)
 	}
 	b.until(t, `document.querySelector("tr.new")?.textContent.includes("/pets")`)
+	b.hides(t)
 
 	b.open(t, s.url+"/console")
 	meter := func(used int, level string) {

@@ -57,13 +57,22 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	h.Set("Content-Type", f.mediaType)
-	h.Set("Content-Length", fmt.Sprint(len(body)))
-	if r.Method == http.MethodHead {
-		return
+	f.send(w, r, http.StatusOK, body)
+}
+
+// ServeAs answers GET and HEAD with another status than 200, and without a tag.
+func (f *File) ServeAs(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	f.send(w, r, status, f.text)
+}
+
+func (f *File) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Content-Type", f.mediaType)
+	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // fails only for a client that went away
 	}
-	// The client that went away is the only failure here, and nobody is left to hear of it.
-	_, _ = w.Write(body)
 }
 
 //go:embed shared
@@ -106,10 +115,10 @@ func New(prefix string, folders ...fs.FS) (*Set, error) {
 	return s, nil
 }
 
-// Add adds a file. Its name says what it is: .css, .js, .svg or .json.
+// Add adds a file. Its name says what it is: .css, .js or .svg.
 func (s *Set) Add(name string, text []byte) error {
 	types := map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 	}
 	ext := path.Ext(name)
 	if types[ext] == "" {

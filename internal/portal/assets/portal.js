@@ -80,9 +80,8 @@
   function search() {
     const input = document.getElementById("search");
     const list = document.getElementById("results");
-    let index = null;
+    let asked = null; // the question under way
     let chosen = -1;
-    const load = async () => { index ??= fetch(input.dataset.index).then((answer) => answer.json()).catch(() => []); return index; };
     const close = () => {
       list.hidden = true;
       input.setAttribute("aria-expanded", "false");
@@ -96,37 +95,30 @@
       items[chosen].scrollIntoView({ block: "nearest" });
       input.setAttribute("aria-activedescendant", items[chosen].id);
     };
-    const score = (entry, words) => {
-      const title = `${entry.t} ${entry.s}`.toLowerCase();
-      const rest = `${entry.m ?? ""} ${entry.w ?? ""}`.toLowerCase();
-      let sum = entry.m ? 2 : 0;
-      for (const word of words) {
-        if (entry.t.toLowerCase().startsWith(word)) sum += 4;
-        else if (title.includes(word)) sum += 3;
-        else if (rest.includes(word)) sum += 1;
-        else return 0;
-      }
-      return sum;
-    };
     const show = async () => {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      if (words.length === 0) return close();
-      const entries = await load();
-      const found = entries.map((entry) => [score(entry, words), entry]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]).slice(0, 10);
-      list.replaceChildren(...found.map(([, entry], i) => {
-        const kind = entry.m ?? (entry.w?.startsWith("error") ? "code" : "guide");
-        const mark = make("span", { className: `verb ${kind.toLowerCase()}`, textContent: kind === "DELETE" ? "DEL" : kind });
-        const link = make("a", { href: entry.u, tabIndex: -1 }, mark, make("span", { textContent: entry.t }), make("small", { textContent: entry.s }));
+      asked?.abort();
+      if (input.value.trim() === "") return close();
+      asked = new AbortController();
+      list.setAttribute("aria-busy", "true");
+      let found;
+      try {
+        const answer = await fetch(`${input.dataset.url}?q=${encodeURIComponent(input.value)}`, { signal: asked.signal });
+        if (!answer.ok) return close();
+        found = await answer.json();
+      } catch { return; } // there is a newer question, or no network
+      list.replaceChildren(...found.map((entry, i) => {
+        const mark = make("span", { className: `verb ${entry.kind.toLowerCase()}`, textContent: entry.kind === "DELETE" ? "DEL" : entry.kind });
+        const link = make("a", { href: entry.url, tabIndex: -1 }, mark, make("span", { textContent: entry.title }), make("small", { textContent: entry.subtitle }));
         const item = make("li", { id: `result-${i}` }, link);
         item.setAttribute("role", "option");
         return item;
       }));
       if (found.length === 0) list.append(make("li", { className: "none", textContent: "Nothing found." }));
       list.hidden = false;
+      list.setAttribute("aria-busy", "false");
       input.setAttribute("aria-expanded", "true");
       choose(0);
     };
-    input.addEventListener("focus", load);
     input.addEventListener("input", show);
     input.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") choose(chosen + 1);
@@ -135,9 +127,9 @@
       else return;
       event.preventDefault();
     });
-    // Enter leads to what is chosen. What the list does not have, and all of it by the button, the server answers.
+    // Enter leads to what is chosen. What the list does not have, or not yet, and all of it by the button, is a page.
     input.form.addEventListener("submit", (event) => {
-      const link = list.hidden ? null : list.querySelector('[aria-selected="true"] a');
+      const link = list.hidden || list.getAttribute("aria-busy") === "true" ? null : list.querySelector('[aria-selected="true"] a');
       if (!link) return;
       event.preventDefault();
       link.click();
@@ -210,6 +202,7 @@
     }
     heads.hidden = heads.textContent === "";
     outcome.hidden = false;
+    outcome.scrollIntoView({ block: "nearest" });
   }
 
   function trying() {

@@ -120,18 +120,14 @@
   }
 
   function list(table) {
-    const source = new EventSource(table.dataset.rows);
-    source.addEventListener("rows", (event) => fill(table, JSON.parse(event.data)));
-    ending(source);
+    live(table.dataset.rows, "rows", (rows) => fill(table, rows));
   }
 
   function figures(box) {
-    const source = new EventSource(box.dataset.figures);
     const paths = all(".chart path:not(.grid)", box);
     const titles = all(".columns title", box);
     const bars = all(".buckets rect", box);
-    source.addEventListener("figures", (event) => {
-      const f = JSON.parse(event.data);
+    live(box.dataset.figures, "figures", (f) => {
       paths.forEach((path, i) => path.setAttribute("d", f.chart.paths[i]));
       titles.forEach((title, i) => { title.textContent = f.chart.titles[i]; });
       set(box, "top", f.chart.top);
@@ -155,7 +151,6 @@
       for (const table of all("[data-table]", box)) fill(table, f[table.dataset.table]);
       if (f.limits) limits(f.limits);
     });
-    ending(source);
   }
 
   function meter(card, m) {
@@ -178,14 +173,24 @@
     }
   }
 
-  // A session that ended leads to the page that says so.
-  function ending(source) {
-    source.addEventListener("ended", () => {
-      source.close();
-      location.reload();
+  // A browser has six connections to a host, so a page has its stream only while it is looked at. What it missed
+  // meanwhile comes with the next event, or else by loading it again.
+  function live(url, name, handle, again = () => false) {
+    const badge = (shown) => all(".live").forEach((e) => { e.hidden = !shown; });
+    let source = null;
+    const open = () => {
+      source = new EventSource(url);
+      source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+      source.addEventListener("ended", () => { source.close(); location.reload(); }); // to the page that says why
+      source.addEventListener("error", () => badge(false));
+      source.addEventListener("open", () => badge(true));
+    };
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) { source?.close(); badge(false); }
+      else if (again()) location.reload();
+      else open();
     });
-    source.addEventListener("error", () => all(".live").forEach((e) => { e.hidden = true; }));
-    source.addEventListener("open", () => all(".live").forEach((e) => { e.hidden = false; }));
+    if (!document.hidden) open();
   }
 
   function line(r) {
@@ -207,7 +212,6 @@
   }
 
   function requests(body) {
-    const source = new EventSource(body.dataset.requests);
     const button = document.querySelector("[data-pause]");
     const waiting = [];
     let paused = false;
@@ -216,20 +220,18 @@
       while (body.rows.length > Number(body.dataset.most)) body.lastElementChild.remove();
       document.querySelector(".empty").hidden = true;
     };
-    source.addEventListener("request", (event) => {
-      const r = JSON.parse(event.data);
+    live(body.dataset.requests, "request", (r) => {
       if (!paused) return add(r);
       waiting.push(r);
       waiting.splice(0, waiting.length - Number(body.dataset.most));
       button.textContent = `Resume (${waiting.length})`;
-    });
+    }, () => !paused);
     button.hidden = false;
     button.addEventListener("click", () => {
       paused = !paused;
       waiting.splice(0).forEach(add);
       button.textContent = paused ? "Resume" : "Pause";
     });
-    ending(source);
   }
 
   function copying(button) {
