@@ -8,6 +8,17 @@ import (
 // futureSkew is how far clocks of nodes may differ.
 const futureSkew = time.Hour
 
+// Dated are the tables whose rows tell when something happened, each with that instant
+// in Unix milliseconds. A database of an older version may lack some.
+var Dated = [...]struct{ Table, At string }{
+	{"movements", "at"},
+	{"audit", "at"},
+	{"bans", "begins_at"},
+	{"limit_windows", "minute_start"},
+	{"usage", "start * 1000"},
+	{"console_sessions", "started_at"},
+}
+
 // FutureRows returns how many windows of the limiter, bans, sessions and entries of
 // the audit log begin later than now: a clock was wrong, or is. Windows count from
 // the day after tomorrow on, all else from more than an hour ahead.

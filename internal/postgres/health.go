@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/accesssql"
 )
 
 // probeEvery is how often Watch asks, and probeTimeout how long it waits for
@@ -76,14 +78,30 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		if there, err := begun(ctx, c); err != nil || !there {
 			return err
 		}
-		var newest *int64
-		err := c.QueryRow(ctx, `SELECT max(at) FROM (
-			SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit UNION ALL
-			SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows) AS latest`).Scan(&newest)
-		d.Newest = instantOf(newest)
-		return err
+		return d.newest(ctx, c)
 	})
 	return d, err
+}
+
+// newest finds the latest instant.
+func (d *Diagnosis) newest(ctx context.Context, c *pgx.Conn) error {
+	for _, dated := range accesssql.Dated {
+		var there bool
+		if err := c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", dated.Table).Scan(&there); err != nil || !there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		var newest *int64
+		if err := c.QueryRow(ctx, "SELECT max("+dated.At+") FROM "+dated.Table).Scan(&newest); err != nil {
+			return err
+		}
+		if at := instantOf(newest); at.After(d.Newest) {
+			d.Newest = at
+		}
+	}
+	return nil
 }
 
 func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {

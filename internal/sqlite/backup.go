@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
@@ -307,10 +308,20 @@ func removeAll(path string, ends ...string) error {
 // it has, says something happened at; the zero time if nothing did.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) error {
-		return c.each(`SELECT max(at) FROM (
-			SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit UNION ALL
-			SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows)`,
-			func(row *sqlite.Stmt) { latest = instant(row, 0) })
+		for _, d := range accesssql.Dated {
+			there, err := c.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", func(*sqlite.Stmt) {}, d.Table)
+			if err == nil && there {
+				err = c.each("SELECT max("+d.At+") FROM "+d.Table, func(row *sqlite.Stmt) {
+					if at := instant(row, 0); at.After(latest) {
+						latest = at
+					}
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return latest, err
 }
