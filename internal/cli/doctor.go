@@ -149,8 +149,8 @@ func (e *examination) configuration(context.Context) {
 func (e *examination) onRedis() bool { return e.config.Redis != "" }
 
 // limiter asks Redis for a decision.
-func (e *examination) limiter(ctx context.Context) {
-	if err := node.AskRedis(ctx, e.config, e.origins); err != nil {
+func (e *examination) limiter(context.Context) {
+	if err := node.AskRedis(e.config, e.origins); err != nil {
 		e.add(problem, "look whether Redis runs, and whether --redis has its host, database, user and password", "%v", err)
 	}
 }

@@ -95,6 +95,8 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	later := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	nothing := func(string) {}
+	locked := redistest.Start(t)
+	locked.Do(t, "CONFIG", "SET", "requirepass", "right")
 	for _, c := range []struct {
 		name  string
 		at    time.Time
@@ -114,8 +116,10 @@ func TestDoctor(t *testing.T) {
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
 		{"damaged", later, func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "integrity and ledger", problem, "is not an SQLite database"},
 		{"every proxy", later, nothing, []string{"--trusted-proxies", "0.0.0.0/0"}, "configuration", problem, "0.0.0.0/0"},
-		{"no Redis", later, nothing, []string{"--redis", "redis://:secret@127.0.0.1:1"}, "limiter", problem, "redis://:xxxxx@127.0.0.1:1 does not answer"},
-		{"Redis", later, nothing, []string{"--redis", redistest.Start(t).URL()}, "limiter", fine, "nothing"},
+		{"no Redis", later, nothing, []string{"--redis", "redis://:secret@127.0.0.1:1"}, "limiter", problem, "redis://:xxxxx@127.0.0.1:1 cannot be used: dial tcp 127.0.0.1:1: connect: connection refused"},
+		{"Redis", later, nothing, []string{"--redis", "redis://:right@" + locked.Addr()}, "limiter", fine, "nothing"},
+		{"no password of Redis", later, nothing, []string{"--redis", "redis://" + locked.Addr()}, "limiter", problem, "redis://" + locked.Addr() + " cannot be used: NOAUTH"},
+		{"wrong password of Redis", later, nothing, []string{"--redis", "redis://:secret@" + locked.Addr()}, "limiter", problem, "redis://:xxxxx@" + locked.Addr() + " cannot be used: WRONGPASS"},
 		{"no server", later, nothing, []string{"--db", "postgres://u@127.0.0.1:1/p"}, "server", problem, "connection refused"}, // the driver says so in lines
 		{"no base URL", later, nothing, []string{"--addr", ":80"}, "configuration", warning, "Host header"},
 	} {
@@ -124,6 +128,9 @@ func TestDoctor(t *testing.T) {
 			got := doctorOn(t, c.at, c.spoil, c.flags...)[c.check]
 			if got.Verdict != c.want || !strings.Contains(got.Found, c.found) {
 				t.Errorf("%s = %+v, want %s with %q", c.check, got, c.want, c.found)
+			}
+			if strings.Contains(got.Found, "secret") || strings.Contains(got.Advice, "secret") {
+				t.Errorf("%s = %+v, want it without the password", c.check, got)
 			}
 			if strings.ContainsAny(got.Found, "\n\t") {
 				t.Errorf("%s = %+v, want one line", c.check, got)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -34,20 +33,13 @@ func CheckLimiter(c *config.Config, from config.Origins) error {
 
 // AskRedis returns an error unless the Redis of the settings takes decisions. It
 // counts nothing.
-func AskRedis(ctx context.Context, c *config.Config, from config.Origins) error {
+func AskRedis(c *config.Config, from config.Origins) error {
 	o, err := redisOptions(c, from)
 	if err != nil {
 		return err
 	}
-	o.Now = time.Now
-	r, err := ratelimit.NewRedis(o)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	r.PeekAddress(ctx, netip.IPv6Unspecified())
-	if s := r.RedisStats(); s.Away || s.Failed > 0 {
-		return fmt.Errorf("%s does not answer", config.Redact(c.Redis))
+	if err := ratelimit.AskRedis(o); err != nil {
+		return fmt.Errorf("%s cannot be used: %w", config.Redact(c.Redis), err)
 	}
 	return nil
 }

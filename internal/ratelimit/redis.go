@@ -99,6 +99,20 @@ func NewRedis(o RedisOptions) (*Redis, error) {
 	return r, nil
 }
 
+// AskRedis returns an error, in the words of Redis if it has any, unless it takes
+// decisions. It counts nothing.
+func AskRedis(o RedisOptions) error {
+	r, err := newRedis(o)
+	if err != nil {
+		return err
+	}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	defer (*r.client.Load()).Close()
+	return r.ping()
+}
+
 func newRedis(o RedisOptions) (*Redis, error) {
 	options, err := clientOptions(o.URL)
 	if err = cmp.Or(err, o.Config.Validate()); err != nil {
