@@ -98,7 +98,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		}
 		e.check = s.name
 		if s.run(ctx); e.blameless() {
-			e.add(fine, "", "nothing to complain of")
+			e.add(fine, "", "nothing found")
 		}
 	}
 	return e.findings
@@ -112,13 +112,14 @@ func (e *examination) blameless() bool {
 
 // steps returns the checks of a database in a file.
 func (e *examination) steps() []step {
-	there := true
+	there, current := true, false
 	present := func() bool { return there }
 	return []step{
 		{"configuration", nil, e.configuration},
 		{"files", nil, func(context.Context) { there = e.files() }},
-		{"migrations", present, e.migrations},
+		{"migrations", present, func(ctx context.Context) { e.migrations(ctx); current = e.blameless() }},
 		{"integrity and ledger", present, e.integrity},
+		{"leftovers", func() bool { return there && current }, e.leftovers},
 		{"clock", present, e.clock},
 		{"limiter", e.onRedis, e.limiter},
 		{"disk", nil, e.disk},
@@ -221,6 +222,21 @@ func (e *examination) integrity(ctx context.Context) {
 	}
 	for _, p := range problems {
 		e.add(problem, "keep a copy of the file, restore the latest good backup, and report this", "%s", p)
+	}
+}
+
+// leftovers counts rows that nobody sees.
+func (e *examination) leftovers(ctx context.Context) {
+	var n int64
+	err := e.withReader(ctx, func(db node.Store) (err error) {
+		n, err = db.OrphanRows(ctx)
+		return err
+	})
+	if err != nil {
+		e.add(problem, "try again when the database has time", "%v", err)
+	}
+	if n > 0 {
+		e.add(warning, "they do no harm, but report this: a deletion should have removed them", "rows of sessions and usage whose key or workspace does not exist: %d", n)
 	}
 }
 
@@ -338,6 +354,7 @@ func (e *serverExamination) steps() []step {
 		{"server", nil, e.server},
 		{"migrations", reached, e.schema},
 		{"integrity and ledger", func() bool { return e.current }, e.ledger},
+		{"leftovers", func() bool { return e.current }, e.leftovers},
 		{"clock", reached, e.clocks},
 		{"replica", func() bool { return e.config.DBRead != "" }, e.replica},
 		{"limiter", e.onRedis, e.limiter},

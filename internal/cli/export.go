@@ -10,7 +10,6 @@ import (
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sqlite"
 )
 
 // standardStream as a file's name stands for stdin or stdout.
@@ -65,11 +64,7 @@ name, else NDJSON.`,
 			if err != nil {
 				return err
 			}
-			export := func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force, o) }
-			if a.config.OnPostgres() {
-				return a.withStore(ctx, export)
-			}
-			return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return export(node.FileStore{DB: db}) })
+			return a.withReader(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force, o) })
 		},
 	})
 	cmd.ValidArgsFunction = nil

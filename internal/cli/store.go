@@ -72,6 +72,14 @@ func (a *app) withFile(ctx context.Context, o sqlite.Options, f func(*sqlite.DB)
 	return f(db)
 }
 
+// withReader runs f, which changes nothing, on the database.
+func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
+	if a.config.OnPostgres() {
+		return a.withStore(ctx, f)
+	}
+	return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return f(node.FileStore{DB: db}) })
+}
+
 // waiting tells that a command waits for another process, which writes.
 func (a *app) waiting(process string) {
 	fmt.Fprintf(a.err, "petstore: waiting for the process %s, which writes to %s\n", process, a.database())

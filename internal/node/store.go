@@ -32,6 +32,9 @@ type Store interface {
 	Figures() ops.Storage
 	// FutureRows returns how many rows begin later than now.
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
+	// OrphanRows returns how many sessions and rows of use are of keys and
+	// workspaces that do not exist.
+	OrphanRows(ctx context.Context) (int64, error)
 	// Follow calls changed soon after another process changed a key, a plan or
 	// a ban, if the database tells, and keeps Err true, until ctx ends.
 	Follow(ctx context.Context, changed func())

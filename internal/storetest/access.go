@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 var accessTests = map[string]func(*testing.T, Open){
@@ -39,6 +40,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"sessions":            testSessions,
 	"names":               testNames,
 	"future rows":         testFutureRows,
+	"orphan rows":         testOrphanRows,
 }
 
 // key makes a key of the shop.
@@ -281,6 +283,32 @@ func testFutureRows(t *testing.T, open Open) {
 	}
 	wantRows("two days behind", s.clock.Now(), 2)
 	wantRows("when the time has come", ahead, 0)
+}
+
+// testOrphanRows: what is of no key and no workspace is counted, and nothing else.
+func testOrphanRows(t *testing.T, open Open) {
+	s := newShop(t, open)
+	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
+	k, gone := s.key("k", time.Time{}), s.beside("gone")
+	rowsOf := func(n byte, workspace int64, key string) {
+		t.Helper()
+		addUsage(t, counts, usageRow(workspace, usage.Minute, 600, 1))
+		wantCode(t, "StartSession", s.StartSession(s.ctx, access.Session{Hash: [32]byte{n}, KeyID: key, Started: start, Until: start.Add(time.Hour)}), "")
+	}
+	wantRows := func(what string, want int64) {
+		t.Helper()
+		if got, err := s.OrphanRows(s.ctx); err != nil || got != want {
+			t.Errorf("%s: OrphanRows = %d, %v, want %d", what, got, err, want)
+		}
+	}
+	rowsOf(1, s.workspace, k.ID)
+	rowsOf(2, gone.workspace, gone.key("k", time.Time{}).ID)
+	wantRows("of workspaces", 0)
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "gone", "cli"), "")
+	addUsage(t, counts, usageRow(gone.workspace, usage.Minute, 1200, 1))
+	wantRows("of a deleted workspace", 0)
+	rowsOf(3, 999, "key_none")
+	wantRows("of nobody", 2)
 }
 
 // follow reads the changes since state and compares their ids.

@@ -24,6 +24,7 @@ type Stores interface {
 	ratelimit.Store
 	Check(ctx context.Context) ([]string, error)
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
+	OrphanRows(ctx context.Context) (int64, error)
 }
 
 // An Open returns new, empty stores whose clock is now, in a process that has run

@@ -31,3 +31,16 @@ func (s *Store) FutureRows(ctx context.Context, now time.Time) (n int64, err err
 	})
 	return n, err
 }
+
+// OrphanRows returns how many sessions of keys, and rows of use, are of keys and
+// workspaces that do not exist. What is saved late of a workspace that was just
+// deleted does not count: it is removed in time.
+func (s *Store) OrphanRows(ctx context.Context) (n int64, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		_, err := one(tx, `SELECT (SELECT count(*) FROM console_sessions WHERE key_id <> '' AND key_id NOT IN (SELECT id FROM api_keys)) +
+			(SELECT count(*) FROM usage WHERE workspace NOT IN (SELECT id FROM workspaces UNION ALL SELECT workspace FROM removals))`,
+			func(row Row) error { return row.Scan(&n) })
+		return err
+	})
+	return n, err
+}
