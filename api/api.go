@@ -1,5 +1,5 @@
 // Package api holds the description of the petstore's interface: one OpenAPI 3.0.3 document, in YAML as it is written and
-// in JSON as it is generated from that.
+// in JSON as it is generated from that. That of the operator's API, admin.yaml, stands beside it.
 //
 // The description leads. The server, the client and the reference follow it, and tests hold them against it.
 package api
@@ -17,6 +17,12 @@ var yamlText string
 
 //go:embed openapi.json
 var jsonText string
+
+//go:embed admin.yaml
+var adminText string
+
+// AdminYAML returns the description of the operator's API. The caller owns the bytes.
+func AdminYAML() []byte { return []byte(adminText) }
 
 // YAML returns the description in YAML. The caller owns the bytes.
 func YAML() []byte { return []byte(yamlText) }

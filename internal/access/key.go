@@ -15,11 +15,12 @@ import (
 // The form of a key: Prefix, secretLen random base62 characters, then the
 // CRC-32 (IEEE) of what stands before, as sumLen base62 characters.
 const (
-	Prefix    = "pst_"
-	secretLen = 32
-	sumLen    = 6
-	keyLen    = len(Prefix) + secretLen + sumLen
-	shown     = 8 // characters of a key that may be displayed
+	Prefix      = "pst_"
+	TokenPrefix = "pso_" // of the tokens of operators, which have the same form
+	secretLen   = 32
+	sumLen      = 6
+	keyLen      = len(Prefix) + secretLen + sumLen
+	shown       = 8 // characters of a key that may be displayed
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -38,10 +39,13 @@ func HashOf(key string) Hash {
 }
 
 // Mint returns a new key and what may be displayed of it.
-func Mint() (key, prefix string) { return mintFrom(rand.Reader) }
+func Mint() (key, prefix string) { return mintFrom(Prefix, rand.Reader) }
 
-func mintFrom(random io.Reader) (key, prefix string) {
-	body := Prefix + text62(random, secretLen)
+// MintToken returns a new token of an operator's and what may be displayed of it.
+func MintToken() (token, prefix string) { return mintFrom(TokenPrefix, rand.Reader) }
+
+func mintFrom(begin string, random io.Reader) (key, prefix string) {
+	body := begin + text62(random, secretLen)
 	sum := checksum(body)
 	key = body + string(sum[:])
 	return key, key[:shown]
@@ -56,11 +60,14 @@ func derive(holder, id string, once *petstore.Idempotency) (key, prefix string) 
 	if err != nil {
 		panic(err) // it is too long for SHA-256, which is known beforehand
 	}
-	return mintFrom(bytes.NewReader(stream))
+	return mintFrom(Prefix, bytes.NewReader(stream))
 }
 
 // MintID returns a new public key id.
 func MintID() string { return "key_" + text62(rand.Reader, 16) }
+
+// MintTokenID returns a new public id of an operator's token.
+func MintTokenID() string { return "op_" + text62(rand.Reader, 16) }
 
 // WellFormedID reports whether id has the form of a public key id.
 func WellFormedID(id string) bool {
@@ -70,8 +77,13 @@ func WellFormedID(id string) bool {
 
 // WellFormed reports whether key has the form of a key, its checksum included,
 // so that a mistyped key is refused without a look-up.
-func WellFormed(key string) bool {
-	if len(key) != keyLen || key[:len(Prefix)] != Prefix {
+func WellFormed(key string) bool { return wellFormed(Prefix, key) }
+
+// WellFormedToken is WellFormed for the tokens of operators.
+func WellFormedToken(token string) bool { return wellFormed(TokenPrefix, token) }
+
+func wellFormed(begin, key string) bool {
+	if len(key) != keyLen || key[:len(begin)] != begin {
 		return false
 	}
 	sum := checksum(key[:keyLen-sumLen])

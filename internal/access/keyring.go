@@ -84,6 +84,12 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 	}}
 	if r.Maker != nil {
 		m.Key.WorkspaceID = r.Maker.WorkspaceID
+	} else if once != nil { // its receipt is the workspace's
+		old, err := r.Store.Key(ctx, id)
+		if err != nil {
+			return MadeKey{}, err
+		}
+		m.Key.WorkspaceID = old.WorkspaceID
 	}
 	return r.mint(ctx, m)
 }
@@ -189,7 +195,7 @@ func endOf(t petstore.Optional[petstore.Time]) time.Time {
 }
 
 func (n *NewKey) check(now time.Time) []petstore.Field {
-	fields := checkName(nil, &n.Name)
+	fields := CheckNameMember(nil, &n.Name)
 	if n.Scopes == 0 {
 		fields = append(fields, petstore.Field{Pointer: "/scopes", Code: petstore.TooShort, Message: "scopes must have at least one of read, write and manage."})
 	}
@@ -200,7 +206,7 @@ func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
 	if p.Name.Null {
 		fields = append(fields, petstore.Field{Pointer: "/name", Code: petstore.InvalidType, Message: "name is required and cannot be null."})
 	} else if p.Name.Present {
-		fields = checkName(fields, &p.Name.Value)
+		fields = CheckNameMember(fields, &p.Name.Value)
 	}
 	if p.ExpiresAt.Present {
 		fields = checkEnd(fields, endOf(p.ExpiresAt), now)
@@ -208,8 +214,9 @@ func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
 	return fields
 }
 
-// checkName puts a name into the form in which it is kept.
-func checkName(fields []petstore.Field, name *string) []petstore.Field {
+// CheckNameMember puts the member name of a body into the form in which names are
+// kept, and appends what is wrong with it.
+func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
 	kept, err := CheckName(*name)
 	if err == nil {
 		*name = kept

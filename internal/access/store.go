@@ -18,6 +18,7 @@ const (
 	CodeTooManyKeys       petstore.Code = "too_many_keys"
 	CodeInsufficientScope petstore.Code = "insufficient_scope"
 	CodeSessionNotFound   petstore.Code = "session_not_found"
+	CodeTokenNotFound     petstore.Code = "token_not_found"
 )
 
 // A Store keeps workspaces and keys. Each method is one transaction, durable
@@ -32,6 +33,7 @@ type Store interface {
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Workspace(ctx context.Context, name string) (Workspace, error)
+	WorkspaceByID(ctx context.Context, id int64) (Workspace, error)
 	SetPlan(ctx context.Context, name string, p Plan, q Quota, by Actor) (Workspace, error)
 	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
 	RenameWorkspace(ctx context.Context, name, to string, by Actor) (Workspace, error)
@@ -85,6 +87,9 @@ type Store interface {
 
 	// Audit returns the latest entries, the newest first.
 	Audit(ctx context.Context, limit int) ([]AuditEntry, error)
+	// AuditPage returns the latest entries before the one with the id, or of all if
+	// that is 0, the newest first.
+	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
 	// Note adds an entry for what changed nothing here, such as a link that was
 	// issued. The store says when it was.
 	Note(ctx context.Context, e AuditEntry) error
@@ -94,6 +99,15 @@ type Store interface {
 	// forgotten in time: who calls it refuses them first.
 	UseLink(ctx context.Context, l Link, e AuditEntry) (first bool, err error)
 
+	// AddToken keeps a token of an operator's.
+	AddToken(ctx context.Context, t Token, by Actor) error
+	Tokens(ctx context.Context) ([]Token, error) // in the order of their creation
+	// TokenOf returns CodeTokenNotFound unless there is a token with the hash,
+	// which may have ended.
+	TokenOf(ctx context.Context, h Hash) (Token, error)
+	// RevokeToken returns CodeTokenNotFound unless there is one with the id. Again:
+	// no error, the first instant stays.
+	RevokeToken(ctx context.Context, id string, at time.Time, by Actor) (Token, error)
 	// StartSession adds a session, and forgets those that ended.
 	StartSession(ctx context.Context, s Session) error
 	// Session returns CodeSessionNotFound if the session ended, by whatever.
@@ -135,6 +149,28 @@ type Made struct {
 	Replayed bool
 }
 
+// A Token lets an operator use the operator's API.
+type Token struct {
+	ID        string // public: "op_" and 16 base62 characters
+	Name      string
+	Prefix    string // its first 8 characters, for display
+	Hash      Hash
+	CreatedAt time.Time
+	ExpiresAt time.Time // every token ends
+	RevokedAt time.Time // zero: not revoked
+}
+
+// State returns "revoked", "expired" or "active".
+func (t *Token) State(now time.Time) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "revoked"
+	case !now.Before(t.ExpiresAt):
+		return "expired"
+	}
+	return "active"
+}
+
 // A Session is somebody who is signed in to a console.
 type Session struct {
 	Hash    [32]byte // of its token
@@ -174,6 +210,7 @@ type Actor string
 
 // An AuditEntry is a line of the audit log.
 type AuditEntry struct {
+	ID      int64 // ascending
 	At      time.Time
 	Actor   Actor
 	Action  string // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …

@@ -3,6 +3,7 @@ package accesssql
 import (
 	"context"
 	"errors"
+	"math"
 
 	"example.com/petstore/internal/access"
 )
@@ -14,20 +15,28 @@ func (s *Store) audit(tx Tx, by access.Actor, action, subject, detail string) er
 }
 
 // Audit implements [access.Store].
-func (s *Store) Audit(ctx context.Context, limit int) (entries []access.AuditEntry, err error) {
+func (s *Store) Audit(ctx context.Context, limit int) ([]access.AuditEntry, error) {
+	return s.AuditPage(ctx, 0, limit)
+}
+
+// AuditPage implements [access.Store].
+func (s *Store) AuditPage(ctx context.Context, before int64, limit int) (entries []access.AuditEntry, err error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
 	err = s.db.Read(ctx, func(tx Tx) error {
 		entries = []access.AuditEntry{}
-		return tx.Query("SELECT at, actor, action, subject, detail FROM audit ORDER BY id DESC LIMIT $1", func(row Row) error {
+		return tx.Query("SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", func(row Row) error {
 			var (
 				e     access.AuditEntry
 				at    int64
 				actor string
 			)
-			err := row.Scan(&at, &actor, &e.Action, &e.Subject, &e.Detail)
+			err := row.Scan(&e.ID, &at, &actor, &e.Action, &e.Subject, &e.Detail)
 			e.At, e.Actor = instant(at), access.Actor(actor)
 			entries = append(entries, e)
 			return err
-		}, int64(max(limit, 0)))
+		}, before, int64(max(limit, 0)))
 	})
 	return entries, err
 }

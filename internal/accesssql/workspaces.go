@@ -115,6 +115,21 @@ func (s *Store) Workspace(ctx context.Context, name string) (w access.Workspace,
 	return w, err
 }
 
+// WorkspaceByID implements [access.Store].
+func (s *Store) WorkspaceByID(ctx context.Context, id int64) (w access.Workspace, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := workspaces(tx, "id = $1", id)
+		if err == nil && len(found) == 0 {
+			err = NoWorkspace(id)
+		}
+		if err == nil {
+			w = found[0]
+		}
+		return err
+	})
+	return w, err
+}
+
 // changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
 // the detail that f returns.
 func (s *Store) changeWorkspace(ctx context.Context, name string, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {

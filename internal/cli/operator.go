@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) operatorCommand() *cobra.Command {
-	return a.group("operator", "Look at a running server as its operator", a.operatorLogin())
+	return a.group("operator", "Look at a running server as its operator, and let programs do so", a.operatorLogin(), a.operatorToken())
 }
 
 // signInView is a link to sign in, as it is printed.

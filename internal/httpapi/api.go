@@ -89,7 +89,7 @@ func New(o Options) (*API, error) {
 		o.Observe = func(Observation) {}
 	}
 	a := &API{log: o.Log, pipeline: pipeline{
-		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}},
+		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
 		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},

@@ -73,7 +73,7 @@ var statuses = map[petstore.Code]int{
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).
 func challenge(code petstore.Code) string {
-	if code == codeMissingKey {
+	if code == codeMissingKey || code == codeMissingToken {
 		return `Bearer realm="petstore"`
 	}
 	return `Bearer realm="petstore", error="invalid_token"`

@@ -19,9 +19,10 @@ import (
 
 // An env is what all exchanges of an API share.
 type env struct {
-	log     *slog.Logger
-	baseURL string // put before the paths of links
-	cursors cursors
+	log      *slog.Logger
+	baseURL  string // put before the paths of links
+	cursors  cursors
+	statuses map[petstore.Code]int
 }
 
 // An exchange is one request with its response, as far as they have come. It is
@@ -45,6 +46,7 @@ type exchange struct {
 	addr     netip.Addr
 	decision ratelimit.Decision
 	counted  bool
+	operator *access.Token // of the operator's API
 
 	pathID string // the id in the path as it was sent
 	param  int64  // and as a number

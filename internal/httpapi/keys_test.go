@@ -89,7 +89,7 @@ func TestLifeOfAKey(t *testing.T) {
 // wantAudit compares what an actor did, the latest first.
 func (s *shop) wantAudit(actor string, want ...string) {
 	s.t.Helper()
-	entries, err := s.db.Audit(s.t.Context(), 100)
+	entries, err := s.db.Audit(s.t.Context(), 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}

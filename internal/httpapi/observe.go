@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -92,13 +93,13 @@ func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 	return append(attrs, slog.String("address", x.addr.String()))
 }
 
-var keyLike = regexp.MustCompile(`pst_[0-9A-Za-z]+`)
+var keyLike = regexp.MustCompile(`(ps[to]_)[0-9A-Za-z]+`)
 
 // redact cuts what may be a key, and what is too long to log.
 func redact(path string) string {
 	const most = 256
-	if strings.Contains(path, "pst_") {
-		path = keyLike.ReplaceAllString(path, "pst_…")
+	if strings.Contains(path, access.Prefix) || strings.Contains(path, access.TokenPrefix) {
+		path = keyLike.ReplaceAllString(path, "${1}…")
 	}
 	if len(path) > most {
 		path = path[:most] + "…"

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -33,13 +34,13 @@ func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
 func (x *exchange) fail(err error) {
 	e, ok := errors.AsType[*petstore.Error](err)
 	switch {
-	case !ok || statuses[e.Code] == 0:
+	case !ok || x.env.statuses[e.Code] == 0:
 		x.logFailure(err)
 		e = errInternal
 	case e.Err != nil:
 		x.logFailure(err)
 	}
-	status := statuses[e.Code]
+	status := x.env.statuses[e.Code]
 	switch {
 	case e.RetryAfter > 0:
 		x.fields.SetInt("Retry-After", int64((e.RetryAfter+time.Second-1)/time.Second))
@@ -52,6 +53,24 @@ func (x *exchange) fail(err error) {
 	x.code = e.Code
 	x.scratch = appendError(x.scratch[:0], e, status, x.id)
 	x.send(status, "application/json", x.scratch)
+}
+
+// sendJSON answers with what encoding/json makes of v.
+func (x *exchange) sendJSON(status int, v any) error {
+	body, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	x.send(status, "application/json", body)
+	return nil
+}
+
+func marshal(v any) ([]byte, error) {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
 // A resource has a canonical form.

@@ -8,9 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -29,21 +33,18 @@ type scheduler struct {
 	now    func() time.Time
 	log    *slog.Logger
 	backup func(ctx context.Context, path string) error
+
+	making sync.Mutex // held while a backup is made
 }
 
-// backups returns the scheduler of the settings.
-func (n *node) backups() *scheduler {
+// newScheduler returns the scheduler of the settings.
+func (n *node) newScheduler() *scheduler {
 	b := n.Config.Backup
-	return &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log, backup: n.backUp}
-}
-
-// backUp copies the database to a file; settings allow it for SQLite alone.
-func (n *node) backUp(ctx context.Context, path string) error {
-	file, yes := n.store.(FileStore)
-	if !yes {
-		return errors.New("only SQLite is backed up by the server")
+	s := &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log}
+	if file, yes := n.store.(FileStore); yes {
+		s.backup = file.Backup
 	}
-	return file.Backup(ctx, path)
+	return s
 }
 
 // run makes a backup whenever the newest one is as old as every, until ctx
@@ -81,19 +82,90 @@ func (s *scheduler) due() time.Duration {
 // once makes a backup and removes those beyond keep, and what a server that was
 // killed left unfinished.
 func (s *scheduler) once(ctx context.Context) error {
+	s.making.Lock()
+	defer s.making.Unlock()
+	_, err := s.make(ctx)
+	return err
+}
+
+// make is once for who holds the mutex. It returns the name of the file.
+func (s *scheduler) make(ctx context.Context) (name string, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
+		return "", err
 	}
 	if err := s.tidy(); err != nil {
-		return err
+		return "", err
 	}
 	began := s.now()
-	path := filepath.Join(s.dir, backupPrefix+began.UTC().Format(backupLayout)+backupSuffix)
+	name = backupPrefix + began.UTC().Format(backupLayout) + backupSuffix
+	path := filepath.Join(s.dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
 	if err := s.backup(ctx, path); err != nil {
-		return err
+		return "", err
 	}
 	s.log.Info("backup", "file", path, "ms", s.now().Sub(began).Milliseconds())
-	return s.prune()
+	return name, s.prune()
+}
+
+// Start implements [httpapi.Backups].
+func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
+	if err := s.able(); err != nil {
+		return httpapi.Backup{}, err
+	}
+	if !s.making.TryLock() {
+		return httpapi.Backup{}, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup is being made already.")
+	}
+	defer s.making.Unlock()
+	name, err := s.make(ctx)
+	if errors.Is(err, fs.ErrExist) { // they are named by the second
+		err = petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup of this second is there already.")
+	}
+	if err != nil {
+		return httpapi.Backup{}, err
+	}
+	return s.info(name)
+}
+
+// List implements [httpapi.Backups]. The newest comes first.
+func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
+	if err := s.able(); err != nil {
+		return nil, err
+	}
+	names, err := backupsIn(s.dir, s.now())
+	if err != nil {
+		return nil, err
+	}
+	all := make([]httpapi.Backup, 0, len(names))
+	for _, name := range slices.Backward(names) {
+		b, err := s.info(name)
+		if errors.Is(err, fs.ErrNotExist) { // it was just removed
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+func (s *scheduler) info(name string) (httpapi.Backup, error) {
+	info, err := os.Stat(filepath.Join(s.dir, name))
+	if err != nil {
+		return httpapi.Backup{}, err
+	}
+	at, _ := madeAt(name)
+	return httpapi.Backup{File: name, CreatedAt: at, Bytes: info.Size()}, nil
+}
+
+// able returns CodeBackupUnavailable unless the server can keep backups.
+func (s *scheduler) able() error {
+	if s.dir == "" || s.backup == nil {
+		return petstore.Errorf(httpapi.CodeBackupUnavailable, "This server makes no backups: it needs --backup-dir, and a SQLite file. Back PostgreSQL up with pg_dump or pg_basebackup.")
+	}
+	return nil
 }
 
 func (s *scheduler) tidy() error {

@@ -48,6 +48,7 @@ type node struct {
 	limiter     limiter
 	keys        *access.Directory[*ratelimit.Caller]
 	bans        *banKeeper
+	backups     *scheduler
 	metrics     *ops.Metrics
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog          // nil if n.log takes the requests too
@@ -81,7 +82,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
 	n.metrics = n.newMetrics()
-	n.bans = newBanKeeper(n.store, n.log, n.metrics)
+	n.bans, n.backups = newBanKeeper(n.store, n.log, n.metrics), n.newScheduler()
 	tie := newTie(n.limiter)
 	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
 	if err := n.restore(ctx); err != nil {
@@ -172,7 +173,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
 	running.Go(func() { n.bans.run(ctx) })
 	if n.Config.Backup.Every > 0 {
-		running.Go(func() { n.backups().run(ctx) })
+		running.Go(func() { n.backups.run(ctx) })
 	}
 	return func() error {
 		cancel()

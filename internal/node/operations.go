@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/portal/console"
 )
 
-// operations returns the handler of the operations listener, with the console
-// of the operator.
+// operations returns the handler of the operations listener, with the console and
+// the API of the operator.
 func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
@@ -25,13 +27,22 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
+	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
+		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter, n.keys), Backups: n.backups, Secret: secret, Log: n.log, Now: n.now,
+	})
+	if err != nil {
+		return nil, err
+	}
 	machines := ops.Handler(ops.Options{Checks: checks, Metrics: n.metrics, Log: n.log})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/console" || strings.HasPrefix(r.URL.Path, "/console/") {
+		switch path := r.URL.Path + "/"; {
+		case strings.HasPrefix(path, "/console/"):
 			pages.Serve(w, r, nil)
-			return
+		case strings.HasPrefix(path, "/admin/"):
+			admin.ServeHTTP(w, r)
+		default:
+			machines.ServeHTTP(w, r)
 		}
-		machines.ServeHTTP(w, r)
 	}), nil
 }
 

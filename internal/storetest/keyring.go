@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -158,4 +159,65 @@ func testKeyring(t *testing.T, open Open) {
 	wantCode(t, "Update of a revoked one", update(boss, forever.ID, expires(end)), access.CodeKeyRevoked)
 	s.clock.advance(4 * time.Hour)
 	wantCode(t, "Update of an expired one", update(boss, maker.ID, expires(s.clock.Now().Add(time.Hour))), access.CodeKeyExpired)
+}
+
+// testTokens: they are found by their hash, also when they have ended, and are revoked once.
+func testTokens(t *testing.T, open Open) {
+	s := newShop(t, open)
+	made := func(name string, hash byte) access.Token {
+		one := access.Token{ID: "op_" + name, Name: name, Prefix: "pso_abcd", Hash: access.Hash{hash}, CreatedAt: s.clock.Now(), ExpiresAt: s.clock.Now().Add(time.Hour)}
+		wantCode(t, "AddToken", s.AddToken(s.ctx, one, "cli"), "")
+		s.clock.advance(time.Second)
+		return one
+	}
+	a, b := made("a", 1), made("b", 2)
+	if all, err := s.Tokens(s.ctx); err != nil || !reflect.DeepEqual(all, []access.Token{a, b}) {
+		t.Errorf("Tokens = %+v, %v, want %+v and %+v", all, err, a, b)
+	}
+	for range 2 {
+		revoked, err := s.RevokeToken(s.ctx, a.ID, s.clock.Now(), "cli")
+		if a.RevokedAt.IsZero() {
+			a.RevokedAt = s.clock.Now()
+		}
+		if err != nil || !reflect.DeepEqual(revoked, a) {
+			t.Errorf("RevokeToken = %+v, %v, want %+v", revoked, err, a)
+		}
+		s.clock.advance(time.Second)
+	}
+	for _, want := range []access.Token{a, b} {
+		if got, err := s.TokenOf(s.ctx, want.Hash); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("TokenOf = %+v, %v, want %+v", got, err, want)
+		}
+	}
+	if e := s.lastAudit(); e.Action != "token.revoke" || e.Subject != a.ID {
+		t.Errorf("the audit log has %+v", e)
+	}
+	_, err := s.TokenOf(s.ctx, access.Hash{3})
+	wantCode(t, "TokenOf of none", err, access.CodeTokenNotFound)
+	for _, id := range []string{"op_c", "\x00", "\xff"} {
+		_, err = s.RevokeToken(s.ctx, id, s.clock.Now(), "cli")
+		wantCode(t, "RevokeToken of none", err, access.CodeTokenNotFound)
+	}
+}
+
+// testAuditPages: every entry once, the newest first.
+func testAuditPages(t *testing.T, open Open) {
+	s := newShop(t, open)
+	for range 5 {
+		s.key("k", time.Time{})
+	}
+	all, err := s.Audit(s.ctx, 100)
+	wantCode(t, "Audit", err, "")
+	var pages []access.AuditEntry
+	for before := int64(0); ; before = pages[len(pages)-1].ID {
+		page, err := s.AuditPage(s.ctx, before, 2)
+		wantCode(t, "AuditPage", err, "")
+		if len(page) == 0 {
+			break
+		}
+		pages = append(pages, page...)
+	}
+	if len(all) < 6 || !reflect.DeepEqual(pages, all) {
+		t.Errorf("the pages have %+v, want %+v", pages, all)
+	}
 }

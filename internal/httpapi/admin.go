@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// AdminRoot is where the operator's API stands.
+const AdminRoot = "/admin/v1"
+
+// AdminOptions are what an Admin is made of. All are needed.
+type AdminOptions struct {
+	Access  access.Store
+	Keys    *access.Directory[*ratelimit.Caller]
+	Counts  operator.Counts
+	Backups Backups
+	Secret  []byte // signs cursors
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Backups are the scheduled backups of a server. Their methods return
+// CodeBackupUnavailable if it makes none, or one is under way.
+type Backups interface {
+	Start(ctx context.Context) (Backup, error) // returns when it is made and verified
+	List(ctx context.Context) ([]Backup, error)
+}
+
+// A Backup is one that was made.
+type Backup struct {
+	File      string    `json:"file"`
+	CreatedAt time.Time `json:"createdAt"`
+	Bytes     int64     `json:"bytes"`
+}
+
+// An Admin is the operator's API: workspaces, keys, the audit log and backups, for
+// who has an operator's token. It counts nothing, answers no other site's page, and
+// is for a listener that the public does not reach.
+type Admin struct {
+	env    env
+	router router
+	o      AdminOptions
+}
+
+// The codes of failures that the operator's API alone has.
+const (
+	codeMissingToken      petstore.Code = "missing_token"
+	codeInvalidToken      petstore.Code = "invalid_token"
+	codeExpiredToken      petstore.Code = "expired_token"
+	CodeBackupUnavailable petstore.Code = "backup_unavailable"
+)
+
+// adminStatuses are the codes of the operator's API with their statuses.
+var adminStatuses = func() map[petstore.Code]int {
+	all := maps.Clone(statuses)
+	maps.Copy(all, map[petstore.Code]int{
+		codeMissingToken:             http.StatusUnauthorized,
+		codeInvalidToken:             http.StatusUnauthorized,
+		codeExpiredToken:             http.StatusUnauthorized,
+		access.CodeWorkspaceNotFound: http.StatusNotFound,
+		access.CodeWorkspaceExists:   http.StatusConflict,
+		access.CodeKeyRevoked:        http.StatusConflict,
+		CodeBackupUnavailable:        http.StatusConflict,
+	})
+	return all
+}()
+
+// NewAdmin returns the operator's API of o.
+func NewAdmin(o AdminOptions) (*Admin, error) {
+	if o.Access == nil || o.Keys == nil || o.Counts == nil || o.Backups == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
+		return nil, errors.New("httpapi: an option of the operator's API is missing")
+	}
+	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses}, o: o}
+	a.router = newRouter(a.paths())
+	return a, nil
+}
+
+// ServeHTTP answers one request.
+func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := newExchange(&a.env, w, r, a.o.Now())
+	defer a.finish(x)
+	if err := a.steps(x); err != nil {
+		x.fail(err)
+	}
+}
+
+// steps are the steps of a request, in the order of those of the API.
+func (a *Admin) steps(x *exchange) error {
+	x.id = requestID(x.r.Header)
+	x.set("X-Request-Id", x.id)
+	x.set("X-Content-Type-Options", "nosniff")
+	x.set("Content-Security-Policy", contentPolicy)
+	x.set("Cache-Control", "no-store")
+	if err := checkSizes(x.r); err != nil {
+		return err
+	}
+	x.path, x.pathID = a.router.find(x.r.URL)
+	x.route = x.path.route(x.r.Method)
+	if x.route == nil {
+		return a.withoutRoute(x)
+	}
+	if x.route.public {
+		return x.route.handle(x)
+	}
+	if err := a.authorize(x); err != nil {
+		return err
+	}
+	if err := readInput(x); err != nil {
+		return err
+	}
+	// A removal or a backup may take longer than the listener lets answers take.
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
+	return x.route.handle(x)
+}
+
+func (a *Admin) withoutRoute(x *exchange) error {
+	if len(x.path.routes) == 0 {
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s/openapi.yaml.", AdminRoot)
+	}
+	x.set("Allow", x.path.allow)
+	if x.r.Method != http.MethodOptions {
+		return petstore.Errorf(codeMethodNotAllowed, "This path takes %s.", x.path.allow)
+	}
+	x.sendEmpty(http.StatusNoContent)
+	return nil
+}
+
+// authorize finds out which operator's token was sent. It asks the store each
+// time, so that a revocation holds at once, everywhere.
+func (a *Admin) authorize(x *exchange) error {
+	values := x.r.Header["Authorization"]
+	if len(values) == 0 {
+		return petstore.Errorf(codeMissingToken, "This needs an operator's token: send it as Authorization: Bearer TOKEN.")
+	}
+	invalid := petstore.Errorf(codeInvalidToken, "The token is not valid.")
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if token = strings.TrimSpace(token); len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !access.WellFormedToken(token) {
+		return invalid
+	}
+	found, err := a.o.Access.TokenOf(x.ctx, access.HashOf(token))
+	switch {
+	case petstore.CodeOf(err) == access.CodeTokenNotFound || err == nil && !found.RevokedAt.IsZero():
+		return invalid
+	case err != nil:
+		return err
+	case found.State(x.began) == "expired":
+		return petstore.Errorf(codeExpiredToken, "The token has expired.")
+	}
+	x.operator = &found
+	return nil
+}
+
+// desk returns the operator whose token was sent.
+func (a *Admin) desk(x *exchange) *operator.Desk {
+	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	return &operator.Desk{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+}
+
+// follow has this node go by a change at once; the others hear of it.
+func (a *Admin) follow(x *exchange) {
+	if err := a.o.Keys.Refresh(x.ctx); err != nil {
+		a.o.Log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
+	}
+}
+
+// finish ends the exchange, after a panic too, and logs it.
+func (a *Admin) finish(x *exchange) {
+	if cause := recover(); cause != nil {
+		a.o.Log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
+		if x.status != 0 {
+			panic(http.ErrAbortHandler) // the response is broken: break the connection too
+		}
+		x.fail(errInternal)
+	}
+	attrs := []any{"request_id", x.id, "method", x.r.Method, "path", redact(x.r.URL.Path), "status", x.status, "ms", float64(a.o.Now().Sub(x.began).Microseconds()) / 1000}
+	if x.code != "" {
+		attrs = append(attrs, "code", string(x.code))
+	}
+	if x.operator != nil {
+		attrs = append(attrs, "token", x.operator.ID)
+	}
+	a.o.Log.InfoContext(x.ctx, "operator request", attrs...)
+	x.release()
+}

@@ -1,0 +1,412 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"example.com/petstore/api"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
+)
+
+// An office is the operator's API of a shop.
+type office struct {
+	*shop
+	token   string
+	tokenID string
+	backups *fakeBackups
+	seen    *seenAnswers
+}
+
+// fakeBackups has those of the test; internal/node has the real ones.
+type fakeBackups struct {
+	mu   sync.Mutex
+	made []httpapi.Backup
+	err  error
+}
+
+func (b *fakeBackups) Start(context.Context) (httpapi.Backup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return httpapi.Backup{}, b.err
+	}
+	b.made = append(b.made, httpapi.Backup{File: "petstore-20260314T092653Z.db", CreatedAt: time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC), Bytes: 4096})
+	return b.made[len(b.made)-1], nil
+}
+
+func (b *fakeBackups) List(context.Context) ([]httpapi.Backup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]httpapi.Backup{}, b.made...), b.err
+}
+
+// seenAnswers remembers what the operations answered.
+type seenAnswers struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+var loadAdmin = sync.OnceValues(func() (*description, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(api.AdminYAML())
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return nil, err
+	}
+	router, err := gorillamux.NewRouter(doc)
+	return &description{doc: doc, router: router, seen: map[string]bool{}}, err
+})
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{shop: prepareShop(t, limits()), backups: &fakeBackups{}, seen: &seenAnswers{all: map[string]bool{}}}
+	secret, err := o.db.Secret(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
+		Access: &faultyAccess{o.db, o.fault}, Keys: o.keys, Counts: operator.Live(o.limiter, o.keys), Backups: o.backups,
+		Secret: secret, Log: slog.New(slog.NewJSONHandler(o.log, nil)), Now: o.clock.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(admin)
+	t.Cleanup(server.Close)
+	o.url = server.URL
+	o.token, o.tokenID = o.addToken(o.start.Add(time.Hour))
+	return o
+}
+
+func (o *office) addToken(until time.Time) (token, id string) {
+	o.t.Helper()
+	token, prefix := access.MintToken()
+	t := access.Token{ID: access.MintTokenID(), Name: "test", Prefix: prefix, Hash: access.HashOf(token), CreatedAt: o.clock.Now(), ExpiresAt: until}
+	if err := o.db.AddToken(o.t.Context(), t, "test"); err != nil {
+		o.t.Fatal(err)
+	}
+	return token, t.ID
+}
+
+// ask sends a request with the operator's token, or with r.key, and holds the answer against the description.
+func (o *office) ask(r request) answer {
+	o.t.Helper()
+	if r.key == "" {
+		r.key = o.token
+	}
+	req, err := http.NewRequestWithContext(o.t.Context(), r.method, o.url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if r.key != "-" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := noRedirects.Do(req)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	a := answer{t: o.t, what: r.method + " " + clip(r.path) + " " + clip(r.body), status: resp.StatusCode, header: resp.Header, body: body}
+	o.check(req, r.body, a)
+	return a
+}
+
+func (o *office) check(req *http.Request, body string, a answer) {
+	o.t.Helper()
+	d, err := loadAdmin()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if a.header.Get("Access-Control-Allow-Origin") != "" || a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
+		o.t.Errorf("%s: the header is %v", a.what, a.header)
+	}
+	r := req.Clone(req.Context())
+	r.Body, r.URL.Scheme, r.URL.Host, r.Host = io.NopCloser(strings.NewReader(body)), "", "", ""
+	route, params, err := d.router.FindRoute(r)
+	if err != nil {
+		if !slices.Contains([]int{200, 204, 404, 405}, a.status) {
+			o.t.Errorf("%s: %d, but the description has no such operation: %v", a.what, a.status, err)
+		}
+		return
+	}
+	if ref := route.Operation.Responses.Status(a.status); ref == nil {
+		o.t.Errorf("%s: %s does not list the status %d", a.what, route.Operation.OperationID, a.status)
+	} else if a.status >= 400 && !slices.Contains(errorCodes(ref.Value), a.code()) {
+		o.t.Errorf("%s: %s lists for %d only %v, not %s", a.what, route.Operation.OperationID, a.status, errorCodes(ref.Value), a.code())
+	}
+	o.seen.mu.Lock()
+	o.seen.all[fmt.Sprint(route.Operation.OperationID, " ", a.status)], o.seen.all[a.code()] = true, true
+	o.seen.mu.Unlock()
+	in := &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
+	}
+	if a.status < 300 {
+		if err := openapi3filter.ValidateRequest(req.Context(), in); err != nil {
+			o.t.Errorf("%s: %d, but the description does not allow the request: %v", a.what, a.status, err)
+		}
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), Options: in.Options}
+	if err := openapi3filter.ValidateResponse(req.Context(), out); err != nil {
+		o.t.Errorf("%s: %d does not match the description: %v\n%s", a.what, a.status, err, a.body)
+	}
+}
+
+func (o *office) send(method, path, body string) answer {
+	o.t.Helper()
+	return o.ask(request{method: method, path: httpapi.AdminRoot + path, body: body})
+}
+
+// TestOperatorsAPI makes workspaces and keys, changes and removes them, and gets every success and every code of the
+// description.
+func TestOperatorsAPI(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	made := o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(201, "")
+	at := "/workspaces/" + fmt.Sprint(made.id())
+	if got := made.header.Get("Location"); got != httpapi.AdminRoot+at {
+		t.Errorf("Location = %q", got)
+	}
+	o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(409, "workspace_exists")
+	o.send("PUT", at+"/plan", `{"plan":"enterprise","perMinute":5,"perDay":50}`).want(200, "")
+	o.send("PATCH", at, `{"name":"acme & sons"}`).want(200, "")
+	k := o.send("POST", at+"/keys", `{"name":"till","scopes":["read","manage"]}`).want(201, "").key()
+	if e, err := o.keys.Verify(k.Key); err != nil || !e.Key.Scopes.Has(access.Manage) || e.Workspace.Quota.PerMinute != 5 {
+		t.Errorf("the new key is %+v, %v", e, err)
+	}
+	var detail operator.Detail
+	if body := o.send("GET", at, "").want(200, "").body; json.Unmarshal(body, &detail) != nil || detail.Name != "acme & sons" || detail.Keys != 1 || detail.Minute.Limit != 5 {
+		t.Errorf("getWorkspace = %s", body)
+	}
+	o.send("PATCH", "/keys/"+k.ID, `{"expiresAt":"2031-01-01T00:00:00Z"}`).want(200, "")
+	o.send("PUT", "/keys/"+k.ID+"/ban", `{"for":"1h","reason":"too fast"}`).want(200, "")
+	if e := o.keys.Entry(k.ID); e.Key.Ban == nil || e.Key.Ban.Reason != "too fast" {
+		t.Errorf("the ban does not hold: %+v", e.Key)
+	}
+	o.send("DELETE", "/keys/"+k.ID+"/ban", "").want(200, "")
+	next := o.send("POST", "/keys/"+k.ID+"/rotate", `{"overlap":"0s"}`).want(201, "").key()
+	o.clock.Advance(time.Second)
+	if _, err := o.keys.Verify(k.Key); err == nil {
+		t.Error("the old key works after a rotation without overlap")
+	}
+	o.send("POST", "/keys/"+k.ID+"/rotate", `{}`).want(409, "key_rotated")
+	if revoked := o.send("DELETE", "/keys/"+next.ID, "").want(200, "").key(); revoked.State != "revoked" {
+		t.Errorf("revokeKey = %+v", revoked)
+	}
+	o.send("PATCH", "/keys/"+next.ID, `{"expiresAt":null}`).want(409, "key_revoked")
+	o.send("GET", "/keys/"+next.ID, "").want(200, "")
+	if got := o.send("GET", at+"/keys?limit=1", "").want(200, ""); !strings.Contains(got.header.Get("Link"), httpapi.AdminRoot+at+"/keys?limit=1&cursor=") {
+		t.Errorf("Link = %q", got.header.Get("Link"))
+	}
+	o.addKeyAs("key_Ended00000000001", access.Workspace{ID: made.id()}, access.Read, o.start)
+	o.send("PATCH", "/keys/key_Ended00000000001", `{"expiresAt":null}`).want(409, "key_expired")
+	o.workspace = access.Workspace{ID: made.id()}
+	o.full(func() { o.send("POST", at+"/keys", `{"name":"one more"}`).want(409, "too_many_keys") })
+	o.send("POST", at+"/reset", "").want(204, "")
+	o.send("DELETE", at, "").want(204, "")
+	o.send("GET", at, "").want(404, "workspace_not_found")
+	o.send("GET", "/keys/"+next.ID, "").want(404, "key_not_found")
+	o.send("POST", "/backups", "").want(201, "")
+	o.send("GET", "/backups", "").want(200, "")
+	o.backups.err = petstore.Errorf(httpapi.CodeBackupUnavailable, "No.")
+	o.send("GET", "/backups", "").want(409, "backup_unavailable")
+	o.send("POST", "/backups", "").want(409, "backup_unavailable")
+	o.backups.err = nil
+	o.wantAudit("token:"+o.tokenID, "backup.start petstore-20260314T092653Z.db", "workspace.delete acme & sons", "workspace.reset acme & sons", "key.revoke "+next.ID, "key.rotate "+k.ID,
+		"ban.lift "+k.ID, "ban.set "+k.ID, "key.update "+k.ID, "key.create "+k.ID, "workspace.rename acme", "workspace.set_plan acme", "workspace.create acme")
+	o.faults()
+	o.wantAll()
+}
+
+// full calls f while the workspace has as many keys as it may.
+func (o *office) full(f func()) {
+	for err := error(nil); err == nil; {
+		err = o.db.CreateKey(o.t.Context(), o.newKey(), "test")
+	}
+	f()
+}
+
+// faults makes the operator's API give the answers that all operations share.
+func (o *office) faults() {
+	expired, _ := o.addToken(o.clock.Now())
+	revoked, id := o.addToken(o.clock.Now().Add(time.Hour))
+	if _, err := o.db.RevokeToken(o.t.Context(), id, o.clock.Now(), "test"); err != nil {
+		o.t.Fatal(err)
+	}
+	unknown, _ := access.MintToken()
+	list := httpapi.AdminRoot + "/workspaces"
+	for token, code := range map[string]string{"-": "missing_token", unknown: "invalid_token", o.key: "invalid_token", revoked: "invalid_token", expired: "expired_token", "x": "invalid_token"} {
+		if a := o.ask(request{method: "GET", path: list, key: token}).want(401, code); !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+			o.t.Errorf("%s: WWW-Authenticate = %q", a.what, a.header.Get("WWW-Authenticate"))
+		}
+	}
+	o.ask(request{method: "GET", path: list, header: map[string]string{"Accept": "text/html"}}).want(406, "not_acceptable")
+	o.ask(request{method: "GET", path: list + "?x=" + strings.Repeat("x", 9000)}).want(414, "uri_too_long")
+	o.ask(request{method: "GET", path: list, header: map[string]string{"X-Padding": strings.Repeat("x", 17<<10)}}).want(431, "headers_too_large")
+	o.ask(request{method: "POST", path: list, body: `{"name":"a","plan":"pro"}`, header: map[string]string{"Content-Type": "text/plain"}}).want(415, "unsupported_media_type")
+	o.ask(request{method: "POST", path: list, body: `{"name":"` + strings.Repeat("x", 64<<10) + `"}`}).want(413, "payload_too_large")
+	o.send("POST", "/workspaces", `{`).want(400, "malformed_json")
+	o.send("GET", "/workspaces?cursor=x", "").want(400, "invalid_cursor")
+	o.send("GET", "/workspaces?x=1", "").want(400, "invalid_parameter")
+	o.send("POST", "/workspaces", `{}`).want(400, "validation_failed")
+	mend := o.failWith(errBroken)
+	o.send("GET", "/keys/key_Any0000000000001", "").want(500, "internal_error")
+	mend()
+	mend = o.failWith(errPanic)
+	o.send("GET", "/keys/key_Any0000000000001", "").want(500, "internal_error")
+	mend()
+	mend = o.failWith(petstore.Unavailable(errBroken))
+	o.send("GET", "/keys/key_Any0000000000001", "").want(503, "service_unavailable")
+	mend()
+	w := o.addWorkspace("once", access.Quota{PerMinute: 1, PerDay: 1})
+	once := request{method: "POST", path: fmt.Sprint(list, "/", w.ID, "/keys"), body: `{"name":"a"}`, header: map[string]string{"Idempotency-Key": "k"}}
+	first := o.ask(once).want(201, "").key()
+	if again := o.ask(once).want(201, ""); again.key().Key != first.Key || again.header.Get("Idempotency-Replayed") != "true" {
+		o.t.Errorf("the second answer is %s, want the key %s", again.body, first.Key)
+	}
+	once.body = `{"name":"b"}`
+	o.ask(once).want(422, "idempotency_key_reused")
+	rotate := request{method: "POST", path: httpapi.AdminRoot + "/keys/" + first.ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}
+	next := o.ask(rotate).want(201, "").key()
+	if again := o.ask(rotate).want(201, "").key(); again.Key != next.Key {
+		o.t.Errorf("the second answer is %+v, want the key %s", again, next.Key)
+	}
+	o.send("GET", "/workspaces?name=once", "").want(200, "")
+	o.send("GET", "/audit?limit=3", "").want(200, "")
+	o.send("GET", "/nothing", "").want(404, "route_not_found")
+	o.send("PUT", "/workspaces", `{}`).want(405, "method_not_allowed")
+	if a := o.ask(request{method: "OPTIONS", path: list, key: "-", header: map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}}).want(204, ""); a.header.Get("Allow") != "GET, HEAD, POST, OPTIONS" {
+		o.t.Errorf("a preflight is answered %v", a.header)
+	}
+	o.ask(request{method: "GET", path: httpapi.AdminRoot + "/openapi.yaml", key: "-", header: map[string]string{"Accept": "*/*"}})
+	if log := o.log.String(); strings.Contains(log, o.token) || strings.Contains(log, first.Key) {
+		o.t.Error("the log has a token or a key")
+	}
+}
+
+// wantAll fails the test for each operation that did not succeed, and for each code that nobody got.
+func (o *office) wantAll() {
+	o.t.Helper()
+	d, err := loadAdmin()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.seen.mu.Lock()
+	defer o.seen.mu.Unlock()
+	for _, item := range d.doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				if status < "300" && !o.seen.all[op.OperationID+" "+status] {
+					o.t.Errorf("%s was not seen to answer %s", op.OperationID, status)
+				}
+			}
+		}
+	}
+	for _, v := range d.doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
+		if code := v.(string); !o.seen.all[code] && code != "route_not_found" && code != "method_not_allowed" {
+			o.t.Errorf("nobody got the code %s", code)
+		}
+	}
+}
+
+func TestBadOperatorsInput(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	at := "/workspaces/" + fmt.Sprint(o.workspace.ID)
+	o.addKeyAs(sampleKey, o.workspace, access.Read, time.Time{})
+	for _, test := range []struct{ method, path, body, pointer, code string }{
+		{"POST", "/workspaces", `{"plan":"pro"}`, "/name", "required"},
+		{"POST", "/workspaces", `{"name":"a"}`, "/plan", "required"},
+		{"POST", "/workspaces", `{"name":"","plan":"pro"}`, "/name", "too_short"},
+		{"POST", "/workspaces", `{"name":"a\u0007","plan":"pro"}`, "/name", "invalid_format"},
+		{"POST", "/workspaces", `{"name":"` + strings.Repeat("x", 101) + `","plan":"pro"}`, "/name", "too_long"},
+		{"POST", "/workspaces", `{"name":"a","plan":"gold"}`, "/plan", "invalid_enum"},
+		{"POST", "/workspaces", `{"name":"a","plan":"pro","perMinute":5}`, "/perMinute", "out_of_range"},
+		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perMinute":5}`, "/perDay", "out_of_range"},
+		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perDay":5}`, "/perMinute", "out_of_range"},
+		{"POST", "/workspaces", `{"name":"a","plan":"enterprise","perMinute":"5","perDay":5}`, "/perMinute", "invalid_type"},
+		{"POST", "/workspaces", `{"name":"a","plan":"pro","colour":"red"}`, "/colour", "unknown_field"},
+		{"PUT", at + "/plan", `{}`, "/plan", "required"},
+		{"PUT", at + "/plan", `{"plan":"enterprise"}`, "/perMinute", "out_of_range"},
+		{"PATCH", at, `{"name":" "}`, "/name", "invalid_format"},
+		{"PATCH", at, `{"plan":"pro"}`, "/plan", "unknown_field"},
+		{"POST", at + "/keys", `{"name":"a","scopes":["admin"]}`, "/scopes/0", "invalid_enum"},
+		{"POST", at + "/keys", `{"name":"a","scopes":[]}`, "/scopes", "too_short"},
+		{"POST", at + "/keys", `{"name":"a","expiresAt":"2020-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
+		{"PATCH", "/keys/" + sampleKey, `{"scopes":["manage"]}`, "/scopes", "read_only"},
+		{"POST", "/keys/" + sampleKey + "/rotate", `{"overlap":"soon"}`, "/overlap", "invalid_format"},
+		{"PUT", "/keys/" + sampleKey + "/ban", `{"reason":"x"}`, "/for", "required"},
+		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"1h"}`, "/reason", "required"},
+		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"0s","reason":"x"}`, "/for", "out_of_range"},
+		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"87601h","reason":"x"}`, "/for", "out_of_range"},
+		{"PUT", "/keys/" + sampleKey + "/ban", `{"for":"1h","reason":" "}`, "/reason", "invalid_format"},
+	} {
+		o.send(test.method, test.path, test.body).want(400, "validation_failed").field(test.pointer, test.code)
+	}
+	for _, test := range []struct{ path, parameter, code string }{
+		{"/workspaces/x", "workspaceId", "invalid_type"}, {"/workspaces/0", "workspaceId", "out_of_range"}, {"/workspaces?limit=0", "limit", "out_of_range"},
+		{"/workspaces?colour=red", "colour", "unknown_field"}, {"/audit?limit=x", "limit", "invalid_type"}, {"/backups?limit=1", "limit", "unknown_field"},
+	} {
+		o.send("GET", test.path, "").want(400, "invalid_parameter").field(test.parameter, test.code)
+	}
+	for _, id := range []string{"x", "key_%00", "%ff", "key_a%2Fb"} {
+		o.send("GET", "/keys/"+id, "").want(404, "key_not_found")
+		o.send("PUT", "/keys/"+id+"/ban", `{"for":"1h","reason":"x"}`).want(404, "key_not_found")
+		o.send("DELETE", "/keys/"+id+"/ban", "").want(404, "key_not_found")
+		o.send("DELETE", "/keys/"+id, "").want(404, "key_not_found")
+		o.ask(request{method: "POST", path: httpapi.AdminRoot + "/keys/" + id + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}).want(404, "key_not_found")
+	}
+	o.send("GET", "/workspaces/99", "").want(404, "workspace_not_found")
+	o.send("POST", "/workspaces/99/keys", `{"name":"a"}`).want(404, "workspace_not_found")
+}
+
+// TestOperatorsPages: every workspace and every entry of the audit log comes once.
+func TestOperatorsPages(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	for i := range 6 {
+		o.send("POST", "/workspaces", fmt.Sprintf(`{"name":"w%d","plan":"free"}`, i)).want(201, "")
+	}
+	for path, want := range map[string]int{"/workspaces?limit=3": 7, "/audit?limit=3": 9} {
+		var ids []int64
+		for path = httpapi.AdminRoot + path; path != ""; {
+			a := o.ask(request{method: "GET", path: path}).want(200, "")
+			ids = append(ids, idsOf(t, a.body)...)
+			path = strings.TrimPrefix(strings.TrimSuffix(a.header.Get("Link"), `>; rel="next"`), "<")
+		}
+		sorted := slices.Clone(ids)
+		slices.Sort(sorted)
+		if len(slices.Compact(sorted)) != len(ids) || len(ids) != want {
+			t.Errorf("the pages of %s have %v, want %d entries", path, ids, want)
+		}
+	}
+}

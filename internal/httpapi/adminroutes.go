@@ -1,0 +1,398 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.com/petstore/api"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
+)
+
+func (a *Admin) paths() []path {
+	const at = AdminRoot
+	return []path{
+		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
+		{pattern: at + "/workspaces", routes: []route{
+			{method: "GET", id: "listWorkspaces", handle: a.listWorkspaces, query: []string{"limit", "cursor", "name"}},
+			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
+		}},
+		{pattern: at + "/workspaces/{workspaceId}", param: "workspaceId", routes: []route{
+			{method: "GET", id: "getWorkspace", handle: a.on(a.getWorkspace)},
+			{method: "PATCH", id: "renameWorkspace", handle: a.on(a.renameWorkspace), body: patchBody},
+			{method: "DELETE", id: "deleteWorkspace", handle: a.on(a.deleteWorkspace)},
+		}},
+		{pattern: at + "/workspaces/{workspaceId}/plan", param: "workspaceId", routes: []route{
+			{method: "PUT", id: "setPlan", handle: a.on(a.setPlan), body: jsonBody},
+		}},
+		{pattern: at + "/workspaces/{workspaceId}/reset", param: "workspaceId", routes: []route{
+			{method: "POST", id: "resetWorkspace", handle: a.on(a.resetWorkspace)},
+		}},
+		{pattern: at + "/workspaces/{workspaceId}/keys", param: "workspaceId", routes: []route{
+			{method: "GET", id: "listKeys", handle: a.on(a.listKeys), query: []string{"limit", "cursor"}},
+			{method: "POST", id: "createKey", handle: a.on(a.createKey), body: jsonBody},
+		}},
+		{pattern: at + "/keys/{keyId}", param: "keyId", text: true, routes: []route{
+			{method: "GET", id: "getKey", handle: a.getKey},
+			{method: "PATCH", id: "updateKey", handle: a.updateKey, body: patchBody},
+			{method: "DELETE", id: "revokeKey", handle: a.revokeKey},
+		}},
+		{pattern: at + "/keys/{keyId}/rotate", param: "keyId", text: true, routes: []route{
+			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
+		}},
+		{pattern: at + "/keys/{keyId}/ban", param: "keyId", text: true, routes: []route{
+			{method: "PUT", id: "banKey", handle: a.banKey, body: jsonBody},
+			{method: "DELETE", id: "unbanKey", handle: a.unbanKey},
+		}},
+		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: a.listAudit, query: []string{"limit", "cursor"}}}},
+		{pattern: at + "/backups", routes: []route{
+			{method: "GET", id: "listBackups", handle: a.listBackups},
+			{method: "POST", id: "startBackup", handle: a.startBackup},
+		}},
+	}
+}
+
+// on returns the handler for the workspace whose id is in the path.
+func (a *Admin) on(do func(*exchange, access.Workspace) error) handler {
+	return func(x *exchange) error {
+		w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
+		if err != nil {
+			return err
+		}
+		return do(x, w)
+	}
+}
+
+// changed answers with what was changed, and has this node go by it.
+func changed[T any](a *Admin, x *exchange, status int) func(T, error) error {
+	return func(now T, err error) error {
+		if err != nil {
+			return err
+		}
+		a.follow(x)
+		return x.sendJSON(status, now)
+	}
+}
+
+// sendPart answers with a page of a list, of whose items more tells whether there
+// are, and after what the next page starts.
+func sendPart[T any](l *listing, items []T, cursor string) error {
+	body, err := marshal(items)
+	if err != nil {
+		return err
+	}
+	link := ""
+	if cursor != "" {
+		link = l.link(cursor)
+	}
+	return l.x.sendPage(link, petstore.TagOf(body), body, nil)
+}
+
+func (a *Admin) listWorkspaces(x *exchange) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	name, named := l.query.one("name")
+	page, err := l.page()
+	if err != nil {
+		return err
+	}
+	all, err := a.desk(x).Workspaces(x.ctx)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(w operator.Workspace) bool { return w.ID <= page.After || named && w.Name != name })
+	slices.SortFunc(all, func(a, b operator.Workspace) int { return cmp.Compare(a.ID, b.ID) })
+	cursor := ""
+	if len(all) > l.limit {
+		all = all[:l.limit]
+		cursor = a.env.cursors.seal(0, x.path.pattern, l.filters, all[l.limit-1].ID)
+	}
+	return sendPart(l, all, cursor)
+}
+
+func (a *Admin) createWorkspace(x *exchange) error {
+	var n operator.NewWorkspace
+	var f form
+	err := f.read(x.body, func(m member) bool {
+		if m.name == "name" {
+			n.Name = f.text(m)
+			return true
+		}
+		return f.plan(m, &n.Plan)
+	})
+	if err != nil {
+		return err
+	}
+	f.require("name", "plan")
+	if err := f.err(nil); err != nil {
+		return err
+	}
+	w, err := a.desk(x).CreateWorkspace(x.ctx, n)
+	if err != nil {
+		return err
+	}
+	x.set("Location", AdminRoot+"/workspaces/"+strconv.FormatInt(w.ID, 10))
+	return changed[operator.Workspace](a, x, http.StatusCreated)(w, nil)
+}
+
+// plan reads a member of a plan, and reports whether it is one.
+func (f *form) plan(m member, p *operator.Plan) bool {
+	switch m.name {
+	case "plan":
+		p.Plan = access.Plan(f.text(m))
+	case "perMinute":
+		p.PerMinute = f.integer(m)
+	case "perDay":
+		p.PerDay = f.integer(m)
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *Admin) getWorkspace(x *exchange, w access.Workspace) error {
+	detail, err := a.desk(x).Workspace(x.ctx, w.Name)
+	if err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusOK, detail)
+}
+
+func (a *Admin) renameWorkspace(x *exchange, w access.Workspace) error {
+	var name string
+	var f form
+	err := f.read(x.body, func(m member) bool {
+		if m.name != "name" {
+			return false
+		}
+		name = f.text(m)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	f.require("name")
+	if err := f.err(nil); err != nil {
+		return err
+	}
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.desk(x).Rename(x.ctx, w.Name, name))
+}
+
+func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
+	var p operator.Plan
+	var f form
+	if err := f.read(x.body, func(m member) bool { return f.plan(m, &p) }); err != nil {
+		return err
+	}
+	f.require("plan")
+	if err := f.err(nil); err != nil {
+		return err
+	}
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.desk(x).SetPlan(x.ctx, w.Name, p))
+}
+
+func (a *Admin) resetWorkspace(x *exchange, w access.Workspace) error {
+	return a.removed(x, a.desk(x).Reset(x.ctx, w.Name))
+}
+
+func (a *Admin) deleteWorkspace(x *exchange, w access.Workspace) error {
+	return a.removed(x, a.desk(x).Delete(x.ctx, w.Name))
+}
+
+func (a *Admin) removed(x *exchange, err error) error {
+	if err != nil {
+		return err
+	}
+	a.follow(x)
+	x.sendEmpty(http.StatusNoContent)
+	return nil
+}
+
+func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	after, err := l.place()
+	if err != nil {
+		return err
+	}
+	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: after, Limit: l.limit + 1})
+	if err != nil {
+		return err
+	}
+	cursor := ""
+	if len(keys) > l.limit {
+		keys = keys[:l.limit]
+		cursor = a.env.cursors.sealPlace(0, x.path.pattern, l.filters, []byte(keys[l.limit-1].ID))
+	}
+	shown, err := a.desk(x).Used(x.ctx, keys)
+	if err != nil {
+		return err
+	}
+	return sendPart(l, shown, cursor)
+}
+
+// once returns the request's Idempotency-Key, or nil, for the path and the token.
+func (a *Admin) once(x *exchange) (*petstore.Idempotency, error) {
+	once, err := onceOf(x)
+	if once != nil {
+		once.Operation = "POST " + x.address() + " by " + x.operator.ID
+	}
+	return once, err
+}
+
+func (a *Admin) createKey(x *exchange, w access.Workspace) error {
+	once, err := a.once(x)
+	if err != nil {
+		return err
+	}
+	asked, err := readNewKey(x.body)
+	if err != nil {
+		return err
+	}
+	n := operator.NewKey{Name: asked.Name, Scopes: asked.Scopes.List()}
+	if !asked.ExpiresAt.IsZero() {
+		n.ExpiresAt = &asked.ExpiresAt
+	}
+	return a.sendMadeKey(x)(a.desk(x).CreateKeyOnce(x.ctx, w.Name, n, once))
+}
+
+func (a *Admin) rotateKey(x *exchange) error {
+	once, err := a.once(x)
+	if err != nil {
+		return err
+	}
+	overlap, err := readOverlap(x.body)
+	if err != nil {
+		return err
+	}
+	return a.sendMadeKey(x)(a.desk(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once))
+}
+
+func (a *Admin) sendMadeKey(x *exchange) func(operator.Key, bool, error) error {
+	return func(k operator.Key, again bool, err error) error {
+		if err != nil {
+			return err
+		}
+		x.set("Location", AdminRoot+"/keys/"+k.ID)
+		if again {
+			x.set("Idempotency-Replayed", "true")
+		}
+		return changed[operator.Key](a, x, http.StatusCreated)(k, nil)
+	}
+}
+
+func (a *Admin) getKey(x *exchange) error {
+	k, err := a.desk(x).Key(x.ctx, x.pathID)
+	if err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusOK, k)
+}
+
+func (a *Admin) updateKey(x *exchange) error {
+	p, err := readKeyPatch(x.body)
+	if err != nil {
+		return err
+	}
+	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).UpdateKey(x.ctx, x.pathID, p))
+}
+
+func (a *Admin) revokeKey(x *exchange) error {
+	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).RevokeKey(x.ctx, x.pathID))
+}
+
+// maxBan is the longest ban of an operator's.
+const maxBan = 10 * 365 * 24 * time.Hour
+
+func (a *Admin) banKey(x *exchange) error {
+	var b operator.NewBan
+	var f form
+	err := f.read(x.body, func(m member) bool {
+		switch m.name {
+		case "for":
+			b.For = f.duration(m, maxBan)
+		case "reason":
+			b.Reason = f.text(m)
+		default:
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	f.require("for", "reason")
+	if err := f.err(nil); err != nil {
+		return err
+	}
+	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).BanKey(x.ctx, x.pathID, b))
+}
+
+func (a *Admin) unbanKey(x *exchange) error {
+	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).UnbanKey(x.ctx, x.pathID))
+}
+
+// An auditLine is an entry of the audit log.
+type auditLine struct {
+	ID      int64        `json:"id"`
+	At      time.Time    `json:"at"`
+	Actor   access.Actor `json:"actor"`
+	Action  string       `json:"action"`
+	Subject string       `json:"subject"`
+	Detail  string       `json:"detail,omitempty"`
+}
+
+func (a *Admin) listAudit(x *exchange) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	page, err := l.page()
+	if err != nil {
+		return err
+	}
+	entries, err := a.o.Access.AuditPage(x.ctx, page.After, page.Limit)
+	if err != nil {
+		return err
+	}
+	cursor := ""
+	if len(entries) > l.limit {
+		entries = entries[:l.limit]
+		cursor = a.env.cursors.seal(0, x.path.pattern, l.filters, entries[l.limit-1].ID)
+	}
+	lines := make([]auditLine, len(entries))
+	for i, e := range entries {
+		lines[i] = auditLine(e)
+		lines[i].At = e.At.UTC()
+	}
+	return sendPart(l, lines, cursor)
+}
+
+func (a *Admin) listBackups(x *exchange) error {
+	all, err := a.o.Backups.List(x.ctx)
+	if err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusOK, all)
+}
+
+func (a *Admin) startBackup(x *exchange) error {
+	note := access.AuditEntry{Actor: access.Actor("token:" + x.operator.ID), Action: "backup.start", Subject: "backup"}
+	made, err := a.o.Backups.Start(x.ctx)
+	if err != nil {
+		return err
+	}
+	note.Subject, note.Detail = made.File, strconv.FormatInt(made.Bytes, 10)+" bytes"
+	if err := a.o.Access.Note(x.ctx, note); err != nil {
+		return err
+	}
+	return x.sendJSON(http.StatusCreated, made)
+}

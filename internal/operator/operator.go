@@ -1,0 +1,173 @@
+// Package operator is what the operator of an installation does with workspaces
+// and keys: on a store by a [Desk], over HTTP by a [Client]. The operator's API,
+// its console and the commands go through it, so that all of them do the same. It
+// knows no flags and no pages.
+package operator
+
+import (
+	"context"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// An Operator makes, shows, changes and removes workspaces and their keys.
+// Workspaces go by their names. What breaks a rule is validation_failed, naming the
+// member of the type here; what is not there is workspace_not_found or
+// key_not_found.
+type Operator interface {
+	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
+	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	Workspace(ctx context.Context, name string) (Detail, error)
+	Rename(ctx context.Context, name, to string) (Workspace, error)
+	SetPlan(ctx context.Context, name string, p Plan) (Workspace, error)
+	Reset(ctx context.Context, name string) error  // all but its keys
+	Delete(ctx context.Context, name string) error // with its keys
+
+	Keys(ctx context.Context, workspace string) ([]Key, error) // revoked ones too, in the order of their creation
+	CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error)
+	RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error)
+	RevokeKey(ctx context.Context, id string) (Key, error)
+	BanKey(ctx context.Context, id string, b NewBan) (Key, error)
+	UnbanKey(ctx context.Context, id string) (Key, error)
+}
+
+// A Plan is what is chosen for a workspace. The numbers go with enterprise only.
+type Plan struct {
+	Plan      access.Plan `json:"plan"`
+	PerMinute int64       `json:"perMinute,omitempty"`
+	PerDay    int64       `json:"perDay,omitempty"`
+}
+
+// A NewWorkspace is a workspace that is to be made.
+type NewWorkspace struct {
+	Name string `json:"name"`
+	Plan
+}
+
+// A Workspace is one store with its own catalogue, orders and keys.
+type Workspace struct {
+	ID        int64       `json:"id"`
+	Name      string      `json:"name"`
+	Plan      access.Plan `json:"plan"`
+	PerMinute int64       `json:"perMinute"`
+	PerDay    int64       `json:"perDay"`
+	CreatedAt *time.Time  `json:"createdAt"`
+}
+
+// A Detail is a workspace with what is used of it.
+type Detail struct {
+	Workspace
+	Minute     Window     `json:"minute"`
+	Day        Window     `json:"day"`
+	Keys       int        `json:"keys"` // live ones
+	Categories int64      `json:"categories"`
+	Pets       int64      `json:"pets"`
+	Orders     int64      `json:"orders"`
+	LastUsedAt *time.Time `json:"lastUsedAt,omitempty"`
+}
+
+// A Window is what was used of a window of the plan.
+type Window struct {
+	Limit     int64     `json:"limit"`
+	Used      int64     `json:"used"`
+	Remaining int64     `json:"remaining"`
+	Reset     time.Time `json:"reset"`
+}
+
+// A NewKey is a key that is to be made.
+type NewKey struct {
+	Name      string     `json:"name"`
+	Scopes    []string   `json:"scopes,omitempty"` // read and write if it is nil
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+}
+
+// A NewBan is a ban that is to be set.
+type NewBan struct {
+	For    time.Duration
+	Reason string
+}
+
+// A Key is an API key with what it did. Key is the key itself, which is known only
+// when it is made.
+type Key struct {
+	ID           string     `json:"id"`
+	Key          string     `json:"key,omitempty"`
+	Workspace    string     `json:"workspace,omitempty"`
+	Name         string     `json:"name"`
+	Prefix       string     `json:"prefix"`
+	Scopes       []string   `json:"scopes"`
+	State        string     `json:"state"`
+	CreatedAt    *time.Time `json:"createdAt"`
+	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
+	RevokedAt    *time.Time `json:"revokedAt,omitempty"`
+	RotatedTo    string     `json:"rotatedTo,omitempty"`
+	LastUsedAt   *time.Time `json:"lastUsedAt,omitempty"`
+	UsedToday    int64      `json:"usedToday"`
+	RefusedToday int64      `json:"refusedToday"`
+	BannedUntil  *time.Time `json:"bannedUntil,omitempty"`
+	BanReason    string     `json:"banReason,omitempty"`
+}
+
+// check puts the name into the form in which it is kept.
+func (n *NewWorkspace) check() (access.Quota, []petstore.Field) {
+	fields := access.CheckNameMember(nil, &n.Name)
+	quota, faults := n.Plan.check()
+	return quota, append(fields, faults...)
+}
+
+func (p *Plan) check() (access.Quota, []petstore.Field) {
+	quota, err := access.QuotaFor(p.Plan, access.Quota{PerMinute: p.PerMinute, PerDay: p.PerDay})
+	if err == nil {
+		return quota, nil
+	}
+	pointer, code := "/plan", petstore.InvalidEnum
+	if _, none := access.QuotaFor(p.Plan, access.FreeQuota); none == nil || p.fixed() {
+		pointer, code = "/"+p.Culprit(), petstore.OutOfRange
+	}
+	return quota, []petstore.Field{{Pointer: pointer, Code: code, Message: err.Error() + "."}}
+}
+
+// fixed reports whether the plan has numbers of its own.
+func (p *Plan) fixed() bool {
+	_, err := access.QuotaFor(p.Plan, access.Quota{})
+	return err == nil
+}
+
+// Culprit returns the number of a plan with a fault that is missing or out of
+// range, or that a plan which has its own was given: perMinute or perDay.
+func (p *Plan) Culprit() string {
+	bad := func(n int64) bool { return n < 1 || n > access.MaxQuota }
+	if p.fixed() {
+		bad = func(n int64) bool { return n != 0 }
+	}
+	if bad(p.PerMinute) {
+		return "perMinute"
+	}
+	return "perDay"
+}
+
+// scopes returns the scopes that are asked for.
+func (n *NewKey) scopes() (all access.Scopes, fields []petstore.Field) {
+	if n.Scopes == nil {
+		return access.Read | access.Write, nil
+	}
+	for _, name := range n.Scopes {
+		one := access.ScopeOf(name)
+		if one == 0 {
+			fields = append(fields, petstore.Field{Pointer: "/scopes", Code: petstore.InvalidEnum, Message: "scopes may have read, write and manage, not " + name + "."})
+		}
+		all |= one
+	}
+	return all, fields
+}
+
+// instant returns t for JSON: nil for no instant.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
