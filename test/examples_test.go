@@ -165,7 +165,7 @@ func samplesOn(t *testing.T, d demo, path, lang string) []string {
 	t.Helper()
 	_, page := d.send(t, example{method: http.MethodGet, path: path})
 	var all []string
-	for _, m := range regexp.MustCompile(`(?s)<pre tabindex="0" data-lang="`+lang+`"><code>(.*?)</code></pre>`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?s)<pre tabindex="0" data-lang="`+lang+`"><code[^>]*>(.*?)</code></pre>`).FindAllStringSubmatch(page, -1) {
 		all = append(all, html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], "")))
 	}
 	return all

@@ -57,6 +57,26 @@ func serve(t *testing.T, plan string, workspaces ...string) *server {
 	return s
 }
 
+// serveDemo serves a demo until the test ends.
+func serveDemo(t *testing.T) *server {
+	t.Helper()
+	s := &server{dir: t.TempDir(), keys: map[string]string{}}
+	s.cmd = exec.Command(binary, "serve", "--demo", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error")
+	s.cmd.Dir = s.dir
+	said := started(t, s.cmd, regexp.MustCompile(`(curl .*pst_\w{38}.*)`))
+	s.keys["demo"] = regexp.MustCompile(`pst_\w{38}`).FindString(said)
+	s.url = regexp.MustCompile(`http://[\d.:]+`).FindString(said)
+	return s
+}
+
+// description saves the description that the server gives out, and returns where.
+func (s *server) description(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "openapi.json")
+	run(t, s.dir, "curl", "--silent", "--fail", "--output", path, s.url+"/openapi.json")
+	return path
+}
+
 // started starts a server and returns the address that it prints. The server is killed when the test ends.
 func started(t *testing.T, cmd *exec.Cmd, address *regexp.Regexp) string {
 	t.Helper()

@@ -13,11 +13,25 @@ import (
 func Need(t *testing.T, program, debian string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v (Debian: %s)", err, debian)
-		}
+	without(t, err, debian)
+	return path
+}
+
+// NeedFile is Need for a file, of which it returns the path.
+func NeedFile(t *testing.T, path, debian string) string {
+	t.Helper()
+	_, err := os.Stat(path)
+	without(t, err, debian)
+	return path
+}
+
+func without(t *testing.T, err error, debian string) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%v (Debian: %s)", err, debian)
+	default:
 		t.Skipf("SKIPPED: %v (Debian: %s)", err, debian)
 	}
-	return path
 }
