@@ -64,9 +64,11 @@ func (m *member) rest() {
 // counted is a handler that knows which connections of HTTP/2 are at work.
 func counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if m, ok := r.Context().Value(memberKey{}).(*member); ok && r.ProtoMajor == 2 {
-			m.busy.Add(1)
-			defer m.done()
+		if r.ProtoMajor == 2 {
+			if m, ok := r.Context().Value(memberKey{}).(*member); ok {
+				m.busy.Add(1)
+				defer m.done()
+			}
 		}
 		h.ServeHTTP(w, r)
 	})
