@@ -224,8 +224,8 @@ func TestABanOnAFullDayTellsToWaitForTheDay(t *testing.T) {
 	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
 		c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
 		d := hammer(t, l, c, clock)
-		if h := d.Headline(); h.Reset != d.BannedUntil {
-			t.Errorf("Headline().Reset = %d, want the ban's end, %d", h.Reset, d.BannedUntil)
+		if h := d.Headline(); h.Reset != d.Day.Reset {
+			t.Errorf("Headline().Reset = %d, want the day's end, %d: the ban ends before", h.Reset, d.Day.Reset)
 		}
 		clock.advance(time.Duration(d.RetryAfter) * time.Second)
 		if d := l.Admit(t.Context(), c); !d.Admitted() {

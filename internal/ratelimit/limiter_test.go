@@ -332,6 +332,7 @@ func TestHeadlineIsTheFullerWindow(t *testing.T) {
 		{"refused by the minute", Decision{Outcome: RefusedMinute, Minute: minute, Day: full}, minute},
 		{"refused by the day", Decision{Outcome: RefusedDay, Minute: minute, Day: day}, day},
 		{"banned", Decision{Outcome: Banned, Minute: minute, Day: day, BannedUntil: 500}, Window{Limit: 60, Used: 60, Reset: 500}},
+		{"banned on a full day", Decision{Outcome: Banned, Minute: minute, Day: Window{Limit: 9, Used: 9, Reset: 700}, BannedUntil: 500}, Window{Limit: 9, Used: 9, Reset: 700}},
 	} {
 		if got := test.d.Headline(); got != test.want {
 			t.Errorf("%s: Headline() = %+v, want %+v", test.name, got, test.want)

@@ -106,7 +106,7 @@ func (d Decision) Admitted() bool { return d.Outcome == Admitted }
 
 // Headline returns the one window that the X-RateLimit headers describe: on a refusal the window that refused, else the
 // one with the least remaining, and of two with the same the one that resets later. Of a banned caller it is that
-// window's limit with nothing remaining until the ban ends.
+// window's limit with nothing remaining until the ban ends, or later, if a window is full for longer.
 func (d Decision) Headline() Window {
 	switch d.Outcome {
 	case RefusedMinute:
@@ -114,8 +114,13 @@ func (d Decision) Headline() Window {
 	case RefusedDay:
 		return d.Day
 	case Banned:
-		w := d.fuller()
-		return Window{Limit: w.Limit, Used: max(w.Limit, w.Used), Reset: d.BannedUntil}
+		w, reset := d.fuller(), d.BannedUntil
+		for _, full := range []Window{d.Minute, d.Day} {
+			if full.Remaining() == 0 {
+				reset = max(reset, full.Reset)
+			}
+		}
+		return Window{Limit: w.Limit, Used: max(w.Limit, w.Used), Reset: reset}
 	}
 	return d.fuller()
 }
