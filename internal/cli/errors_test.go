@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -71,12 +72,12 @@ func TestBanReason(t *testing.T) {
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	id := regexp.MustCompile(`key_\w+`).FindString(run(t, Success, "", "key", "create", "acme", db))
 	for reason, code := range map[string]int{
-		"too eager":                      Success,
-		"":                               WrongUsage,
-		"a\xff":                          WrongUsage,
-		"a\nb":                           WrongUsage,
-		strings.Repeat("é", maxReason):   Success,
-		strings.Repeat("é", maxReason+1): WrongUsage,
+		"too eager":                             Success,
+		"":                                      WrongUsage,
+		"a\xff":                                 WrongUsage,
+		"a\nb":                                  WrongUsage,
+		strings.Repeat("é", operator.MaxReason): Success,
+		strings.Repeat("é", operator.MaxReason+1): WrongUsage,
 	} {
 		run(t, code, "", "key", "ban", id, "--for", "1h", "--reason", reason, db)
 	}

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/operator"
 )
 
 // petsIn returns how many pets a workspace has.
 func petsIn(t *testing.T, db, workspace string) int {
 	t.Helper()
-	var v workspaceDetail
+	var v operator.Detail
 	if err := json.Unmarshal([]byte(run(t, Success, "", "workspace", "show", workspace, "-o", "json", db)), &v); err != nil {
 		t.Fatal(err)
 	}

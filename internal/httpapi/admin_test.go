@@ -300,7 +300,12 @@ func (o *office) faults() {
 	if again := o.ask(rotate).want(201, "").key(); again.Key != next.Key {
 		o.t.Errorf("the second answer is %+v, want the key %s", again, next.Key)
 	}
-	o.send("GET", "/workspaces?name=once", "").want(200, "")
+	o.addWorkspace("caf\u00e9", access.Quota{PerMinute: 1, PerDay: 1})
+	for query, want := range map[string]int{"once": 1, "cafe%CC%81": 1, "onc": 0} {
+		if got := o.send("GET", "/workspaces?name="+query, "").want(200, ""); strings.Count(string(got.body), `"id"`) != want {
+			o.t.Errorf("the workspaces named %s are %s, want %d", query, got.body, want)
+		}
+	}
 	o.send("GET", "/audit?limit=3", "").want(200, "")
 	o.send("GET", "/nothing", "").want(404, "route_not_found")
 	o.send("PUT", "/workspaces", `{}`).want(405, "method_not_allowed")

@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
+	"golang.org/x/text/unicode/norm"
 )
 
 func (a *Admin) paths() []path {
@@ -98,6 +99,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 		return err
 	}
 	name, named := l.query.one("name")
+	composed := norm.NFC.String(name) // as names are kept, but for old ones
 	page, err := l.page()
 	if err != nil {
 		return err
@@ -106,7 +108,9 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(w operator.Workspace) bool { return w.ID <= page.After || named && w.Name != name })
+	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
+		return w.ID <= page.After || named && w.Name != name && w.Name != composed
+	})
 	slices.SortFunc(all, func(a, b operator.Workspace) int { return cmp.Compare(a.ID, b.ID) })
 	cursor := ""
 	if len(all) > l.limit {

@@ -59,6 +59,11 @@ func (d *Desk) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return views, nil
 }
 
+// Find implements [Operator].
+func (d *Desk) Find(ctx context.Context, name string) (Workspace, error) {
+	return of(d.Store.Workspace(ctx, name))
+}
+
 // Rename implements [Operator].
 func (d *Desk) Rename(ctx context.Context, name, to string) (Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
@@ -283,8 +288,8 @@ func (b *NewBan) check() (fields []petstore.Field) {
 	return fields
 }
 
-// maxReason is the greatest number of characters in the reason of a ban.
-const maxReason = 1000
+// MaxReason is the greatest number of characters in the reason of a ban.
+const MaxReason = 1000
 
 // CheckReason returns why a text cannot be the reason of a ban: it is shown to
 // operators, and PostgreSQL keeps valid UTF-8 alone.
@@ -292,8 +297,8 @@ func CheckReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		return errors.New("must not be blank")
-	case utf8.RuneCountInString(reason) > maxReason:
-		return fmt.Errorf("must have at most %d characters", maxReason)
+	case utf8.RuneCountInString(reason) > MaxReason:
+		return fmt.Errorf("must have at most %d characters", MaxReason)
 	case !utf8.ValidString(reason):
 		return errors.New("must be valid UTF-8")
 	case strings.ContainsFunc(reason, unicode.IsControl):

@@ -6,6 +6,8 @@ package operator
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -19,7 +21,8 @@ import (
 type Operator interface {
 	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
-	Workspace(ctx context.Context, name string) (Detail, error)
+	Find(ctx context.Context, name string) (Workspace, error)
+	Workspace(ctx context.Context, name string) (Detail, error) // its cost grows with what it has
 	Rename(ctx context.Context, name, to string) (Workspace, error)
 	SetPlan(ctx context.Context, name string, p Plan) (Workspace, error)
 	Reset(ctx context.Context, name string) error  // all but its keys
@@ -161,6 +164,16 @@ func (n *NewKey) scopes() (all access.Scopes, fields []petstore.Field) {
 		all |= one
 	}
 	return all, fields
+}
+
+func noWorkspace(name string) error {
+	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+}
+
+// byName puts workspaces into the order of their names.
+func byName(all []Workspace) []Workspace {
+	slices.SortFunc(all, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // instant returns t for JSON: nil for no instant.

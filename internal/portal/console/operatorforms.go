@@ -2,10 +2,10 @@ package console
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -15,15 +15,13 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 	if err != nil {
 		return form{}, access.Workspace{}, err
 	}
-	all, err := v.Access.Workspaces(v.r.Context())
+	w, err := v.Access.WorkspaceByID(v.r.Context(), id)
+	if isMissing(err, access.CodeWorkspaceNotFound) {
+		err = errNoPage
+	}
 	if err != nil {
 		return form{}, access.Workspace{}, err
 	}
-	i := slices.IndexFunc(all, func(w access.Workspace) bool { return w.ID == id })
-	if i < 0 {
-		return form{}, access.Workspace{}, errNoPage
-	}
-	w := all[i]
 	var plans []option
 	for _, p := range access.Plans() {
 		plans = append(plans, option{Value: string(p), Label: string(p)})
@@ -57,22 +55,26 @@ func savePlan(v *visit) error {
 		return err
 	}
 	in := v.input()
-	plan, agreed := access.Plan(in.text("plan")), access.Quota{}
-	if plan == access.Enterprise {
-		agreed = access.Quota{PerMinute: in.number("perMinute", "This"), PerDay: in.number("perDay", "This")}
+	p := operator.Plan{Plan: access.Plan(in.text("plan"))}
+	if p.Plan == access.Enterprise {
+		p.PerMinute, p.PerDay = in.number("perMinute", "This"), in.number("perDay", "This")
 	}
-	quota, err := access.QuotaFor(plan, agreed)
-	if err != nil && len(in.faults) == 0 {
-		f.Error = sentence(err)
-	}
-	if err != nil || len(in.faults) > 0 {
+	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}
-	if _, err := v.Access.SetPlan(v.r.Context(), w.Name, plan, quota, operatorActor); err != nil {
-		return err
+	if _, err := v.desk().SetPlan(v.r.Context(), w.Name, p); err != nil {
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+		return v.again(f, in)
 	}
 	v.follow()
-	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), plan))
+	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
+}
+
+// desk returns the operator who is signed in.
+func (v *visit) desk() *operator.Desk {
+	return &operator.Desk{Store: v.Access, Counts: operator.Live(v.Limiter, v.Keys), Now: v.Now, By: operatorActor}
 }
 
 // follow takes over at once what was changed in the store.
@@ -110,7 +112,7 @@ func liftBan(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.Access.LiftBan(v.r.Context(), k.ID, operatorActor); err != nil {
+	if _, err := v.desk().UnbanKey(v.r.Context(), k.ID); err != nil {
 		return err
 	}
 	v.follow()
