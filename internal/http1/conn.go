@@ -41,6 +41,7 @@ type conn struct {
 	buf     *buffer   // nil while nothing has come
 	have    int       // bytes in buf
 	need    int       // bytes that the request in buf has with its body, once that is known
+	headDue bool      // a part of a head has come, and the rest has a deadline
 	crlf    int       // how many bytes of empty lines may come before the next request
 	rest    []byte    // what net/http still has to read of buf
 	renewed time.Time // when the deadlines were set
@@ -86,10 +87,6 @@ func (c *conn) answerPlain(first []byte) error {
 	c.heard.Store(true)
 	c.buf = buffers.Get().(*buffer)
 	c.have = copy(c.buf[:], first[:n])
-	if n == len(first) && n < shortest && err == nil && mayBePlain(first) {
-		n, err = c.Conn.Read(c.buf[c.have:])
-		c.have += n
-	}
 	for err == nil {
 		var more bool
 		if more, err = c.answerAll(); err != nil {
@@ -118,13 +115,17 @@ func (c *conn) answerAll() (more bool, err error) {
 		}
 		one := calls.Get().(*call)
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
+		case is == headBegun && c.have < len(c.buf):
+			calls.Put(one)
+			c.awaitHead()
+			return true, nil
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
 			if c.have < len(preface) {
 				return true, nil
 			}
 			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
 			err = c.answer(one, nil, c.have)
-		case is == notPlain || size > len(c.buf):
+		case is == notPlain || is == headBegun || size > len(c.buf):
 			calls.Put(one)
 			return false, nil
 		case is == headPlain:
@@ -158,12 +159,25 @@ func (c *conn) skipEmptyLines() {
 // drop removes n bytes from the beginning of the buffer.
 func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
 
+// awaitHead gives the rest of a head its time, once, however often a part of it
+// comes.
+func (c *conn) awaitHead() {
+	if !c.headDue {
+		c.headDue = true
+		c.awaitWithin(c.front.server.ReadHeaderTimeout)
+	}
+}
+
 // awaitBody gives the rest of a body its time, once, however often a part of it
 // comes. size is the request's with its body.
 func (c *conn) awaitBody(size int) {
 	c.need = size
 	c.bodyDue.Store(true)
-	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadTimeout)) // the read reports what this would
+	c.awaitWithin(c.front.server.ReadTimeout)
+}
+
+func (c *conn) awaitWithin(d time.Duration) {
+	_ = c.Conn.SetReadDeadline(time.Now().Add(d)) // the read reports what this would
 	c.renewed = time.Time{}
 }
 
@@ -203,7 +217,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 		answers.Put(room)
 	}
 	c.served.Store(true)
-	if c.need = 0; one.method == http.MethodPost {
+	if c.need, c.headDue = 0, false; one.method == http.MethodPost {
 		c.crlf = 4
 	}
 	if err != nil || one.response.last {
@@ -269,7 +283,7 @@ func (c *conn) hand() error {
 		c.http2.Store(true)
 		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
 	}
-	_ = c.Conn.SetReadDeadline(time.Now().Add(c.front.server.ReadHeaderTimeout)) // the read reports what this would
+	c.awaitHead() // which keeps the time that it has, or has had
 	return nil
 }
 

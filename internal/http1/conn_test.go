@@ -56,7 +56,11 @@ func TestRequestInTwoParts(t *testing.T) {
 		if i < len(first) {
 			w.Want("POST", http.StatusCreated)
 		}
+		if conns, _ := s.numbers(); conns != 1 {
+			t.Errorf("cut at %d: %d connections are not net/http's, want 1", i, conns)
+		}
 		_ = w.Close()
+		waitFor(t, "the connection ends", func() bool { conns, _ := s.numbers(); return conns == 0 })
 	}
 }
 
@@ -76,6 +80,7 @@ func TestOddRequestsBetween(t *testing.T) {
 		{"Connection: close", strings.Replace(getAccount, "\r\n", "\r\nConnection: close\r\n", 1), 200, true},
 		{"HTTP/1.0", strings.Replace(getAccount, "HTTP/1.1", "HTTP/1.0", 1), 200, true},
 		{"empty line", "\r\n" + getAccount, 400, true},
+		{"LF alone", strings.ReplaceAll(getAccount, "\r\n", "\n"), 200, false},
 		{"folded", strings.Replace(getAccount, "\r\n", "\r\nX: a\r\n b\r\n", 1), 200, false},
 		{"two hosts", strings.Replace(getAccount, "\r\n", "\r\nHost: b\r\n", 1), 400, true},
 		{"space before the colon", strings.Replace(getAccount, "Host:", "Host :", 1), 400, true},

@@ -5,8 +5,8 @@
 //
 // # Plain requests
 //
-// A plain request leaves nothing to interpret. It is HTTP/1.1; its head comes
-// in one piece, and it has 4 KiB at most with its body; its method is GET, HEAD,
+// A plain request leaves nothing to interpret. It is HTTP/1.1; it has 4 KiB at
+// most with its body, in as many parts as they come; its method is GET, HEAD,
 // POST, PUT, PATCH or DELETE; its target is a path without escapes, perhaps with
 // a query; it has one Host, fields in visible ASCII, at most one Content-Length,
 // and none of the fields that change how a message is framed or how a connection

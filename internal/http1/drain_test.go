@@ -36,8 +36,14 @@ func TestDeadlines(t *testing.T) {
 	}{
 		"silent":      {10 * time.Second, 10 * time.Second, func(*http1test.Wire) {}},
 		"half a head": {10 * time.Second, 10 * time.Second, func(w *http1test.Wire) { w.Send(getAccount[:30]) }},
-		"14 bytes":    {10 * time.Second, 20 * time.Second, func(w *http1test.Wire) { w.Send(getAccount[:14]) }},
-		"idle":        {110 * time.Second, 120 * time.Second, ask},
+		"14 bytes":    {10 * time.Second, 10 * time.Second, func(w *http1test.Wire) { w.Send(getAccount[:14]) }},
+		"a head that trickles": {time.Second, time.Second, func(w *http1test.Wire) {
+			for i := range 10 {
+				w.Send(getAccount[i : i+1])
+				time.Sleep(900 * time.Millisecond)
+			}
+		}},
+		"idle": {110 * time.Second, 120 * time.Second, ask},
 		"used for longer than any deadline is": {110 * time.Second, 120 * time.Second, func(w *http1test.Wire) {
 			for range 10 {
 				ask(w)

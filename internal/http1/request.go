@@ -28,6 +28,7 @@ type verdict uint8
 
 const (
 	notPlain  verdict = iota
+	headBegun         // so far as it has come it may become plain
 	headPlain         // but the body is not complete
 	wholePlain
 )
@@ -35,10 +36,6 @@ const (
 const (
 	// maxFields is the most header fields that a plain request has.
 	maxFields = 48
-
-	// shortest is the length of "GET / HTTP/1.1" with the ends of two lines: in
-	// fewer bytes there is no request that waits for an answer.
-	shortest = 18
 
 	// preface is how HTTP/2 begins.
 	preface = "PRI * HTTP/2.0"
@@ -51,18 +48,15 @@ func mayBePreface(b []byte) bool {
 	return string(b[:n]) == preface[:n]
 }
 
-// mayBePlain reports whether a plain request may begin with b.
-func mayBePlain(b []byte) bool {
-	method, _, _ := bytes.Cut(b, []byte(" /"))
-	return plainMethod(string(method))
-}
-
 // read reads the request that b begins with, if it is plain and plain takes its
-// path. size is its length with the body if the verdict is not notPlain. What it
-// reads is exactly what net/http would: see FuzzPlainRequestIsNetHTTPs.
+// path. size is its length with the body once the head has come. What it reads
+// is exactly what net/http would: see FuzzPlainRequestIsNetHTTPs.
 func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verdict) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
+		if r.begins(b, plain) {
+			return 0, headBegun
+		}
 		return 0, notPlain
 	}
 	clear(r.header)
@@ -80,9 +74,22 @@ func (r *request) read(b []byte, plain func(path string) bool) (size int, _ verd
 	return size, wholePlain
 }
 
+// begins reports whether b may be the beginning of a plain head. net/http takes
+// a line that ends with LF alone, and would not wait for more after two of them.
+func (r *request) begins(b []byte, plain func(path string) bool) bool {
+	line, _, whole := bytes.Cut(b, []byte("\r\n"))
+	if whole {
+		return r.line(string(line), plain) && bytes.Count(b, []byte("\n")) == bytes.Count(b, []byte("\r\n"))
+	}
+	method, _, whole := bytes.Cut(line, []byte(" "))
+	return !bytes.Contains(line, []byte("\n")) && slices.ContainsFunc(plainMethods, func(m string) bool {
+		return m == string(method) || !whole && strings.HasPrefix(m, string(method))
+	})
+}
+
 func (r *request) line(line string, plain func(path string) bool) bool {
 	method, rest, ok := strings.Cut(line, " ")
-	if !ok || !plainMethod(method) {
+	if !ok || !slices.Contains(plainMethods, method) {
 		return false
 	}
 	target, version, ok := strings.Cut(rest, " ")
@@ -90,13 +97,7 @@ func (r *request) line(line string, plain func(path string) bool) bool {
 	return ok && version == "HTTP/1.1" && plainTarget(target, plain)
 }
 
-func plainMethod(s string) bool {
-	switch s {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		return true
-	}
-	return false
-}
+var plainMethods = []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodHead}
 
 // plainTarget reports whether the target is a path that plain takes, with
 // nothing in it to decode, and perhaps a query.

@@ -159,8 +159,22 @@ func TestPlainBodyToCome(t *testing.T) {
 		}
 	}
 	for n := range len(text) {
-		if size, verdict := new(request).read([]byte(text[:n]), anyPet); verdict != notPlain || size != 0 {
-			t.Errorf("with %d bytes of the head read() = %d, %d, want 0, %d", n, size, verdict, notPlain)
+		if size, verdict := new(request).read([]byte(text[:n]), anyPet); verdict != headBegun || size != 0 {
+			t.Errorf("with %d bytes of the head read() = %d, %d, want 0, %d", n, size, verdict, headBegun)
+		}
+	}
+}
+
+// TestOddBeginnings are of heads that cannot become plain, so that net/http need
+// not be waited for.
+func TestOddBeginnings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"O", "OPTIONS", "PRI", "get", " ", "\r", "\n", "\x16\x03\x01", "GETS ", "GET\n", "GET /pets HTTP/1.1\n", "GET /pets HTTP/1.0\r\n",
+		"GET /docs HTTP/1.1\r\n", "GET /pets HTTP/1.1\r\nHost: a\n", "GET /pets HTTP/1.1\nHost: a\n\n", "GET /pets HTTP/1.1\r\n\n",
+	} {
+		if size, verdict := new(request).read([]byte(text), anyPet); verdict != notPlain || size != 0 {
+			t.Errorf("read(%q) = %d, %d, want 0, %d", text, size, verdict, notPlain)
 		}
 	}
 }
@@ -182,9 +196,9 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			b = append(bytes.Clone(b), make([]byte, size-len(b))...)
 			size, verdict = r.read(b, anyPet)
 		}
-		if verdict == notPlain {
+		if verdict == notPlain || verdict == headBegun {
 			if size != 0 {
-				t.Fatalf("read() = %d for what is not plain, want 0", size)
+				t.Fatalf("read() = %d without a plain head, want 0", size)
 			}
 			return
 		}

@@ -117,8 +117,7 @@ func serveOn(b *testing.B, server *http.Server, wrap func(net.Listener) net.List
 }
 
 // openHTTP1 asks on one connection, or with HTTP/1.0 on a new one each time. The
-// first request may be odd: then the connection is net/http's, as after a head in
-// two packets.
+// first request may be odd: then the connection is net/http's.
 func openHTTP1(proto string, odd bool) func(*testing.B, *http.Server, func(net.Listener) net.Listener, string, string) func() {
 	return func(b *testing.B, server *http.Server, wrap func(net.Listener) net.Listener, path, key string) func() {
 		addr := serveOn(b, server, wrap)
