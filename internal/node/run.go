@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 type Options struct {
 	Config  *config.Config
 	Origins config.Origins      // by which errors name the settings
-	Getenv  func(string) string // for GOGC and the variables of OpenTelemetry
+	Getenv  func(string) string // for the variables of OpenTelemetry
 	Version string
 	Log     io.Writer
 	Demo    bool // fill an empty database with the demo workspace, and make a key to it
@@ -42,9 +41,6 @@ type Serving struct {
 func Run(ctx context.Context, o Options) (err error) {
 	if err := CheckLimiter(o.Config, o.Origins); err != nil {
 		return err
-	}
-	if o.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
 	}
 	n := &node{Options: o, now: time.Now}
 	if err := n.openLog(ctx); err != nil {
@@ -69,11 +65,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, n.close()) }()
 	return n.serve(ctx, s, sockets)
 }
-
-// garbage is how much more than what is in use the heap may grow to, in percent,
-// unless GOGC says. What is in use is small, and requests leave little: to collect
-// more often costs next to nothing, and spares memory.
-const garbage = 25
 
 // serve opens the doors and returns when the node has ended.
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
