@@ -96,21 +96,23 @@ func (db *DB) readLong(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// snapshot is read in a transaction: f's statements see one state.
+// snapshot is read in a transaction: f's statements see one state. A panic of f, too,
+// ends it.
 func snapshot(f func(*conn) error) func(*conn) error {
-	return func(c *conn) error {
+	return func(c *conn) (err error) {
 		if err := c.exec("BEGIN"); err != nil {
 			return err
 		}
-		err := f(c)
-		c.SetInterrupt(nil) // an interrupted connection could not end its transaction
-		if c.AutocommitEnabled() {
-			return err
-		}
-		if end := c.exec("COMMIT"); err == nil {
-			err = end
-		}
-		return err
+		defer func() {
+			c.SetInterrupt(nil) // an interrupted connection could not end its transaction
+			if c.AutocommitEnabled() {
+				return
+			}
+			if end := c.exec("COMMIT"); err == nil {
+				err = end
+			}
+		}()
+		return f(c)
 	}
 }
 
