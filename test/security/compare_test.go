@@ -35,7 +35,7 @@ func compared() map[string]string {
 		"console.places.take":        "the SHA-256 of the token of a session that was found",
 		"console.places.leave":       "the SHA-256 of the token of a session that was found",
 		"access.Directory.apply":     "hashes of the store among themselves",
-		"access.WellFormed":          "a checksum of what was sent with what was sent",
+		"access.wellFormed":          "a checksum of what was sent with what was sent",
 		"httpapi.presentedKey":       "one header of a request with another",
 		"httpapi.onceOf":             public, // Idempotency-Key, by its form
 		"postgres.receiptID.compare": public, // Idempotency-Keys of one workspace among themselves

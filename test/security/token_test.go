@@ -1,0 +1,102 @@
+package security
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOperatorToken: only a live token opens the operator's API, to no page of another site and under no foreign name, and
+// nothing on the disk tells it.
+func TestOperatorToken(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	key := s.workspace("shop")
+	out, err := petstore.Run(s.dir, "operator", "token", "create", "ci", "-o=json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ ID, Token string }
+	if err := json.Unmarshal([]byte(out), &made); err != nil || made.Token == "" {
+		t.Fatalf("%v in %s", err, out)
+	}
+	s.serve("--backup-dir=backups")
+	ask := func(method, path, token string, header map[string]string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, s.Ops+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		for name, value := range header {
+			r.Header.Set(name, value)
+		}
+		r.Host = header["Host"] // the address if empty
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	const list = "/admin/v1/workspaces"
+	for name, token := range map[string]string{"none": "", "a key": key, "a changed one": made.Token[:len(made.Token)-1] + "!"} {
+		if got := ask("GET", list, token, nil).StatusCode; got != http.StatusUnauthorized {
+			t.Errorf("with %s the operator's API answers %d, want 401", name, got)
+		}
+	}
+	foreign := map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+	for _, method := range []string{"OPTIONS", "GET"} {
+		if got := ask(method, list, made.Token, foreign).Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("%s lets a page of another site in: %q", method, got)
+		}
+	}
+	if got := ask("GET", list, made.Token, map[string]string{"Host": "evil.example"}).StatusCode; got != http.StatusMisdirectedRequest {
+		t.Errorf("under a foreign name the operator's API answers %d, want 421", got)
+	}
+	s.do(request{method: "GET", path: list, key: made.Token}).want(404, "route_not_found")
+	s.do(request{method: "GET", path: "/pets", key: made.Token}).want(401, "invalid_api_key")
+	if got := ask("POST", "/admin/v1/backups", made.Token, nil).StatusCode; got != http.StatusCreated {
+		t.Errorf("a backup is answered %d, want 201", got)
+	}
+	ask("GET", "/admin/v1/keys/"+made.Token, made.Token, nil) // in a path, where it stands in the log
+	s.nothingHas(made.Token)
+	if _, err := petstore.Run(s.dir, "operator", "token", "revoke", made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask("GET", list, made.Token, nil).StatusCode; got != http.StatusUnauthorized {
+		t.Errorf("with a revoked token the operator's API answers %d, want 401", got)
+	}
+}
+
+// nothingHas fails the test for each file of the site, and of the server's log, that has a secret.
+func (s *site) nothingHas(secret string) {
+	s.t.Helper()
+	files := []string{s.Log}
+	err := filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if strings.Contains(string(text), secret) {
+			s.t.Errorf("%s has the secret", filepath.Base(path))
+		}
+	}
+	if len(files) < 3 {
+		s.t.Errorf("only %q were searched", files)
+	}
+}
