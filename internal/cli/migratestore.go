@@ -29,12 +29,12 @@ func (a *app) migrateStoreCommand() *cobra.Command {
 		use:   "migrate-store",
 		short: "Move everything from a SQLite file to PostgreSQL",
 		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys,
-bans, shops with their ledgers, receipts of idempotency keys, counters, usage and
+bans, pets, orders and stock with their ledgers, receipts of idempotency keys, counters, usage and
 the audit log. Clients notice nothing but the pause: keys, ids, ETags, cursors and
 repetitions are the same afterwards.
 
 Stop the server first. The file is locked meanwhile and is not changed; the target
-must hold no other shop, and no node opens it before the move has ended. If the
+must hold no other Petstore, and no node opens it before the move has ended. If the
 move is ended in the middle, run it again: it goes on behind what was kept. At the
 end both sides are read and compared, table by table, by counts and checksums.
 

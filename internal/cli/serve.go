@@ -36,7 +36,7 @@ start makes a key that is valid for a week, and prints it.`,
 		},
 	})
 	a.config.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&demo, "demo", false, "serve a demo shop, and print a key to try it with")
+	cmd.Flags().BoolVar(&demo, "demo", false, "serve a demo workspace, and print a key to try it with")
 	return cmd
 }
 

@@ -41,7 +41,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "sunset", Usage: "the `INSTANT` (RFC 3339) from which GET /pets/{petId} is gone", value: instant{&c.Sunset}},
 		{Name: "trusted-proxies", Usage: "believe the forwarding headers of proxies in these `CIDR,...`", value: &prefixes{to: &c.TrustedProxies}},
 		{Name: "db", Usage: "keep the data in `PATH` (SQLite), or in PostgreSQL at a postgres:// URL", Secret: true, value: text{&c.DB}},
-		{Name: "db-read", Usage: "read shops from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
+		{Name: "db-read", Usage: "read pets, orders and stock from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
 		{Name: "redis", Usage: "count requests in Redis at `URL`", Secret: true, value: text{&c.Redis}},
 		{Name: "limiter-on-failure", Usage: "without Redis, go on in each node from the last known counts, or deny: `CHOICE` local or deny", value: choice{&c.LimiterOnFailure, []string{"local", "deny"}}},
 		{Name: "log-level", Usage: "log from `LEVEL` on: debug, info, warn or error", value: level{&c.LogLevel}},
