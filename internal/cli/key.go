@@ -24,7 +24,7 @@ func (a *app) keyCreate() *cobra.Command {
 	scopes := []string{"read", "write"}
 	var expires time.Duration
 	o := tables()
-	cmd := a.atDesk(spec{
+	cmd := a.onOperatorFor(spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
 		short:  "Make a key, and show it once",
 		long:   "Make a key, and show it once: the database keeps only its hash. A running server accepts it within one second.",

@@ -83,7 +83,7 @@ func (p *planFlags) culprit(enterprise bool) string {
 func (a *app) workspaceCreate() *cobra.Command {
 	var plan planFlags
 	o := tables()
-	cmd := a.atDesk(spec{
+	cmd := a.onOperatorFor(spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:   "Make a workspace",
 		long:    "Make a workspace. The database is made too if there is none.",
@@ -118,7 +118,7 @@ func (a *app) workspaceList() *cobra.Command {
 func (a *app) workspaceSetPlan() *cobra.Command {
 	var plan planFlags
 	o := tables()
-	cmd := a.atDesk(spec{
+	cmd := a.onOperatorFor(spec{
 		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:  "Move a workspace to another plan",
 		long:   "Move a workspace to another plan. A running server follows within one second, and forgets nothing of what was used. The plan may also be given as a second argument: set-plan NAME PLAN.",
@@ -136,7 +136,7 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 
 func (a *app) workspaceRename() *cobra.Command {
 	o := tables()
-	return a.atDesk(spec{
+	return a.onOperatorFor(spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
 		short:  "Give a workspace another name",
 		long:   "Give a workspace another name. Its id, its keys and all that it has stay, and a running server follows within one second.",

@@ -161,10 +161,10 @@ func (a *Admin) authorize(x *exchange) error {
 	return nil
 }
 
-// desk returns the operator whose token was sent.
-func (a *Admin) desk(x *exchange) *operator.Desk {
+// operator returns the operator whose token was sent.
+func (a *Admin) operator(x *exchange) *operator.Local {
 	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Desk{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
 }
 
 // follow has this node go by a change at once; the others hear of it.

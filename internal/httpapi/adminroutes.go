@@ -104,7 +104,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.desk(x).Workspaces(x.ctx)
+	all, err := a.operator(x).Workspaces(x.ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	w, err := a.desk(x).CreateWorkspace(x.ctx, n)
+	w, err := a.operator(x).CreateWorkspace(x.ctx, n)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f *form) plan(m member, p *operator.Plan) bool {
 }
 
 func (a *Admin) getWorkspace(x *exchange, w access.Workspace) error {
-	detail, err := a.desk(x).Workspace(x.ctx, w.Name)
+	detail, err := a.operator(x).Workspace(x.ctx, w.Name)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (a *Admin) renameWorkspace(x *exchange, w access.Workspace) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.desk(x).Rename(x.ctx, w.Name, name))
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).Rename(x.ctx, w.Name, name))
 }
 
 func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
@@ -198,15 +198,15 @@ func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.desk(x).SetPlan(x.ctx, w.Name, p))
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).SetPlan(x.ctx, w.Name, p))
 }
 
 func (a *Admin) resetWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.desk(x).Reset(x.ctx, w.Name))
+	return a.removed(x, a.operator(x).Reset(x.ctx, w.Name))
 }
 
 func (a *Admin) deleteWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.desk(x).Delete(x.ctx, w.Name))
+	return a.removed(x, a.operator(x).Delete(x.ctx, w.Name))
 }
 
 func (a *Admin) removed(x *exchange, err error) error {
@@ -236,7 +236,7 @@ func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
 		keys = keys[:l.limit]
 		cursor = a.env.cursors.sealPlace(0, x.path.pattern, l.filters, []byte(keys[l.limit-1].ID))
 	}
-	shown, err := a.desk(x).Used(x.ctx, keys)
+	shown, err := a.operator(x).Used(x.ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (a *Admin) createKey(x *exchange, w access.Workspace) error {
 	if !asked.ExpiresAt.IsZero() {
 		n.ExpiresAt = &asked.ExpiresAt
 	}
-	return a.sendMadeKey(x)(a.desk(x).CreateKeyOnce(x.ctx, w.Name, n, once))
+	return a.sendMadeKey(x)(a.operator(x).CreateKeyOnce(x.ctx, w.Name, n, once))
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
@@ -277,7 +277,7 @@ func (a *Admin) rotateKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return a.sendMadeKey(x)(a.desk(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once))
+	return a.sendMadeKey(x)(a.operator(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once))
 }
 
 func (a *Admin) sendMadeKey(x *exchange) func(operator.Key, bool, error) error {
@@ -294,7 +294,7 @@ func (a *Admin) sendMadeKey(x *exchange) func(operator.Key, bool, error) error {
 }
 
 func (a *Admin) getKey(x *exchange) error {
-	k, err := a.desk(x).Key(x.ctx, x.pathID)
+	k, err := a.operator(x).Key(x.ctx, x.pathID)
 	if err != nil {
 		return err
 	}
@@ -306,11 +306,11 @@ func (a *Admin) updateKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).UpdateKey(x.ctx, x.pathID, p))
+	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).UpdateKey(x.ctx, x.pathID, p))
 }
 
 func (a *Admin) revokeKey(x *exchange) error {
-	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).RevokeKey(x.ctx, x.pathID))
+	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).RevokeKey(x.ctx, x.pathID))
 }
 
 // maxBan is the longest ban of an operator's.
@@ -337,11 +337,11 @@ func (a *Admin) banKey(x *exchange) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).BanKey(x.ctx, x.pathID, b))
+	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).BanKey(x.ctx, x.pathID, b))
 }
 
 func (a *Admin) unbanKey(x *exchange) error {
-	return changed[operator.Key](a, x, http.StatusOK)(a.desk(x).UnbanKey(x.ctx, x.pathID))
+	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).UnbanKey(x.ctx, x.pathID))
 }
 
 // An auditLine is an entry of the audit log.

@@ -1,5 +1,5 @@
 // Package operator is what the operator of an installation does with workspaces
-// and keys: on a store by a [Desk], over HTTP by a [Client]. The operator's API,
+// and keys: on a store by a [Local], over HTTP by a [Client]. The operator's API,
 // its console and the commands go through it, so that all of them do the same. It
 // knows no flags and no pages.
 package operator

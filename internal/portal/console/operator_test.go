@@ -59,7 +59,7 @@ func (h *house) office() *house {
 	return &house{t: h.t, url: server.URL}
 }
 
-// operator returns a guest of the operator's console, and the link to sign in with.
+// acting returns a guest of the operator's console, and the link to sign in with.
 func (h *house) operator() (g *guest, link string) {
 	h.t.Helper()
 	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")

@@ -62,7 +62,7 @@ func savePlan(v *visit) error {
 	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}
-	if _, err := v.desk().SetPlan(v.r.Context(), w.Name, p); err != nil {
+	if _, err := v.acting().SetPlan(v.r.Context(), w.Name, p); err != nil {
 		if err := in.take(&f, err); err != nil {
 			return err
 		}
@@ -72,9 +72,9 @@ func savePlan(v *visit) error {
 	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
 }
 
-// desk returns the operator who is signed in.
-func (v *visit) desk() *operator.Desk {
-	return &operator.Desk{Store: v.Access, Counts: operator.Live(v.Limiter, v.Keys), Now: v.Now, By: operatorActor}
+// acting returns the operator who is signed in.
+func (v *visit) acting() *operator.Local {
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter, v.Keys), Now: v.Now, By: operatorActor}
 }
 
 // follow takes over at once what was changed in the store.
@@ -112,7 +112,7 @@ func liftBan(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := v.desk().UnbanKey(v.r.Context(), k.ID); err != nil {
+	if _, err := v.acting().UnbanKey(v.r.Context(), k.ID); err != nil {
 		return err
 	}
 	v.follow()

@@ -14,8 +14,8 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A Desk is an [Operator] on a store.
-type Desk struct {
+// A Local is an [Operator] on a store.
+type Local struct {
 	Store  access.Store
 	Counts Counts
 	Now    func() time.Time
@@ -23,7 +23,7 @@ type Desk struct {
 	Secret string // what By was recognised by, if keys are made once
 }
 
-var _ Operator = (*Desk)(nil)
+var _ Operator = (*Local)(nil)
 
 // Of returns the workspace as operators see it.
 func Of(w access.Workspace) Workspace {
@@ -38,17 +38,17 @@ func of(w access.Workspace, err error) (Workspace, error) {
 }
 
 // CreateWorkspace implements [Operator].
-func (d *Desk) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
+func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
 	quota, fields := n.check()
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return of(d.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: d.Now()}, d.By))
+	return of(l.Store.CreateWorkspace(ctx, access.Workspace{Name: n.Name, Plan: n.Plan.Plan, Quota: quota, CreatedAt: l.Now()}, l.By))
 }
 
 // Workspaces implements [Operator].
-func (d *Desk) Workspaces(ctx context.Context) ([]Workspace, error) {
-	all, err := d.Store.Workspaces(ctx)
+func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
+	all, err := l.Store.Workspaces(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,59 +60,59 @@ func (d *Desk) Workspaces(ctx context.Context) ([]Workspace, error) {
 }
 
 // Find implements [Operator].
-func (d *Desk) Find(ctx context.Context, name string) (Workspace, error) {
-	return of(d.Store.Workspace(ctx, name))
+func (l *Local) Find(ctx context.Context, name string) (Workspace, error) {
+	return of(l.Store.Workspace(ctx, name))
 }
 
 // Rename implements [Operator].
-func (d *Desk) Rename(ctx context.Context, name, to string) (Workspace, error) {
+func (l *Local) Rename(ctx context.Context, name, to string) (Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return Workspace{}, err
 	}
-	return of(d.Store.RenameWorkspace(ctx, name, to, d.By))
+	return of(l.Store.RenameWorkspace(ctx, name, to, l.By))
 }
 
 // SetPlan implements [Operator].
-func (d *Desk) SetPlan(ctx context.Context, name string, p Plan) (Workspace, error) {
+func (l *Local) SetPlan(ctx context.Context, name string, p Plan) (Workspace, error) {
 	quota, fields := p.check()
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return of(d.Store.SetPlan(ctx, name, p.Plan, quota, d.By))
+	return of(l.Store.SetPlan(ctx, name, p.Plan, quota, l.By))
 }
 
 // Reset implements [Operator].
-func (d *Desk) Reset(ctx context.Context, name string) error {
-	return d.Store.ResetWorkspace(ctx, name, d.By)
+func (l *Local) Reset(ctx context.Context, name string) error {
+	return l.Store.ResetWorkspace(ctx, name, l.By)
 }
 
 // Delete implements [Operator].
-func (d *Desk) Delete(ctx context.Context, name string) error {
-	return d.Store.DeleteWorkspace(ctx, name, d.By)
+func (l *Local) Delete(ctx context.Context, name string) error {
+	return l.Store.DeleteWorkspace(ctx, name, l.By)
 }
 
 // Workspace implements [Operator].
-func (d *Desk) Workspace(ctx context.Context, name string) (Detail, error) {
-	w, err := d.Store.Workspace(ctx, name)
+func (l *Local) Workspace(ctx context.Context, name string) (Detail, error) {
+	w, err := l.Store.Workspace(ctx, name)
 	if err != nil {
 		return Detail{}, err
 	}
-	has, err := d.Store.Contents(ctx, w.ID)
+	has, err := l.Store.Contents(ctx, w.ID)
 	if err != nil {
 		return Detail{}, err
 	}
-	keys, err := d.Store.Keys(ctx, w.ID)
+	keys, err := l.Store.Keys(ctx, w.ID)
 	if err != nil {
 		return Detail{}, err
 	}
-	counted, err := d.Counts(ctx)
+	counted, err := l.Counts(ctx)
 	if err != nil {
 		return Detail{}, err
 	}
 	v := Detail{Workspace: Of(w), Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
 	var last time.Time
 	for _, k := range keys {
-		if k.RevokedAt.IsZero() && !k.Expired(d.Now()) {
+		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
 			v.Keys++
 		}
 		if used := counted.Key(k.ID).LastUsed; used.After(last) {
@@ -125,59 +125,59 @@ func (d *Desk) Workspace(ctx context.Context, name string) (Detail, error) {
 }
 
 // Keys implements [Operator].
-func (d *Desk) Keys(ctx context.Context, workspace string) ([]Key, error) {
-	w, err := d.Store.Workspace(ctx, workspace)
+func (l *Local) Keys(ctx context.Context, workspace string) ([]Key, error) {
+	w, err := l.Store.Workspace(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := d.Store.Keys(ctx, w.ID)
+	keys, err := l.Store.Keys(ctx, w.ID)
 	if err != nil {
 		return nil, err
 	}
-	return d.Used(ctx, keys)
+	return l.Used(ctx, keys)
 }
 
 // Used returns keys with what they did today.
-func (d *Desk) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
-	counted, err := d.Counts(ctx)
+func (l *Local) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
+	counted, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	views := make([]Key, len(keys))
 	for i, k := range keys {
 		used := counted.Key(k.ID)
-		views[i] = d.view(k)
+		views[i] = l.view(k)
 		views[i].LastUsedAt, views[i].UsedToday, views[i].RefusedToday = instant(used.LastUsed), used.Admitted, used.Refused
 	}
 	return views, nil
 }
 
-func (d *Desk) view(k access.Key) Key {
+func (l *Local) view(k access.Key) Key {
 	v := Key{
-		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes.List(), State: k.State(d.Now()),
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes.List(), State: k.State(l.Now()),
 		CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(k.ExpiresAt), RevokedAt: instant(k.RevokedAt), RotatedTo: k.RotatedTo,
 	}
-	if k.Ban != nil && d.Now().Before(k.Ban.Until) {
+	if k.Ban != nil && l.Now().Before(k.Ban.Until) {
 		v.BannedUntil, v.BanReason = instant(k.Ban.Until), k.Ban.Reason
 	}
 	return v
 }
 
 // ring returns all keys there are.
-func (d *Desk) ring() access.Keyring {
-	return access.Keyring{Store: d.Store, Now: d.Now, By: d.By, Secret: d.Secret}
+func (l *Local) ring() access.Keyring {
+	return access.Keyring{Store: l.Store, Now: l.Now, By: l.By, Secret: l.Secret}
 }
 
 // CreateKey implements [Operator].
-func (d *Desk) CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error) {
-	k, _, err := d.CreateKeyOnce(ctx, workspace, n, nil)
+func (l *Local) CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error) {
+	k, _, err := l.CreateKeyOnce(ctx, workspace, n, nil)
 	return k, err
 }
 
 // CreateKeyOnce is CreateKey for a request that must happen once. again reports
 // that it did before.
-func (d *Desk) CreateKeyOnce(ctx context.Context, workspace string, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
-	w, err := d.Store.Workspace(ctx, workspace)
+func (l *Local) CreateKeyOnce(ctx context.Context, workspace string, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
+	w, err := l.Store.Workspace(ctx, workspace)
 	if err != nil {
 		return Key{}, false, err
 	}
@@ -189,39 +189,39 @@ func (d *Desk) CreateKeyOnce(ctx context.Context, workspace string, n NewKey, on
 	if n.ExpiresAt != nil {
 		asked.ExpiresAt = *n.ExpiresAt
 	}
-	made, err := d.ring().Create(ctx, w.ID, asked, once)
-	return d.told(ctx, made, err)
+	made, err := l.ring().Create(ctx, w.ID, asked, once)
+	return l.answer(ctx, made, err)
 }
 
 // RotateKey implements [Operator].
-func (d *Desk) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	k, _, err := d.RotateKeyOnce(ctx, id, overlap, nil)
+func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
+	k, _, err := l.RotateKeyOnce(ctx, id, overlap, nil)
 	return k, err
 }
 
 // RotateKeyOnce is RotateKey for a request that must happen once.
-func (d *Desk) RotateKeyOnce(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (k Key, again bool, err error) {
-	made, err := d.ring().Rotate(ctx, id, overlap, once)
-	return d.told(ctx, made, err)
+func (l *Local) RotateKeyOnce(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (k Key, again bool, err error) {
+	made, err := l.ring().Rotate(ctx, id, overlap, once)
+	return l.answer(ctx, made, err)
 }
 
-// told returns a new key with its secret.
-func (d *Desk) told(ctx context.Context, made access.MadeKey, err error) (Key, bool, error) {
+// answer returns a new key with its secret.
+func (l *Local) answer(ctx context.Context, made access.MadeKey, err error) (Key, bool, error) {
 	if err == nil && made.Replayed {
-		made.Key, err = d.Store.Key(ctx, made.ID)
+		made.Key, err = l.Store.Key(ctx, made.ID)
 	}
 	if err != nil {
 		return Key{}, false, err
 	}
-	v := d.view(made.Key)
-	v.Key, v.Workspace = made.Secret, d.nameOf(ctx, made.Key.WorkspaceID)
+	v := l.view(made.Key)
+	v.Key, v.Workspace = made.Secret, l.nameOf(ctx, made.Key.WorkspaceID)
 	return v, made.Replayed, nil
 }
 
 // nameOf returns the name of a workspace, or "" if it cannot be read: what was
 // done to a key must be told all the same.
-func (d *Desk) nameOf(ctx context.Context, id int64) string {
-	w, err := d.Store.WorkspaceByID(ctx, id)
+func (l *Local) nameOf(ctx context.Context, id int64) string {
+	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
 		return ""
 	}
@@ -229,53 +229,53 @@ func (d *Desk) nameOf(ctx context.Context, id int64) string {
 }
 
 // Key returns a key, a revoked one too.
-func (d *Desk) Key(ctx context.Context, id string) (Key, error) {
-	k, err := d.Store.Key(ctx, id)
+func (l *Local) Key(ctx context.Context, id string) (Key, error) {
+	k, err := l.Store.Key(ctx, id)
 	if err != nil {
 		return Key{}, err
 	}
-	all, err := d.Used(ctx, []access.Key{k})
+	all, err := l.Used(ctx, []access.Key{k})
 	if err != nil {
 		return Key{}, err
 	}
-	all[0].Workspace = d.nameOf(ctx, k.WorkspaceID)
+	all[0].Workspace = l.nameOf(ctx, k.WorkspaceID)
 	return all[0], nil
 }
 
 // UpdateKey changes the name and the end of a key.
-func (d *Desk) UpdateKey(ctx context.Context, id string, p access.KeyPatch) (Key, error) {
-	if _, err := d.ring().Update(ctx, id, p, petstore.Condition{}); err != nil {
+func (l *Local) UpdateKey(ctx context.Context, id string, p access.KeyPatch) (Key, error) {
+	if _, err := l.ring().Update(ctx, id, p, petstore.Condition{}); err != nil {
 		return Key{}, err
 	}
-	return d.Key(ctx, id)
+	return l.Key(ctx, id)
 }
 
 // RevokeKey implements [Operator].
-func (d *Desk) RevokeKey(ctx context.Context, id string) (Key, error) {
-	if err := d.ring().Revoke(ctx, id, petstore.Condition{}); err != nil {
+func (l *Local) RevokeKey(ctx context.Context, id string) (Key, error) {
+	if err := l.ring().Revoke(ctx, id, petstore.Condition{}); err != nil {
 		return Key{}, err
 	}
-	return d.Key(ctx, id)
+	return l.Key(ctx, id)
 }
 
 // BanKey implements [Operator].
-func (d *Desk) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
+func (l *Local) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
 	if err := petstore.Invalid(b.check()); err != nil {
 		return Key{}, err
 	}
-	now := d.Now()
-	if err := d.Store.SetBan(ctx, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, d.By); err != nil {
+	now := l.Now()
+	if err := l.Store.SetBan(ctx, access.Ban{KeyID: id, From: now, Until: now.Add(b.For), Reason: b.Reason, By: ratelimit.ByOperator}, l.By); err != nil {
 		return Key{}, err
 	}
-	return d.Key(ctx, id)
+	return l.Key(ctx, id)
 }
 
 // UnbanKey implements [Operator]. A key without a ban is left as it is.
-func (d *Desk) UnbanKey(ctx context.Context, id string) (Key, error) {
-	if err := d.Store.LiftBan(ctx, id, d.By); err != nil {
+func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
+	if err := l.Store.LiftBan(ctx, id, l.By); err != nil {
 		return Key{}, err
 	}
-	return d.Key(ctx, id)
+	return l.Key(ctx, id)
 }
 
 func (b *NewBan) check() (fields []petstore.Field) {

@@ -17,14 +17,14 @@ type work func(ctx context.Context, op operator.Operator) error
 // onOperator returns the command of s, which an operator carries out: on the
 // database, or on a server.
 func (a *app) onOperator(s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
-	return a.atDesk(s, node.StoreUse{Few: true}, func(args []string) (work, error) {
+	return a.onOperatorFor(s, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		return func(ctx context.Context, op operator.Operator) error { return run(ctx, op, args) }, nil
 	})
 }
 
-// atDesk is onOperator for a command that checks its flags and arguments first,
+// onOperatorFor is onOperator for a command that checks its flags and arguments first,
 // and opens the database for u.
-func (a *app) atDesk(s spec, u node.StoreUse, prepare func(args []string) (work, error)) *cobra.Command {
+func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string) (work, error)) *cobra.Command {
 	var server, token string
 	s.settings = []string{"db"}
 	s.run = func(ctx context.Context, args []string) error {
@@ -42,7 +42,7 @@ func (a *app) atDesk(s spec, u node.StoreUse, prepare func(args []string) (work,
 		}
 		u.Now = a.now
 		return a.using(ctx, u, func(db node.Store) error {
-			return do(ctx, &operator.Desk{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return began }, By: actor})
+			return do(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return began }, By: actor})
 		})
 	}
 	cmd := a.command(s)
