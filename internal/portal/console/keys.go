@@ -40,7 +40,7 @@ func showKeys(v *visit) error {
 		Title: "API keys", Lead: "They share the plan of the workspace. A key is shown once, when it is made.",
 		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
 		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
-		New:     &link{Title: "Make a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
+		New:     &link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	rows, err := v.keyRows(access.KeyPage{Newest: true, Unrevoked: state != "all", After: after, Limit: pageSize + 1})
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *visit) newKeyForm() form {
 		scopes.Options = append(scopes.Options, option{Value: s, Label: label, Chosen: s != "manage"})
 	}
 	return form{
-		Title: "Make a key", Submit: "Make the key", Back: link{Title: "API keys", URL: "/console/keys"},
+		Title: "Create a key", Submit: "Create the key", Back: link{Title: "API keys", URL: "/console/keys"},
 		Lead: "It may do at most what the key may that you signed in with.",
 		Fields: []field{
 			{Name: "name", Label: "Name", Kind: "text", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
@@ -233,7 +233,7 @@ func keyFacts(k access.Key) []fact {
 func rotateForm(k access.Key) form {
 	return form{
 		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both are valid for the time that you choose; then the old one ends.",
-		Submit: "Make the new key", Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
+		Submit: "Create the new key", Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
 		Fields: []field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []option{
 			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
 		}}},

@@ -31,8 +31,8 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 		Back: link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: []field{
 			{Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, string(w.Plan))},
-			{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "For enterprise alone."},
-			{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "For enterprise alone."},
+			{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan Enterprise."},
+			{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan Enterprise."},
 		},
 	}
 	if w.Plan == access.Enterprise {

@@ -232,7 +232,7 @@ const latestAudit = 200
 
 func listAudit(ctx context.Context, v *visit) (list, error) {
 	entries, err := v.Access.Audit(ctx, latestAudit)
-	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Who", "What", "Whom", "Detail")
+	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	for _, e := range entries {
 		l.Rows = append(l.Rows, []cell{{At: e.At}, {Text: string(e.Actor), Code: true}, {Text: e.Action, Code: true}, {Text: e.Subject, Name: true}, {Text: e.Detail, Name: true}})
 	}

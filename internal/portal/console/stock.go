@@ -48,7 +48,7 @@ func showStock(v *visit) error {
 	for _, i := range items {
 		l.Rows = append(l.Rows, []cell{
 			{Text: text(i.PetID)}, {Text: names[i.PetID], Name: true, URL: "/console/pets/" + text(i.PetID)}, {Text: number(i.Quantity)}, statusCell(i.Status),
-			{Links: []link{{Title: "Count", URL: "/console/stock/" + text(i.PetID)}}},
+			{Links: []link{{Title: "Set stock", URL: "/console/stock/" + text(i.PetID)}}},
 		})
 	}
 	return v.render(http.StatusOK, "list", l.Title, l)
