@@ -115,14 +115,12 @@ func (c *conn) answerAll() (more bool, err error) {
 		}
 		one := calls.Get().(*call)
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
-		case is == headBegun && c.have < len(c.buf):
+		case is == headBegun && c.have < len(c.buf),
+			is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have]):
 			calls.Put(one)
 			c.awaitHead()
 			return true, nil
 		case is == notPlain && c.served.Load() && mayBePreface(c.buf[:c.have]):
-			if c.have < len(preface) {
-				return true, nil
-			}
 			one.request = request{method: "PRI", target: "*", header: http.Header{}, preface: true}
 			err = c.answer(one, nil, c.have)
 		case is == notPlain || is == headBegun || size > len(c.buf):

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,13 +20,33 @@ import (
 func serveHTTP2(t *testing.T, idle time.Duration, h http.HandlerFunc) net.Conn {
 	t.Helper()
 	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 9})
+	serveHTTP2On(t, l, idle, h)
+	return l.dial("127.0.0.1")
+}
+
+func serveHTTP2On(t *testing.T, l net.Listener, idle time.Duration, h http.HandlerFunc) {
+	t.Helper()
 	server := &http.Server{Handler: h, IdleTimeout: idle, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	front := New(server, Options{})
 	go func() { _ = server.Serve(front.Listener(l)) }() // until it is closed
 	t.Cleanup(func() { server.Close() })
-	return l.dial("127.0.0.1")
 }
+
+// A pipe is a listener with one connection, each write to which is one read.
+type pipe struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func (p pipe) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipe) Close() error   { return nil }
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
 
 // openStream begins HTTP/2 and opens a stream, the body of whose request goes on.
 func openStream(t *testing.T, c net.Conn) {
@@ -85,5 +106,35 @@ func TestHTTP2Idle(t *testing.T) {
 	}
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) || time.Since(<-ended) < idle {
 		t.Errorf("the connection ended with %v, want after %v without requests", err, idle)
+	}
+}
+
+// However the preface comes, its connection is one of HTTP/2: it ends when it is idle.
+func TestPrefaceInParts(t *testing.T) {
+	t.Parallel()
+	for cut := range len(http2.ClientPreface) {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			t.Parallel()
+			c, served := net.Pipe()
+			l := pipe{conns: make(chan net.Conn, 1)}
+			l.conns <- served
+			serveHTTP2On(t, NewLimit(Limits{All: 9, PerAddress: 9, HTTP2: 9}).Listener(l), 50*time.Millisecond, func(http.ResponseWriter, *http.Request) {})
+			t.Cleanup(func() { close(l.conns) })
+			go func() { _, _ = io.Copy(io.Discard, c) }() // what it says
+			for _, part := range []string{http2.ClientPreface[:cut], http2.ClientPreface[cut:] + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"} {
+				if _, err := io.WriteString(c, part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for deadline := time.Now().Add(10 * time.Second); ; {
+				if _, err := c.Write(nil); errors.Is(err, io.ErrClosedPipe) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("the connection is open still, long after the idle timeout")
+				}
+				runtime.Gosched()
+			}
+		})
 	}
 }
