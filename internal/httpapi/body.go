@@ -337,11 +337,12 @@ func (f *form) strings(m member, take func(pointer, text string)) {
 		return
 	}
 	for i, raw := range all {
+		pointer := pointerTo(m.name) + "/" + strconv.Itoa(i)
 		if raw.Kind() != '"' {
-			f.mistyped(m, "an array of strings")
-			return
+			f.add(pointer, petstore.InvalidType, "%s[%d] must be a string, not %s.", m.name, i, member{raw: raw}.received())
+			continue
 		}
-		take(pointerTo(m.name)+"/"+strconv.Itoa(i), f.text(member{raw: raw}))
+		take(pointer, f.text(member{raw: raw}))
 	}
 }
 

@@ -229,7 +229,7 @@ func TestBadKeys(t *testing.T) {
 		{"POST", "/keys", `{"name":"a","scopes":[]}`, "/scopes", "too_short"},
 		{"POST", "/keys", `{"name":"a","scopes":"read"}`, "/scopes", "invalid_type"},
 		{"POST", "/keys", `{"name":"a","scopes":null}`, "/scopes", "invalid_type"},
-		{"POST", "/keys", `{"name":"a","scopes":["read",1]}`, "/scopes", "invalid_type"},
+		{"POST", "/keys", `{"name":"a","scopes":["read",1]}`, "/scopes/1", "invalid_type"},
 		{"POST", "/keys", `{"name":"a","scopes":["read","admin"]}`, "/scopes/1", "invalid_enum"},
 		{"POST", "/keys", `{"name":"a","scopes":["read","read"]}`, "/scopes/1", "invalid_format"},
 		{"POST", "/keys", `{"name":"a","expiresAt":"tomorrow"}`, "/expiresAt", "invalid_format"},

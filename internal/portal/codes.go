@@ -67,7 +67,7 @@ func advice(status int) string {
 	return map[int]string{
 		400: "The request itself is wrong: repeating it changes nothing. `errors` names each member or parameter at fault, all of them at once.",
 		401: "Send a valid key. The header `WWW-Authenticate` says how. Repeating the request with the same key changes nothing.",
-		403: "The key is valid, but lacks the scope: `read` for every GET, `write` for everything that changes.",
+		403: "The key is valid, but lacks the scope: `read` to read, `write` to change, `manage` for the keys of the workspace. Each operation says which.",
 		404: "There is no such thing in your workspace. What belongs to another workspace is not found either.",
 		405: "The path exists, but not with this method. `Allow` names the methods it has.",
 		406: "Accept `application/json`, or leave the header out.",

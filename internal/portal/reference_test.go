@@ -409,6 +409,9 @@ func TestTextPages(t *testing.T) {
 			t.Errorf("the guide to limits has no %q in Markdown:\n%s", want, limits)
 		}
 	}
+	if keys := get(t, h, "/docs/guides/keys.md").Body.String(); !strings.Contains(keys, "](https://petstore.example/docs/guides/keys#manage)") {
+		t.Errorf("a link within the guide to keys leads elsewhere in Markdown:\n%s", keys)
+	}
 	if w := get(t, h, "/docs/guides/none.md"); w.Code != http.StatusTeapot {
 		t.Errorf("GET /docs/guides/none.md = %d, want what NotFound answers, 418", w.Code)
 	}

@@ -30,6 +30,7 @@ func (p *page) markdown(s *site) (*asset.File, error) {
 	}
 	content = ownHeading.ReplaceAllString(onlyOnScreen.ReplaceAllString(content, ""), "$1$2")
 	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables.NewTablePlugin()))
+	content = strings.ReplaceAll(content, `href="#`, `href="`+s.at(p.path)+`#`)
 	text, err := c.ConvertString(content, converter.WithDomain(s.BaseURL))
 	if err != nil {
 		return nil, fmt.Errorf("%s as Markdown: %w", p.path, err)
