@@ -2,7 +2,8 @@
 // strictly and runs a shop's life, a validating proxy sees nothing in it that the description does not say, and their
 // retry libraries recover from the rate limit without being banned.
 //
-// It has tests only. They need npm: without it they fail if CI is "true", and skip elsewhere. The packages of
-// package-lock.json are installed once for each lock, below the user's cache directory: some hold Go files, which must not lie in this module. To change a version, edit package.json
-// and run "npm install --package-lock-only".
+// It has tests only. They need npm, and those of openapi-generator's clients also Java, Kotlin and libraries, by Debian's
+// packages: what is missing fails a test if CI is "true", and skips it elsewhere. The packages of package-lock.json are
+// installed once for each lock, below the user's cache directory: some hold Go files, which must not lie in this module. To
+// change a version, edit package.json and run "npm install --package-lock-only".
 package clients
