@@ -21,7 +21,7 @@ SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
-.PHONY: help build test check lint drift peers secrets race mutants tools fmt generate pictures \
+.PHONY: help build test check lint drift peers secrets race mutants tools tools-check fmt generate pictures \
 	bench bench-short bench-check bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
@@ -59,7 +59,7 @@ peers: ## generate and vet the servers that the benchmark measures beside ours
 secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
-race: tools $(NFPM) ## every test under the race detector, in random order
+race: tools-check $(NFPM) ## every test under the race detector, in random order
 	go test -race -timeout=20m -shuffle=on ./...
 	go test -race -shuffle=on $(SHARED)
 
@@ -69,6 +69,8 @@ mutants: tools ## break the program on purpose, and see that the campaigns of fa
 # What the tests use besides Go.
 tools:
 	scripts/install-test-tools
+tools-check:
+	scripts/install-test-tools check
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
