@@ -54,6 +54,8 @@ func newFile(t *testing.T) string {
 	k := shopkeeper{t, db, t.Context()}
 	acme, gone := k.workspace("acme"), k.workspace("gone")
 	k.trade(acme)
+	_, err = db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})
+	ok(t, err)
 	k.keys(acme)
 	ok(t, db.SaveLimits(k.ctx, ratelimit.Saved{
 		Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},

@@ -178,7 +178,7 @@ func (r *run) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	source := fingerprint(start.Secret)
+	source := fingerprint(start.Meta["secret"])
 	kept, err := r.To.State(ctx)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (r *run) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.To.Begin(ctx, r.targets(), text, start.Secret, start.State, start.Floor)
+	return r.To.Begin(ctx, r.targets(), text, start.Meta, start.State, start.Floor)
 }
 
 // fingerprint returns a name of the source that no other has.

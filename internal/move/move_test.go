@@ -95,6 +95,7 @@ func wantSame(t *testing.T, got, want stock) {
 		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
 		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
 		"Audit":      func(s stock) (any, error) { return s.Audit(ctx, 100) },
+		"Reached":    func(s stock) (any, error) { return s.Reached(ctx, w.ID, "digest") },
 	} {
 		a, err1 := read(got)
 		b, err2 := read(want)

@@ -152,17 +152,20 @@ func (t *Target) Occupied(ctx context.Context, tables []Table) (string, error) {
 	return "", nil
 }
 
-// Begin empties the tables, takes over the secret of a store and the state of
-// access with its floor, and writes down that a move has begun: from now on no node
-// opens the database before Finish.
-func (t *Target) Begin(ctx context.Context, tables []Table, state, secret []byte, access, floor int64) error {
+// Begin empties the tables, takes over what a store notes of itself and the state
+// of access with its floor, and writes down that a move has begun: from now on no
+// node opens the database before Finish.
+func (t *Target) Begin(ctx context.Context, tables []Table, state []byte, meta map[string][]byte, access, floor int64) error {
 	return t.in(ctx, func(tx pgx.Tx) error {
 		b := new(pgx.Batch)
 		for _, table := range tables {
 			b.Queue("TRUNCATE " + ident(table.Name) + " CASCADE")
 		}
 		b.Queue("DELETE FROM meta")
-		b.Queue("INSERT INTO meta (name, value) VALUES ('secret', $1), ($2, $3)", secret, moveNote, state)
+		b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", moveNote, state)
+		for name, value := range meta {
+			b.Queue("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
+		}
 		b.Queue("UPDATE access_state SET state = $1, floor = $2", access, floor)
 		return tx.SendBatch(ctx, b).Close()
 	})

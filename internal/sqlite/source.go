@@ -77,20 +77,23 @@ func (s *Source) Tables() (map[string][]string, error) {
 	return tables, s.named(err)
 }
 
-// A Start is what stands before all rows: the secret of the store, and the state of
-// access with its floor.
+// A Start is what stands before all rows: what the store notes of itself, by name,
+// such as its secret, and the state of access with its floor.
 type Start struct {
-	Secret       []byte
+	Meta         map[string][]byte
 	State, Floor int64
 }
 
 // Start returns what a move begins with.
 func (s *Source) Start() (start Start, err error) {
-	_, err = s.conn.one("SELECT m.value, a.state, a.floor FROM meta m, access_state a WHERE m.name='secret'", func(row *sqlite.Stmt) {
-		start = Start{make([]byte, row.ColumnLen(0)), row.ColumnInt64(1), row.ColumnInt64(2)}
-		row.ColumnBytes(0, start.Secret)
+	start.Meta = map[string][]byte{}
+	err = s.conn.each("SELECT m.name, m.value, a.state, a.floor FROM meta m, access_state a WHERE m.name='secret' OR m.name LIKE 'import:%'", func(row *sqlite.Stmt) {
+		value := make([]byte, row.ColumnLen(1))
+		row.ColumnBytes(1, value)
+		start.Meta[row.ColumnText(0)] = value
+		start.State, start.Floor = row.ColumnInt64(2), row.ColumnInt64(3)
 	})
-	if err == nil && len(start.Secret) == 0 {
+	if err == nil && len(start.Meta["secret"]) == 0 {
 		err = errors.New("has no secret: it was never opened by petstore serve")
 	}
 	return start, s.named(err)
