@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A Format is how a file holds a shop.
+// A Format is how a file holds a workspace.
 type Format string
 
 // The formats.

@@ -36,7 +36,7 @@ func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
 		return nil, err
 	}
 	if err := n.stockDemo(ctx, w.ID); err != nil {
-		return nil, fmt.Errorf("the demo shop could not be filled: %w", err)
+		return nil, fmt.Errorf("the demo workspace could not be filled: %w", err)
 	}
 	secret, prefix := access.Mint()
 	id, now := access.MintID(), n.now()
