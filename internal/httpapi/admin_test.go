@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -245,6 +247,62 @@ func TestOperatorsAPI(t *testing.T) {
 		"ban.lift "+k.ID, "ban.set "+k.ID, "key.update "+k.ID, "key.create "+k.ID, "workspace.rename acme", "workspace.set_plan acme", "workspace.create acme")
 	o.faults()
 	o.wantAll()
+}
+
+// lossy returns the URL of a server that is o's, but breaks off the first answer to
+// each POST.
+func (o *office) lossy() string {
+	o.t.Helper()
+	at, err := url.Parse(o.url)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var lost sync.Map
+	through := httputil.NewSingleHostReverseProxy(at)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, before := lost.LoadOrStore(r.URL.Path, true); before || r.Method != http.MethodPost {
+			through.ServeHTTP(w, r)
+			return
+		}
+		whole := httptest.NewRecorder()
+		through.ServeHTTP(whole, r)
+		w.Header().Set("Content-Length", fmt.Sprint(whole.Body.Len()))
+		w.WriteHeader(whole.Code)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			o.t.Error(err)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	o.t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestLostKeysComeBack: a command whose answer with a new key is lost gets that key
+// after all, and makes no second one.
+func TestLostKeysComeBack(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
+	c, err := operator.NewClient(o.lossy(), o.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := c.CreateKey(t.Context(), "acme", operator.NewKey{Name: "till", Scopes: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := c.RotateKey(t.Context(), made.ID, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []operator.Key{made, next} {
+		if e, err := o.keys.Verify(k.Key); err != nil || e.Key.ID != k.ID {
+			t.Errorf("the key %s that came back is not valid: %v", k.ID, err)
+		}
+	}
+	if all, err := c.Keys(t.Context(), "acme"); err != nil || len(all) != 2 {
+		t.Errorf("there are %+v, %v, want two keys", all, err)
+	}
 }
 
 // full calls f while the workspace has as many keys as it may.

@@ -3,10 +3,12 @@ package operator
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,9 +21,10 @@ import (
 // A Client is an [Operator] over HTTP: by the API on the operations listener of a
 // server. What the server refuses is a [petstore.Error].
 type Client struct {
-	base  string
-	token string
-	http  *http.Client
+	base    string
+	token   string
+	http    *http.Client
+	patient *http.Client // for what takes as long as there is to do
 }
 
 var _ Operator = (*Client)(nil)
@@ -34,71 +37,118 @@ func NewClient(server, token string) (*Client, error) {
 	}
 	return &Client{
 		base: strings.TrimRight(u.String(), "/"), token: token,
-		// A redirection could lead the token elsewhere.
-		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: newHTTP(answerWithin), patient: newHTTP(0),
 	}, nil
+}
+
+// answerWithin is how long a server may take until it answers, except where all of a
+// workspace is removed.
+const answerWithin = 30 * time.Second
+
+func newHTTP(within time.Duration) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: answerWithin}).DialContext,
+			TLSHandshakeTimeout: answerWithin, ResponseHeaderTimeout: within, ForceAttemptHTTP2: true,
+		},
+		// A redirection could lead the token elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // mostAnswer is more than a page of a list can have, in bytes.
 const mostAnswer = 16 << 20
 
-// call sends a request and reads the answer to it, or its error.
-func call[T any](ctx context.Context, c *Client, method, target string, body any) (result T, link string, err error) {
-	req, err := c.request(ctx, method, target, body)
-	if err != nil {
-		return result, "", err
+// A request is one to the operator's API.
+type request struct {
+	method, target string
+	body           any    // nil for none
+	once           string // the Idempotency-Key, if it must happen once
+	long           bool   // it may take as long as there is to do
+}
+
+// call sends a request and reads the answer to it, or its error. It repeats one with
+// an Idempotency-Key, once, if the answer was lost.
+func call[T any](ctx context.Context, c *Client, r request) (result T, link string, err error) {
+	a, err := c.send(ctx, r)
+	if err != nil && r.once != "" && ctx.Err() == nil {
+		a, err = c.send(ctx, r)
 	}
-	resp, err := c.http.Do(req) //nolint:gosec // the URL is the operator's own
-	if err != nil {
-		return result, "", err
-	}
-	defer resp.Body.Close() // only read
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	switch {
 	case err != nil:
 		return result, "", err
-	case resp.StatusCode >= http.StatusMultipleChoices:
-		return result, "", refused(resp, text)
-	case len(text) > 0:
-		err = json.Unmarshal(text, &result)
+	case a.status >= http.StatusMultipleChoices:
+		return result, "", a.refusal()
+	case len(a.text) > 0:
+		err = json.Unmarshal(a.text, &result)
 	}
-	return result, resp.Header.Get("Link"), err
+	return result, a.link, err
 }
 
-func (c *Client) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
+// An answer is one that was read to its end. It may be a refusal.
+type answer struct {
+	host   string
+	status int
+	link   string
+	text   []byte
+}
+
+// send sends a request and reads the answer.
+func (c *Client) send(ctx context.Context, r request) (answer, error) {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	by := c.http
+	if r.long {
+		by = c.patient
+	}
+	resp, err := by.Do(req) //nolint:gosec // the URL is the operator's own
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close() // only read
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	return answer{resp.Request.URL.Host, resp.StatusCode, resp.Header.Get("Link"), text}, err
+}
+
+func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
 	var sent bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+	if r.body != nil {
+		if err := json.NewEncoder(&sent).Encode(r.body); err != nil {
 			return nil, err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+target, &sent)
+	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.target, &sent)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", "application/json")
-	if body != nil {
+	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.once != "" {
+		req.Header.Set("Idempotency-Key", r.once)
 	}
 	return req, nil
 }
 
-// refused returns the error of an answer.
-func refused(resp *http.Response, text []byte) error {
+// refusal returns the error that the answer says.
+func (a answer) refusal() error {
 	var e petstore.Error
-	if json.Unmarshal(text, &e) == nil && e.Code != "" && e.Message != "" {
+	if json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != "" {
 		return &e
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", resp.Request.URL.Host, resp.StatusCode, line)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(a.text)), "\n")
+	return fmt.Errorf("%s is no operations listener with the operator's API: it answers %d %.200s", a.host, a.status, line)
 }
 
 // list reads all pages of a list.
 func list[T any](ctx context.Context, c *Client, target string) ([]T, error) {
 	all := []T{}
 	for target != "" {
-		page, link, err := call[[]T](ctx, c, http.MethodGet, target, nil)
+		page, link, err := call[[]T](ctx, c, request{method: http.MethodGet, target: target})
 		if err != nil {
 			return nil, err
 		}
@@ -110,8 +160,8 @@ func list[T any](ctx context.Context, c *Client, target string) ([]T, error) {
 	return all, nil
 }
 
-func one[T any](ctx context.Context, c *Client, method, target string, body any) (T, error) {
-	result, _, err := call[T](ctx, c, method, target, body)
+func one[T any](ctx context.Context, c *Client, r request) (T, error) {
+	result, _, err := call[T](ctx, c, r)
 	return result, err
 }
 
@@ -138,18 +188,20 @@ func (c *Client) at(ctx context.Context, name string) (string, error) {
 
 func atKey(id string) string { return root + "/keys/" + url.PathEscape(id) }
 
-// onWorkspace makes a request about the workspace of that name.
-func onWorkspace[T any](ctx context.Context, c *Client, method, name, rest string, body any) (result T, err error) {
+// onWorkspace makes a request about the workspace of that name. Its target is what
+// follows the workspace's path.
+func onWorkspace[T any](ctx context.Context, c *Client, name string, r request) (result T, err error) {
 	at, err := c.at(ctx, name)
 	if err != nil {
 		return result, err
 	}
-	return one[T](ctx, c, method, at+rest, body)
+	r.target = at + r.target
+	return one[T](ctx, c, r)
 }
 
 // CreateWorkspace implements [Operator].
 func (c *Client) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
-	return one[Workspace](ctx, c, http.MethodPost, root+"/workspaces", n)
+	return one[Workspace](ctx, c, request{method: http.MethodPost, target: root + "/workspaces", body: n})
 }
 
 // Workspaces implements [Operator].
@@ -160,28 +212,28 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 
 // Workspace implements [Operator].
 func (c *Client) Workspace(ctx context.Context, name string) (Detail, error) {
-	return onWorkspace[Detail](ctx, c, http.MethodGet, name, "", nil)
+	return onWorkspace[Detail](ctx, c, name, request{method: http.MethodGet})
 }
 
 // Rename implements [Operator].
 func (c *Client) Rename(ctx context.Context, name, to string) (Workspace, error) {
-	return onWorkspace[Workspace](ctx, c, http.MethodPatch, name, "", map[string]string{"name": to})
+	return onWorkspace[Workspace](ctx, c, name, request{method: http.MethodPatch, body: map[string]string{"name": to}})
 }
 
 // SetPlan implements [Operator].
 func (c *Client) SetPlan(ctx context.Context, name string, p Plan) (Workspace, error) {
-	return onWorkspace[Workspace](ctx, c, http.MethodPut, name, "/plan", p)
+	return onWorkspace[Workspace](ctx, c, name, request{method: http.MethodPut, target: "/plan", body: p})
 }
 
 // Reset implements [Operator].
 func (c *Client) Reset(ctx context.Context, name string) error {
-	_, err := onWorkspace[struct{}](ctx, c, http.MethodPost, name, "/reset", nil)
+	_, err := onWorkspace[struct{}](ctx, c, name, request{method: http.MethodPost, target: "/reset", long: true})
 	return err
 }
 
 // Delete implements [Operator].
 func (c *Client) Delete(ctx context.Context, name string) error {
-	_, err := onWorkspace[struct{}](ctx, c, http.MethodDelete, name, "", nil)
+	_, err := onWorkspace[struct{}](ctx, c, name, request{method: http.MethodDelete, long: true})
 	return err
 }
 
@@ -196,27 +248,27 @@ func (c *Client) Keys(ctx context.Context, workspace string) ([]Key, error) {
 
 // CreateKey implements [Operator].
 func (c *Client) CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error) {
-	return onWorkspace[Key](ctx, c, http.MethodPost, workspace, "/keys", n)
+	return onWorkspace[Key](ctx, c, workspace, request{method: http.MethodPost, target: "/keys", body: n, once: rand.Text()})
 }
 
 // RotateKey implements [Operator].
 func (c *Client) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	return one[Key](ctx, c, http.MethodPost, atKey(id)+"/rotate", map[string]string{"overlap": seconds(overlap)})
+	return one[Key](ctx, c, request{method: http.MethodPost, target: atKey(id) + "/rotate", body: map[string]string{"overlap": seconds(overlap)}, once: rand.Text()})
 }
 
 // RevokeKey implements [Operator].
 func (c *Client) RevokeKey(ctx context.Context, id string) (Key, error) {
-	return one[Key](ctx, c, http.MethodDelete, atKey(id), nil)
+	return one[Key](ctx, c, request{method: http.MethodDelete, target: atKey(id)})
 }
 
 // BanKey implements [Operator].
 func (c *Client) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
-	return one[Key](ctx, c, http.MethodPut, atKey(id)+"/ban", map[string]string{"for": seconds(b.For), "reason": b.Reason})
+	return one[Key](ctx, c, request{method: http.MethodPut, target: atKey(id) + "/ban", body: map[string]string{"for": seconds(b.For), "reason": b.Reason}})
 }
 
 // UnbanKey implements [Operator].
 func (c *Client) UnbanKey(ctx context.Context, id string) (Key, error) {
-	return one[Key](ctx, c, http.MethodDelete, atKey(id)+"/ban", nil)
+	return one[Key](ctx, c, request{method: http.MethodDelete, target: atKey(id) + "/ban"})
 }
 
 // seconds returns a duration as the API takes it, a part of a second as a whole one.

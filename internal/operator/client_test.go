@@ -1,0 +1,67 @@
+package operator
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestClientWaits: a server that does not answer ends a command, but not one that
+// removes all of a workspace, which takes its time.
+func TestClientWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := NewClient("http://127.0.0.1:9090", "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, client := range []*http.Client{c.http, c.patient} {
+			transport := client.Transport.(*http.Transport)
+			transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go answerLate(far, 10*time.Minute)
+				return near, nil
+			}
+			defer transport.CloseIdleConnections()
+		}
+		began := time.Now()
+		if _, err := c.Rename(t.Context(), "acme", "beta"); err == nil || time.Since(began) != 30*time.Second {
+			t.Errorf("Rename = %v after %v, want an error after 30s", err, time.Since(began))
+		}
+		for name, remove := range map[string]func(context.Context, string) error{"Delete": c.Delete, "Reset": c.Reset} {
+			began = time.Now()
+			if err := remove(t.Context(), "acme"); err != nil || time.Since(began) != 10*time.Minute {
+				t.Errorf("%s = %v after %v, want none after 10m", name, err, time.Since(began))
+			}
+		}
+	})
+}
+
+// answerLate answers the requests of a connection: those to read with a workspace at
+// once, all others after a time.
+func answerLate(conn net.Conn, after time.Duration) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, req.Body); err != nil {
+			return
+		}
+		answer := "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[{\"id\":1}]"
+		if req.Method != http.MethodGet {
+			time.Sleep(after) // by the bubble's clock
+			answer = "HTTP/1.1 204 No Content\r\n\r\n"
+		}
+		if _, err := io.WriteString(conn, answer); err != nil {
+			return
+		}
+	}
+}
