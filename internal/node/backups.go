@@ -18,14 +18,17 @@ import (
 	"example.com/petstore/internal/sqlite"
 )
 
-// The names of scheduled backups: the instant in UTC, so that they sort by it.
+// The names of backups: the instant in UTC, so that they sort by it, behind what
+// says who asked for them. Those of the schedule are removed by it.
 const (
-	backupPrefix = "petstore-"
-	backupLayout = "20060102T150405Z"
-	backupSuffix = ".db"
+	scheduledPrefix = "petstore-"
+	manualPrefix    = "manual-"
+	backupLayout    = "20060102T150405Z"
+	backupSuffix    = ".db"
 )
 
-// A scheduler makes backups beside the requests and removes the oldest.
+// A scheduler makes backups beside the requests and removes the oldest of those
+// that nobody asked for.
 type scheduler struct {
 	every  time.Duration
 	dir    string
@@ -47,10 +50,13 @@ func (n *node) newScheduler() *scheduler {
 	return s
 }
 
-// run makes a backup whenever the newest one is as old as every, until ctx
-// ends. One that is named by an instant in the future does not count. A failure is logged, and tried again a tenth of that time later.
+// run removes what a server that was killed left unfinished. Then, if there is a
+// schedule, it makes a backup whenever the newest of the schedule is as old as every,
+// until ctx ends. One that is named by an instant in the future does not count. A
+// failure is logged, and tried again a tenth of that time later.
 func (s *scheduler) run(ctx context.Context) {
-	for {
+	s.begin()
+	for s.every > 0 {
 		wait := s.due()
 		if wait <= 0 {
 			wait = s.every
@@ -79,17 +85,30 @@ func (s *scheduler) due() time.Duration {
 	return newest.Add(s.every).Sub(s.now())
 }
 
-// once makes a backup and removes those beyond keep, and what a server that was
-// killed left unfinished.
+func (s *scheduler) begin() {
+	if s.able() != nil {
+		return
+	}
+	s.making.Lock() // one by hand may be under way
+	defer s.making.Unlock()
+	if err := s.tidy(); err != nil {
+		s.log.Error("an unfinished backup could not be removed", "dir", s.dir, "err", err)
+	}
+}
+
+// once makes a scheduled backup and removes those beyond keep.
 func (s *scheduler) once(ctx context.Context) error {
 	s.making.Lock()
 	defer s.making.Unlock()
-	_, err := s.make(ctx)
-	return err
+	if _, err := s.make(ctx, scheduledPrefix); err != nil {
+		return err
+	}
+	return s.prune()
 }
 
-// make is once for who holds the mutex. It returns the name of the file.
-func (s *scheduler) make(ctx context.Context) (name string, err error) {
+// make makes a backup for who holds the mutex, and removes what is unfinished. It
+// returns the name of the file.
+func (s *scheduler) make(ctx context.Context, prefix string) (name string, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", err
 	}
@@ -97,7 +116,7 @@ func (s *scheduler) make(ctx context.Context) (name string, err error) {
 		return "", err
 	}
 	began := s.now()
-	name = backupPrefix + began.UTC().Format(backupLayout) + backupSuffix
+	name = prefix + began.UTC().Format(backupLayout) + backupSuffix
 	path := filepath.Join(s.dir, name)
 	if _, err := os.Lstat(path); err == nil {
 		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
@@ -106,10 +125,11 @@ func (s *scheduler) make(ctx context.Context) (name string, err error) {
 		return "", err
 	}
 	s.log.Info("backup", "file", path, "ms", s.now().Sub(began).Milliseconds())
-	return name, s.prune()
+	return name, nil
 }
 
-// Start implements [httpapi.Backups].
+// Start implements [httpapi.Backups]. The schedule neither counts nor removes what it
+// makes.
 func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
 	if err := s.able(); err != nil {
 		return httpapi.Backup{}, err
@@ -118,14 +138,14 @@ func (s *scheduler) Start(ctx context.Context) (httpapi.Backup, error) {
 		return httpapi.Backup{}, petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup is being made already.")
 	}
 	defer s.making.Unlock()
-	name, err := s.make(ctx)
+	name, err := s.make(ctx, manualPrefix)
 	if errors.Is(err, fs.ErrExist) { // they are named by the second
 		err = petstore.Errorf(httpapi.CodeBackupUnavailable, "A backup of this second is there already.")
 	}
 	if err != nil {
 		return httpapi.Backup{}, err
 	}
-	return s.info(name)
+	return s.info(manualPrefix, name)
 }
 
 // List implements [httpapi.Backups]. The newest comes first.
@@ -133,30 +153,33 @@ func (s *scheduler) List(context.Context) ([]httpapi.Backup, error) {
 	if err := s.able(); err != nil {
 		return nil, err
 	}
-	names, err := backupsIn(s.dir, s.now())
-	if err != nil {
-		return nil, err
-	}
-	all := make([]httpapi.Backup, 0, len(names))
-	for _, name := range slices.Backward(names) {
-		b, err := s.info(name)
-		if errors.Is(err, fs.ErrNotExist) { // it was just removed
-			continue
-		}
+	all := []httpapi.Backup{}
+	for _, prefix := range []string{scheduledPrefix, manualPrefix} {
+		names, err := backupsIn(s.dir, prefix, s.now())
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, b)
+		for _, name := range names {
+			b, err := s.info(prefix, name)
+			if errors.Is(err, fs.ErrNotExist) { // it was just removed
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, b)
+		}
 	}
+	slices.SortStableFunc(all, func(a, b httpapi.Backup) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return all, nil
 }
 
-func (s *scheduler) info(name string) (httpapi.Backup, error) {
+func (s *scheduler) info(prefix, name string) (httpapi.Backup, error) {
 	info, err := os.Stat(filepath.Join(s.dir, name))
 	if err != nil {
 		return httpapi.Backup{}, err
 	}
-	at, _ := madeAt(name)
+	at, _ := madeAt(prefix, name)
 	return httpapi.Backup{File: name, CreatedAt: at, Bytes: info.Size()}, nil
 }
 
@@ -168,16 +191,27 @@ func (s *scheduler) able() error {
 	return nil
 }
 
+// tidy removes what was left unfinished.
 func (s *scheduler) tidy() error {
-	partial, err := filepath.Glob(filepath.Join(s.dir, backupPrefix+"*"+backupSuffix+sqlite.Partial))
-	for _, path := range partial {
-		err = errors.Join(err, os.Remove(path))
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	var errs []error
+	for _, e := range entries {
+		name, partial := strings.CutSuffix(e.Name(), sqlite.Partial)
+		_, scheduled := madeAt(scheduledPrefix, name)
+		_, manual := madeAt(manualPrefix, name)
+		if partial && (scheduled || manual) {
+			errs = append(errs, os.Remove(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
+// prune removes the scheduled backups beyond keep.
 func (s *scheduler) prune() error {
-	all, err := backupsIn(s.dir, s.now())
+	all, err := backupsIn(s.dir, scheduledPrefix, s.now())
 	if err != nil {
 		return err
 	}
@@ -194,12 +228,12 @@ func (s *scheduler) prune() error {
 // zero time if it has none or does not exist, and how many are named by an instant
 // after now: the clock was wrong when they were made, or is.
 func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err error) {
-	all, err := backupsIn(dir, now)
+	all, err := backupsIn(dir, scheduledPrefix, now)
 	if err != nil {
 		return time.Time{}, 0, err
 	}
 	for _, name := range all {
-		if at, _ := madeAt(name); at.After(now) { // backupsIn knows it
+		if at, _ := madeAt(scheduledPrefix, name); at.After(now) { // backupsIn knows it
 			ahead++
 		} else {
 			newest = at
@@ -208,17 +242,17 @@ func LatestBackup(dir string, now time.Time) (newest time.Time, ahead int, err e
 	return newest, ahead, nil
 }
 
-// backupsIn returns the names of the scheduled backups of a folder, in the order in
-// which they were made: those that are named by an instant after now come first. It
-// leaves out every other file.
-func backupsIn(dir string, now time.Time) ([]string, error) {
+// backupsIn returns the names of the backups of a folder with a prefix, in the order
+// in which they were made: those that are named by an instant after now come first.
+// It leaves out every other file.
+func backupsIn(dir, prefix string, now time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var past, ahead []string
 	for _, e := range entries { // sorted by name
-		at, ok := madeAt(e.Name())
+		at, ok := madeAt(prefix, e.Name())
 		switch {
 		case !ok || !e.Type().IsRegular():
 		case at.After(now):
@@ -230,9 +264,9 @@ func backupsIn(dir string, now time.Time) ([]string, error) {
 	return append(ahead, past...), nil
 }
 
-// madeAt returns the instant that the name of a scheduled backup says.
-func madeAt(name string) (time.Time, bool) {
-	text, ok := strings.CutPrefix(name, backupPrefix)
+// madeAt returns the instant that the name of a backup says.
+func madeAt(prefix, name string) (time.Time, bool) {
+	text, ok := strings.CutPrefix(name, prefix)
 	text, ends := strings.CutSuffix(text, backupSuffix)
 	at, err := time.Parse(backupLayout, text)
 	return at, ok && ends && err == nil && at.Format(backupLayout) == text // time.Parse takes fractions too

@@ -52,13 +52,85 @@ func TestSchedulerKeepsTheLatest(t *testing.T) {
 	}
 }
 
+// TestManualBackupsStay: what an operator asks for pushes no scheduled backup out, puts
+// none off, and is listed beside them.
+func TestManualBackupsStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := &scheduler{every: time.Hour, dir: dir, keep: 2, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler),
+		backup: func(_ context.Context, path string) error { return os.WriteFile(path, nil, 0o600) }}
+	listed := func() (files []string) {
+		t.Helper()
+		all, err := s.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range all {
+			files = append(files, b.File)
+		}
+		return files
+	}
+	schedule := func() {
+		t.Helper()
+		if err := s.once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+	}
+	schedule()
+	schedule()
+	for range 3 {
+		if b, err := s.Start(t.Context()); err != nil || !b.CreatedAt.Equal(now) {
+			t.Fatalf("Start = %v, %v, want one of %v", b, err, now)
+		}
+		now = now.Add(time.Second)
+	}
+	want := []string{
+		"manual-20260301T140002Z.db", "manual-20260301T140001Z.db", "manual-20260301T140000Z.db",
+		"petstore-20260301T130000Z.db", "petstore-20260301T120000Z.db",
+	}
+	if got := listed(); !slices.Equal(got, want) {
+		t.Errorf("after those by hand there are %v, want %v", got, want)
+	}
+	if wait := s.due(); wait > 0 {
+		t.Errorf("the next scheduled backup is due in %v, want now", wait)
+	}
+	schedule()
+	want = append([]string{"petstore-20260301T140003Z.db"}, want[:4]...)
+	if got := listed(); !slices.Equal(got, want) {
+		t.Errorf("after the next scheduled one there are %v, want %v", got, want)
+	}
+}
+
+// TestUnfinishedBackupsGo: a server removes at its start, with a schedule or without,
+// what was left unfinished, and nothing else.
+func TestUnfinishedBackupsGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"petstore-20260301T120000Z.db.partial", "manual-20260301T120000Z.db.partial", "petstore-mine.db.partial", "manual-20260301T120000Z.db"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &scheduler{dir: dir, now: time.Now, log: slog.New(slog.DiscardHandler), backup: func(context.Context, string) error { return nil }}
+	s.run(t.Context())
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{filepath.Join(dir, "manual-20260301T120000Z.db"), filepath.Join(dir, "petstore-mine.db.partial")}; !slices.Equal(left, want) {
+		t.Errorf("there are %v, want %v", left, want)
+	}
+}
+
 // FuzzBackupName checks that only what the scheduler would name so is taken for its backup: it is removed some day.
 func FuzzBackupName(f *testing.F) {
 	for _, seed := range []string{"petstore-20260301T120000Z.db", "petstore-20260301T120000.5Z.db", "petstore-20260230T120000Z.db", "petstore-.db", "petstore-20260301T120000Z.db.partial", "x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if at, ok := madeAt(name); ok && backupPrefix+at.UTC().Format(backupLayout)+backupSuffix != name {
+		if at, ok := madeAt(scheduledPrefix, name); ok && scheduledPrefix+at.UTC().Format(backupLayout)+backupSuffix != name {
 			t.Errorf("madeAt(%q) = %v, whose backup has another name", name, at)
 		}
 	})
@@ -98,7 +170,7 @@ func TestSchedulerAfterWrongClock(t *testing.T) {
 			if err != nil || !newest.Equal(now.Add(-s.every)) || ahead != 0 {
 				t.Errorf("LatestBackup = %s, %d ahead, %v, want %s and none ahead", newest, ahead, err, now.Add(-s.every))
 			}
-			if all, err := backupsIn(dir, now); err != nil || len(all) != s.keep {
+			if all, err := backupsIn(dir, scheduledPrefix, now); err != nil || len(all) != s.keep {
 				t.Errorf("the folder has %v, %v, want %d backups", all, err, s.keep)
 			}
 		})

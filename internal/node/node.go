@@ -172,9 +172,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
 	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
 	running.Go(func() { n.bans.run(ctx) })
-	if n.Config.Backup.Every > 0 {
-		running.Go(func() { n.backups.run(ctx) })
-	}
+	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
 		cancel()
 		running.Wait()

@@ -68,7 +68,9 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // serve opens the doors and returns when the node has ended.
 func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
-	serving, err := n.openDoors(ctx, s, on)
+	pages, endPages := context.WithCancel(ctx) // which follow what happens, and would hold up the end
+	defer endPages()
+	serving, err := n.openDoors(pages, s, on)
 	if err != nil {
 		return errors.Join(err, s.stop(0))
 	}
@@ -78,6 +80,7 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	}
 	notifySystemd(n.log, systemdReady)
 	err = n.wait(ctx, s)
+	endPages()
 	s.phase.Drain()
 	notifySystemd(n.log, systemdStopping)
 	err = errors.Join(err, n.drain(s, err == nil))

@@ -82,20 +82,27 @@ func (s *servers) serve(server *http.Server, on net.Listener) {
 // the servers that were started. It returns an error if requests had to be cut
 // off.
 func (s *servers) stop(within time.Duration) error {
-	err := s.stopPublic(within)
-	if s.ops != nil {
-		err = errors.Join(err, s.ops.Close())
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := errors.Join(s.stopPublic(ctx, within), s.stopOps(ctx, within))
 	s.running.Wait()
 	return err
 }
 
-func (s *servers) stopPublic(within time.Duration) error {
+func (s *servers) stopOps(ctx context.Context, within time.Duration) error {
+	if s.ops == nil {
+		return nil
+	}
+	if err := s.ops.Shutdown(ctx); err != nil { // it looks once even if ctx has ended
+		return fmt.Errorf("requests of operators were cut off after %v: %w", within, errors.Join(err, s.ops.Close()))
+	}
+	return nil
+}
+
+func (s *servers) stopPublic(ctx context.Context, within time.Duration) error {
 	if s.public == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
 	s.gate.Close() // what waits in an inherited socket is the next process's
 	select {
 	case <-s.closed:

@@ -129,3 +129,38 @@ func statusOf(ctx context.Context, l net.Listener) int {
 	resp.Body.Close()
 	return resp.StatusCode
 }
+
+// TestOperatorsRequestsInFlightFinish: what an operator asked for, such as a backup,
+// is answered, in the time that the public requests leave, or its end is told.
+func TestOperatorsRequestsInFlightFinish(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		within time.Duration
+		status int
+	}{"in time": {time.Minute, http.StatusNoContent}, "too late": {time.Millisecond, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began, release := make(chan struct{}), make(chan struct{})
+			s := newServers(slog.New(slog.DiscardHandler))
+			l := listenLocal(t)
+			s.startOps(l, nil)
+			s.operations.show(slowServer(began, release).server.Handler)
+			status := make(chan int)
+			go func() { status <- statusOf(t.Context(), l) }()
+			<-began
+			stopped := make(chan error)
+			go func() { stopped <- s.stop(test.within) }()
+			if test.status != 0 {
+				s.running.Wait() // the server takes no more
+				close(release)
+			}
+			if got := <-status; got != test.status {
+				t.Errorf("the request in flight was answered %d, want %d", got, test.status)
+			}
+			err := <-stopped
+			if cut := err != nil && strings.Contains(err.Error(), "requests of operators were cut off after 1ms"); cut != (test.status == 0) || !cut && err != nil {
+				t.Errorf("stop = %v", err)
+			}
+		})
+	}
+}
