@@ -67,7 +67,8 @@ func (a *app) root() *cobra.Command {
 	root.Long = `A petstore as a service: an HTTP API for pets, categories, stock and orders.
 
 Every setting of the service is also an environment variable: PETSTORE_LOG_LEVEL
-stands for --log-level; so are --config, --server, --key, --token and -o (PETSTORE_OUTPUT).
+stands for --log-level; so are --config, --server (for "petstore workspace" and
+"petstore key" PETSTORE_OPS_SERVER), --key, --token and -o (PETSTORE_OUTPUT).
 What a command changes or confirms comes from its command line alone. A flag goes
 before its variable, the variable before the file of --config, and the file before
 the default. "petstore config print" shows which it was.

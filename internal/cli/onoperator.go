@@ -2,6 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,23 +50,23 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 		})
 	}
 	cmd := a.command(s)
-	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: ask the server whose operations listener is at `URL`, and not the database")
+	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: ask the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER), and not the database")
 	cmd.Flags().StringVar(&token, "token", "", "send the operator's `TOKEN`")
-	config.FromEnvironment(cmd.Flags(), "server", "token")
+	config.FromVariable(cmd.Flags(), "server", "PETSTORE_OPS_SERVER") // PETSTORE_SERVER is the API's, which must not get the token
+	config.FromEnvironment(cmd.Flags(), "token")
 	return cmd
 }
 
-// elsewhere reports whether a command goes to a server: if --server is given, or a
-// token from anywhere. A server from the environment alone may be that of the API.
+// elsewhere reports whether a command goes to a server: if one or a token is given,
+// and not --db on the command line.
 func (a *app) elsewhere() (bool, error) {
-	asked := a.origins.Of("server") == "--server" || a.origins.Of("token") == "--token"
-	if a.origins.Of("db") == "--db" {
-		if asked {
-			return false, usagef("give --db, or --server with a token, and not both")
-		}
-		return false, nil
+	if a.origins.Of("db") != "--db" {
+		return a.given("server") || a.given("token"), nil
 	}
-	return asked || a.given("token"), nil
+	if a.origins.Of("server") == "--server" || a.origins.Of("token") == "--token" {
+		return false, usagef("give --db, or --server with a token, and not both")
+	}
+	return false, nil
 }
 
 // onServer has a server do it.
@@ -74,5 +78,21 @@ func (a *app) onServer(ctx context.Context, server, token string, do work) error
 	if err != nil {
 		return a.fault("server", "%v", err)
 	}
+	if host, open := inTheOpen(server); open {
+		fmt.Fprintf(a.err, "petstore: the token goes to %s unencrypted, for everybody on the way to read; use https, or a tunnel to the server's loopback\n", host)
+	}
 	return do(ctx, c)
+}
+
+// inTheOpen reports whether what is sent to a URL leaves this machine without TLS, and
+// to which host.
+func inTheOpen(server string) (host string, open bool) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", false
+	}
+	host = u.Hostname()
+	ip, err := netip.ParseAddr(host)
+	here := err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
+	return host, u.Scheme == "http" && !here
 }

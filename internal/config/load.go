@@ -58,7 +58,16 @@ func FromEnvironment(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// fromEnvironment is the annotation of the flags of FromEnvironment.
+// FromVariable is FromEnvironment for one flag, with a variable that is not named
+// after the flag.
+func FromVariable(flags *pflag.FlagSet, name, variable string) {
+	if err := flags.SetAnnotation(name, fromEnvironment, []string{variable}); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// fromEnvironment is the annotation of the flags of FromEnvironment. It has the
+// variable, if that has another name.
 const fromEnvironment = "environment"
 
 // Load gives each setting, and each flag of FromEnvironment, that the command
@@ -96,7 +105,10 @@ func (l *loader) fromCommandLine(f *pflag.Flag) {
 
 func (l *loader) fromEnvironment(f *pflag.Flag) {
 	name := EnvName(f.Name)
-	_, may := f.Annotations[fromEnvironment]
+	other, may := f.Annotations[fromEnvironment]
+	if len(other) > 0 {
+		name = other[0]
+	}
 	if value := l.getenv(name); (may || f.Name == FileFlag) && value != "" && !f.Changed {
 		l.set(f.Name, Origin(name), value, f.Value)
 	}
