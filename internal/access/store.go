@@ -27,16 +27,17 @@ const (
 // entry in the same transaction and makes the change show in Changes.
 //
 // Methods return CodeWorkspaceNotFound or CodeKeyNotFound for a name or an id
-// that does not exist.
+// that does not exist. What changes a workspace goes by its id: its name may become
+// another's between two transactions.
 type Store interface {
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	WorkspaceByID(ctx context.Context, id int64) (Workspace, error)
-	SetPlan(ctx context.Context, name string, p Plan, q Quota, by Actor) (Workspace, error)
+	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)
 	// RenameWorkspace returns CodeWorkspaceExists if another one has the new name.
-	RenameWorkspace(ctx context.Context, name, to string, by Actor) (Workspace, error)
+	RenameWorkspace(ctx context.Context, workspace int64, to string, by Actor) (Workspace, error)
 	// Contents counts what a workspace has. Its cost grows with that.
 	Contents(ctx context.Context, workspace int64) (Contents, error)
 	// ResetWorkspace removes the categories, pets, orders, ledger and receipts
@@ -45,10 +46,10 @@ type Store interface {
 	// first to the last of them the workspace is Resetting and writes to it return
 	// the error of Resetting. What ctx or the end of the process breaks off is
 	// resumed by Resume, or by another call.
-	ResetWorkspace(ctx context.Context, name string, by Actor) error
+	ResetWorkspace(ctx context.Context, workspace int64, by Actor) error
 	// DeleteWorkspace removes a workspace with all that it has. It and its keys are
 	// gone with the first transaction; its rows follow as those of ResetWorkspace.
-	DeleteWorkspace(ctx context.Context, name string, by Actor) error
+	DeleteWorkspace(ctx context.Context, workspace int64, by Actor) error
 	// Resume ends what ResetWorkspace and DeleteWorkspace have begun.
 	Resume(ctx context.Context) error
 

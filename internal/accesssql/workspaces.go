@@ -39,6 +39,17 @@ func workspace(tx Tx, name string) (access.Workspace, error) {
 	return access.Workspace{}, petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
 }
 
+func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
+	found, err := workspaces(tx, "id = $1", id)
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	if len(found) == 0 {
+		return access.Workspace{}, NoWorkspace(id)
+	}
+	return found[0], nil
+}
+
 // HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
 func HasWorkspace(tx Tx, id int64) error {
 	found, err := one(tx, "SELECT 1 FROM workspaces WHERE id = $1", func(Row) error { return nil }, id)
@@ -117,14 +128,8 @@ func (s *Store) Workspace(ctx context.Context, name string) (w access.Workspace,
 
 // WorkspaceByID implements [access.Store].
 func (s *Store) WorkspaceByID(ctx context.Context, id int64) (w access.Workspace, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := workspaces(tx, "id = $1", id)
-		if err == nil && len(found) == 0 {
-			err = NoWorkspace(id)
-		}
-		if err == nil {
-			w = found[0]
-		}
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		w, err = workspaceByID(tx, id)
 		return err
 	})
 	return w, err
@@ -132,16 +137,17 @@ func (s *Store) WorkspaceByID(ctx context.Context, id int64) (w access.Workspace
 
 // changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
 // the detail that f returns.
-func (s *Store) changeWorkspace(ctx context.Context, name string, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
+func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
-		if w, err = workspace(tx, name); err != nil {
+		if w, err = workspaceByID(tx, id); err != nil {
 			return err
 		}
+		name := w.Name // as it was, should f change it
 		detail, err := f(tx, &w)
 		if err != nil {
 			return err
 		}
-		if _, err := touchWorkspace(tx, w.ID); err != nil {
+		if _, err := touchWorkspace(tx, id); err != nil {
 			return err
 		}
 		return s.audit(tx, by, action, name, detail)
@@ -163,8 +169,8 @@ func touchWorkspace(tx Tx, id int64) (exists bool, err error) {
 }
 
 // SetPlan implements [access.Store].
-func (s *Store) SetPlan(ctx context.Context, name string, p access.Plan, q access.Quota, by access.Actor) (access.Workspace, error) {
-	return s.changeWorkspace(ctx, name, by, "workspace.set_plan", func(tx Tx, w *access.Workspace) (string, error) {
+func (s *Store) SetPlan(ctx context.Context, workspace int64, p access.Plan, q access.Quota, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, workspace, by, "workspace.set_plan", func(tx Tx, w *access.Workspace) (string, error) {
 		w.Plan, w.Quota = p, q
 		return planDetail(*w), exec(tx, "UPDATE workspaces SET plan = $1, per_minute = $2, per_day = $3 WHERE id = $4",
 			string(p), q.PerMinute, q.PerDay, w.ID)
@@ -172,8 +178,8 @@ func (s *Store) SetPlan(ctx context.Context, name string, p access.Plan, q acces
 }
 
 // RenameWorkspace implements [access.Store].
-func (s *Store) RenameWorkspace(ctx context.Context, name, to string, by access.Actor) (access.Workspace, error) {
-	return s.changeWorkspace(ctx, name, by, "workspace.rename", func(tx Tx, w *access.Workspace) (string, error) {
+func (s *Store) RenameWorkspace(ctx context.Context, id int64, to string, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, id, by, "workspace.rename", func(tx Tx, w *access.Workspace) (string, error) {
 		switch other, err := workspace(tx, to); {
 		case err == nil && other.ID != w.ID:
 			return "", petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", to)
@@ -203,35 +209,35 @@ func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Content
 }
 
 // ResetWorkspace implements [access.Store].
-func (s *Store) ResetWorkspace(ctx context.Context, name string, by access.Actor) error {
-	w, err := s.changeWorkspace(ctx, name, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
+func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
+	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
 		return "catalogue, orders, ledger and receipts removed", s.bar(tx, w.ID)
 	})
 	if err != nil {
 		return err
 	}
-	return s.remove(ctx, w.ID)
+	return s.remove(ctx, workspace)
 }
 
 // DeleteWorkspace implements [access.Store].
-func (s *Store) DeleteWorkspace(ctx context.Context, name string, by access.Actor) error {
-	var w access.Workspace
-	err := s.db.Change(ctx, func(tx Tx) (err error) {
-		if w, err = workspace(tx, name); err != nil {
+func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
+	err := s.db.Change(ctx, func(tx Tx) error {
+		w, err := workspaceByID(tx, workspace)
+		if err != nil {
 			return err
 		}
-		if err := s.bar(tx, w.ID); err != nil {
+		if err := s.bar(tx, workspace); err != nil {
 			return err
 		}
-		if err := removeWorkspace(tx, w.ID); err != nil {
+		if err := removeWorkspace(tx, workspace); err != nil {
 			return err
 		}
-		return s.audit(tx, by, "workspace.delete", name, "removed with its keys, catalogue and orders")
+		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
 	})
 	if err != nil {
 		return err
 	}
-	return s.remove(ctx, w.ID)
+	return s.remove(ctx, workspace)
 }
 
 // removeWorkspace removes a workspace and its keys, and raises the floor:

@@ -156,6 +156,19 @@ func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	}}
 }
 
+// atMost bounds what a flag of a duration takes, by whole days.
+func atMost(most time.Duration, v *value[time.Duration]) *value[time.Duration] {
+	read := v.read
+	v.read = func(s string) (time.Duration, error) {
+		d, err := read(s)
+		if err == nil && d > most {
+			err = fmt.Errorf("must be at most %.0fd", most.Hours()/24)
+		}
+		return d, err
+	}
+	return v
+}
+
 // parseDuration reads a duration that may begin with days: 30d, or 1d12h.
 func parseDuration(s string) (time.Duration, error) {
 	const day = 24 * time.Hour

@@ -32,7 +32,7 @@ func (a *app) keyCreate() *cobra.Command {
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		n, err := a.newKey(name, strings.Join(scopes, ","), expires)
 		return func(ctx context.Context, op operator.Operator) error {
-			k, err := op.CreateKey(ctx, args[0], n)
+			k, err := named(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func (a *app) keyRotate() *cobra.Command {
 		}
 		return a.printNewKey(o, k)
 	})
-	cmd.Flags().Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
+	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (a *app) keyList() *cobra.Command {
 	return a.onOperator(spec{
 		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with what they did today", output: o,
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		keys, err := op.Keys(ctx, args[0])
+		keys, err := named(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (a *app) keyBan() *cobra.Command {
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
-	cmd.Flags().Var(duration(&ban.For, 1), "for", "ban for `DURATION`, such as 1h or 7d")
+	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
 	cmd.Flags().Var(&value[string]{to: &ban.Reason, read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "say `WHY`, for the audit log")
 	return cmd
 }

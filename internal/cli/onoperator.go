@@ -57,6 +57,15 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 	return cmd
 }
 
+// named has an operator do something with the workspace of a name.
+func named[T any](ctx context.Context, op operator.Operator, name string, do func(id int64) (T, error)) (result T, err error) {
+	w, err := op.Find(ctx, name)
+	if err != nil {
+		return result, err
+	}
+	return do(w.ID)
+}
+
 // elsewhere reports whether a command goes to a server: if one or a token is given,
 // and not --db on the command line.
 func (a *app) elsewhere() (bool, error) {

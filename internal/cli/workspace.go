@@ -126,7 +126,7 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := op.SetPlan(ctx, args[0], p)
+			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
 			return a.printWorkspace(o, w, err)
 		}, err
 	})
@@ -147,7 +147,7 @@ func (a *app) workspaceRename() *cobra.Command {
 			return nil, usagef("NEW: %v", err)
 		}
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := op.Rename(ctx, args[0], name)
+			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
 			return a.printWorkspace(o, w, err)
 		}, nil
 	})
@@ -167,7 +167,7 @@ func (a *app) workspaceDelete() *cobra.Command {
 }
 
 // destructive returns a command that asks before it does.
-func (a *app) destructive(s spec, what, did string, do func(op operator.Operator, ctx context.Context, name string) error) *cobra.Command {
+func (a *app) destructive(s spec, what, did string, do func(op operator.Operator, ctx context.Context, id int64) error) *cobra.Command {
 	var yes bool
 	s.args, s.output = cobra.ExactArgs(1), tables()
 	cmd := a.onOperator(s, func(ctx context.Context, op operator.Operator, args []string) error {
@@ -178,7 +178,7 @@ func (a *app) destructive(s spec, what, did string, do func(op operator.Operator
 		if err := a.confirm(ctx, yes, fmt.Sprintf(what, w.Name), w.Name); err != nil {
 			return err
 		}
-		err = do(op, ctx, w.Name)
+		err = do(op, ctx, w.ID)               // the one that was shown, should another have its name by now
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
 			fmt.Fprintln(a.err, "petstore: what has begun is not undone: a server ends it within a minute, or the same command does")
 		}
@@ -201,7 +201,7 @@ pets and orders it has. A server saves the counts each half second; where nodes
 count in Redis, "petstore api account" has the newest, and so has --server.`,
 		output: o,
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		v, err := op.Workspace(ctx, args[0])
+		v, err := named(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
 		if err != nil {
 			return err
 		}

@@ -282,12 +282,12 @@ func (o *office) lossy() string {
 func TestLostKeysComeBack(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
+	w := o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
 	c, err := operator.NewClient(o.lossy(), o.token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := c.CreateKey(t.Context(), "acme", operator.NewKey{Name: "till", Scopes: []string{"read"}})
+	made, err := c.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till", Scopes: []string{"read"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,8 +300,47 @@ func TestLostKeysComeBack(t *testing.T) {
 			t.Errorf("the key %s that came back is not valid: %v", k.ID, err)
 		}
 	}
-	if all, err := c.Keys(t.Context(), "acme"); err != nil || len(all) != 2 {
+	if all, err := c.Keys(t.Context(), w.ID); err != nil || len(all) != 2 {
 		t.Errorf("there are %+v, %v, want two keys", all, err)
+	}
+}
+
+// TestNamesThatMove: the operator's API does what it is asked to the workspace of the id, also when its name is another's
+// by the time of the write.
+func TestNamesThatMove(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	quota := access.Quota{PerMinute: 1, PerDay: 1}
+	for _, test := range []struct {
+		method, rest, body string
+		status             int
+	}{
+		{"GET", "", "", 200}, {"PUT", "/plan", `{"plan":"pro"}`, 200}, {"PATCH", "", `{"name":"fourth"}`, 200},
+		{"POST", "/keys", `{"name":"k"}`, 201}, {"POST", "/reset", "", 204}, {"DELETE", "", "", 204},
+	} {
+		a, b := o.addWorkspace("first", quota), o.addWorkspace("second", quota)
+		move := func() {
+			_, err1 := o.db.RenameWorkspace(t.Context(), a.ID, "third", "test")
+			_, err2 := o.db.RenameWorkspace(t.Context(), b.ID, "first", "test")
+			if err1 != nil || err2 != nil {
+				t.Errorf("RenameWorkspace = %v, %v", err1, err2)
+			}
+		}
+		o.fault.then.Store(&move)
+		got := o.send(test.method, fmt.Sprint("/workspaces/", a.ID, test.rest), test.body).want(test.status, "")
+		if test.status == 200 && got.id() != a.ID {
+			t.Errorf("%s%s of the workspace %d answers %s", test.method, test.rest, a.ID, got.body)
+		}
+		keys, err1 := o.db.Keys(t.Context(), b.ID)
+		other, err2 := o.db.WorkspaceByID(t.Context(), b.ID)
+		if err1 != nil || err2 != nil || len(keys) > 0 || other.Name != "first" || other.Plan != b.Plan {
+			t.Errorf("after %s%s of another the workspace is %+v with the keys %v (%v, %v)", test.method, test.rest, other, keys, err1, err2)
+		}
+		for _, w := range []access.Workspace{a, b} {
+			if err := o.db.DeleteWorkspace(t.Context(), w.ID, "test"); err != nil && test.method != "DELETE" {
+				t.Error(err)
+			}
+		}
 	}
 }
 

@@ -161,7 +161,7 @@ func (f *form) plan(m member, p *operator.Plan) bool {
 }
 
 func (a *Admin) getWorkspace(x *exchange, w access.Workspace) error {
-	detail, err := a.operator(x).Workspace(x.ctx, w.Name)
+	detail, err := a.operator(x).Workspace(x.ctx, w.ID)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (a *Admin) renameWorkspace(x *exchange, w access.Workspace) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).Rename(x.ctx, w.Name, name))
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).Rename(x.ctx, w.ID, name))
 }
 
 func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
@@ -198,15 +198,15 @@ func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
 	if err := f.err(nil); err != nil {
 		return err
 	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).SetPlan(x.ctx, w.Name, p))
+	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).SetPlan(x.ctx, w.ID, p))
 }
 
 func (a *Admin) resetWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.operator(x).Reset(x.ctx, w.Name))
+	return a.removed(x, a.operator(x).Reset(x.ctx, w.ID))
 }
 
 func (a *Admin) deleteWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.operator(x).Delete(x.ctx, w.Name))
+	return a.removed(x, a.operator(x).Delete(x.ctx, w.ID))
 }
 
 func (a *Admin) removed(x *exchange, err error) error {
@@ -265,7 +265,7 @@ func (a *Admin) createKey(x *exchange, w access.Workspace) error {
 	if !asked.ExpiresAt.IsZero() {
 		n.ExpiresAt = &asked.ExpiresAt
 	}
-	return a.sendMadeKey(x)(a.operator(x).CreateKeyOnce(x.ctx, w.Name, n, once))
+	return a.sendMadeKey(x)(a.operator(x).CreateKeyOnce(x.ctx, w.ID, n, once))
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
@@ -313,16 +313,13 @@ func (a *Admin) revokeKey(x *exchange) error {
 	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).RevokeKey(x.ctx, x.pathID))
 }
 
-// maxBan is the longest ban of an operator's.
-const maxBan = 10 * 365 * 24 * time.Hour
-
 func (a *Admin) banKey(x *exchange) error {
 	var b operator.NewBan
 	var f form
 	err := f.read(x.body, func(m member) bool {
 		switch m.name {
 		case "for":
-			b.For = f.duration(m, maxBan)
+			b.For = f.duration(m, operator.MaxBan)
 		case "reason":
 			b.Reason = f.text(m)
 		default:

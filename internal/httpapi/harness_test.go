@@ -69,6 +69,7 @@ type faultyStore struct {
 	petstore.Store
 	fault atomic.Pointer[error]
 	hold  atomic.Pointer[chan struct{}] // if set, Do waits for it to close
+	then  atomic.Pointer[func()]        // if set, is called once after the next look-up of a workspace by its id
 }
 
 // holdWrites makes every write wait for release.
@@ -142,6 +143,15 @@ func guarded[T any](s *faultyStore, read func() (T, error)) (T, error) {
 type faultyAccess struct {
 	access.Store
 	fault *faultyStore
+}
+
+// WorkspaceByID calls what the test wants to happen right after it.
+func (s *faultyAccess) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
+	w, err := s.Store.WorkspaceByID(ctx, id)
+	if then := s.fault.then.Swap(nil); then != nil {
+		(*then)()
+	}
+	return w, err
 }
 
 func (s *faultyAccess) Key(ctx context.Context, id string) (access.Key, error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -239,11 +240,8 @@ func readKeyPatch(body []byte) (access.KeyPatch, error) {
 	return p, f.err(nil)
 }
 
-// How long a rotated key goes on: unless it is said, and at most.
-const (
-	usualOverlap = 24 * time.Hour
-	maxOverlap   = 365 * 24 * time.Hour
-)
+// usualOverlap is how long a rotated key goes on unless it is said.
+const usualOverlap = 24 * time.Hour
 
 func readOverlap(body []byte) (time.Duration, error) {
 	overlap := usualOverlap
@@ -252,7 +250,7 @@ func readOverlap(body []byte) (time.Duration, error) {
 		if m.name != "overlap" {
 			return false
 		}
-		overlap = f.duration(m, maxOverlap)
+		overlap = f.duration(m, operator.MaxOverlap)
 		return true
 	})
 	if err != nil {

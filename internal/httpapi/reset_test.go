@@ -25,7 +25,7 @@ func TestReset(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.db.ResetWorkspace(ctx, s.workspace.Name, "test") }()
+	go func() { ended <- s.db.ResetWorkspace(ctx, s.workspace.ID, "test") }()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		w, err := s.db.Workspace(t.Context(), s.workspace.Name)
 		if err != nil || time.Now().After(deadline) {

@@ -69,7 +69,7 @@ func newFile(t *testing.T) string {
 	_, err = db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: time.Now().Add(time.Hour)}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})
 	ok(t, db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: time.Now(), Until: time.Now().Add(time.Hour)}))
 	ok(t, db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}, "cli"))
-	ok(t, errors.Join(err, db.DeleteWorkspace(k.ctx, "gone", "cli")))
+	ok(t, errors.Join(err, db.DeleteWorkspace(k.ctx, gone, "cli")))
 	if gone <= acme {
 		t.Errorf("the workspaces have the ids %d and %d", acme, gone)
 	}

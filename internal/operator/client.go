@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -181,22 +182,16 @@ func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
 }
 
 // at returns the path of a workspace.
-func (c *Client) at(ctx context.Context, name string) (string, error) {
-	w, err := c.Find(ctx, name)
-	return root + "/workspaces/" + strconv.FormatInt(w.ID, 10), err
-}
+func at(id int64) string { return root + "/workspaces/" + strconv.FormatInt(id, 10) }
 
-func atKey(id string) string { return root + "/keys/" + url.PathEscape(id) }
-
-// onWorkspace makes a request about the workspace of that name. Its target is what
-// follows the workspace's path.
-func onWorkspace[T any](ctx context.Context, c *Client, name string, r request) (result T, err error) {
-	at, err := c.at(ctx, name)
-	if err != nil {
-		return result, err
+// onKey makes a request about a key. Its target is what follows the key's path. An
+// id without the form of one, such as "..", would lead to another path.
+func (c *Client) onKey(ctx context.Context, id string, r request) (Key, error) {
+	if !access.WellFormedID(id) {
+		return Key{}, access.NoKey(id)
 	}
-	r.target = at + r.target
-	return one[T](ctx, c, r)
+	r.target = root + "/keys/" + id + r.target
+	return one[Key](ctx, c, r)
 }
 
 // CreateWorkspace implements [Operator].
@@ -211,64 +206,60 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 }
 
 // Workspace implements [Operator].
-func (c *Client) Workspace(ctx context.Context, name string) (Detail, error) {
-	return onWorkspace[Detail](ctx, c, name, request{method: http.MethodGet})
+func (c *Client) Workspace(ctx context.Context, id int64) (Detail, error) {
+	return one[Detail](ctx, c, request{method: http.MethodGet, target: at(id)})
 }
 
 // Rename implements [Operator].
-func (c *Client) Rename(ctx context.Context, name, to string) (Workspace, error) {
-	return onWorkspace[Workspace](ctx, c, name, request{method: http.MethodPatch, body: map[string]string{"name": to}})
+func (c *Client) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
+	return one[Workspace](ctx, c, request{method: http.MethodPatch, target: at(id), body: map[string]string{"name": to}})
 }
 
 // SetPlan implements [Operator].
-func (c *Client) SetPlan(ctx context.Context, name string, p Plan) (Workspace, error) {
-	return onWorkspace[Workspace](ctx, c, name, request{method: http.MethodPut, target: "/plan", body: p})
+func (c *Client) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
+	return one[Workspace](ctx, c, request{method: http.MethodPut, target: at(id) + "/plan", body: p})
 }
 
 // Reset implements [Operator].
-func (c *Client) Reset(ctx context.Context, name string) error {
-	_, err := onWorkspace[struct{}](ctx, c, name, request{method: http.MethodPost, target: "/reset", long: true})
+func (c *Client) Reset(ctx context.Context, id int64) error {
+	_, err := one[struct{}](ctx, c, request{method: http.MethodPost, target: at(id) + "/reset", long: true})
 	return err
 }
 
 // Delete implements [Operator].
-func (c *Client) Delete(ctx context.Context, name string) error {
-	_, err := onWorkspace[struct{}](ctx, c, name, request{method: http.MethodDelete, long: true})
+func (c *Client) Delete(ctx context.Context, id int64) error {
+	_, err := one[struct{}](ctx, c, request{method: http.MethodDelete, target: at(id), long: true})
 	return err
 }
 
 // Keys implements [Operator].
-func (c *Client) Keys(ctx context.Context, workspace string) ([]Key, error) {
-	at, err := c.at(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	return list[Key](ctx, c, at+"/keys?limit=100")
+func (c *Client) Keys(ctx context.Context, workspace int64) ([]Key, error) {
+	return list[Key](ctx, c, at(workspace)+"/keys?limit=100")
 }
 
 // CreateKey implements [Operator].
-func (c *Client) CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error) {
-	return onWorkspace[Key](ctx, c, workspace, request{method: http.MethodPost, target: "/keys", body: n, once: rand.Text()})
+func (c *Client) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
+	return one[Key](ctx, c, request{method: http.MethodPost, target: at(workspace) + "/keys", body: n, once: rand.Text()})
 }
 
 // RotateKey implements [Operator].
 func (c *Client) RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodPost, target: atKey(id) + "/rotate", body: map[string]string{"overlap": seconds(overlap)}, once: rand.Text()})
+	return c.onKey(ctx, id, request{method: http.MethodPost, target: "/rotate", body: map[string]string{"overlap": seconds(overlap)}, once: rand.Text()})
 }
 
 // RevokeKey implements [Operator].
 func (c *Client) RevokeKey(ctx context.Context, id string) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodDelete, target: atKey(id)})
+	return c.onKey(ctx, id, request{method: http.MethodDelete})
 }
 
 // BanKey implements [Operator].
 func (c *Client) BanKey(ctx context.Context, id string, b NewBan) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodPut, target: atKey(id) + "/ban", body: map[string]string{"for": seconds(b.For), "reason": b.Reason}})
+	return c.onKey(ctx, id, request{method: http.MethodPut, target: "/ban", body: map[string]string{"for": seconds(b.For), "reason": b.Reason}})
 }
 
 // UnbanKey implements [Operator].
 func (c *Client) UnbanKey(ctx context.Context, id string) (Key, error) {
-	return one[Key](ctx, c, request{method: http.MethodDelete, target: atKey(id) + "/ban"})
+	return c.onKey(ctx, id, request{method: http.MethodDelete, target: "/ban"})
 }
 
 // seconds returns a duration as the API takes it, a part of a second as a whole one.

@@ -30,12 +30,12 @@ func TestClientWaits(t *testing.T) {
 			defer transport.CloseIdleConnections()
 		}
 		began := time.Now()
-		if _, err := c.Rename(t.Context(), "acme", "beta"); err == nil || time.Since(began) != 30*time.Second {
+		if _, err := c.Rename(t.Context(), 1, "beta"); err == nil || time.Since(began) != 30*time.Second {
 			t.Errorf("Rename = %v after %v, want an error after 30s", err, time.Since(began))
 		}
-		for name, remove := range map[string]func(context.Context, string) error{"Delete": c.Delete, "Reset": c.Reset} {
+		for name, remove := range map[string]func(context.Context, int64) error{"Delete": c.Delete, "Reset": c.Reset} {
 			began = time.Now()
-			if err := remove(t.Context(), "acme"); err != nil || time.Since(began) != 10*time.Minute {
+			if err := remove(t.Context(), 1); err != nil || time.Since(began) != 10*time.Minute {
 				t.Errorf("%s = %v after %v, want none after 10m", name, err, time.Since(began))
 			}
 		}

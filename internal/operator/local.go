@@ -65,35 +65,35 @@ func (l *Local) Find(ctx context.Context, name string) (Workspace, error) {
 }
 
 // Rename implements [Operator].
-func (l *Local) Rename(ctx context.Context, name, to string) (Workspace, error) {
+func (l *Local) Rename(ctx context.Context, id int64, to string) (Workspace, error) {
 	if err := petstore.Invalid(access.CheckNameMember(nil, &to)); err != nil {
 		return Workspace{}, err
 	}
-	return of(l.Store.RenameWorkspace(ctx, name, to, l.By))
+	return of(l.Store.RenameWorkspace(ctx, id, to, l.By))
 }
 
 // SetPlan implements [Operator].
-func (l *Local) SetPlan(ctx context.Context, name string, p Plan) (Workspace, error) {
+func (l *Local) SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error) {
 	quota, fields := p.check()
 	if err := petstore.Invalid(fields); err != nil {
 		return Workspace{}, err
 	}
-	return of(l.Store.SetPlan(ctx, name, p.Plan, quota, l.By))
+	return of(l.Store.SetPlan(ctx, id, p.Plan, quota, l.By))
 }
 
 // Reset implements [Operator].
-func (l *Local) Reset(ctx context.Context, name string) error {
-	return l.Store.ResetWorkspace(ctx, name, l.By)
+func (l *Local) Reset(ctx context.Context, id int64) error {
+	return l.Store.ResetWorkspace(ctx, id, l.By)
 }
 
 // Delete implements [Operator].
-func (l *Local) Delete(ctx context.Context, name string) error {
-	return l.Store.DeleteWorkspace(ctx, name, l.By)
+func (l *Local) Delete(ctx context.Context, id int64) error {
+	return l.Store.DeleteWorkspace(ctx, id, l.By)
 }
 
 // Workspace implements [Operator].
-func (l *Local) Workspace(ctx context.Context, name string) (Detail, error) {
-	w, err := l.Store.Workspace(ctx, name)
+func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
+	w, err := l.Store.WorkspaceByID(ctx, id)
 	if err != nil {
 		return Detail{}, err
 	}
@@ -125,12 +125,8 @@ func (l *Local) Workspace(ctx context.Context, name string) (Detail, error) {
 }
 
 // Keys implements [Operator].
-func (l *Local) Keys(ctx context.Context, workspace string) ([]Key, error) {
-	w, err := l.Store.Workspace(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := l.Store.Keys(ctx, w.ID)
+func (l *Local) Keys(ctx context.Context, workspace int64) ([]Key, error) {
+	keys, err := l.Store.Keys(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -169,18 +165,14 @@ func (l *Local) ring() access.Keyring {
 }
 
 // CreateKey implements [Operator].
-func (l *Local) CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error) {
+func (l *Local) CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error) {
 	k, _, err := l.CreateKeyOnce(ctx, workspace, n, nil)
 	return k, err
 }
 
 // CreateKeyOnce is CreateKey for a request that must happen once. again reports
 // that it did before.
-func (l *Local) CreateKeyOnce(ctx context.Context, workspace string, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
-	w, err := l.Store.Workspace(ctx, workspace)
-	if err != nil {
-		return Key{}, false, err
-	}
+func (l *Local) CreateKeyOnce(ctx context.Context, workspace int64, n NewKey, once *petstore.Idempotency) (k Key, again bool, err error) {
 	scopes, fields := n.scopes()
 	if err := petstore.Invalid(fields); err != nil {
 		return Key{}, false, err
@@ -189,7 +181,7 @@ func (l *Local) CreateKeyOnce(ctx context.Context, workspace string, n NewKey, o
 	if n.ExpiresAt != nil {
 		asked.ExpiresAt = *n.ExpiresAt
 	}
-	made, err := l.ring().Create(ctx, w.ID, asked, once)
+	made, err := l.ring().Create(ctx, workspace, asked, once)
 	return l.answer(ctx, made, err)
 }
 
@@ -201,6 +193,9 @@ func (l *Local) RotateKey(ctx context.Context, id string, overlap time.Duration)
 
 // RotateKeyOnce is RotateKey for a request that must happen once.
 func (l *Local) RotateKeyOnce(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (k Key, again bool, err error) {
+	if overlap < 0 || overlap > MaxOverlap {
+		return Key{}, false, petstore.Invalid([]petstore.Field{outOfRange("overlap", "from 0s", MaxOverlap)})
+	}
 	made, err := l.ring().Rotate(ctx, id, overlap, once)
 	return l.answer(ctx, made, err)
 }
@@ -279,13 +274,24 @@ func (l *Local) UnbanKey(ctx context.Context, id string) (Key, error) {
 }
 
 func (b *NewBan) check() (fields []petstore.Field) {
-	if b.For <= 0 {
-		fields = append(fields, petstore.Field{Pointer: "/for", Code: petstore.OutOfRange, Message: "for must be longer than 0."})
+	if b.For <= 0 || b.For > MaxBan {
+		fields = append(fields, outOfRange("for", "longer than 0s", MaxBan))
 	}
 	if err := CheckReason(b.Reason); err != nil {
 		fields = append(fields, petstore.Field{Pointer: "/reason", Code: petstore.InvalidFormat, Message: "reason " + err.Error() + "."})
 	}
 	return fields
+}
+
+// How long a rotated key can go on, and a ban can last.
+const (
+	MaxOverlap = 365 * 24 * time.Hour
+	MaxBan     = 10 * 365 * 24 * time.Hour
+)
+
+func outOfRange(member, least string, most time.Duration) petstore.Field {
+	return petstore.Field{Pointer: "/" + member, Code: petstore.OutOfRange,
+		Message: fmt.Sprintf("%s must be %s, and at most %.0fh.", member, least, most.Hours())}
 }
 
 // MaxReason is the greatest number of characters in the reason of a ban.

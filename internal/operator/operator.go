@@ -15,21 +15,22 @@ import (
 )
 
 // An Operator makes, shows, changes and removes workspaces and their keys.
-// Workspaces go by their names. What breaks a rule is validation_failed, naming the
+// Workspaces go by their ids, which stay when names change; Find returns the one of
+// a name. What breaks a rule is validation_failed, naming the
 // member of the type here; what is not there is workspace_not_found or
 // key_not_found.
 type Operator interface {
 	CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	Find(ctx context.Context, name string) (Workspace, error)
-	Workspace(ctx context.Context, name string) (Detail, error) // its cost grows with what it has
-	Rename(ctx context.Context, name, to string) (Workspace, error)
-	SetPlan(ctx context.Context, name string, p Plan) (Workspace, error)
-	Reset(ctx context.Context, name string) error  // all but its keys
-	Delete(ctx context.Context, name string) error // with its keys
+	Workspace(ctx context.Context, id int64) (Detail, error) // its cost grows with what it has
+	Rename(ctx context.Context, id int64, to string) (Workspace, error)
+	SetPlan(ctx context.Context, id int64, p Plan) (Workspace, error)
+	Reset(ctx context.Context, id int64) error  // all but its keys
+	Delete(ctx context.Context, id int64) error // with its keys
 
-	Keys(ctx context.Context, workspace string) ([]Key, error) // revoked ones too, in the order of their creation
-	CreateKey(ctx context.Context, workspace string, n NewKey) (Key, error)
+	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, in the order of their creation
+	CreateKey(ctx context.Context, workspace int64, n NewKey) (Key, error)
 	RotateKey(ctx context.Context, id string, overlap time.Duration) (Key, error)
 	RevokeKey(ctx context.Context, id string) (Key, error)
 	BanKey(ctx context.Context, id string, b NewBan) (Key, error)

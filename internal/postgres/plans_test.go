@@ -125,7 +125,7 @@ func TestResetUnderLoad(t *testing.T) {
 		}()
 	}
 	for range 5 {
-		if err := b.ResetWorkspace(t.Context(), "shop", "cli"); err != nil {
+		if err := b.ResetWorkspace(t.Context(), workspace, "cli"); err != nil {
 			t.Errorf("ResetWorkspace = %v", err)
 		}
 	}

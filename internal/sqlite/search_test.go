@@ -39,7 +39,6 @@ func newWorkspace(t rapid.TB, ctx context.Context, db *DB, name string) int64 { 
 type nameModel struct {
 	db        *DB
 	ctx       context.Context //nolint:containedctx // of the test
-	name      string
 	workspace int64
 	pets      map[int64]petstore.Pet
 	kinds     []int64 // ids of the categories
@@ -138,7 +137,7 @@ func (m *nameModel) actions() map[string]func(*rapid.T) {
 		},
 		"reset": func(t *rapid.T) {
 			if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
-				if err := m.db.ResetWorkspace(m.ctx, m.name, "test"); err != nil {
+				if err := m.db.ResetWorkspace(m.ctx, m.workspace, "test"); err != nil {
 					t.Fatal(err)
 				}
 				m.pets = map[int64]petstore.Pet{}
@@ -218,8 +217,7 @@ func TestSearchesFindAll(t *testing.T) {
 		n++
 		db.effort = searchEffort{rapid.Int64Range(0, 9).Draw(r, "first"), rapid.Int64Range(0, 9).Draw(r, "short"), rapid.IntRange(0, 9).Draw(r, "few"),
 			rapid.SampledFrom([]int{2, 1000}).Draw(r, "terms")}
-		name := fmt.Sprint("shop ", n)
-		m := &nameModel{db: db, ctx: t.Context(), name: name, workspace: newWorkspace(r, t.Context(), db, name), pets: map[int64]petstore.Pet{}}
+		m := &nameModel{db: db, ctx: t.Context(), workspace: newWorkspace(r, t.Context(), db, fmt.Sprint("shop ", n)), pets: map[int64]petstore.Pet{}}
 		m.begin(r)
 		r.Repeat(m.actions())
 		m.search(r)
@@ -229,7 +227,7 @@ func TestSearchesFindAll(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if err := db.DeleteWorkspace(m.ctx, name, "test"); err != nil {
+		if err := db.DeleteWorkspace(m.ctx, m.workspace, "test"); err != nil {
 			r.Fatal(err)
 		}
 	})

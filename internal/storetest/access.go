@@ -29,6 +29,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"links":               testLinks,
 	"links, wrong clocks": testLinksOfWrongClocks,
 	"rename and contents": testRename,
+	"names that move":     testNamesThatMove,
 	"same name once":      testSameName,
 	"rotate a ban":        testRotateKeepsBan,
 	"key bounds":          testKeyBounds,
@@ -82,7 +83,7 @@ func testWorkspaces(t *testing.T, open Open) {
 		t.Errorf("Workspace = %+v, %v, want %+v", got, err, want)
 	}
 	want.Plan, want.Quota = access.Free, access.FreeQuota
-	if got, err := s.SetPlan(s.ctx, "alpha", access.Free, access.FreeQuota, "cli"); got != want || err != nil {
+	if got, err := s.SetPlan(s.ctx, made.ID, access.Free, access.FreeQuota, "cli"); got != want || err != nil {
 		t.Errorf("SetPlan = %+v, %v, want %+v", got, err, want)
 	}
 	all, err := s.Workspaces(s.ctx)
@@ -99,7 +100,7 @@ func testRename(t *testing.T, open Open) {
 	s.order(s.pet(5), 1)
 	other.pet(1)
 	state := s.follow("from the beginning", 0, true, []int64{s.workspace, other.workspace})
-	got, err := s.RenameWorkspace(s.ctx, s.name, "anew", "cli")
+	got, err := s.RenameWorkspace(s.ctx, s.workspace, "anew", "cli")
 	if err != nil || got.ID != s.workspace || got.Name != "anew" {
 		t.Fatalf("RenameWorkspace = %+v, %v, want the workspace %d named anew", got, err, s.workspace)
 	}
@@ -109,9 +110,9 @@ func testRename(t *testing.T, open Open) {
 	}
 	_, err = s.Workspace(s.ctx, s.name)
 	wantCode(t, "Workspace by its old name", err, access.CodeWorkspaceNotFound)
-	_, err = s.RenameWorkspace(s.ctx, "anew", "anew", "cli")
+	_, err = s.RenameWorkspace(s.ctx, s.workspace, "anew", "cli")
 	wantCode(t, "RenameWorkspace to the same", err, "")
-	_, err = s.RenameWorkspace(s.ctx, "anew", "other", "cli")
+	_, err = s.RenameWorkspace(s.ctx, s.workspace, "other", "cli")
 	wantCode(t, "RenameWorkspace to a name that is taken", err, access.CodeWorkspaceExists)
 	for workspace, want := range map[int64]access.Contents{
 		s.workspace:     {Categories: 1, Pets: 1, Orders: 1},
@@ -120,6 +121,41 @@ func testRename(t *testing.T, open Open) {
 		if got, err := s.Contents(s.ctx, workspace); got != want || err != nil {
 			t.Errorf("Contents = %+v, %v, want %+v", got, err, want)
 		}
+	}
+}
+
+// testNamesThatMove: what changes a workspace goes by its id, whoever has its old name
+// by now; the audit log has the name that it had then.
+func testNamesThatMove(t *testing.T, open Open) {
+	s := newShop(t, open)
+	other := s.beside("other")
+	pet := other.pet(5)
+	s.pet(5)
+	for _, move := range []struct {
+		workspace int64
+		to        string
+	}{{s.workspace, "third"}, {other.workspace, s.name}} {
+		_, err := s.RenameWorkspace(s.ctx, move.workspace, move.to, "cli")
+		wantCode(t, "RenameWorkspace", err, "")
+	}
+	if w, err := s.SetPlan(s.ctx, s.workspace, access.Pro, access.Quota{PerMinute: 5, PerDay: 50}, "cli"); err != nil || w.ID != s.workspace || w.Name != "third" {
+		t.Errorf("SetPlan = %+v, %v, want the workspace %d named third", w, err, s.workspace)
+	}
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.workspace, "cli"), "")
+	s.wantEmpty()
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.workspace, "cli"), "")
+	other.wantItem(pet, 5, petstore.Available)
+	if w, err := s.Workspace(s.ctx, s.name); err != nil || w.ID != other.workspace || w.Plan != access.Free {
+		t.Errorf("Workspace = %+v, %v, want the other one as it was", w, err)
+	}
+	entries, err := s.Audit(s.ctx, 5)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Action+" "+e.Subject)
+	}
+	want := []string{"workspace.delete third", "workspace.reset third", "workspace.set_plan third", "workspace.rename other", "workspace.rename " + s.name}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Audit = %q, %v, want %q", got, err, want)
 	}
 }
 
@@ -143,7 +179,7 @@ func testReset(t *testing.T, open Open) {
 	s.load(&petstore.Batch{File: "x", Through: 5})
 	other.load(&petstore.Batch{File: "x", Through: 6})
 	s.wantReached("x", 5)
-	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.workspace, "cli"), "")
 	s.wantEmpty()
 	s.wantReached("x", 0)
 	other.wantReached("x", 6)
@@ -170,7 +206,7 @@ func testDeleteWorkspace(t *testing.T, open Open) {
 	k := doomed.key("k", time.Time{})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), By: "operator"}, "cli"), "")
 	doomed.order(doomed.pet(5), 1)
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "doomed", "cli"), "")
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"), "")
 	doomed.wantEmpty()
 	_, err := s.Key(s.ctx, k.ID)
 	wantCode(t, "Key", err, access.CodeKeyNotFound)
@@ -306,7 +342,7 @@ func testOrphanRows(t *testing.T, open Open) {
 	rowsOf(1, s.workspace, k.ID)
 	rowsOf(2, gone.workspace, gone.key("k", time.Time{}).ID)
 	wantRows("of workspaces", 0)
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "gone", "cli"), "")
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, gone.workspace, "cli"), "")
 	addUsage(t, counts, usageRow(gone.workspace, usage.Minute, 1200, 1))
 	wantRows("of a deleted workspace", 0)
 	rowsOf(3, 999, "key_none")
@@ -347,7 +383,7 @@ func testChanges(t *testing.T, open Open) {
 	state = s.follow("without any", state, false, nil)
 	s.pet(3)
 	state = s.follow("after a shop's write", state, false, nil)
-	_, err := s.SetPlan(s.ctx, s.name, access.Free, access.FreeQuota, "cli")
+	_, err := s.SetPlan(s.ctx, s.workspace, access.Free, access.FreeQuota, "cli")
 	wantCode(t, "SetPlan", err, "")
 	state = s.follow("after SetPlan", state, false, []int64{s.workspace})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
@@ -362,7 +398,7 @@ func testChanges(t *testing.T, open Open) {
 	doomed := s.beside("doomed")
 	k := doomed.key("k", time.Time{})
 	before := s.follow("after a new workspace", state, false, []int64{doomed.workspace}, k.ID)
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "doomed", "cli"), "")
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"), "")
 	after := s.follow("after a deletion", before, true, []int64{s.workspace}, a.ID, next.ID)
 	s.follow("after a deletion, from further back", state, true, []int64{s.workspace}, a.ID, next.ID)
 	s.follow("without any", after, false, nil)
@@ -373,14 +409,14 @@ func testMissingAccess(t *testing.T, open Open) {
 	s := newShop(t, open)
 	_, err := s.Workspace(s.ctx, "x")
 	wantCode(t, "Workspace", err, access.CodeWorkspaceNotFound)
-	_, err = s.SetPlan(s.ctx, "x", access.Free, access.FreeQuota, "cli")
+	_, err = s.SetPlan(s.ctx, 99, access.Free, access.FreeQuota, "cli")
 	wantCode(t, "SetPlan", err, access.CodeWorkspaceNotFound)
-	_, err = s.RenameWorkspace(s.ctx, "x", "y", "cli")
+	_, err = s.RenameWorkspace(s.ctx, 99, "y", "cli")
 	wantCode(t, "RenameWorkspace", err, access.CodeWorkspaceNotFound)
 	_, err = s.Contents(s.ctx, 99)
 	wantCode(t, "Contents", err, access.CodeWorkspaceNotFound)
-	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, "x", "cli"), access.CodeWorkspaceNotFound)
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	wantCode(t, "CreateKey", s.CreateKey(s.ctx, access.Key{ID: "key_x", WorkspaceID: 99}, "cli"), access.CodeWorkspaceNotFound)
 	_, err = s.Keys(s.ctx, 99)
 	wantCode(t, "Keys", err, access.CodeWorkspaceNotFound)

@@ -148,7 +148,7 @@ func testReplayOfOrder(t *testing.T, open Open) {
 	s.wantOnce("first", once("k", "a"), 1, false)
 	wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, 1, petstore.Condition{}), "")
 	s.wantOnce("after its deletion", once("k", "a"), 1, true)
-	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.name, "cli"), "")
+	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, s.workspace, "cli"), "")
 	s.wantOnce("after a reset", once("k", "a"), 2, false)
 }
 

@@ -58,7 +58,7 @@ func testResetBeside(t *testing.T, open Open) {
 	var ended atomic.Bool
 	reset := make(chan error, 1)
 	go func() {
-		err := s.ResetWorkspace(s.ctx, s.name, "cli")
+		err := s.ResetWorkspace(s.ctx, s.workspace, "cli")
 		ended.Store(true)
 		reset <- err
 	}()
@@ -120,7 +120,7 @@ func (s *shop) resume() {
 
 func testResetBrokenOff(t *testing.T, open Open) {
 	s := newShop(t, open)
-	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.name, "cli") }, s.isResetting)
+	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isResetting)
 	if !s.isResetting() {
 		t.Error("the workspace is not resetting")
 	}
@@ -131,7 +131,7 @@ func testResetBrokenOff(t *testing.T, open Open) {
 func testDeletionBrokenOff(t *testing.T, open Open) {
 	s := newShop(t, open)
 	k := s.key("k", time.Time{})
-	s.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, s.name, "cli") }, func() bool {
+	s.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, s.workspace, "cli") }, func() bool {
 		_, err := s.Workspace(s.ctx, s.name)
 		return petstore.CodeOf(err) == access.CodeWorkspaceNotFound
 	})
@@ -160,7 +160,7 @@ func testSavedAfterDeletion(t *testing.T, open Open) {
 		}
 	}
 	save()
-	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.name, "cli"), "")
+	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, s.workspace, "cli"), "")
 	want("after the deletion", 0, 0)
 	save()
 	wantCode(t, "Resume at once", s.Resume(s.ctx), "")

@@ -118,7 +118,7 @@ func testIDs(t *testing.T, open Open) {
 	if got := s.order(1, 1); got <= order {
 		t.Errorf("id of an order after a cancellation = %d, want more than %d", got, order)
 	}
-	if err := s.ResetWorkspace(s.ctx, s.name, "cli"); err != nil {
+	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
 		t.Fatal(err)
 	}
 	again := s.category("dogs")

@@ -62,7 +62,7 @@ func savePlan(v *visit) error {
 	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}
-	if _, err := v.acting().SetPlan(v.r.Context(), w.Name, p); err != nil {
+	if _, err := v.acting().SetPlan(v.r.Context(), w.ID, p); err != nil {
 		if err := in.take(&f, err); err != nil {
 			return err
 		}

@@ -1,0 +1,75 @@
+package operator_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sqlite"
+)
+
+// TestBounds: an overlap and a ban end, also where no server bounds them.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	l := &operator.Local{Store: db, Counts: operator.Saved(db, time.Now), Now: time.Now, By: "test"}
+	w, err := l.CreateWorkspace(t.Context(), operator.NewWorkspace{Name: "acme", Plan: operator.Plan{Plan: access.Free}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := l.CreateKey(t.Context(), w.ID, operator.NewKey{Name: "till"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotate := func(d time.Duration) error { _, err := l.RotateKey(t.Context(), k.ID, d); return err }
+	ban := func(d time.Duration) error {
+		_, err := l.BanKey(t.Context(), k.ID, operator.NewBan{For: d, Reason: "x"})
+		return err
+	}
+	for _, test := range []struct {
+		do   func(time.Duration) error
+		d    time.Duration
+		code petstore.Code
+	}{
+		{rotate, -1, petstore.CodeValidationFailed}, {rotate, operator.MaxOverlap + 1, petstore.CodeValidationFailed},
+		{ban, 0, petstore.CodeValidationFailed}, {ban, operator.MaxBan + 1, petstore.CodeValidationFailed},
+		{ban, operator.MaxBan, ""}, {rotate, operator.MaxOverlap, ""},
+	} {
+		if err := test.do(test.d); petstore.CodeOf(err) != test.code {
+			t.Errorf("with %v: %v, want %q", test.d, err, test.code)
+		}
+	}
+}
+
+// TestClientChecksKeys: what is no key's id leads to no path of the server's.
+func TestClientChecksKeys(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the server was asked %s %s", r.Method, r.URL)
+	}))
+	t.Cleanup(server.Close)
+	c, err := operator.NewClient(server.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "..", "../workspaces/1", "key_x", "key_0000000000000000/ban"} {
+		_, err1 := c.RevokeKey(t.Context(), id)
+		_, err2 := c.UnbanKey(t.Context(), id)
+		_, err3 := c.BanKey(t.Context(), id, operator.NewBan{For: time.Hour, Reason: "x"})
+		_, err4 := c.RotateKey(t.Context(), id, 0)
+		for _, err := range []error{err1, err2, err3, err4} {
+			if petstore.CodeOf(err) != access.CodeKeyNotFound {
+				t.Errorf("with the id %q: %v, want %s", id, err, access.CodeKeyNotFound)
+			}
+		}
+	}
+}
