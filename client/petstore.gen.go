@@ -872,7 +872,9 @@ func (c *Client) UpdateKey(ctx context.Context, keyID string, body KeyPatch, opt
 // Makes a key with the name, scopes, expiry and ban of another, and answers it as `key`, this once. Both are valid for the `overlap`; then the old one ends. A key can
 // rotate itself, and others that may do no more and last no longer than it does (403 `insufficient_scope`).
 //
-// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key.
+// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key,
+// as long as that API key is valid. One that rotates itself with the overlap `0s` ends with the answer, which can then not be repeated (401 `expired_api_key`): if the
+// answer is lost, so is the new key. Give it a short overlap instead, such as `1m`.
 func (c *Client) RotateKey(ctx context.Context, keyID string, body KeyRotation, opts ...CallOption) (MadeKey, error) {
 	r := request{
 		operation: "rotateKey",

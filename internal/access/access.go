@@ -225,6 +225,20 @@ func (k *Key) State(now time.Time) string {
 	return "active"
 }
 
+// CheckHolder returns CodeInvalidKey, CodeExpiredKey or CodeBannedKey unless who
+// holds k may act in its name at now. A request may have begun when it still might.
+func (k *Key) CheckHolder(now time.Time) error {
+	switch k.State(now) {
+	case "revoked":
+		return invalidKey()
+	case "expired":
+		return expiredKey()
+	case "banned":
+		return &petstore.Error{Code: CodeBannedKey, Message: "This API key is banned for a while. Wait as Retry-After says.", RetryAfter: k.Ban.Until.Sub(now)}
+	}
+	return nil
+}
+
 // CheckRotation returns CodeKeyRevoked, CodeKeyRotated or CodeKeyExpired if k
 // ends for good, so that at now no key may take its place and it cannot be made to
 // last. The expiry of a key that was rotated is the end of its overlap: one more

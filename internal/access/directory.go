@@ -14,6 +14,7 @@ import (
 const (
 	CodeInvalidKey petstore.Code = "invalid_api_key"
 	CodeExpiredKey petstore.Code = "expired_api_key"
+	CodeBannedKey  petstore.Code = "api_key_banned"
 )
 
 // An Entry is what a server holds of a live key. It is never changed once it is
@@ -131,7 +132,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return nil, invalidKey()
 	}
 	if !e.Key.ExpiresAt.IsZero() && e.Key.Expired(d.now()) {
-		return e, &petstore.Error{Code: CodeExpiredKey, Message: "The API key has expired."}
+		return e, expiredKey()
 	}
 	return e, nil
 }
@@ -192,6 +193,10 @@ func (d *Directory[S]) refreshAfter() {
 // invalidKey returns a new error, because its caller may add to it.
 func invalidKey() error {
 	return &petstore.Error{Code: CodeInvalidKey, Message: "The API key is not valid."}
+}
+
+func expiredKey() error {
+	return &petstore.Error{Code: CodeExpiredKey, Message: "The API key has expired."}
 }
 
 // Entry returns the entry of the key with that id, which may have expired, or

@@ -15,7 +15,8 @@ import (
 // may grant. The API, the consoles and the commands go through it alone.
 //
 // Its methods return CodeKeyNotFound for a key that the holder may not see: one of
-// another workspace, or a revoked one.
+// another workspace, or a revoked one. Those that change something return the error
+// of CheckHolder if the key in whose name they do may do nothing more by then.
 type Keyring struct {
 	Store  Store
 	Now    func() time.Time
@@ -55,29 +56,29 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 	if err := petstore.Invalid(n.check(r.Now())); err != nil {
 		return MadeKey{}, err
 	}
-	if r.Maker != nil {
-		if n.ExpiresAt.IsZero() {
-			n.ExpiresAt = r.Maker.ExpiresAt
-		}
-		if err := r.Maker.CheckGrant(n.Scopes, n.ExpiresAt); err != nil {
-			return MadeKey{}, err
-		}
+	if r.Maker != nil && n.ExpiresAt.IsZero() {
+		n.ExpiresAt = r.Maker.ExpiresAt
 	}
 	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: n.ExpiresAt}
-	return r.mint(ctx, Making{Key: k, Once: once})
+	return r.mint(ctx, Making{Key: k, Once: once, May: func(holder, _ *Key) error {
+		if holder == nil {
+			return nil
+		}
+		return holder.CheckGrant(n.Scopes, n.ExpiresAt)
+	}})
 }
 
 // Rotate makes a key that takes the place of the one with the id, once if asked to.
 // Both are valid for the overlap.
 func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, once *petstore.Idempotency) (MadeKey, error) {
-	m := Making{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(old Key) error {
-		if err := r.sees(old); err != nil || r.Maker == nil {
+	m := Making{Replaces: id, Until: r.Now().Add(overlap), Once: once, May: func(holder, old *Key) error {
+		if err := r.sees(*old); err != nil || holder == nil {
 			return err
 		}
 		if err := old.CheckRotation(r.Now()); err != nil {
 			return err
 		}
-		if r.Maker.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
+		if holder.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
 			return petstore.Errorf(CodeInsufficientScope, "The key %s may do more, or lasts longer, than the key that asks. It can be revoked.", old.ID)
 		}
 		return nil
@@ -96,7 +97,7 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 
 // mint gives a key its secret and has the store add it.
 func (r Keyring) mint(ctx context.Context, m Making) (MadeKey, error) {
-	m.By, m.Key.ID, m.Key.CreatedAt = r.By, MintID(), r.Now()
+	m.By, m.Holder, m.Key.ID, m.Key.CreatedAt = r.By, r.holder(), MintID(), r.Now()
 	secret, prefix := Mint()
 	if m.Once != nil {
 		secret, prefix = derive(r.Secret, m.Key.ID, m.Once)
@@ -129,7 +130,7 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 	if err := petstore.Invalid(p.check(r.Now())); err != nil {
 		return Key{}, err
 	}
-	return r.change(ctx, id, on, func(k *Key) error {
+	return r.change(ctx, id, on, func(holder, k *Key) error {
 		if p.Name.Present {
 			k.Name = p.Name.Value
 		}
@@ -142,8 +143,8 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 		end := endOf(p.ExpiresAt)
 		longer := !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt))
 		k.ExpiresAt = end
-		if longer && r.Maker != nil {
-			return r.Maker.CheckGrant(k.Scopes, end)
+		if longer && holder != nil {
+			return holder.CheckGrant(k.Scopes, end)
 		}
 		return nil
 	})
@@ -152,7 +153,7 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 // Revoke refuses a key from now on, if the condition holds. The operator may
 // revoke a key again; the first instant stays.
 func (r Keyring) Revoke(ctx context.Context, id string, on petstore.Condition) error {
-	_, err := r.change(ctx, id, on, func(k *Key) error {
+	_, err := r.change(ctx, id, on, func(_, k *Key) error {
 		if k.RevokedAt.IsZero() {
 			k.RevokedAt = r.Now()
 		}
@@ -161,16 +162,24 @@ func (r Keyring) Revoke(ctx context.Context, id string, on petstore.Condition) e
 	return err
 }
 
-func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, edit func(*Key) error) (Key, error) {
-	return r.Store.UpdateKey(ctx, id, r.By, func(k *Key) error {
+func (r Keyring) change(ctx context.Context, id string, on petstore.Condition, edit func(holder, k *Key) error) (Key, error) {
+	return r.Store.UpdateKey(ctx, id, r.By, r.holder(), func(holder, k *Key) error {
 		if err := r.sees(*k); err != nil {
 			return err
 		}
 		if err := on.Check(KeyAt{*k, r.Now()}); err != nil {
 			return err
 		}
-		return edit(k)
+		return edit(holder, k)
 	})
+}
+
+// holder returns the id of the key in whose name keys are changed, "" for the operator.
+func (r Keyring) holder() string {
+	if r.Maker == nil {
+		return ""
+	}
+	return r.Maker.ID
 }
 
 // sees returns CodeKeyNotFound for a key that the holder may not see.

@@ -55,7 +55,8 @@ type Store interface {
 
 	// MakeKey adds a key, in the place of another if m says so. It returns
 	// CodeTooManyKeys if more than MaxKeys keys of the workspace were live then;
-	// of a rotation the error of CheckRotation; and of m.Once those of Replay.
+	// of a rotation the error of CheckRotation; of m.Once those of Replay; and of
+	// m.Holder that of CheckHolder, also if nothing else would be made.
 	MakeKey(ctx context.Context, m Making) (Made, error)
 	// CreateKey is MakeKey of a key that takes no other's place.
 	CreateKey(ctx context.Context, k Key, by Actor) error
@@ -66,8 +67,9 @@ type Store interface {
 	// RotateKey is MakeKey of next in the place of the key id, which ends at until.
 	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
 	// UpdateKey keeps the name, the expiry and the revocation that edit gives a
-	// key. The error of edit changes nothing. edit may be called again.
-	UpdateKey(ctx context.Context, id string, by Actor, edit func(*Key) error) (Key, error)
+	// key, for a holder as of a Making. The error of edit changes nothing. edit may
+	// be called again.
+	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
 	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
 	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
 	LiftBan(ctx context.Context, keyID string, by Actor) error
@@ -135,12 +137,15 @@ type KeyPage struct {
 
 // A Making is a key that is to be made.
 type Making struct {
-	Key      Key                   // with an id and a hash that are new
-	Replaces string                // the id of the key whose workspace, name, scopes, expiry and ban it takes over, or ""
-	Until    time.Time             // when the key that is replaced ends, unless it would sooner
-	May      func(old Key) error   // is asked about it in the transaction; nil lets it be replaced
-	Once     *petstore.Idempotency // nil unless it must happen once; of the workspace that Key names
-	By       Actor
+	Key      Key       // with an id and a hash that are new
+	Replaces string    // the id of the key whose workspace, name, scopes, expiry and ban it takes over, or ""
+	Until    time.Time // when the key that is replaced ends, unless it would sooner
+	Holder   string    // the id of the key in whose name it is made, which must be valid then; "" is the operator
+	// May is asked in the transaction: about the holder as it is then, nil for the
+	// operator, and the key that is replaced, nil if there is none. It may be nil.
+	May  func(holder, old *Key) error
+	Once *petstore.Idempotency // nil unless it must happen once; of the workspace that Key names
+	By   Actor
 }
 
 // A Made is a key that was made, by this Making or by the same one before.

@@ -100,13 +100,17 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 	}
 	err = s.db.Change(ctx, func(tx Tx) error {
 		made = access.Made{}
+		holder, err := s.holder(tx, m.Holder)
+		if err != nil {
+			return err
+		}
 		if m.Once != nil {
 			if made.Body, err = s.receipt(tx, m.Key.WorkspaceID, m.Once); made.Body != nil || err != nil {
 				made.Replayed = true
 				return err
 			}
 		}
-		if made.Key, err = s.makeKey(tx, m); err != nil {
+		if made.Key, err = s.makeKey(tx, m, holder); err != nil {
 			return err
 		}
 		made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
@@ -121,9 +125,30 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 	return made, nil
 }
 
-func (s *Store) makeKey(tx Tx, m access.Making) (access.Key, error) {
+// holder returns the key with the id, as it is in the transaction, if who holds it
+// may act; nil for "", the operator.
+func (s *Store) holder(tx Tx, id string) (*access.Key, error) {
+	if id == "" {
+		return nil, nil //nolint:nilnil // nobody's key, and no fault
+	}
+	k, err := key(tx, id)
+	if petstore.CodeOf(err) == access.CodeKeyNotFound { // it went with its workspace
+		k.RevokedAt, err = s.now(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &k, k.CheckHolder(s.now())
+}
+
+func (s *Store) makeKey(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
 	if m.Replaces != "" {
-		return s.rotate(tx, m)
+		return s.rotate(tx, m, holder)
+	}
+	if m.May != nil {
+		if err := m.May(holder, nil); err != nil {
+			return access.Key{}, err
+		}
 	}
 	if err := HasWorkspace(tx, m.Key.WorkspaceID); err != nil {
 		return access.Key{}, err
@@ -227,13 +252,13 @@ func (s *Store) Key(ctx context.Context, id string) (k access.Key, err error) {
 	return k, err
 }
 
-func (s *Store) rotate(tx Tx, m access.Making) (access.Key, error) {
+func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
 	old, err := key(tx, m.Replaces)
 	if err != nil {
 		return old, err
 	}
 	if m.May != nil {
-		if err := m.May(old); err != nil {
+		if err := m.May(holder, &old); err != nil {
 			return old, err
 		}
 	}
@@ -289,7 +314,7 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 
 // RevokeKey implements [access.Store].
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by access.Actor) error {
-	_, err := s.UpdateKey(ctx, id, by, func(k *access.Key) error {
+	_, err := s.UpdateKey(ctx, id, by, "", func(_, k *access.Key) error {
 		if k.RevokedAt.IsZero() {
 			k.RevokedAt = at
 		}
@@ -299,14 +324,18 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by acces
 }
 
 // UpdateKey implements [access.Store].
-func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, edit func(*access.Key) error) (now access.Key, err error) {
+func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (now access.Key, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
+		holder, err := s.holder(tx, holder)
+		if err != nil {
+			return err
+		}
 		before, err := key(tx, id)
 		if err != nil {
 			return err
 		}
 		after := before.Clone()
-		if err := edit(&after); err != nil {
+		if err := edit(holder, &after); err != nil {
 			return err
 		}
 		action, detail := difference(before, after)

@@ -129,6 +129,11 @@ func (a *app) apiKeysRotate() *cobra.Command {
 			f.Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			if overlap < time.Second { // the answer could not be had again
+				if who, err := c.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
+					return usagef("the key that you use would end before you are sure to have the new one: give it an --overlap, such as 1m")
+				}
+			}
 			made, err := c.RotateKey(ctx, args[0], client.KeyRotation{Overlap: fmt.Sprintf("%ds", int64(overlap.Seconds()))})
 			if err != nil {
 				return err

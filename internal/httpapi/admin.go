@@ -119,6 +119,9 @@ func (a *Admin) steps(x *exchange) error {
 	if err := readInput(x); err != nil {
 		return err
 	}
+	if err := a.authorize(x); err != nil { // again: a body can be held back until the token was revoked
+		return err
+	}
 	// A removal or a backup may take longer than the listener lets answers take.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Time{})
 	return x.route.handle(x)
@@ -154,7 +157,7 @@ func (a *Admin) authorize(x *exchange) error {
 		return invalid
 	case err != nil:
 		return err
-	case found.State(x.began) == "expired":
+	case found.State(a.o.Now()) == "expired":
 		return petstore.Errorf(codeExpiredToken, "The token has expired.")
 	}
 	x.operator = &found

@@ -440,6 +440,21 @@ func (o *office) wantAll() {
 	}
 }
 
+// TestOperatorHeldBody: a request that was let in before its token was revoked, or ended, does nothing after.
+func TestOperatorHeldBody(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	path := httpapi.AdminRoot + "/workspaces/" + fmt.Sprint(o.workspace.ID) + "/keys"
+	token, id := o.addToken(o.start.Add(time.Hour))
+	ask := request{method: "POST", path: path, body: `{"name":"late"}`, key: token}
+	o.held(o.url, ask, func() error {
+		_, err := o.db.RevokeToken(t.Context(), id, o.clock.Now(), "test")
+		return err
+	}).want(401, "invalid_token")
+	ask.key, _ = o.addToken(o.start.Add(time.Minute))
+	o.held(o.url, ask, func() error { o.clock.Advance(time.Minute); return nil }).want(401, "expired_token")
+}
+
 func TestBadOperatorsInput(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -23,7 +23,6 @@ const (
 	codeHeadersTooLarge   petstore.Code = "headers_too_large"
 	codeOperationSunset   petstore.Code = "operation_sunset"
 	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
-	codeKeyBanned         petstore.Code = "api_key_banned"
 	codeInternalError     petstore.Code = "internal_error"
 )
 
@@ -65,7 +64,7 @@ var statuses = map[petstore.Code]int{
 	codeUnsupportedMedia:               http.StatusUnsupportedMediaType,
 	petstore.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
 	codeRateLimitExceeded:              http.StatusTooManyRequests,
-	codeKeyBanned:                      http.StatusTooManyRequests,
+	access.CodeBannedKey:               http.StatusTooManyRequests,
 	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
 	codeInternalError:                  http.StatusInternalServerError,
 	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,

@@ -166,8 +166,8 @@ func (s *faultyAccess) MakeKey(ctx context.Context, m access.Making) (access.Mad
 	return guarded(s.fault, func() (access.Made, error) { return s.Store.MakeKey(ctx, m) })
 }
 
-func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, edit func(*access.Key) error) (access.Key, error) {
-	return guarded(s.fault, func() (access.Key, error) { return s.Store.UpdateKey(ctx, id, by, edit) })
+func (s *faultyAccess) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (access.Key, error) {
+	return guarded(s.fault, func() (access.Key, error) { return s.Store.UpdateKey(ctx, id, by, holder, edit) })
 }
 
 type lockedBuffer struct {

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -300,4 +301,75 @@ func TestStrikesLeft(t *testing.T) {
 	if got := left(); got != 20 {
 		t.Errorf("a minute later the key is %d strikes from a ban, want 20", got)
 	}
+}
+
+// TestHeldBody: who was let in before its key ended, and holds its body back until then, gets no key for it.
+func TestHeldBody(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	ends := map[string]func(id string) error{
+		"invalid_api_key": func(id string) error { return s.db.RevokeKey(t.Context(), id, s.clock.Now(), "test") },
+		"api_key_banned": func(id string) error {
+			return s.db.SetBan(t.Context(), access.Ban{KeyID: id, From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator}, "test")
+		},
+		"insufficient_scope": func(id string) error { // it is let to make none that lasts longer than itself
+			_, err := s.db.RotateKey(t.Context(), id, access.Key{ID: access.MintID(), Hash: access.HashOf(id), CreatedAt: s.start}, s.start.Add(time.Hour), "test")
+			return err
+		},
+	}
+	for code, end := range ends {
+		for what, ask := range map[string]request{
+			"create": {method: "POST", path: "/keys", body: `{"name":"late","scopes":["manage"]}`},
+			"rotate": {method: "POST", path: "/keys/" + s.idOfKey(s.key) + "/rotate", body: `{}`},
+			"update": {method: "PATCH", path: "/keys/" + s.idOfKey(s.addKey(s.workspace, access.Read, s.start.Add(time.Minute))), body: `{"expiresAt":null}`},
+		} {
+			ask.key = s.addKey(s.workspace, access.Read|access.Write|access.Manage, time.Time{})
+			id := s.idOfKey(ask.key)
+			got := s.held(s.url, ask, func() error { return end(id) })
+			if got.code() != code {
+				t.Errorf("%s: %d %s, want %s", what, got.status, got.body, code)
+			}
+			if code == "api_key_banned" && (got.status != 429 || got.header.Get("Retry-After") != "3600") {
+				t.Errorf("%s: %d with Retry-After %q, want 429 with 3600", what, got.status, got.header.Get("Retry-After"))
+			}
+		}
+	}
+}
+
+// held sends a request whose body begins after the server asks for it, and after meanwhile.
+func (s *shop) held(base string, r request, meanwhile func() error) answer {
+	s.t.Helper()
+	held := &heldBody{Reader: strings.NewReader(r.body), meanwhile: meanwhile}
+	req, err := http.NewRequestWithContext(s.t.Context(), r.method, base+r.path, held)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + r.key}, "Content-Type": {"application/json"}, "Expect": {"100-continue"}}
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || held.meanwhile != nil {
+		s.t.Fatalf("%s %s: %d %s, %v; the body was asked for: %t", r.method, r.path, resp.StatusCode, body, err, held.meanwhile == nil)
+	}
+	return answer{t: s.t, what: r.method + " " + r.path, status: resp.StatusCode, header: resp.Header, body: body}
+}
+
+// A heldBody calls meanwhile before it is read first.
+type heldBody struct {
+	io.Reader
+	meanwhile func() error
+}
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	if f := b.meanwhile; f != nil {
+		b.meanwhile = nil
+		if err := f(); err != nil {
+			return 0, err
+		}
+	}
+	return b.Reader.Read(p)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -106,7 +107,7 @@ func refusal(x *exchange) error {
 		e.Code = petstore.CodeServiceUnavailable
 		e.Message = "The requests cannot be counted just now. Wait as Retry-After says."
 	case ratelimit.Banned:
-		e.Code = codeKeyBanned
+		e.Code = access.CodeBannedKey
 		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."
 		if bannedByOperator(x) {
 			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."

@@ -38,6 +38,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"key updates":         testKeyUpdates,
 	"keys once":           testKeysOnce,
 	"keyring":             testKeyring,
+	"holder of a key":     testHolder,
 	"sessions":            testSessions,
 	"tokens":              testTokens,
 	"audit pages":         testAuditPages,

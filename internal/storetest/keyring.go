@@ -36,7 +36,7 @@ func testKeyUpdates(t *testing.T, open Open) {
 	before, err := s.Changes(s.ctx, 0)
 	wantCode(t, "Changes", err, "")
 	end := s.clock.Now().Add(time.Hour)
-	got, err := s.UpdateKey(s.ctx, k.ID, "api:key_x", func(k *access.Key) error {
+	got, err := s.UpdateKey(s.ctx, k.ID, "api:key_x", "", func(_, k *access.Key) error {
 		k.Name, k.ExpiresAt = "after", end
 		return nil
 	})
@@ -53,18 +53,18 @@ func testKeyUpdates(t *testing.T, open Open) {
 	if err != nil || len(changed.Keys) != 1 || changed.Keys[0].Name != "after" {
 		t.Errorf("Changes = %+v, %v, want the key", changed, err)
 	}
-	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", func(*access.Key) error { return nil }); err != nil {
+	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", "", func(_, _ *access.Key) error { return nil }); err != nil {
 		t.Errorf("UpdateKey of nothing = %v", err)
 	}
 	refused := errors.New("refused")
-	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", func(k *access.Key) error { k.Name = "no"; return refused }); !errors.Is(err, refused) {
+	if _, err := s.UpdateKey(s.ctx, k.ID, "cli", "", func(_, k *access.Key) error { k.Name = "no"; return refused }); !errors.Is(err, refused) {
 		t.Errorf("UpdateKey = %v, want %v", err, refused)
 	}
 	s.wantKey(k)
 	if e := s.lastAudit(); e.Actor != "api:key_x" {
 		t.Errorf("what changed nothing is in the audit log: %+v", e)
 	}
-	_, err = s.UpdateKey(s.ctx, "key_unknown", "cli", func(*access.Key) error { return nil })
+	_, err = s.UpdateKey(s.ctx, "key_unknown", "cli", "", func(_, _ *access.Key) error { return nil })
 	wantCode(t, "UpdateKey of none", err, access.CodeKeyNotFound)
 }
 
@@ -159,6 +159,51 @@ func testKeyring(t *testing.T, open Open) {
 	wantCode(t, "Update of a revoked one", update(boss, forever.ID, expires(end)), access.CodeKeyRevoked)
 	s.clock.advance(4 * time.Hour)
 	wantCode(t, "Update of an expired one", update(boss, maker.ID, expires(s.clock.Now().Add(time.Hour))), access.CodeKeyExpired)
+}
+
+// testHolder: what a key does, it does as it is then, whatever it was when the request began.
+func testHolder(t *testing.T, open Open) {
+	s := newShop(t, open)
+	end := s.clock.Now().Add(time.Hour)
+	ends := map[petstore.Code]func(k access.Key) error{
+		access.CodeInvalidKey: func(k access.Key) error { return s.RevokeKey(s.ctx, k.ID, s.clock.Now(), "cli") },
+		access.CodeExpiredKey: func(k access.Key) error {
+			_, err := s.RotateKey(s.ctx, k.ID, s.mint(time.Time{}), s.clock.Now(), "cli")
+			return err
+		},
+		access.CodeBannedKey: func(k access.Key) error {
+			return s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: s.clock.Now(), Until: end}, "cli")
+		},
+		access.CodeInsufficientScope: func(k access.Key) error { // it ends sooner than what it is about to make
+			_, err := s.RotateKey(s.ctx, k.ID, s.mint(time.Time{}), end, "cli")
+			return err
+		},
+	}
+	for want, ended := range ends {
+		maker, one, short := s.key("maker", time.Time{}), s.key("one", time.Time{}), s.key("short", end)
+		ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &maker, Secret: "what the maker sent"}
+		n, once := access.NewKey{Name: "new", Scopes: access.Read}, &petstore.Idempotency{Operation: "POST /keys", Key: maker.ID}
+		_, err := ring.Create(s.ctx, s.workspace, n, once)
+		wantCode(t, "Create", err, "")
+		wantCode(t, "ending the maker", ended(maker), "")
+		_, err = ring.Create(s.ctx, s.workspace, n, nil)
+		wantCode(t, "Create", err, want)
+		_, err = ring.Rotate(s.ctx, one.ID, time.Hour, nil)
+		wantCode(t, "Rotate", err, want)
+		_, err = ring.Update(s.ctx, short.ID, access.KeyPatch{ExpiresAt: petstore.Null[petstore.Time]()}, petstore.Condition{})
+		wantCode(t, "Update", err, want)
+		if want != access.CodeInsufficientScope { // it may do what makes nothing last
+			_, err = ring.Create(s.ctx, s.workspace, n, once)
+			wantCode(t, "Create again", err, want)
+			wantCode(t, "Revoke", ring.Revoke(s.ctx, one.ID, petstore.Condition{}), want)
+		}
+		s.wantKey(one)
+		s.wantKey(short)
+	}
+	gone := access.Key{ID: access.MintID(), WorkspaceID: s.workspace, Scopes: access.Read}
+	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:key_x", Maker: &gone}
+	_, err := ring.Create(s.ctx, s.workspace, access.NewKey{Name: "new", Scopes: access.Read}, nil)
+	wantCode(t, "Create by one that is gone", err, access.CodeInvalidKey)
 }
 
 // testTokens: they are found by their hash, also when they have ended, and are revoked once.
