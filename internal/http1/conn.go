@@ -115,8 +115,7 @@ func (c *conn) answerAll() (more bool, err error) {
 		}
 		one := calls.Get().(*call)
 		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
-		case is == headBegun && c.have < len(c.buf),
-			is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have]):
+		case c.mayGoOn(is):
 			calls.Put(one)
 			c.awaitHead()
 			return true, nil
@@ -139,6 +138,15 @@ func (c *conn) answerAll() (more bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// mayGoOn reports whether what is in the buffer may be the beginning of a plain
+// head, or of the preface of HTTP/2.
+func (c *conn) mayGoOn(is verdict) bool {
+	if is == headBegun {
+		return c.have < len(c.buf)
+	}
+	return is == notPlain && c.have < len(preface) && mayBePreface(c.buf[:c.have])
 }
 
 // skipEmptyLines skips what some clients send after the body of a POST, as
