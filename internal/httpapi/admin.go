@@ -16,9 +16,6 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// AdminRoot is where the operator's API stands.
-const AdminRoot = "/admin/v1"
-
 // AdminOptions are what an Admin is made of. All are needed.
 type AdminOptions struct {
 	Access  access.Store
@@ -129,7 +126,7 @@ func (a *Admin) steps(x *exchange) error {
 
 func (a *Admin) withoutRoute(x *exchange) error {
 	if len(x.path.routes) == 0 {
-		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s/openapi.yaml.", AdminRoot)
+		return petstore.Errorf(codeRouteNotFound, "There is nothing at this path. The operations are described at %s/openapi.yaml.", operator.Root)
 	}
 	x.set("Allow", x.path.allow)
 	if x.r.Method != http.MethodOptions {
@@ -168,13 +165,6 @@ func (a *Admin) authorize(x *exchange) error {
 func (a *Admin) operator(x *exchange) *operator.Local {
 	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
 	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
-}
-
-// follow has this node go by a change at once; the others hear of it.
-func (a *Admin) follow(x *exchange) {
-	if err := a.o.Keys.Refresh(x.ctx); err != nil {
-		a.o.Log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
-	}
 }
 
 // finish ends the exchange, after a panic too, and logs it.

@@ -185,7 +185,7 @@ func (o *office) check(req *http.Request, body string, a answer) {
 
 func (o *office) send(method, path, body string) answer {
 	o.t.Helper()
-	return o.ask(request{method: method, path: httpapi.AdminRoot + path, body: body})
+	return o.ask(request{method: method, path: operator.Root + path, body: body})
 }
 
 // TestOperatorsAPI makes workspaces and keys, changes and removes them, and gets every success and every code of the
@@ -195,7 +195,7 @@ func TestOperatorsAPI(t *testing.T) {
 	o := openOffice(t)
 	made := o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(201, "")
 	at := "/workspaces/" + fmt.Sprint(made.id())
-	if got := made.header.Get("Location"); got != httpapi.AdminRoot+at {
+	if got := made.header.Get("Location"); got != operator.Root+at {
 		t.Errorf("Location = %q", got)
 	}
 	o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(409, "workspace_exists")
@@ -226,7 +226,7 @@ func TestOperatorsAPI(t *testing.T) {
 	}
 	o.send("PATCH", "/keys/"+next.ID, `{"expiresAt":null}`).want(409, "key_revoked")
 	o.send("GET", "/keys/"+next.ID, "").want(200, "")
-	if got := o.send("GET", at+"/keys?limit=1", "").want(200, ""); !strings.Contains(got.header.Get("Link"), httpapi.AdminRoot+at+"/keys?limit=1&cursor=") {
+	if got := o.send("GET", at+"/keys?limit=1", "").want(200, ""); !strings.Contains(got.header.Get("Link"), operator.Root+at+"/keys?limit=1&cursor=") {
 		t.Errorf("Link = %q", got.header.Get("Link"))
 	}
 	o.addKeyAs("key_Ended00000000001", access.Workspace{ID: made.id()}, access.Read, o.start)
@@ -360,7 +360,7 @@ func (o *office) faults() {
 		o.t.Fatal(err)
 	}
 	unknown, _ := access.MintToken()
-	list := httpapi.AdminRoot + "/workspaces"
+	list := operator.Root + "/workspaces"
 	for token, code := range map[string]string{"-": "missing_token", unknown: "invalid_token", o.key: "invalid_token", revoked: "invalid_token", expired: "expired_token", "x": "invalid_token"} {
 		if a := o.ask(request{method: "GET", path: list, key: token}).want(401, code); !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 			o.t.Errorf("%s: WWW-Authenticate = %q", a.what, a.header.Get("WWW-Authenticate"))
@@ -392,7 +392,7 @@ func (o *office) faults() {
 	}
 	once.body = `{"name":"b"}`
 	o.ask(once).want(422, "idempotency_key_reused")
-	rotate := request{method: "POST", path: httpapi.AdminRoot + "/keys/" + first.ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}
+	rotate := request{method: "POST", path: operator.Root + "/keys/" + first.ID + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}
 	next := o.ask(rotate).want(201, "").key()
 	if again := o.ask(rotate).want(201, "").key(); again.Key != next.Key {
 		o.t.Errorf("the second answer is %+v, want the key %s", again, next.Key)
@@ -409,7 +409,7 @@ func (o *office) faults() {
 	if a := o.ask(request{method: "OPTIONS", path: list, key: "-", header: map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}}).want(204, ""); a.header.Get("Allow") != "GET, HEAD, POST, OPTIONS" {
 		o.t.Errorf("a preflight is answered %v", a.header)
 	}
-	o.ask(request{method: "GET", path: httpapi.AdminRoot + "/openapi.yaml", key: "-", header: map[string]string{"Accept": "*/*"}})
+	o.ask(request{method: "GET", path: operator.Root + "/openapi.yaml", key: "-", header: map[string]string{"Accept": "*/*"}})
 	if log := o.log.String(); strings.Contains(log, o.token) || strings.Contains(log, first.Key) {
 		o.t.Error("the log has a token or a key")
 	}
@@ -444,7 +444,7 @@ func (o *office) wantAll() {
 func TestOperatorHeldBody(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	path := httpapi.AdminRoot + "/workspaces/" + fmt.Sprint(o.workspace.ID) + "/keys"
+	path := operator.Root + "/workspaces/" + fmt.Sprint(o.workspace.ID) + "/keys"
 	token, id := o.addToken(o.start.Add(time.Hour))
 	ask := request{method: "POST", path: path, body: `{"name":"late"}`, key: token}
 	o.held(o.url, ask, func() error {
@@ -500,7 +500,7 @@ func TestBadOperatorsInput(t *testing.T) {
 		o.send("PUT", "/keys/"+id+"/ban", `{"for":"1h","reason":"x"}`).want(404, "key_not_found")
 		o.send("DELETE", "/keys/"+id+"/ban", "").want(404, "key_not_found")
 		o.send("DELETE", "/keys/"+id, "").want(404, "key_not_found")
-		o.ask(request{method: "POST", path: httpapi.AdminRoot + "/keys/" + id + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}).want(404, "key_not_found")
+		o.ask(request{method: "POST", path: operator.Root + "/keys/" + id + "/rotate", body: `{}`, header: map[string]string{"Idempotency-Key": "k"}}).want(404, "key_not_found")
 	}
 	o.send("GET", "/workspaces/99", "").want(404, "workspace_not_found")
 	o.send("POST", "/workspaces/99/keys", `{"name":"a"}`).want(404, "workspace_not_found")
@@ -515,7 +515,7 @@ func TestOperatorsPages(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/workspaces?limit=3": 7, "/audit?limit=3": 9} {
 		var ids []int64
-		for path = httpapi.AdminRoot + path; path != ""; {
+		for path = operator.Root + path; path != ""; {
 			a := o.ask(request{method: "GET", path: path}).want(200, "")
 			ids = append(ids, idsOf(t, a.body)...)
 			path = strings.TrimPrefix(strings.TrimSuffix(a.header.Get("Link"), `>; rel="next"`), "<")

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *Admin) paths() []path {
-	const at = AdminRoot
+	const at = operator.Root
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
 		{pattern: at + "/workspaces", routes: []route{
@@ -74,23 +74,18 @@ func changed[T any](a *Admin, x *exchange, status int) func(T, error) error {
 		if err != nil {
 			return err
 		}
-		a.follow(x)
+		x.follow(a.o.Keys)
 		return x.sendJSON(status, now)
 	}
 }
 
-// sendPart answers with a page of a list, of whose items more tells whether there
-// are, and after what the next page starts.
-func sendPart[T any](l *listing, items []T, cursor string) error {
+// sendPart answers with a page of a list. link is to the next one, or "".
+func sendPart[T any](x *exchange, items []T, link string) error {
 	body, err := marshal(items)
 	if err != nil {
 		return err
 	}
-	link := ""
-	if cursor != "" {
-		link = l.link(cursor)
-	}
-	return l.x.sendPage(link, petstore.TagOf(body), body, nil)
+	return x.sendPage(link, petstore.TagOf(body), body, nil)
 }
 
 func (a *Admin) listWorkspaces(x *exchange) error {
@@ -112,12 +107,8 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 		return w.ID <= page.After || named && w.Name != name && w.Name != composed
 	})
 	slices.SortFunc(all, func(a, b operator.Workspace) int { return cmp.Compare(a.ID, b.ID) })
-	cursor := ""
-	if len(all) > l.limit {
-		all = all[:l.limit]
-		cursor = a.env.cursors.seal(0, x.path.pattern, l.filters, all[l.limit-1].ID)
-	}
-	return sendPart(l, all, cursor)
+	all, link := cutPage(l, all, func(w operator.Workspace) int64 { return w.ID })
+	return sendPart(x, all, link)
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
@@ -141,7 +132,7 @@ func (a *Admin) createWorkspace(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.set("Location", AdminRoot+"/workspaces/"+strconv.FormatInt(w.ID, 10))
+	x.set("Location", operator.Root+"/workspaces/"+strconv.FormatInt(w.ID, 10))
 	return changed[operator.Workspace](a, x, http.StatusCreated)(w, nil)
 }
 
@@ -213,7 +204,7 @@ func (a *Admin) removed(x *exchange, err error) error {
 	if err != nil {
 		return err
 	}
-	a.follow(x)
+	x.follow(a.o.Keys)
 	x.sendEmpty(http.StatusNoContent)
 	return nil
 }
@@ -231,29 +222,16 @@ func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
 	if err != nil {
 		return err
 	}
-	cursor := ""
-	if len(keys) > l.limit {
-		keys = keys[:l.limit]
-		cursor = a.env.cursors.sealPlace(0, x.path.pattern, l.filters, []byte(keys[l.limit-1].ID))
-	}
+	keys, link := cutTexts(l, keys, func(k access.Key) string { return k.ID })
 	shown, err := a.operator(x).Used(x.ctx, keys)
 	if err != nil {
 		return err
 	}
-	return sendPart(l, shown, cursor)
-}
-
-// once returns the request's Idempotency-Key, or nil, for the path and the token.
-func (a *Admin) once(x *exchange) (*petstore.Idempotency, error) {
-	once, err := onceOf(x)
-	if once != nil {
-		once.Operation = "POST " + x.address() + " by " + x.operator.ID
-	}
-	return once, err
+	return sendPart(x, shown, link)
 }
 
 func (a *Admin) createKey(x *exchange, w access.Workspace) error {
-	once, err := a.once(x)
+	once, err := onceBy(x, x.operator.ID)
 	if err != nil {
 		return err
 	}
@@ -269,7 +247,7 @@ func (a *Admin) createKey(x *exchange, w access.Workspace) error {
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
-	once, err := a.once(x)
+	once, err := onceBy(x, x.operator.ID)
 	if err != nil {
 		return err
 	}
@@ -285,7 +263,7 @@ func (a *Admin) sendMadeKey(x *exchange) func(operator.Key, bool, error) error {
 		if err != nil {
 			return err
 		}
-		x.set("Location", AdminRoot+"/keys/"+k.ID)
+		x.set("Location", operator.Root+"/keys/"+k.ID)
 		if again {
 			x.set("Idempotency-Replayed", "true")
 		}
@@ -364,17 +342,13 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	cursor := ""
-	if len(entries) > l.limit {
-		entries = entries[:l.limit]
-		cursor = a.env.cursors.seal(0, x.path.pattern, l.filters, entries[l.limit-1].ID)
-	}
+	entries, link := cutPage(l, entries, func(e access.AuditEntry) int64 { return e.ID })
 	lines := make([]auditLine, len(entries))
 	for i, e := range entries {
 		lines[i] = auditLine(e)
 		lines[i].At = e.At.UTC()
 	}
-	return sendPart(l, lines, cursor)
+	return sendPart(x, lines, link)
 }
 
 func (a *Admin) listBackups(x *exchange) error {
@@ -386,12 +360,11 @@ func (a *Admin) listBackups(x *exchange) error {
 }
 
 func (a *Admin) startBackup(x *exchange) error {
-	note := access.AuditEntry{Actor: access.Actor("token:" + x.operator.ID), Action: "backup.start", Subject: "backup"}
 	made, err := a.o.Backups.Start(x.ctx)
 	if err != nil {
 		return err
 	}
-	note.Subject, note.Detail = made.File, strconv.FormatInt(made.Bytes, 10)+" bytes"
+	note := access.AuditEntry{Actor: a.operator(x).By, Action: "backup.start", Subject: made.File, Detail: strconv.FormatInt(made.Bytes, 10) + " bytes"}
 	if err := a.o.Access.Note(x.ctx, note); err != nil {
 		return err
 	}

@@ -44,8 +44,8 @@ func (k keys) ring(x *exchange) access.Keyring {
 }
 
 // follow has this node go by a change at once; the others hear of it.
-func (k keys) follow(x *exchange) {
-	if err := k.live.Refresh(x.ctx); err != nil {
+func (x *exchange) follow(live *access.Directory[*ratelimit.Caller]) {
+	if err := live.Refresh(x.ctx); err != nil {
 		x.env.log.WarnContext(x.ctx, "keys could not be refreshed", "request_id", x.id, "err", err) // they will be, in a moment
 	}
 }
@@ -79,7 +79,7 @@ func (k keys) get(x *exchange) error {
 }
 
 func (k keys) create(x *exchange) error {
-	once, err := k.once(x)
+	once, err := onceBy(x, x.entry.Key.ID)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, err := k.once(x)
+	once, err := onceBy(x, x.entry.Key.ID)
 	if err != nil {
 		return err
 	}
@@ -113,12 +113,13 @@ func (k keys) rotate(x *exchange) error {
 	return k.sendMade(x, made)
 }
 
-// once returns the request's Idempotency-Key, or nil. It counts for the very path
-// and for the very key that is sent, because the answer is for its holder alone.
-func (k keys) once(x *exchange) (*petstore.Idempotency, error) {
+// onceBy returns the request's Idempotency-Key, or nil. It counts for the very path
+// and for the very key or token that is sent, whose id is by, because the answer is
+// for its holder alone.
+func onceBy(x *exchange, by string) (*petstore.Idempotency, error) {
 	once, err := onceOf(x)
 	if once != nil {
-		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
+		once.Operation = "POST " + x.address() + " by " + by
 	}
 	return once, err
 }
@@ -126,7 +127,7 @@ func (k keys) once(x *exchange) (*petstore.Idempotency, error) {
 // sendMade answers with a new key, this once and to whoever repeats the request.
 // The entity tag is that of the key without its secret, as getKey has it.
 func (k keys) sendMade(x *exchange, made access.MadeKey) error {
-	k.follow(x)
+	x.follow(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	x.setTag("", petstore.TagOf(made.Body))
 	if made.Replayed {
@@ -146,7 +147,7 @@ func (k keys) update(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		k.follow(x)
+		x.follow(k.live)
 		return sendChanged(x, access.KeyAt{Key: now, At: k.now()})
 	})
 }
@@ -156,7 +157,7 @@ func (k keys) revoke(x *exchange) error {
 		if err := ring.Revoke(ctx, x.pathID, on); err != nil {
 			return err
 		}
-		k.follow(x)
+		x.follow(k.live)
 		x.sendEmpty(http.StatusNoContent)
 		return nil
 	})

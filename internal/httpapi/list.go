@@ -70,12 +70,7 @@ func sendList[T resource](l *listing, entries []T, idOf func(T) int64) error {
 
 // sendTexts is sendList for a list whose ids are texts.
 func sendTexts[T resource](l *listing, entries []T, idOf func(T) string) error {
-	link := ""
-	if len(entries) > l.limit {
-		entries = entries[:l.limit]
-		x := l.x
-		link = l.link(x.env.cursors.sealPlace(x.workspace(), x.path.pattern, l.filters, []byte(idOf(entries[l.limit-1]))))
-	}
+	entries, link := cutTexts(l, entries, idOf)
 	return sendEntries(l.x, entries, link)
 }
 
@@ -100,11 +95,20 @@ func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped f
 
 // cutPage returns the entries of the page, and the link to the next one if
 // there is more.
-func cutPage[T resource](l *listing, entries []T, idOf func(T) int64) ([]T, string) {
+func cutPage[T any](l *listing, entries []T, idOf func(T) int64) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
 	return entries[:l.limit], l.next(idOf(entries[l.limit-1]))
+}
+
+// cutTexts is cutPage for a list whose ids are texts.
+func cutTexts[T any](l *listing, entries []T, idOf func(T) string) ([]T, string) {
+	if len(entries) <= l.limit {
+		return entries, ""
+	}
+	x, last := l.x, idOf(entries[l.limit-1])
+	return entries[:l.limit], l.link(x.env.cursors.sealPlace(x.workspace(), x.path.pattern, l.filters, []byte(last)))
 }
 
 // listRoom is how many bytes most lists of n entries need at most.

@@ -154,7 +154,7 @@ func list[T any](ctx context.Context, c *Client, target string) ([]T, error) {
 			return nil, err
 		}
 		all = append(all, page...)
-		if target, _, _ = strings.Cut(strings.TrimPrefix(link, "<"), ">"); target != "" && !strings.HasPrefix(target, root) {
+		if target, _, _ = strings.Cut(strings.TrimPrefix(link, "<"), ">"); target != "" && !strings.HasPrefix(target, Root) {
 			return nil, errors.New("the list goes on elsewhere")
 		}
 	}
@@ -166,12 +166,12 @@ func one[T any](ctx context.Context, c *Client, r request) (T, error) {
 	return result, err
 }
 
-// root is where the operator's API stands.
-const root = "/admin/v1"
+// Root is where the operator's API stands.
+const Root = "/admin/v1"
 
 // Find implements [Operator].
 func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
-	found, err := list[Workspace](ctx, c, root+"/workspaces?name="+url.QueryEscape(name))
+	found, err := list[Workspace](ctx, c, Root+"/workspaces?name="+url.QueryEscape(name))
 	if err != nil {
 		return Workspace{}, err
 	}
@@ -182,7 +182,7 @@ func (c *Client) Find(ctx context.Context, name string) (Workspace, error) {
 }
 
 // at returns the path of a workspace.
-func at(id int64) string { return root + "/workspaces/" + strconv.FormatInt(id, 10) }
+func at(id int64) string { return Root + "/workspaces/" + strconv.FormatInt(id, 10) }
 
 // onKey makes a request about a key. Its target is what follows the key's path. An
 // id without the form of one, such as "..", would lead to another path.
@@ -190,18 +190,18 @@ func (c *Client) onKey(ctx context.Context, id string, r request) (Key, error) {
 	if !access.WellFormedID(id) {
 		return Key{}, access.NoKey(id)
 	}
-	r.target = root + "/keys/" + id + r.target
+	r.target = Root + "/keys/" + id + r.target
 	return one[Key](ctx, c, r)
 }
 
 // CreateWorkspace implements [Operator].
 func (c *Client) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
-	return one[Workspace](ctx, c, request{method: http.MethodPost, target: root + "/workspaces", body: n})
+	return one[Workspace](ctx, c, request{method: http.MethodPost, target: Root + "/workspaces", body: n})
 }
 
 // Workspaces implements [Operator].
 func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
-	all, err := list[Workspace](ctx, c, root+"/workspaces?limit=100")
+	all, err := list[Workspace](ctx, c, Root+"/workspaces?limit=100")
 	return byName(all), err
 }
 

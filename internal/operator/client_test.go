@@ -42,8 +42,7 @@ func TestClientWaits(t *testing.T) {
 	})
 }
 
-// answerLate answers the requests of a connection: those to read with a workspace at
-// once, all others after a time.
+// answerLate answers the requests of a connection after a time.
 func answerLate(conn net.Conn, after time.Duration) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -55,12 +54,8 @@ func answerLate(conn net.Conn, after time.Duration) {
 		if _, err := io.Copy(io.Discard, req.Body); err != nil {
 			return
 		}
-		answer := "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[{\"id\":1}]"
-		if req.Method != http.MethodGet {
-			time.Sleep(after) // by the bubble's clock
-			answer = "HTTP/1.1 204 No Content\r\n\r\n"
-		}
-		if _, err := io.WriteString(conn, answer); err != nil {
+		time.Sleep(after) // by the bubble's clock
+		if _, err := io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n"); err != nil {
 			return
 		}
 	}
