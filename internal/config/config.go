@@ -12,6 +12,8 @@ import (
 	"time"
 )
 
+//go:generate go run ./reference ../../docs/configuration.md
+
 // A Config holds the value of every setting. The zero value is not usable;
 // start from New.
 type Config struct {
