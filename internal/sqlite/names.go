@@ -228,7 +228,7 @@ func checkNames(c *conn, report func(string, ...any)) error {
 	})
 	for workspace, sum := range sums {
 		if sum != 0 {
-			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/data.md says how to make it anew", workspace)
+			report("names: the index of names does not fit the pets of workspace %d, and searches may miss some; docs/troubleshooting.md says how to rebuild it", workspace)
 		}
 	}
 	return err

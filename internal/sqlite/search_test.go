@@ -197,7 +197,7 @@ func loseNames(ctx context.Context, db *DB) error {
 	})
 }
 
-// rebuildNames makes the index of names anew, as docs/data.md says.
+// rebuildNames rebuilds the index of names, as docs/troubleshooting.md says.
 func rebuildNames(ctx context.Context, db *DB) error {
 	return db.change(ctx, func(c *conn) error {
 		if err := c.exec("INSERT INTO pet_names (pet_names) VALUES ('rebuild')"); err != nil {

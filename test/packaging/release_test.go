@@ -73,7 +73,7 @@ func copySources(t *testing.T, from string) string {
 		t.Fatal(err)
 	}
 	args := []string{"-R"}
-	for _, name := range []string{"api", "client", "cmd", "internal", "deploy", "docs", "go.mod", "go.sum", "README.md", "CHANGELOG.md", "LICENSE"} {
+	for _, name := range []string{"api", "client", "cmd", "internal", "deploy", "docs", "go.mod", "go.sum", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"} {
 		args = append(args, filepath.Join(from, name))
 	}
 	run(t, from, nil, "cp", append(args, to)...)
