@@ -55,24 +55,31 @@ type Row interface {
 type Store struct {
 	Follower
 
-	db     DB
-	tables []Table
-	now    func() time.Time
-	lived  lifetime
+	db      DB
+	options Options
+	now     func() time.Time
+	lived   lifetime
+}
+
+// Options say what a store is made of.
+type Options struct {
+	Tables  []Table // with the rows of workspaces, those that refer to others first
+	Now     func() time.Time
+	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
+
+	NoEvents bool                  // write no events
+	Written  func(workspace int64) // learns that an event was committed; may be nil
 }
 
 var _ access.Store = (*Store)(nil)
 
-// New returns the store in a database. The tables are those with the rows of
-// workspaces that a reset removes, those that refer to others first. elapsed says for
-// how long the process has run, by a clock that nobody sets; nil is that of the system.
-// The store can be used after Begin.
-func New(db DB, tables []Table, now func() time.Time, elapsed func() time.Duration) *Store {
-	if elapsed == nil {
+// New returns the store in a database. It can be used after Begin.
+func New(db DB, o Options) *Store {
+	if o.Elapsed == nil {
 		began := time.Now()
-		elapsed = func() time.Duration { return time.Since(began) }
+		o.Elapsed = func() time.Duration { return time.Since(began) }
 	}
-	return &Store{Follower: db, db: db, tables: tables, now: now, lived: lifetime{elapsed: elapsed}}
+	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}}
 }
 
 // one calls scan for the first row and reports whether there was one.

@@ -117,7 +117,11 @@ func (s *Store) remove(ctx context.Context, workspace int64) error {
 			return err
 		}
 	}
-	return s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
+	err := s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
+	if err == nil && s.options.Written != nil {
+		s.options.Written(workspace)
+	}
+	return err
 }
 
 // end lets writes into a workspace again, if it still exists and nobody else was
@@ -133,6 +137,9 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	case !exists:
 		return forgetUse(tx, workspace)
 	}
+	if err := s.beginFeed(tx, workspace); err != nil {
+		return err
+	}
 	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
 }
 
@@ -143,7 +150,7 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	for _, t := range s.tables {
+	for _, t := range s.options.Tables {
 		if t.First != "" {
 			if err := exec(tx, t.First, workspace, int64(stepRows)); err != nil {
 				return false, err

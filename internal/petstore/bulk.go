@@ -1,6 +1,9 @@
 package petstore
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // A Bulk is a store that whole shops are carried out of and into. Its methods
 // may be called concurrently, and beside a server.
@@ -50,6 +53,18 @@ type Batch struct {
 	// [Bulk.Reached]. An empty File is not remembered.
 	File    string
 	Through int
+
+	// Imported ends an import: Load adds the event catalogue.imported, which has these
+	// counts of all its batches.
+	Imported *Imported
+}
+
+// Imported says what came with an import.
+type Imported struct{ Categories, Pets, Orders int64 }
+
+// AppendJSON appends i in its canonical form, see [Pet.AppendJSON].
+func (i Imported) AppendJSON(dst []byte) []byte {
+	return fmt.Appendf(dst, `{"categories":%d,"pets":%d,"orders":%d}`, i.Categories, i.Pets, i.Orders)
 }
 
 // A Unit is what is kept or refused as a whole: a category, or a pet with

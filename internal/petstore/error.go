@@ -24,6 +24,8 @@ const (
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
+	CodeEventNotFound         Code = "event_not_found"
+	CodeEventsExpired         Code = "events_expired"
 	CodeServiceUnavailable    Code = "service_unavailable"
 )
 
@@ -121,4 +123,17 @@ func NoCategory(id int64) *Error {
 // NoOrder returns the error for an order that the workspace does not have.
 func NoOrder(id int64) *Error {
 	return Errorf(CodeOrderNotFound, "There is no order with the id %d.", id)
+}
+
+// NoEvent returns the error for an event that the workspace does not have, or not any
+// more.
+func NoEvent(id int64) *Error {
+	return Errorf(CodeEventNotFound, "There is no event with the id %d.", id)
+}
+
+// EventsExpired returns the error for events that are not kept any more.
+func EventsExpired(after, oldest int64) *Error {
+	e := Errorf(CodeEventsExpired, "Some events after %d are not kept any more; the oldest that is has the id %d. Read the lists, then go on without after.", after, oldest)
+	e.Fields = []Field{{Parameter: "after", Code: OutOfRange, Message: e.Message}}
+	return e
 }

@@ -76,7 +76,7 @@ func (m *memory) Do(ctx context.Context, c *Change) (*Receipt, error) {
 	}
 	r := m.shop(c.Workspace)
 	m.asked++
-	e, err := c.Decide(r.load(c.Needs, now))
+	e, err := c.Ask(r.load(c.Needs, now))
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func (s *Service) create(ctx context.Context, c *Change, made func() (int64, can
 		return Created{}, err
 	}
 	defer end()
+	c.RequestID = requestOf(ctx)
 	c.Receipt = func() Receipt {
 		id, row := made()
 		return Receipt{ID: id, Body: row.AppendJSON(make([]byte, 0, 128))}
@@ -47,8 +48,20 @@ func (s *Service) create(ctx context.Context, c *Change, made func() (int64, can
 
 // change carries out a change that makes no row.
 func (s *Service) change(ctx context.Context, workspace int64, needs Needs, decide func(Facts) (Effects, error)) error {
-	_, err := s.Do(ctx, &Change{Workspace: workspace, Needs: needs, Decide: decide})
+	_, err := s.Do(ctx, &Change{Workspace: workspace, RequestID: requestOf(ctx), Needs: needs, Decide: decide})
 	return err
+}
+
+type requestKey struct{}
+
+// OfRequest returns a context in which changes are told to be of the request.
+func OfRequest(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
+}
+
+func requestOf(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
 }
 
 // unknown returns the fault of a body that names a row that does not exist.

@@ -84,14 +84,15 @@ type InventoryQuery struct {
 //  1. returns the receipt kept under Idempotency, if it has one that
 //     Idempotency.Replay accepts, or Replay's error;
 //  2. loads and locks the rows that Needs names;
-//  3. asks Decide, which may change the loaded rows in place and nothing else:
-//     it may be asked again, with rows loaded again, if the transaction is
+//  3. asks Decide by [Change.Ask]. It may change the loaded rows in place and
+//     nothing else: it may be asked again, with rows loaded again, if the transaction is
 //     tried again, and its error undoes nothing but this change;
 //  4. keeps the Effects: gives each new row the workspace's next id, calls
-//     Effects.Link, writes;
+//     Effects.Link, writes, and adds Effects.Events to the workspace's feed;
 //  5. keeps Receipt's answer under Idempotency, and commits.
 type Change struct {
 	Workspace   int64
+	RequestID   string // of the request that asks for it; "" for a command
 	Needs       Needs
 	Decide      func(Facts) (Effects, error)
 	Idempotency *Idempotency   // nil if the client sent no key
@@ -127,6 +128,14 @@ type Effects struct {
 	DropCategory int64
 	DropOrder    int64
 	Movement     *Movement
+
+	was before
+}
+
+// Empty reports whether nothing is to be written.
+func (e Effects) Empty() bool {
+	e.was = before{}
+	return e == Effects{}
 }
 
 // Link fills in the ids that were not known when the change was decided. A

@@ -18,7 +18,7 @@ var _ petstore.Bulk = (*DB)(nil)
 // whose answer was lost is looked up, so that an error means that nothing of the
 // batch was kept, unless it says that this is not known.
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &load{workspace: workspace, batch: b}
+	l := &load{db: db, workspace: workspace, batch: b}
 	if err := l.reserve(ctx, &db.issuer); err != nil {
 		return nil, judge(err)
 	}
@@ -37,6 +37,7 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 		l.forget()
 		return nil, err
 	}
+	db.written(workspace)
 	return l.refused, db.showOnReplica(ctx, workspace)
 }
 
@@ -45,6 +46,7 @@ var errRefused error = &ownError{"a unit was refused"}
 
 // A load is one batch on its way into the store.
 type load struct {
+	db        *DB
 	workspace int64
 	batch     *petstore.Batch
 	first     demand // the ids before those that were issued for it
@@ -198,7 +200,10 @@ func (l *load) write(x *txn) error {
 	l.rows.movements.queue(b)
 	b.Queue(raiseCounters, l.workspace, last.Categories, last.Pets, last.Orders)
 	b.Queue("SELECT pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error { return row.Scan(&l.xid) })
-	return x.SendBatch(x.ctx, b).Close()
+	if err := x.SendBatch(x.ctx, b).Close(); err != nil || l.batch.Imported == nil {
+		return err
+	}
+	return l.db.Tell(accessTx{x.ctx, x}, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
 }
 
 // settleTimeout is how long a server that was lost at a commit is waited for.

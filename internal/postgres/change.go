@@ -37,10 +37,12 @@ type group struct {
 	receipts   map[receiptID]keptReceipt
 	busy       map[int64]bool // workspaces whose rows are being removed
 
-	renamed map[rowID]bool        // pets of which more has changed than stock and status
-	firsts  map[receiptID]*member // who has done what a key stands for
-	demands map[int64]*demand     // how many ids new rows need, by workspace
-	issued  map[int64]*demand     // the last ids that were given to rows
+	renamed map[rowID]bool             // pets of which more has changed than stock and status
+	silent  bool                       // no events are written
+	events  map[int64][]petstore.Event // by workspace
+	firsts  map[receiptID]*member      // who has done what a key stands for
+	demands map[int64]*demand          // how many ids new rows need, by workspace
+	issued  map[int64]*demand          // the last ids that were given to rows
 }
 
 // A member is a change with its outcome.
@@ -55,6 +57,7 @@ type member struct {
 
 func newGroup(writes []*write, now, lived petstore.Time) *group {
 	g := &group{
+		events:     make(map[int64][]petstore.Event),
 		now:        now,
 		lived:      lived,
 		members:    make([]member, len(writes)),
@@ -118,7 +121,7 @@ func (g *group) replay(m *member) bool {
 func (g *group) decideOne(m *member) {
 	f := g.facts(m.Job.change)
 	m.Guard(func() (err error) {
-		m.effects, err = m.Job.change.Decide(f)
+		m.effects, err = m.Job.change.Ask(f)
 		return err
 	})
 	if m.Err == nil {
@@ -220,6 +223,9 @@ func (g *group) settle() error {
 			continue
 		}
 		m.effects.Link()
+		if !g.silent {
+			g.tell(m)
+		}
 		if m.Job.change.Idempotency == nil {
 			continue
 		}

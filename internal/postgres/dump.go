@@ -79,43 +79,43 @@ func (d dump) run() error {
 }
 
 func (d dump) categories() feeder {
-	return &feed[petstore.Category]{
+	return &stream[petstore.Category]{
 		name: "categories", query: "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 ORDER BY id",
 		scan: scanCategory, take: d.to.Category, id: func(c *petstore.Category) int64 { return c.ID },
 	}
 }
 
 func (d dump) pets() feeder {
-	return &feed[petstore.StockedPet]{
+	return &stream[petstore.StockedPet]{
 		name: "pets", query: "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
 		scan: scanStockedPet, take: d.to.Pet, id: func(a *petstore.StockedPet) int64 { return a.ID },
 	}
 }
 
 func (d dump) orders() feeder {
-	return &feed[petstore.Order]{
+	return &stream[petstore.Order]{
 		name: "orders", query: "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 ORDER BY pet, complete, id",
 		scan: scanOnlyOrder, take: d.to.Order, id: func(o *petstore.Order) int64 { return o.PetID },
 	}
 }
 
 func (d dump) movements() feeder {
-	return &feed[petstore.Movement]{
+	return &stream[petstore.Movement]{
 		name: "movements", query: "SELECT " + movementColumns + " FROM movements WHERE workspace = $1 ORDER BY pet, number",
 		scan: scanMovement, take: d.to.Movement, id: func(m *petstore.Movement) int64 { return m.PetID },
 	}
 }
 
-// merge gives the rows of all feeds side by side, in the order of their ids.
-func (d dump) merge(feeds ...feeder) error {
-	for _, f := range feeds {
+// merge gives the rows of all streams side by side, in the order of their ids.
+func (d dump) merge(streams ...feeder) error {
+	for _, f := range streams {
 		if err := f.open(d); err != nil {
 			return err
 		}
 	}
 	for {
 		id := int64(math.MaxInt64)
-		for _, f := range feeds {
+		for _, f := range streams {
 			next, err := f.next(d)
 			if err != nil {
 				return err
@@ -125,7 +125,7 @@ func (d dump) merge(feeds ...feeder) error {
 		if id == math.MaxInt64 {
 			return nil
 		}
-		for _, f := range feeds {
+		for _, f := range streams {
 			if err := f.give(d, id); err != nil {
 				return err
 			}
@@ -140,8 +140,8 @@ type feeder interface {
 	give(dump, int64) error   // the rows of an id to the sink
 }
 
-// A feed reads a cursor of the server, a part at a time.
-type feed[T any] struct {
+// A stream reads a cursor of the server, a part at a time.
+type stream[T any] struct {
 	name, query string
 	scan        func(pgx.Row, *T) error
 	id          func(*T) int64
@@ -151,12 +151,12 @@ type feed[T any] struct {
 	ended bool
 }
 
-func (f *feed[T]) open(d dump) error {
+func (f *stream[T]) open(d dump) error {
 	_, err := d.tx.Exec(d.ctx, "DECLARE dump_"+f.name+" NO SCROLL CURSOR FOR "+f.query, d.workspace)
 	return err
 }
 
-func (f *feed[T]) next(d dump) (int64, error) {
+func (f *stream[T]) next(d dump) (int64, error) {
 	if len(f.rows) == 0 && !f.ended {
 		rows, err := collect(d.ctx, d.tx, f.scan, fmt.Sprintf("FETCH %d FROM dump_%s", fetchAtOnce, f.name))
 		if err != nil {
@@ -170,7 +170,7 @@ func (f *feed[T]) next(d dump) (int64, error) {
 	return f.id(&f.rows[0]), nil
 }
 
-func (f *feed[T]) give(d dump, id int64) error {
+func (f *stream[T]) give(d dump, id int64) error {
 	for {
 		at, err := f.next(d)
 		if err != nil || at != id {

@@ -96,6 +96,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 	queueDrop(b, dropPets, k.pets.dropped)
 	queueDrop(b, dropCategories, k.categories.dropped)
 	k.receipts.queue(b, g.lived)
+	g.queueEvents(b)
 }
 
 // collect adds the effects of a member that has succeeded.

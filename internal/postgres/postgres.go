@@ -18,6 +18,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -30,6 +31,7 @@ type Options struct {
 	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
 	ReadURL   string               // a replica for reading pets and orders; "" for none
 	Readers   int                  // connections for reading; 0 for max(8, 4·GOMAXPROCS)
+	NoEvents  bool                 // write no events
 	NoMigrate bool                 // do not migrate: refuse a database that is not up to date
 	Log       *slog.Logger         // where trouble with the database is told; discarded if nil
 }
@@ -42,6 +44,7 @@ type Options struct {
 // over when it is over, and nothing has to be opened again.
 type DB struct {
 	*accesssql.Store
+	feed.Bell // rings for the feeds that this node, or another one, has written to
 
 	name string
 	now  func() time.Time
@@ -53,6 +56,7 @@ type DB struct {
 	replica *replica // nil if there is none
 
 	queue    *groupcommit.Queue[job]
+	silent   bool // no events are written
 	added    added
 	counted  counters
 	trouble  atomic.Pointer[error] // what the latest group failed with
@@ -109,8 +113,10 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{now: o.Now, log: o.Log, issuer: issuer{now: o.Now}}
-	db.Store = accesssql.New(accessDB{db}, workspaceTables(), o.Now, o.Elapsed)
+	db := &DB{now: o.Now, log: o.Log, silent: o.NoEvents, issuer: issuer{now: o.Now}}
+	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
+		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
+	})
 	db.queue = groupcommit.NewQueue(job.alone)
 	defer func() {
 		if err != nil {

@@ -70,6 +70,11 @@ func (db *DB) commit(writes []*write) {
 		db.note(nil)
 	}
 	g.answer(err)
+	if err == nil {
+		for workspace := range g.events {
+			db.written(workspace)
+		}
+	}
 }
 
 // transact tries a group until it is committed or has failed for good.
@@ -78,6 +83,7 @@ func (db *DB) transact(writes []*write) (g *group, err error) {
 	defer cancel()
 	for n := range attempts {
 		g = newGroup(writes, petstore.At(db.now()), db.Lived())
+		g.silent = db.silent
 		var sent bool
 		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, len(writes)) {
 			return g, err

@@ -17,7 +17,7 @@ var errRefused = errors.New("a unit was refused")
 
 // Load implements [petstore.Bulk].
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
-	l := &load{workspace: workspace, batch: b}
+	l := &load{db: db, workspace: workspace, batch: b}
 	err := db.changeMuch(ctx, func(c *conn) error {
 		l.conn = c
 		return l.run()
@@ -34,6 +34,7 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 // A load is one batch on its way into the store.
 type load struct {
 	*conn
+	db        *DB
 	workspace int64
 	batch     *petstore.Batch
 	next      petstore.LastIDs // the ids to issue next
@@ -61,10 +62,16 @@ func (l *load) run() error {
 			return err
 		}
 	}
-	if l.batch.File == "" {
+	if l.batch.File != "" {
+		if err := accesssql.Reach(accessTx{l.conn}, l.workspace, l.batch.File, l.batch.Through); err != nil {
+			return err
+		}
+	}
+	if l.batch.Imported == nil {
 		return nil
 	}
-	return accesssql.Reach(accessTx{l.conn}, l.workspace, l.batch.File, l.batch.Through)
+	l.told = append(l.told, l.workspace)
+	return l.db.Tell(accessTx{l.conn}, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
 }
 
 // reserve raises the counters over the ids that the batch brings along and over

@@ -36,12 +36,15 @@ func (c *conn) do(change *petstore.Change, now, lived petstore.Time) (*petstore.
 	if err != nil {
 		return nil, err
 	}
-	effects, err := change.Decide(facts)
+	effects, err := change.Ask(facts)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.keep(change.Workspace, &effects, loaded); err != nil {
 		return nil, err
+	}
+	if !c.silent {
+		c.tell(change.Workspace, effects.Events(now, change.RequestID))
 	}
 	if change.Idempotency != nil {
 		c.touched.wrote = true
@@ -84,7 +87,7 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 
 // keep writes the effects. loaded is the pet as it was, if there was one.
 func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err error) {
-	c.touched.wrote = c.touched.wrote || *e != (petstore.Effects{})
+	c.touched.wrote = c.touched.wrote || !e.Empty()
 	last := loaded.lastEntry
 	if e.Movement != nil {
 		if last, err = c.nextID(workspace, entryID); err != nil {

@@ -47,6 +47,9 @@ type conn struct {
 	issued  map[int64]ids  // by workspace
 	removed map[int64]bool // workspaces whose rows are being removed
 	renames map[petKey]nameChange
+	silent  bool                       // no events are written
+	untold  map[int64][]petstore.Event // by workspace
+	told    []int64                    // the workspaces whose feeds have grown
 }
 
 // prepareFile returns the absolute path, and creates an empty file with the

@@ -20,6 +20,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -32,6 +33,7 @@ type Options struct {
 	Readers   int                  // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool                 // neither create nor migrate: refuse a file that is missing or not up to date
 	Cached    int                  // pets that are kept in memory once read; 0 for none
+	NoEvents  bool                 // write no events
 	ReadOnly  bool                 // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger         // where a failure of the database is told; discarded if nil
 
@@ -50,6 +52,7 @@ type Options struct {
 // processes may read and write the same file.
 type DB struct {
 	*accesssql.Store
+	feed.Bell // rings for the feeds that this process, or another one, has written to
 
 	path     string
 	now      func() time.Time
@@ -135,7 +138,9 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		closed: make(chan struct{}),
 		fault:  fault{failed: make(chan struct{})},
 	}
-	db.Store = accesssql.New(accessDB{db}, workspaceTables, o.Now, o.Elapsed)
+	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
+		Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
+	})
 	db.queue = groupcommit.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
@@ -153,6 +158,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
+	db.writer.silent = o.NoEvents
 	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
 		if err := db.writer.exec(pragma); err != nil {
 			return err

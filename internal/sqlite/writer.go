@@ -83,6 +83,7 @@ func (db *DB) commit(group []*write) {
 		w.Answer()
 	}
 	if err == nil {
+		db.ring()
 		db.checkpointer.committed(db.writer)
 	}
 }
@@ -135,6 +136,7 @@ func (db *DB) try(group []*write, how manner) error {
 	}
 	db.writer.touched.reset()
 	db.writer.forget()
+	db.writer.told = db.writer.told[:0]
 	for i := 0; err == nil && i < len(group); i++ {
 		err = db.writer.attempt(group[i], how)
 	}
@@ -196,12 +198,13 @@ func (c *conn) attempt(w *write, how manner) error {
 }
 
 // finish writes what was put off until the end of a transaction.
-func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames()) }
+func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames(), c.saveEvents()) }
 
 // forget forgets what was put off.
 func (c *conn) forget() {
 	clear(c.issued)
 	clear(c.renames)
+	clear(c.untold)
 }
 
 func (c *conn) succeeded(how manner) error {
@@ -228,6 +231,7 @@ func (db *DB) notice() error {
 		return err
 	}
 	db.cache.flush()
+	db.RingAll()
 	return db.checkSchema()
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -22,6 +23,7 @@ type Stores interface {
 	petstore.Bulk
 	access.Store
 	ratelimit.Store
+	feed.Store
 	Check(ctx context.Context) ([]string, error)
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	OrphanRows(ctx context.Context) (int64, error)
@@ -45,6 +47,7 @@ func Run(t *testing.T, open Open) {
 		{"bulk", bulkTests},
 		{"access", accessTests},
 		{"removals", removalTests},
+		{"events", eventTests},
 		{"limits", limitTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

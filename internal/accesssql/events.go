@@ -1,0 +1,196 @@
+package accesssql
+
+import (
+	"context"
+	"slices"
+
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/petstore"
+)
+
+// The feed of a workspace has a row of the table feeds: last is the greatest id that was
+// issued. Ids up to forgotten are not kept: it is greater than last where changes were
+// made that no event tells of, so that who has read up to last is told. The next id is
+// greater than both.
+
+const (
+	eventColumns = "id, type, at, request, data, previous" // as scanEvent reads them
+	selectEvents = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3"
+	selectEvent  = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id = $2"
+)
+
+func scanEvent(row Row, e *petstore.Event) error {
+	var what string
+	e.CreatedAt.Valid = true
+	err := row.Scan(&e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
+	e.Type = petstore.EventType(what)
+	return err
+}
+
+// Events implements [feed.Store]. It looks at eventsAtOnce events at most, so that a
+// reader of a rare type goes on in many short calls.
+func (s *Store) Events(ctx context.Context, workspace int64, q feed.Query) (page feed.Page, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		page, err = readEvents(tx, workspace, q)
+		return err
+	})
+	return page, err
+}
+
+// eventsAtOnce is how many events one call of Events looks at.
+const eventsAtOnce = 2000
+
+func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
+	page, looked := feed.Page{Next: q.After}, q.Limit
+	if q.Oldest {
+		page.Next = 0
+	}
+	if len(q.Types) > 0 {
+		looked = eventsAtOnce
+	}
+	seen := 0
+	err := tx.Query(selectEvents, func(row Row) error {
+		if len(page.Events) == q.Limit {
+			return nil
+		}
+		var e petstore.Event
+		if err := scanEvent(row, &e); err != nil {
+			return err
+		}
+		if seen++; len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
+			page.Events = append(page.Events, e)
+		}
+		page.Next = e.ID
+		return nil
+	}, workspace, page.Next, int64(looked))
+	if err != nil {
+		return feed.Page{}, err
+	}
+	page.More = seen == looked || len(page.Events) == q.Limit
+	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
+}
+
+// checkKept returns events_expired if what was asked for is not kept.
+func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
+	var forgotten int64
+	_, err := one(tx, "SELECT forgotten FROM feeds WHERE workspace = $1", func(row Row) error { return row.Scan(&forgotten) }, workspace)
+	switch {
+	case err != nil:
+		return err
+	case q.Oldest:
+		page.Next = max(page.Next, forgotten)
+		return nil
+	case q.After >= forgotten:
+		return nil
+	}
+	oldest := forgotten + 1
+	_, err = one(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", func(row Row) error { return row.Scan(&oldest) }, workspace, forgotten)
+	if err != nil {
+		return err
+	}
+	return petstore.EventsExpired(q.After, oldest)
+}
+
+// Event implements [feed.Store].
+func (s *Store) Event(ctx context.Context, workspace, id int64) (e petstore.Event, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := one(tx, selectEvent, func(row Row) error { return scanEvent(row, &e) }, workspace, id)
+		if err == nil && !found {
+			err = petstore.NoEvent(id)
+		}
+		return err
+	})
+	return e, err
+}
+
+// raiseFeed makes room for a number of events and returns the last of their ids.
+const raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
+	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
+
+// tell adds an event that is of no change of a resource.
+func tell(tx Tx, workspace int64, e petstore.Event) error {
+	if _, err := one(tx, raiseFeed, func(row Row) error { return row.Scan(&e.ID) }, workspace, int64(1)); err != nil {
+		return err
+	}
+	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, $5, $6, '')",
+		workspace, e.ID, string(e.Type), e.CreatedAt.Millis, e.RequestID, string(e.Data))
+}
+
+// Tell adds an event that is of no change of a resource, at the end of a transaction. The
+// caller wakes those who wait for it.
+func (s *Store) Tell(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
+	if s.options.NoEvents {
+		return nil
+	}
+	return tell(tx, workspace, petstore.Event{Type: what, CreatedAt: petstore.At(s.now()), Data: data})
+}
+
+// beginFeed tells of a reset, in a feed of which nothing else is kept.
+func (s *Store) beginFeed(tx Tx, workspace int64) error {
+	if err := exec(tx, "UPDATE feeds SET forgotten = last WHERE workspace = $1 AND forgotten < last", workspace); err != nil {
+		return err
+	}
+	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
+}
+
+// ForgetEvents implements [feed.Store]. A feed of which none is kept goes on behind a
+// gap: what is changed until events are written again, none tells of.
+func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed int64, err error) {
+	query := "SELECT workspace FROM feeds WHERE forgotten < last"
+	if !before.Valid {
+		query = "SELECT workspace FROM feeds WHERE forgotten <= last"
+	}
+	feeds, err := s.numbers(ctx, query)
+	for _, workspace := range feeds {
+		for more := true; more && err == nil; {
+			var n int64
+			err = s.db.Step(ctx, func(tx Tx) (err error) {
+				n, more, err = forgetEvents(tx, workspace, before)
+				return err
+			})
+			removed += n
+		}
+	}
+	return removed, err
+}
+
+// forgetEvents is one step, of one workspace.
+func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
+	var through, seen int64
+	err = tx.Query("SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
+		var id, at int64
+		err := row.Scan(&id, &at)
+		if seen++; n == seen-1 && (!before.Valid || at < before.Millis) {
+			through, n = id, n+1
+		}
+		return err
+	}, workspace, int64(stepRows))
+	switch {
+	case err != nil:
+		return 0, false, err
+	case n > 0:
+		if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
+			return 0, false, err
+		}
+		more = n == stepRows || !before.Valid
+		err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // the last, since writes wait for it
+		return n, more, err
+	case !before.Valid:
+		err = exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE workspace = $1 AND forgotten <= last", workspace)
+	}
+	return 0, false, err
+}
+
+// numbers returns what a query of one column selects.
+func (s *Store) numbers(ctx context.Context, query string) (all []int64, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		all = nil
+		return tx.Query(query, func(row Row) error {
+			var n int64
+			err := row.Scan(&n)
+			all = append(all, n)
+			return err
+		})
+	})
+	return all, err
+}

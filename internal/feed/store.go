@@ -1,0 +1,48 @@
+// Package feed hands out the events of workspaces: read, waited for, streamed, and in
+// the end forgotten. The events are written by the stores, in the transactions of the
+// changes that they tell of; it knows no HTTP.
+package feed
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A Store keeps the events of all workspaces. All methods may be called concurrently.
+//
+// A reader who has seen an id has seen all smaller ones that there are and will be.
+type Store interface {
+	// Events returns a page of a workspace's events, or events_expired if some of
+	// those that are asked for are not kept any more.
+	Events(ctx context.Context, workspace int64, q Query) (Page, error)
+
+	// Event returns one event, or event_not_found.
+	Event(ctx context.Context, workspace, id int64) (petstore.Event, error)
+
+	// Written returns a channel that is closed soon after an event of the workspace
+	// was committed later than the call, by this process or another one, and maybe
+	// without one. What another process has committed may stay untold: look for
+	// events every few seconds too.
+	Written(workspace int64) <-chan struct{}
+
+	// ForgetEvents removes events that were written before the instant, all if that is
+	// none, in steps that no write waits for long for. It returns how many it removed.
+	ForgetEvents(ctx context.Context, before petstore.Time) (int64, error)
+}
+
+// A Query asks for events in ascending order of their ids.
+type Query struct {
+	After  int64 // only ids greater than this
+	Oldest bool  // begin with the oldest that is kept, whatever After says
+	Types  []petstore.EventType
+	Limit  int // at most so many
+}
+
+// A Page is what a query found. It may have fewer events than there are, and none, as
+// long as Next goes on.
+type Page struct {
+	Events []petstore.Event
+	Next   int64 // all events up to this id were looked at: the After of the next page
+	More   bool  // there may be more events behind
+}

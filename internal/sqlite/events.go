@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
+)
+
+var _ feed.Store = (*DB)(nil)
+
+const (
+	raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES (?1, ?2, 0)
+		ON CONFLICT (workspace) DO UPDATE SET last = max(last, forgotten) + ?2 RETURNING last`
+	insertEvent = "INSERT INTO events (workspace, id, at, type, request, data, previous) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+)
+
+// tell notes the events of a write. They are written at the transaction's end, so that a
+// group of writes raises each feed once.
+func (c *conn) tell(workspace int64, events []petstore.Event) {
+	if c.untold == nil {
+		c.untold = make(map[int64][]petstore.Event)
+	}
+	c.untold[workspace] = append(c.untold[workspace], events...)
+}
+
+// saveEvents gives the events that were noted their ids, and writes them.
+func (c *conn) saveEvents() error {
+	for workspace, events := range c.untold {
+		if len(events) == 0 {
+			continue
+		}
+		var last int64
+		if _, err := c.one(raiseFeed, func(row *sqlite.Stmt) { last = scanInt(row) }, workspace, len(events)); err != nil {
+			return err
+		}
+		for i := range events {
+			if err := c.saveEvent(workspace, last-int64(len(events)-1-i), &events[i]); err != nil {
+				return err
+			}
+		}
+		c.told = append(c.told, workspace)
+	}
+	clear(c.untold)
+	return nil
+}
+
+func (c *conn) saveEvent(workspace, id int64, e *petstore.Event) error {
+	stmt, err := c.ints(insertEvent, workspace, id, e.CreatedAt.Millis)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(4, string(e.Type))
+	stmt.BindText(5, e.RequestID)
+	stmt.BindText(6, string(e.Data))
+	stmt.BindText(7, string(e.Previous))
+	_, err = stmt.Step()
+	return err
+}
+
+// ring wakes those who wait for what was committed just now.
+func (db *DB) ring() {
+	for _, workspace := range db.writer.told {
+		db.Ring(workspace)
+	}
+}
