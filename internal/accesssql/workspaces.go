@@ -101,6 +101,13 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
 		return 0, err
 	}
+	untold := int64(0)
+	if s.options.NoEvents {
+		untold = 1 // who reads from the beginning, once events are written, is told that it is missing
+	}
+	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, untold); err != nil {
+		return 0, err
+	}
 	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
 }
 

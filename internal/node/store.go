@@ -111,6 +111,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	if c.OnPostgres() {
 		db, err := postgres.Open(ctx, c.DB, postgres.Options{
 			Now: u.Now, ReadURL: c.DBRead, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
+			NoEvents: true, // nothing reads them yet
 		})
 		if err != nil {
 			return nil, err
@@ -119,7 +120,8 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	}
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
 		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, Log: u.Log,
-		Serve: u.Serve, Wait: u.Wait, Waiting: u.Waiting,
+		NoEvents: true, // nothing reads them yet
+		Serve:    u.Serve, Wait: u.Wait, Waiting: u.Waiting,
 	})
 	if err != nil {
 		return nil, err
