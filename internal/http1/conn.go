@@ -41,7 +41,7 @@ type conn struct {
 	buf     *buffer   // nil while nothing has come
 	have    int       // bytes in buf
 	need    int       // bytes that the request in buf has with its body, once that is known
-	headDue bool      // a part of a head has come, and the rest has a deadline
+	began   time.Time // when a part of the request in buf came, or the connection was handed over; else zero
 	crlf    int       // how many bytes of empty lines may come before the next request
 	rest    []byte    // what net/http still has to read of buf
 	renewed time.Time // when the deadlines were set
@@ -165,25 +165,22 @@ func (c *conn) skipEmptyLines() {
 // drop removes n bytes from the beginning of the buffer.
 func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
 
-// awaitHead gives the rest of a head its time, once, however often a part of it
-// comes.
-func (c *conn) awaitHead() {
-	if !c.headDue {
-		c.headDue = true
-		c.awaitWithin(c.front.server.ReadHeaderTimeout)
-	}
-}
+// awaitHead gives the rest of a head its time.
+func (c *conn) awaitHead() { c.await(c.front.server.ReadHeaderTimeout) }
 
-// awaitBody gives the rest of a body its time, once, however often a part of it
-// comes. size is the request's with its body.
+// awaitBody gives the rest of a body its time. size is the request's with its body.
 func (c *conn) awaitBody(size int) {
 	c.need = size
 	c.bodyDue.Store(true)
-	c.awaitWithin(c.front.server.ReadTimeout)
+	c.await(c.front.server.ReadTimeout)
 }
 
-func (c *conn) awaitWithin(d time.Duration) {
-	_ = c.Conn.SetReadDeadline(time.Now().Add(d)) // the read reports what this would
+// await lets the request that has begun last so long, counted from its first part.
+func (c *conn) await(d time.Duration) {
+	if c.began.IsZero() {
+		c.began = time.Now()
+	}
+	_ = c.Conn.SetReadDeadline(c.began.Add(d)) // the read reports what this would
 	c.renewed = time.Time{}
 }
 
@@ -223,7 +220,8 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 		answers.Put(room)
 	}
 	c.served.Store(true)
-	if c.need, c.headDue = 0, false; one.method == http.MethodPost {
+	c.need, c.began = 0, time.Time{}
+	if one.method == http.MethodPost {
 		c.crlf = 4
 	}
 	if err != nil || one.response.last {
@@ -289,7 +287,7 @@ func (c *conn) hand() error {
 		c.http2.Store(true)
 		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
 	}
-	c.awaitHead() // which keeps the time that it has, or has had
+	c.awaitHead()
 	return nil
 }
 
@@ -304,12 +302,11 @@ func (c *conn) giveBack() {
 func (c *conn) HTTP2() bool { return c.http2.Load() }
 
 // SetReadDeadline is net/http's. The first one after the connection was handed
-// over may be counted from long before: from when net/http began to wait.
+// over is for the body, and may be counted from long before: from when net/http
+// began to wait. It is set anew, from when the request began.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) {
-		if least := time.Now().Add(c.front.server.ReadTimeout); !t.IsZero() && t.Before(least) {
-			t = least
-		}
+	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) && !t.IsZero() {
+		t = c.began.Add(c.front.server.ReadTimeout)
 	}
 	return c.Conn.SetReadDeadline(t)
 }

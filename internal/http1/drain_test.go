@@ -68,32 +68,48 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestTricklingBody sends a body byte by byte, each before another 30 seconds
-// are over: it has 30 in all, and some more with net/http, which answers.
-func TestTricklingBody(t *testing.T) {
+// TestTricklingRequests sends requests byte by byte: head and body have thirty
+// seconds together, then the client has its answer.
+func TestTricklingRequests(t *testing.T) {
 	t.Parallel()
-	live(t, func(t *testing.T, _ *site, dial func() *http1test.Wire) {
-		w := dial()
-		head, body, _ := strings.Cut(post("a long name for a slow one"), "\r\n\r\n")
-		w.Send(head + "\r\n\r\n")
-		began := time.Now()
-		go func() {
-			for i := range body {
-				time.Sleep(20 * time.Second)
-				if _, err := io.WriteString(w, body[i:i+1]); err != nil {
-					return
+	request := post("a long name for a slow one")
+	head := strings.Index(request, "\r\n\r\n") + 4
+	for name, test := range map[string]struct {
+		first int           // how many bytes come at once
+		pause time.Duration // between the others
+	}{
+		"body":                                   {head, 20 * time.Second},
+		"body, faster than any deadline":         {head, 2 * time.Second},
+		"body after half of it":                  {head + 5, 7 * time.Second},
+		"end of the head, and the body":          {head - 3, 3 * time.Second},
+		"end of the head for long, and the body": {head - 1, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live(t, func(t *testing.T, _ *site, dial func() *http1test.Wire) {
+				w := dial()
+				w.Send(getAccount) // the deadlines are not those of a new connection
+				w.Want("GET", http.StatusOK)
+				time.Sleep(time.Minute)
+				w.Send(request[:test.first])
+				began := time.Now()
+				go func() {
+					for i := test.first; i < len(request); i++ {
+						time.Sleep(test.pause)
+						if _, err := io.WriteString(w, request[i:i+1]); err != nil {
+							return
+						}
+					}
+				}()
+				w.Want("POST", http.StatusBadRequest)
+				if took := time.Since(began); took != 30*time.Second {
+					t.Errorf("a request that trickles was borne for %v, want 30s", took)
 				}
-			}
-		}()
-		if _, err := w.ReadReply("POST"); err != nil && !errors.Is(err, io.EOF) {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > 90*time.Second {
-			t.Errorf("a body that trickles was borne for %v", took)
-		}
-		_ = w.Close()
-		time.Sleep(time.Minute) // for the client to notice
-	})
+				_ = w.Close()
+				time.Sleep(time.Minute) // for the client to notice
+			})
+		})
+	}
 }
 
 // TestSilentReader does not read its answer: the connection ends within the
