@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -333,6 +334,45 @@ func TestHeldBody(t *testing.T) {
 				t.Errorf("%s: %d with Retry-After %q, want 429 with 3600", what, got.status, got.header.Get("Retry-After"))
 			}
 		}
+	}
+}
+
+// TestHeldWrite: nor does such a key write anything, once its end is known on every node.
+func TestHeldWrite(t *testing.T) {
+	t.Parallel()
+	needsClockOfLimits(t)
+	s := openShop(t)
+	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
+	s.post("/pets", `{"name":"Laika","categoryId":1}`).want(201, "")
+	s.patch("/inventory/1", `{"quantity":9}`).want(200, "")
+	for code, test := range map[string]struct {
+		status int
+		end    func(id string) error
+	}{
+		"": {201, func(string) error { return nil }},
+		"invalid_api_key": {401, func(id string) error {
+			return errors.Join(s.db.RevokeKey(t.Context(), id, s.clock.Now(), "test"), s.keys.Refresh(t.Context()))
+		}},
+		"expired_api_key": {401, func(string) error { s.clock.Advance(time.Minute); return nil }},
+		"api_key_banned": {429, func(id string) error {
+			now := s.clock.Now()
+			s.limiter.SetBan(id, &ratelimit.Ban{KeyID: id, From: now, Until: now.Add(time.Hour), By: ratelimit.ByOperator})
+			return nil
+		}},
+	} {
+		key := s.addKey(s.workspace, access.Read|access.Write, s.clock.Now().Add(time.Minute))
+		id := s.idOfKey(key)
+		ask := request{method: "POST", path: "/store/orders", body: `{"petId":1}`, key: key}
+		got := s.held(s.url, ask, func() error {
+			s.clock.Advance(2 * time.Second)
+			return test.end(id)
+		}).want(test.status, code)
+		if after := got.header.Get("Retry-After"); (after == "3600") != (test.status == 429) {
+			t.Errorf("%s: Retry-After = %q", code, after)
+		}
+	}
+	if orders := s.get("/store/orders"); strings.Count(string(orders.body), `"petId"`) != 1 {
+		t.Errorf("the orders are %s, want one", orders.body)
 	}
 }
 

@@ -66,6 +66,9 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := readInput(x); err != nil {
 		return err
 	}
+	if err := p.authorizeAgain(x); err != nil {
+		return err
+	}
 	return p.carryOut(x)
 }
 
@@ -172,6 +175,26 @@ func readInput(x *exchange) (err error) {
 		return refuseQuery(x.r.URL.RawQuery)
 	}
 	return nil
+}
+
+// heldLong is how long a key may be known already when its body has come. A key
+// that ends is refused on every node within as long.
+const heldLong = time.Second
+
+// authorizeAgain refuses a request whose body took long, if its key has ended or
+// was banned meanwhile.
+func (p *pipeline) authorizeAgain(x *exchange) error {
+	if x.body == nil || p.now().Sub(x.began) <= heldLong {
+		return nil
+	}
+	p.auth.identify(x)
+	if err := authorize(x); err != nil {
+		return err
+	}
+	if d := p.meter.limiter.Peek(x.ctx, x.entry.Slot); d.Outcome == ratelimit.Banned {
+		p.meter.settle(x, d)
+	}
+	return refusal(x)
 }
 
 // carryOut has the operation answer the request, unless there is too much to do
