@@ -144,7 +144,9 @@ func (r *Redis) call(q *question) (a answer, err error) {
 func (r *Redis) check() {
 	if err := r.ping(); err != nil {
 		r.fail(err)
+		return
 	}
+	r.breaker.succeed() // lone failures of an idle node are not in a row
 }
 
 // fail notes that Redis did not answer.

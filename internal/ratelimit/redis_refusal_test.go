@@ -64,10 +64,9 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestAnIdleNodeSaysThatRedisIsAway: it is in the log before a request finds out.
-func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
+// newIdle returns the limiter of a node that nobody asks anything, and what it logs.
+func newIdle(t *testing.T, server *redistest.Server) (*Redis, *strings.Builder) {
+	t.Helper()
 	var log strings.Builder
 	r, err := newRedis(RedisOptions{
 		URL: server.URL(), Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
@@ -79,11 +78,32 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 	close(r.done) // nothing runs beside the test
 	eventually(t, "Redis answers", func() bool { r.probe(); return !r.breaker.open.Load() })
 	t.Cleanup(r.Close)
+	return r, &log
+}
+
+// TestAnIdleNodeSaysThatRedisIsAway: it is in the log before a request finds out.
+func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r, log := newIdle(t, server)
 	server.Kill()
 	for range 2 * patience {
 		r.check()
 	}
 	if got := strings.Count(log.String(), "level=ERROR"); got != 1 {
-		t.Errorf("the log is %q, want one error", log.String())
+		t.Errorf("the log is %q, want one error", log)
+	}
+}
+
+// TestLoneFailures: a node on which a call fails now and then, while Redis answers between, goes on with Redis.
+func TestLoneFailures(t *testing.T) {
+	t.Parallel()
+	r, log := newIdle(t, redistest.Start(t))
+	for range 2 * patience {
+		r.fail(errLate)
+		r.check()
+	}
+	if r.breaker.open.Load() {
+		t.Errorf("Redis is not asked any more: %q", log)
 	}
 }
