@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"example.com/petstore/internal/access"
@@ -46,39 +45,54 @@ type path struct {
 }
 
 // A router finds the path of a request.
-type router struct {
-	whole map[string]*path // by pattern
-	below map[string]*path // by what stands before the id
-	acts  map[act]*path    // those that go on behind the id
-	trees []*path          // with all that is below them, those further down first
-}
+type router struct{ root node }
 
-// An act is what stands around the id in a path.
-type act struct{ before, last string }
+// A node is where the segments of some patterns lead.
+type node struct {
+	path *path            // that ends here, or nil
+	tree *path            // with all that is below it, or nil
+	next map[string]*node // by the next segment
+	id   *node            // by any other one
+}
 
 // nowhere is the path of what is not there.
 var nowhere = &path{}
 
 func newRouter(paths []path) router {
-	t := router{whole: make(map[string]*path), below: make(map[string]*path), acts: make(map[act]*path)}
+	var t router
 	for i := range paths {
 		p := &paths[i]
 		p.allow = allowOf(p.routes)
-		before, rest, hasID := strings.Cut(p.pattern, "/{")
-		_, last, goesOn := strings.Cut(rest, "}/")
-		switch {
-		case goesOn:
-			t.acts[act{before, last}] = p
-		case hasID:
-			t.below[before] = p
-		case strings.HasSuffix(p.pattern, "/"):
-			t.trees = append(t.trees, p)
-		default:
-			t.whole[p.pattern] = p
-		}
+		t.root.add(p)
 	}
-	slices.SortFunc(t.trees, func(a, b *path) int { return len(b.pattern) - len(a.pattern) })
 	return t
+}
+
+func (n *node) add(p *path) {
+	for segment := range strings.SplitSeq(p.pattern[1:], "/") {
+		if segment == "" {
+			n.tree = p
+			return
+		}
+		n = n.child(segment)
+	}
+	n.path = p
+}
+
+func (n *node) child(segment string) *node {
+	if segment[0] == '{' {
+		if n.id == nil {
+			n.id = &node{}
+		}
+		return n.id
+	}
+	if n.next == nil {
+		n.next = make(map[string]*node)
+	}
+	if n.next[segment] == nil {
+		n.next[segment] = &node{}
+	}
+	return n.next[segment]
 }
 
 // find returns the path that a target is for, and the id in it.
@@ -86,65 +100,25 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 	if !ours(u) || !clean(u.Path) {
 		return nowhere, ""
 	}
-	before, last := cutLast(u.Path)
-	if raw := u.EscapedPath(); u.RawPath != "" && strings.Count(raw, "/") != strings.Count(u.Path, "/") {
-		return t.findEscaped(raw)
-	}
-	if p = t.whole[u.Path]; p != nil {
-		return p, ""
-	}
-	if p = t.below[before]; p != nil && last != "" {
-		return p, last
-	}
-	if root, id := cutLast(before); id != "" {
-		if p = t.acts[act{root, last}]; p != nil {
-			return p, id
+	n, p := &t.root, nowhere
+	for escaped := range strings.SplitSeq(u.EscapedPath()[1:], "/") {
+		if n.tree != nil {
+			p = n.tree
 		}
-	}
-	for _, p := range t.trees {
-		if strings.HasPrefix(u.Path, p.pattern) {
+		segment, _ := url.PathUnescape(escaped) // the parser of URLs has taken it
+		switch next := n.next[segment]; {
+		case next != nil:
+			n = next
+		case n.id != nil && segment != "":
+			n, id = n.id, segment
+		default:
 			return p, ""
 		}
 	}
-	return nowhere, ""
-}
-
-// findEscaped finds a path that has an escaped slash: it does not end a segment,
-// and so can be in an id only.
-func (t *router) findEscaped(raw string) (p *path, id string) {
-	before, last := cutLast(raw)
-	if p, id = t.below[segments(before)], unescaped(last); p == nil {
-		before, id = cutLast(before)
-		p, id = t.acts[act{segments(before), segments(last)}], unescaped(id)
+	if n.path == nil {
+		return p, ""
 	}
-	if p == nil {
-		return nowhere, ""
-	}
-	return p, id
-}
-
-// segments returns what escaped segments stand for. Those with an escaped slash
-// stay as they are, which no pattern is.
-func segments(raw string) string {
-	text := unescaped(raw)
-	if strings.Count(text, "/") != strings.Count(raw, "/") {
-		return raw
-	}
-	return text
-}
-
-func unescaped(raw string) string {
-	text, _ := url.PathUnescape(raw) // the parser of URLs has taken it
-	return text
-}
-
-// cutLast cuts at the last slash.
-func cutLast(path string) (before, last string) {
-	slash := strings.LastIndexByte(path, '/')
-	if slash < 0 {
-		return "", ""
-	}
-	return path[:slash], path[slash+1:]
+	return n.path, id
 }
 
 // allowOf returns the value of Allow: HEAD goes wherever GET does, and OPTIONS
