@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -85,11 +84,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 
 // ServeHTTP answers one request.
 func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(&a.env, w, r, a.o.Now())
-	defer a.finish(x)
-	if err := a.steps(x); err != nil {
-		x.fail(err)
-	}
+	newExchange(&a.env, w, r, a.o.Now()).run(a.steps, a.log)
 }
 
 // steps are the steps of a request, in the order of those of the API.
@@ -167,15 +162,8 @@ func (a *Admin) operator(x *exchange) *operator.Local {
 	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
 }
 
-// finish ends the exchange, after a panic too, and logs it.
-func (a *Admin) finish(x *exchange) {
-	if cause := recover(); cause != nil {
-		a.o.Log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
-		if x.status != 0 {
-			panic(http.ErrAbortHandler) // the response is broken: break the connection too
-		}
-		x.fail(errInternal)
-	}
+// log writes the line of a request that is over.
+func (a *Admin) log(x *exchange) {
 	attrs := []any{"request_id", x.id, "method", x.r.Method, "path", redact(x.r.URL.Path), "status", x.status, "ms", float64(a.o.Now().Sub(x.began).Microseconds()) / 1000}
 	if x.code != "" {
 		attrs = append(attrs, "code", string(x.code))
@@ -184,5 +172,4 @@ func (a *Admin) finish(x *exchange) {
 		attrs = append(attrs, "token", x.operator.ID)
 	}
 	a.o.Log.InfoContext(x.ctx, "operator request", attrs...)
-	x.release()
 }

@@ -42,6 +42,7 @@ type fakeBackups struct {
 	mu   sync.Mutex
 	made []httpapi.Backup
 	err  error
+	with any // what List panics with, if not nil
 }
 
 func (b *fakeBackups) Start(context.Context) (httpapi.Backup, error) {
@@ -57,6 +58,9 @@ func (b *fakeBackups) Start(context.Context) (httpapi.Backup, error) {
 func (b *fakeBackups) List(context.Context) ([]httpapi.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.with != nil {
+		panic(b.with)
+	}
 	return append([]httpapi.Backup{}, b.made...), b.err
 }
 
@@ -453,6 +457,30 @@ func TestOperatorHeldBody(t *testing.T) {
 	}).want(401, "invalid_token")
 	ask.key, _ = o.addToken(o.start.Add(time.Minute))
 	o.held(o.url, ask, func() error { o.clock.Advance(time.Minute); return nil }).want(401, "expired_token")
+}
+
+// TestOperatorsPanics: a panic is a 500 and in the log; one that only breaks the connection off is no fault.
+func TestOperatorsPanics(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.backups.with = http.ErrAbortHandler
+	req, err := http.NewRequestWithContext(t.Context(), "GET", o.url+operator.Root+"/backups", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+o.token)
+	if resp, err := noRedirects.Do(req); err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("an answer that was broken off is %d", resp.StatusCode)
+	}
+	if log := o.log.String(); strings.Contains(log, "panic") {
+		t.Errorf("an answer that was broken off is in the log as a panic:\n%s", log)
+	}
+	o.backups.with = "the backups panic"
+	o.send("GET", "/backups", "").want(500, "internal_error")
+	if log := o.log.String(); !strings.Contains(log, "the backups panic") {
+		t.Errorf("a panic is not in the log:\n%s", log)
+	}
 }
 
 func TestBadOperatorsInput(t *testing.T) {

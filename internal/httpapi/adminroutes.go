@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,31 +24,31 @@ func (a *Admin) paths() []path {
 			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}", param: "workspaceId", routes: []route{
-			{method: "GET", id: "getWorkspace", handle: a.on(a.getWorkspace)},
-			{method: "PATCH", id: "renameWorkspace", handle: a.on(a.renameWorkspace), body: patchBody},
-			{method: "DELETE", id: "deleteWorkspace", handle: a.on(a.deleteWorkspace)},
+			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
+			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, readName, (*operator.Local).Rename), body: patchBody},
+			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/plan", param: "workspaceId", routes: []route{
-			{method: "PUT", id: "setPlan", handle: a.on(a.setPlan), body: jsonBody},
+			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, readPlan, (*operator.Local).SetPlan), body: jsonBody},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/reset", param: "workspaceId", routes: []route{
-			{method: "POST", id: "resetWorkspace", handle: a.on(a.resetWorkspace)},
+			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
 		}},
 		{pattern: at + "/workspaces/{workspaceId}/keys", param: "workspaceId", routes: []route{
-			{method: "GET", id: "listKeys", handle: a.on(a.listKeys), query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createKey", handle: a.on(a.createKey), body: jsonBody},
+			{method: "GET", id: "listKeys", handle: a.listKeys, query: []string{"limit", "cursor"}},
+			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
 		}},
 		{pattern: at + "/keys/{keyId}", param: "keyId", text: true, routes: []route{
 			{method: "GET", id: "getKey", handle: a.getKey},
-			{method: "PATCH", id: "updateKey", handle: a.updateKey, body: patchBody},
-			{method: "DELETE", id: "revokeKey", handle: a.revokeKey},
+			{method: "PATCH", id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
+			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
 		}},
 		{pattern: at + "/keys/{keyId}/rotate", param: "keyId", text: true, routes: []route{
 			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
 		}},
 		{pattern: at + "/keys/{keyId}/ban", param: "keyId", text: true, routes: []route{
-			{method: "PUT", id: "banKey", handle: a.banKey, body: jsonBody},
-			{method: "DELETE", id: "unbanKey", handle: a.unbanKey},
+			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
+			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
 		}},
 		{pattern: at + "/audit", routes: []route{{method: "GET", id: "listAudit", handle: a.listAudit, query: []string{"limit", "cursor"}}}},
 		{pattern: at + "/backups", routes: []route{
@@ -57,26 +58,52 @@ func (a *Admin) paths() []path {
 	}
 }
 
-// on returns the handler for the workspace whose id is in the path.
-func (a *Admin) on(do func(*exchange, access.Workspace) error) handler {
+func workspaceID(x *exchange) int64 { return x.param }
+func keyID(x *exchange) string      { return x.pathID }
+
+// changing returns the handler that has the operator do something to what the path
+// names, by what the body says, and answers with how it is then.
+func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read func(body []byte) (T, error), do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
 	return func(x *exchange) error {
-		w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
+		t, err := read(x.body)
 		if err != nil {
 			return err
 		}
-		return do(x, w)
+		now, err := do(a.operator(x), x.ctx, id(x), t)
+		if err != nil {
+			return err
+		}
+		return a.sendChanged(x, http.StatusOK, now)
 	}
 }
 
-// changed answers with what was changed, and has this node go by it.
-func changed[T any](a *Admin, x *exchange, status int) func(T, error) error {
-	return func(now T, err error) error {
+// changingKey is changing for what needs no body.
+func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
+	return func(x *exchange) error {
+		now, err := do(a.operator(x), x.ctx, x.pathID)
 		if err != nil {
 			return err
 		}
-		x.follow(a.o.Keys)
-		return x.sendJSON(status, now)
+		return a.sendChanged(x, http.StatusOK, now)
 	}
+}
+
+// removing returns the handler that removes a workspace, or what it has.
+func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
+	return func(x *exchange) error {
+		if err := do(a.operator(x), x.ctx, x.param); err != nil {
+			return err
+		}
+		x.follow(a.o.Keys)
+		x.sendEmpty(http.StatusNoContent)
+		return nil
+	}
+}
+
+// sendChanged answers with what was changed, and has this node go by it.
+func (a *Admin) sendChanged(x *exchange, status int, now any) error {
+	x.follow(a.o.Keys)
+	return x.sendJSON(status, now)
 }
 
 // sendPart answers with a page of a list. link is to the next one, or "".
@@ -107,25 +134,13 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 		return w.ID <= page.After || named && w.Name != name && w.Name != composed
 	})
 	slices.SortFunc(all, func(a, b operator.Workspace) int { return cmp.Compare(a.ID, b.ID) })
-	all, link := cutPage(l, all, func(w operator.Workspace) int64 { return w.ID })
+	all, link := cutPage(l, all, func(w operator.Workspace) place { return numbered(w.ID) })
 	return sendPart(x, all, link)
 }
 
 func (a *Admin) createWorkspace(x *exchange) error {
-	var n operator.NewWorkspace
-	var f form
-	err := f.read(x.body, func(m member) bool {
-		if m.name == "name" {
-			n.Name = f.text(m)
-			return true
-		}
-		return f.plan(m, &n.Plan)
-	})
+	n, err := readNewWorkspace(x.body)
 	if err != nil {
-		return err
-	}
-	f.require("name", "plan")
-	if err := f.err(nil); err != nil {
 		return err
 	}
 	w, err := a.operator(x).CreateWorkspace(x.ctx, n)
@@ -133,83 +148,53 @@ func (a *Admin) createWorkspace(x *exchange) error {
 		return err
 	}
 	x.set("Location", operator.Root+"/workspaces/"+strconv.FormatInt(w.ID, 10))
-	return changed[operator.Workspace](a, x, http.StatusCreated)(w, nil)
+	return a.sendChanged(x, http.StatusCreated, w)
 }
 
-// plan reads a member of a plan, and reports whether it is one.
-func (f *form) plan(m member, p *operator.Plan) bool {
-	switch m.name {
-	case "plan":
-		p.Plan = access.Plan(f.text(m))
-	case "perMinute":
-		p.PerMinute = f.integer(m)
-	case "perDay":
-		p.PerDay = f.integer(m)
-	default:
-		return false
+func readNewWorkspace(body []byte) (operator.NewWorkspace, error) {
+	var n operator.NewWorkspace
+	var f form
+	known := f.plan(&n.Plan)
+	known["name"] = into(&n.Name, f.text)
+	f.read(body, known, "name", "plan")
+	return n, f.err(nil)
+}
+
+func readPlan(body []byte) (operator.Plan, error) {
+	var p operator.Plan
+	var f form
+	f.read(body, f.plan(&p), "plan")
+	return p, f.err(nil)
+}
+
+func (f *form) plan(p *operator.Plan) members {
+	return members{
+		"plan":      into(&p.Plan, func(m member) access.Plan { return access.Plan(f.text(m)) }),
+		"perMinute": into(&p.PerMinute, f.integer),
+		"perDay":    into(&p.PerDay, f.integer),
 	}
-	return true
 }
 
-func (a *Admin) getWorkspace(x *exchange, w access.Workspace) error {
-	detail, err := a.operator(x).Workspace(x.ctx, w.ID)
+func readName(body []byte) (string, error) {
+	var name string
+	var f form
+	f.read(body, members{"name": into(&name, f.text)}, "name")
+	return name, f.err(nil)
+}
+
+func (a *Admin) getWorkspace(x *exchange) error {
+	detail, err := a.operator(x).Workspace(x.ctx, x.param)
 	if err != nil {
 		return err
 	}
 	return x.sendJSON(http.StatusOK, detail)
 }
 
-func (a *Admin) renameWorkspace(x *exchange, w access.Workspace) error {
-	var name string
-	var f form
-	err := f.read(x.body, func(m member) bool {
-		if m.name != "name" {
-			return false
-		}
-		name = f.text(m)
-		return true
-	})
+func (a *Admin) listKeys(x *exchange) error {
+	w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
 	if err != nil {
 		return err
 	}
-	f.require("name")
-	if err := f.err(nil); err != nil {
-		return err
-	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).Rename(x.ctx, w.ID, name))
-}
-
-func (a *Admin) setPlan(x *exchange, w access.Workspace) error {
-	var p operator.Plan
-	var f form
-	if err := f.read(x.body, func(m member) bool { return f.plan(m, &p) }); err != nil {
-		return err
-	}
-	f.require("plan")
-	if err := f.err(nil); err != nil {
-		return err
-	}
-	return changed[operator.Workspace](a, x, http.StatusOK)(a.operator(x).SetPlan(x.ctx, w.ID, p))
-}
-
-func (a *Admin) resetWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.operator(x).Reset(x.ctx, w.ID))
-}
-
-func (a *Admin) deleteWorkspace(x *exchange, w access.Workspace) error {
-	return a.removed(x, a.operator(x).Delete(x.ctx, w.ID))
-}
-
-func (a *Admin) removed(x *exchange, err error) error {
-	if err != nil {
-		return err
-	}
-	x.follow(a.o.Keys)
-	x.sendEmpty(http.StatusNoContent)
-	return nil
-}
-
-func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
 	l, err := newListing(x)
 	if err != nil {
 		return err
@@ -218,11 +203,11 @@ func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: after, Limit: l.limit + 1})
+	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
 	if err != nil {
 		return err
 	}
-	keys, link := cutTexts(l, keys, func(k access.Key) string { return k.ID })
+	keys, link := cutPage(l, keys, func(k access.Key) place { return place(k.ID) })
 	shown, err := a.operator(x).Used(x.ctx, keys)
 	if err != nil {
 		return err
@@ -230,7 +215,7 @@ func (a *Admin) listKeys(x *exchange, w access.Workspace) error {
 	return sendPart(x, shown, link)
 }
 
-func (a *Admin) createKey(x *exchange, w access.Workspace) error {
+func (a *Admin) createKey(x *exchange) error {
 	once, err := onceBy(x, x.operator.ID)
 	if err != nil {
 		return err
@@ -243,7 +228,11 @@ func (a *Admin) createKey(x *exchange, w access.Workspace) error {
 	if !asked.ExpiresAt.IsZero() {
 		n.ExpiresAt = &asked.ExpiresAt
 	}
-	return a.sendMadeKey(x)(a.operator(x).CreateKeyOnce(x.ctx, w.ID, n, once))
+	k, again, err := a.operator(x).CreateKeyOnce(x.ctx, x.param, n, once)
+	if err != nil {
+		return err
+	}
+	return a.sendMade(x, k, again)
 }
 
 func (a *Admin) rotateKey(x *exchange) error {
@@ -255,20 +244,19 @@ func (a *Admin) rotateKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return a.sendMadeKey(x)(a.operator(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once))
+	k, again, err := a.operator(x).RotateKeyOnce(x.ctx, x.pathID, overlap, once)
+	if err != nil {
+		return err
+	}
+	return a.sendMade(x, k, again)
 }
 
-func (a *Admin) sendMadeKey(x *exchange) func(operator.Key, bool, error) error {
-	return func(k operator.Key, again bool, err error) error {
-		if err != nil {
-			return err
-		}
-		x.set("Location", operator.Root+"/keys/"+k.ID)
-		if again {
-			x.set("Idempotency-Replayed", "true")
-		}
-		return changed[operator.Key](a, x, http.StatusCreated)(k, nil)
+func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
+	x.set("Location", operator.Root+"/keys/"+k.ID)
+	if again {
+		x.set("Idempotency-Replayed", "true")
 	}
+	return a.sendChanged(x, http.StatusCreated, k)
 }
 
 func (a *Admin) getKey(x *exchange) error {
@@ -279,44 +267,14 @@ func (a *Admin) getKey(x *exchange) error {
 	return x.sendJSON(http.StatusOK, k)
 }
 
-func (a *Admin) updateKey(x *exchange) error {
-	p, err := readKeyPatch(x.body)
-	if err != nil {
-		return err
-	}
-	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).UpdateKey(x.ctx, x.pathID, p))
-}
-
-func (a *Admin) revokeKey(x *exchange) error {
-	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).RevokeKey(x.ctx, x.pathID))
-}
-
-func (a *Admin) banKey(x *exchange) error {
+func readBan(body []byte) (operator.NewBan, error) {
 	var b operator.NewBan
 	var f form
-	err := f.read(x.body, func(m member) bool {
-		switch m.name {
-		case "for":
-			b.For = f.duration(m, operator.MaxBan)
-		case "reason":
-			b.Reason = f.text(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	f.require("for", "reason")
-	if err := f.err(nil); err != nil {
-		return err
-	}
-	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).BanKey(x.ctx, x.pathID, b))
-}
-
-func (a *Admin) unbanKey(x *exchange) error {
-	return changed[operator.Key](a, x, http.StatusOK)(a.operator(x).UnbanKey(x.ctx, x.pathID))
+	f.read(body, members{
+		"for":    into(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
+		"reason": into(&b.Reason, f.text),
+	}, "for", "reason")
+	return b, f.err(nil)
 }
 
 // An auditLine is an entry of the audit log.
@@ -342,7 +300,7 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	entries, link := cutPage(l, entries, func(e access.AuditEntry) int64 { return e.ID })
+	entries, link := cutPage(l, entries, func(e access.AuditEntry) place { return numbered(e.ID) })
 	lines := make([]auditLine, len(entries))
 	for i, e := range entries {
 		lines[i] = auditLine(e)

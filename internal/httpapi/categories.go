@@ -8,7 +8,7 @@ import (
 func categoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/categories", routes: []route{
-			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, idOfCategory), query: []string{"limit", "cursor", "name"}},
+			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, placeOfCategory), query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createCategory", scope: access.Write, handle: create(readNewCategory, s.CreateCategory), body: jsonBody},
 		}},
 		{pattern: "/categories/{categoryId}", param: "categoryId", routes: []route{
@@ -20,7 +20,7 @@ func categoryPaths(s *petstore.Service) []path {
 	}
 }
 
-func idOfCategory(c petstore.Category) int64 { return c.ID }
+func placeOfCategory(c petstore.Category) place { return numbered(c.ID) }
 
 func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 	q.Name = l.query.part("name")
@@ -32,45 +32,21 @@ func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 func readNewCategory(body []byte, id int64) (petstore.NewCategory, error) {
 	var n petstore.NewCategory
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			n.Name = f.text(m)
-		case "description":
-			text := f.text(m)
-			n.Description = &text
-		case "id":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return n, err
-	}
-	f.require("name")
+	f.read(body, members{
+		"name":        into(&n.Name, f.text),
+		"description": into(&n.Description, func(m member) *string { return new(f.text(m)) }),
+		"id":          f.readOnly,
+	}, "name")
 	return n, f.err(n.Check())
 }
 
 func readCategoryPatch(body []byte, id int64) (petstore.CategoryPatch, error) {
 	var p petstore.CategoryPatch
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			p.Name = optional(m, f.text)
-		case "description":
-			p.Description = optional(m, f.text)
-		case "id":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
+	f.read(body, members{
+		"name":        intoOptional(&p.Name, f.text),
+		"description": intoOptional(&p.Description, f.text),
+		"id":          f.readOnly,
 	})
-	if err != nil {
-		return p, err
-	}
 	return p, f.err(p.Check())
 }

@@ -60,7 +60,6 @@ type exchange struct {
 	fields  http1.Fields // of the response, until they are sent or somebody asks for them as a map
 	mapped  bool         // somebody did
 	scratch []byte       // for a body while it is made
-	broken  bool         // a panic came after the answer had begun
 	lent    bool         // others had it as their ResponseWriter, and may still
 }
 

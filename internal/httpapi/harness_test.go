@@ -69,7 +69,7 @@ type faultyStore struct {
 	petstore.Store
 	fault atomic.Pointer[error]
 	hold  atomic.Pointer[chan struct{}] // if set, Do waits for it to close
-	then  atomic.Pointer[func()]        // if set, is called once after the next look-up of a workspace by its id
+	then  atomic.Pointer[func()]        // if set, is called once after the next look-up of an operator's token
 }
 
 // holdWrites makes every write wait for release.
@@ -145,13 +145,13 @@ type faultyAccess struct {
 	fault *faultyStore
 }
 
-// WorkspaceByID calls what the test wants to happen right after it.
-func (s *faultyAccess) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
-	w, err := s.Store.WorkspaceByID(ctx, id)
+// TokenOf calls what the test wants to happen right after it.
+func (s *faultyAccess) TokenOf(ctx context.Context, h access.Hash) (access.Token, error) {
+	t, err := s.Store.TokenOf(ctx, h)
 	if then := s.fault.then.Swap(nil); then != nil {
 		(*then)()
 	}
-	return w, err
+	return t, err
 }
 
 func (s *faultyAccess) Key(ctx context.Context, id string) (access.Key, error) {

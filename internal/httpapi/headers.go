@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"math/rand/v2"
@@ -86,7 +87,7 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	return &petstore.Idempotency{
 		Operation:   x.r.Method + " " + x.path.pattern,
 		Key:         key,
-		Fingerprint: fingerprint(x.body),
+		Fingerprint: sha256.Sum256(x.body),
 	}, nil
 }
 

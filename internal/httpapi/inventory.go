@@ -8,7 +8,7 @@ import (
 func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, idOfItem), query: []string{"limit", "cursor", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", param: "petId", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
@@ -17,7 +17,7 @@ func inventoryPaths(s *petstore.Service) []path {
 	}
 }
 
-func idOfItem(i petstore.InventoryItem) int64 { return i.PetID }
+func placeOfItem(i petstore.InventoryItem) place { return numbered(i.PetID) }
 
 func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 	q = petstore.InventoryQuery{Statuses: l.query.statuses("status")}
@@ -33,20 +33,10 @@ func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 func readInventoryUpdate(body []byte, _ int64) (int64, error) {
 	var quantity int64
 	var f form
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "quantity":
-			quantity = f.integer(m)
-		case "petId", "status":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return 0, err
-	}
-	f.require("quantity")
+	f.read(body, members{
+		"quantity": into(&quantity, f.integer),
+		"petId":    f.readOnly,
+		"status":   f.readOnly,
+	}, "quantity")
 	return quantity, f.err(petstore.CheckQuantity(quantity))
 }

@@ -59,7 +59,7 @@ func (k keys) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	page, err := k.store.KeyPage(x.ctx, x.workspace(), access.KeyPage{Unrevoked: true, After: after, Limit: l.limit + 1})
+	page, err := k.store.KeyPage(x.ctx, x.workspace(), access.KeyPage{Unrevoked: true, After: string(after), Limit: l.limit + 1})
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (k keys) list(x *exchange) error {
 	for i := range page {
 		shown[i] = access.KeyAt{Key: page[i], At: k.now()}
 	}
-	return sendTexts(l, shown, func(k access.KeyAt) string { return k.ID })
+	return sendList(l, shown, func(k access.KeyAt) place { return place(k.ID) })
 }
 
 func (k keys) get(x *exchange) error {
@@ -171,28 +171,22 @@ func (k keys) change(x *exchange, do func(context.Context, access.Keyring, petst
 	return do(x.ctx, k.ring(x), on)
 }
 
+// readOnlyOfKeys takes the members of a key that the server alone sets.
+func (f *form) readOnlyOfKeys(known members) members {
+	for _, name := range []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"} {
+		known[name] = f.readOnly
+	}
+	return known
+}
+
 func readNewKey(body []byte) (access.NewKey, error) {
 	n := access.NewKey{Scopes: access.Read | access.Write}
 	var f form
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			n.Name = f.text(m)
-		case "scopes":
-			n.Scopes = f.scopes(m)
-		case "expiresAt":
-			n.ExpiresAt = instantOf(f.time(m))
-		case "id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return n, err
-	}
-	f.require("name")
+	f.read(body, f.readOnlyOfKeys(members{
+		"name":      into(&n.Name, f.text),
+		"scopes":    into(&n.Scopes, f.scopes),
+		"expiresAt": into(&n.ExpiresAt, func(m member) time.Time { return instantOf(f.time(m)) }),
+	}), "name")
 	return n, f.err(nil)
 }
 
@@ -222,22 +216,11 @@ func instantOf(t petstore.Time) time.Time {
 func readKeyPatch(body []byte) (access.KeyPatch, error) {
 	var p access.KeyPatch
 	var f form
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			p.Name = optional(m, f.text)
-		case "expiresAt":
-			p.ExpiresAt = optional(m, f.time)
-		case "id", "key", "prefix", "scopes", "state", "createdAt", "rotatedTo", "bannedUntil":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return p, err
-	}
+	f.read(body, f.readOnlyOfKeys(members{
+		"name":      intoOptional(&p.Name, f.text),
+		"expiresAt": intoOptional(&p.ExpiresAt, f.time),
+		"scopes":    f.readOnly,
+	}))
 	return p, f.err(nil)
 }
 
@@ -247,15 +230,8 @@ const usualOverlap = 24 * time.Hour
 func readOverlap(body []byte) (time.Duration, error) {
 	overlap := usualOverlap
 	var f form
-	err := f.read(body, func(m member) bool {
-		if m.name != "overlap" {
-			return false
-		}
-		overlap = f.duration(m, operator.MaxOverlap)
-		return true
+	f.read(body, members{
+		"overlap": into(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
 	})
-	if err != nil {
-		return 0, err
-	}
 	return overlap, f.err(nil)
 }

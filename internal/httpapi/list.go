@@ -36,52 +36,39 @@ func newListing(x *exchange) (*listing, error) {
 	return l, nil
 }
 
-// page returns the page to ask the store for, one entry longer than the
-// client's to see whether there is more. It returns what was wrong with any
-// parameter read so far.
+// page returns the page to ask the store for, of a list whose ids are numbers, one
+// entry longer than the client's to see whether there is more. Its errors are
+// those of place.
 func (l *listing) page() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
-	cursor, given := l.query.one("cursor")
-	if err := l.query.err(); err != nil || !given {
-		return p, err
+	after, err := l.place()
+	if err == nil {
+		p.After, err = after.number()
 	}
-	after, err := l.x.env.cursors.open(l.x.workspace(), l.x.path.pattern, l.filters, cursor)
-	p.After = after
 	return p, err
 }
 
-// place is page for a list whose ids are texts: it returns the last one before the
-// page, or "".
-func (l *listing) place() (string, error) {
+// place returns where the page begins. It returns what was wrong with any
+// parameter read so far.
+func (l *listing) place() (place, error) {
 	cursor, given := l.query.one("cursor")
 	if err := l.query.err(); err != nil || !given {
 		return "", err
 	}
-	place, err := l.x.env.cursors.openPlace(l.x.workspace(), l.x.path.pattern, l.filters, cursor)
-	return string(place), err
+	return l.x.env.cursors.open(l.x.workspace(), l.x.path.pattern, l.filters, cursor)
 }
 
-// sendList answers with one page. entries may be one longer than the page. idOf
-// returns the id that orders the list.
-func sendList[T resource](l *listing, entries []T, idOf func(T) int64) error {
-	entries, link := cutPage(l, entries, idOf)
-	return sendEntries(l.x, entries, link)
-}
-
-// sendTexts is sendList for a list whose ids are texts.
-func sendTexts[T resource](l *listing, entries []T, idOf func(T) string) error {
-	entries, link := cutTexts(l, entries, idOf)
-	return sendEntries(l.x, entries, link)
-}
-
-func sendEntries[T resource](x *exchange, entries []T, link string) error {
-	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
-	x.scratch = body
+// sendList answers with one page. entries may be one longer than the page.
+// placeOf returns the place behind an entry.
+func sendList[T resource](l *listing, entries []T, placeOf func(T) place) error {
+	entries, link := cutPage(l, entries, placeOf)
+	body := appendList(slices.Grow(l.x.scratch[:0], listRoom(len(entries))), entries)
+	l.x.scratch = body
 	var zipped func() []byte
 	if len(body) > zipFrom {
 		zipped = func() []byte { return zip(body) }
 	}
-	return x.sendPage(link, petstore.TagOf(body), body, zipped)
+	return l.x.sendPage(link, petstore.TagOf(body), body, zipped)
 }
 
 // sendPage answers with a page of a list. link is to the next one, or "".
@@ -95,20 +82,11 @@ func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped f
 
 // cutPage returns the entries of the page, and the link to the next one if
 // there is more.
-func cutPage[T any](l *listing, entries []T, idOf func(T) int64) ([]T, string) {
+func cutPage[T any](l *listing, entries []T, placeOf func(T) place) ([]T, string) {
 	if len(entries) <= l.limit {
 		return entries, ""
 	}
-	return entries[:l.limit], l.next(idOf(entries[l.limit-1]))
-}
-
-// cutTexts is cutPage for a list whose ids are texts.
-func cutTexts[T any](l *listing, entries []T, idOf func(T) string) ([]T, string) {
-	if len(entries) <= l.limit {
-		return entries, ""
-	}
-	x, last := l.x, idOf(entries[l.limit-1])
-	return entries[:l.limit], l.link(x.env.cursors.sealPlace(x.workspace(), x.path.pattern, l.filters, []byte(last)))
+	return entries[:l.limit], l.next(placeOf(entries[l.limit-1]))
 }
 
 // listRoom is how many bytes most lists of n entries need at most.
@@ -125,16 +103,12 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 	return append(dst, ']')
 }
 
-// next returns the link to the page after the id last.
-func (l *listing) next(last int64) string {
-	x := l.x
-	return l.link(x.env.cursors.seal(x.workspace(), x.path.pattern, l.filters, last))
-}
-
-func (l *listing) link(cursor string) string {
+// next returns the link to the page that begins at a place.
+func (l *listing) next(at place) string {
 	link := "<" + l.x.env.baseURL + l.x.address() + "?"
 	if l.filters != "" {
 		link += l.filters + "&"
 	}
+	cursor := l.x.env.cursors.seal(l.x.workspace(), l.x.path.pattern, l.filters, at)
 	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
 }

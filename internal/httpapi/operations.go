@@ -42,9 +42,9 @@ func get[R resource](do func(ctx context.Context, workspace, id int64) (R, error
 	}
 }
 
-// list is for a resource whose rows have the id that idOf returns. read reads the
+// list is for a resource whose rows have their places by placeOf. read reads the
 // filters, and the page at last.
-func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), idOf func(R) int64) handler {
+func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx context.Context, workspace int64, q Q) ([]R, error), placeOf func(R) place) handler {
 	return func(x *exchange) error {
 		l, err := newListing(x)
 		if err != nil {
@@ -58,7 +58,7 @@ func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx conte
 		if err != nil {
 			return err
 		}
-		return sendList(l, rows, idOf)
+		return sendList(l, rows, placeOf)
 	}
 }
 

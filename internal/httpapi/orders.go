@@ -8,7 +8,7 @@ import (
 func orderPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/store/orders", routes: []route{
-			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, idOfOrder), query: []string{"limit", "cursor", "petId", "complete", "shipDateFrom", "shipDateTo"}},
+			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, placeOfOrder), query: []string{"limit", "cursor", "petId", "complete", "shipDateFrom", "shipDateTo"}},
 			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
 		}},
 		{pattern: "/store/orders/{orderId}", param: "orderId", routes: []route{
@@ -19,7 +19,7 @@ func orderPaths(s *petstore.Service) []path {
 	}
 }
 
-func idOfOrder(o petstore.Order) int64 { return o.ID }
+func placeOfOrder(o petstore.Order) place { return numbered(o.ID) }
 
 func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 	q = petstore.OrderQuery{
@@ -35,48 +35,25 @@ func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 func readNewOrder(body []byte, id int64) (petstore.NewOrder, error) {
 	n := petstore.NewOrder{Quantity: 1}
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "petId":
-			n.PetID = f.integer(m)
-		case "quantity":
-			n.Quantity = f.integer(m)
-		case "shipDate":
-			n.ShipDate = f.time(m)
-		case "complete":
-			n.Complete = f.boolean(m)
-		case "id":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return n, err
-	}
-	f.require("petId")
+	f.read(body, members{
+		"petId":    into(&n.PetID, f.integer),
+		"quantity": into(&n.Quantity, f.integer),
+		"shipDate": into(&n.ShipDate, f.time),
+		"complete": into(&n.Complete, f.boolean),
+		"id":       f.readOnly,
+	}, "petId")
 	return n, f.err(n.Check())
 }
 
 func readOrderPatch(body []byte, id int64) (petstore.OrderPatch, error) {
 	var p petstore.OrderPatch
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "shipDate":
-			p.ShipDate = optional(m, f.time)
-		case "complete":
-			p.Complete = optional(m, f.boolean)
-		case "id", "petId", "quantity":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
+	f.read(body, members{
+		"shipDate": intoOptional(&p.ShipDate, f.time),
+		"complete": intoOptional(&p.Complete, f.boolean),
+		"id":       f.readOnly,
+		"petId":    f.readOnly,
+		"quantity": f.readOnly,
 	})
-	if err != nil {
-		return p, err
-	}
 	return p, f.err(nil)
 }

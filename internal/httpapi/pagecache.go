@@ -9,8 +9,6 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func idOfPet(p petstore.Pet) int64 { return p.ID }
-
 // A petsPage is a page of pets: what was asked for, and what was answered last.
 // Nobody changes it once it is held.
 type petsPage struct {
@@ -27,7 +25,7 @@ type petsPage struct {
 
 // made returns the page with the pets that the store has now.
 func (p *petsPage) made(x *exchange, pets []petstore.Pet) *petsPage {
-	shown, link := cutPage(p.listing(x), pets, idOfPet)
+	shown, link := cutPage(p.listing(x), pets, placeOfPet)
 	body := appendList(make([]byte, 0, listRoom(len(shown))), shown)
 	made := &petsPage{
 		query: p.query, limit: p.limit, filters: p.filters,

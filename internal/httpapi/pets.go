@@ -29,6 +29,8 @@ func (p *pets) paths() []path {
 	}
 }
 
+func placeOfPet(p petstore.Pet) place { return numbered(p.ID) }
+
 func (p *pets) list(x *exchange) error {
 	k := pageKey{x.workspace(), x.r.URL.RawQuery}
 	page := p.pages.find(k)
@@ -47,7 +49,7 @@ func (p *pets) list(x *exchange) error {
 	case page.same(all):
 		return page.send(x)
 	case !p.pages.wants(k, page):
-		return sendList(page.listing(x), all, idOfPet)
+		return sendList(page.listing(x), all, placeOfPet)
 	}
 	page = page.made(x, all)
 	p.pages.keep(k, page)
@@ -89,49 +91,24 @@ func sendOnePet(x *exchange, p petstore.Pet) error {
 func readNewPet(body []byte, id int64) (petstore.NewPet, error) {
 	var n petstore.NewPet
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			n.Name = f.text(m)
-		case "categoryId":
-			n.CategoryID = f.integer(m)
-		case "status":
-			n.Status = f.status(m)
-		case "id":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return n, err
-	}
-	f.require("name", "categoryId")
+	f.read(body, members{
+		"name":       into(&n.Name, f.text),
+		"categoryId": into(&n.CategoryID, f.integer),
+		"status":     into(&n.Status, f.status),
+		"id":         f.readOnly,
+	}, "name", "categoryId")
 	return n, f.err(n.Check())
 }
 
 func readPetPatch(body []byte, id int64) (petstore.PetPatch, error) {
 	var p petstore.PetPatch
 	f := form{id: id}
-	err := f.read(body, func(m member) bool {
-		switch m.name {
-		case "name":
-			p.Name = optional(m, f.text)
-		case "categoryId":
-			p.CategoryID = optional(m, f.integer)
-		case "status":
-			p.Status = optional(m, f.status)
-		case "id":
-			f.readOnly(m)
-		default:
-			return false
-		}
-		return true
+	f.read(body, members{
+		"name":       intoOptional(&p.Name, f.text),
+		"categoryId": intoOptional(&p.CategoryID, f.integer),
+		"status":     intoOptional(&p.Status, f.status),
+		"id":         f.readOnly,
 	})
-	if err != nil {
-		return p, err
-	}
 	return p, f.err(p.Check())
 }
 

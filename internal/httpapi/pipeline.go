@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"example.com/petstore/internal/accept"
@@ -22,20 +21,17 @@ type pipeline struct {
 	observer observer
 }
 
-// run answers a request. malformed is why it could not be parsed, or nil. A panic
-// becomes a 500 that says nothing of its cause.
+// run answers a request. malformed is why it could not be parsed, or nil.
 func (p *pipeline) run(w http.ResponseWriter, r *http.Request, malformed error) {
 	x := newExchange(&p.env, w, r, p.now())
 	x.malformed = malformed
-	defer p.finish(x)
-	if err := p.steps(x); err != nil {
-		x.fail(err)
-	}
+	x.run(p.steps, p.report)
 }
 
 // steps are all the steps of a request, in the order that the interface lays
 // down. No step looks back. Each error is answered by run.
 func (p *pipeline) steps(x *exchange) error {
+	defer p.describeLimits(x)
 	setCommon(x)
 	p.find(x)
 	oversized := checkSizes(x.r)
@@ -208,27 +204,13 @@ func (p *pipeline) carryOut(x *exchange) error {
 	return x.route.handle(x)
 }
 
-// finish ends the exchange, after a panic too: it logs and measures.
-func (p *pipeline) finish(x *exchange) {
-	cause := recover()
-	if cause != nil && cause != http.ErrAbortHandler {
-		p.panicked(x, cause)
-	}
-	p.observer.report(x, p.now().Sub(x.began))
-	if cause != nil && (x.broken || cause == http.ErrAbortHandler) {
-		panic(http.ErrAbortHandler) // the response is broken: break the connection too
-	}
-	x.release()
-}
-
-// panicked answers a request whose handler panicked, if nothing was answered yet.
-func (p *pipeline) panicked(x *exchange, cause any) {
-	p.env.log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
-	if x.broken = x.status != 0; x.broken {
-		return
-	}
-	if x.decision == (ratelimit.Decision{}) { // it came before the limiter's
+// describeLimits gives a response that has no decision, because of a panic, the
+// headers that every one has.
+func (p *pipeline) describeLimits(x *exchange) {
+	if x.decision == (ratelimit.Decision{}) {
 		p.meter.settle(x, p.meter.limiter.PeekAddress(x.ctx, clientAddr(x.r, p.auth.trusted)))
 	}
-	x.fail(errInternal)
 }
+
+// report logs and measures an exchange that is over.
+func (p *pipeline) report(x *exchange) { p.observer.report(x, p.now().Sub(x.began)) }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -27,6 +28,31 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 
 // sendEmpty writes a response that has no body.
 func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
+
+// run has steps answer the request, and tells over when it is answered. The error
+// of steps is answered here, and so is a panic, by a 500 that says nothing of its
+// cause. If the response has begun by then the connection is broken, as it is by
+// http.ErrAbortHandler, which is no fault.
+func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
+	defer func() {
+		cause := recover()
+		aborts := cause == http.ErrAbortHandler || cause != nil && x.status != 0
+		if cause != nil && cause != http.ErrAbortHandler {
+			x.env.log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
+		}
+		if cause != nil && !aborts {
+			x.fail(errInternal)
+		}
+		over(x)
+		if aborts {
+			panic(http.ErrAbortHandler)
+		}
+		x.release()
+	}()
+	if err := steps(x); err != nil {
+		x.fail(err)
+	}
+}
 
 // fail writes err as the response: every error is written here. What is not an
 // Error of ours, or has a code that the table does not know, is logged once and

@@ -1,0 +1,325 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxDepth is how deep arrays and objects may be nested.
+const maxDepth = 16
+
+// maxFaults is how many faults an error lists: a body has room for thousands.
+const maxFaults = 100
+
+// A form reads the members of a body, and collects what is wrong with them.
+type form struct {
+	id        int64 // the resource's, which a body may repeat; 0 if it has none yet
+	malformed error // why the body cannot be read
+	fields    []petstore.Field
+	seen      []string
+}
+
+// A member is one value of the body's object.
+type member struct {
+	name string
+	raw  jsontext.Value
+}
+
+// members are those that a body may have, each with what takes its value.
+type members map[string]func(member)
+
+// into takes a value that read reads.
+func into[T any](to *T, read func(member) T) func(member) {
+	return func(m member) { *to = read(m) }
+}
+
+// intoOptional takes a value of a merge patch, where null removes.
+func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(member) {
+	return func(m member) {
+		if m.raw.Kind() == 'n' {
+			*to = petstore.Null[T]()
+		} else {
+			*to = petstore.Some(read(m))
+		}
+	}
+}
+
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
+
+// read reads the object that body is. What is wrong with it, err returns.
+func (f *form) read(body []byte, known members, required ...string) {
+	if f.malformed = f.readMembers(body, known); f.malformed != nil {
+		return
+	}
+	for _, name := range required {
+		if !slices.Contains(f.seen, name) && !f.faulty("/"+name) {
+			f.add("/"+name, petstore.Required, "%s is required.", name)
+		}
+	}
+}
+
+// readMembers returns malformed_json if body is not JSON, in UTF-8, of one value,
+// without duplicate names and not too deep.
+func (f *form) readMembers(body []byte, known members) error {
+	if tooDeep(body) {
+		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
+	}
+	dec := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(dec)
+	dec.Reset(bytes.NewReader(body))
+	if dec.PeekKind() != '{' {
+		return f.notObject(dec)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return malformed(err)
+		}
+		m := member{name: name.String()}
+		if m.raw, err = dec.ReadValue(); err != nil {
+			return malformed(err)
+		}
+		f.seen = append(f.seen, m.name)
+		if take := known[m.name]; take != nil {
+			take(m)
+		} else {
+			f.add(pointerTo(m.name), petstore.UnknownField, "There is no member %.100q here; names match by case.", m.name)
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return malformed(err)
+	}
+	return trailing(dec)
+}
+
+// notObject returns the error for a body that is JSON but no object, or no
+// JSON at all.
+func (f *form) notObject(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return malformed(err)
+	}
+	what := member{raw: value}.received() // the decoder will reuse the value
+	if err := trailing(dec); err != nil {
+		return err
+	}
+	f.add("", petstore.InvalidType, "The body must be a JSON object, not %s.", what)
+	return nil
+}
+
+func trailing(dec *jsontext.Decoder) error {
+	switch _, err := dec.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return malformed(err)
+	}
+	return petstore.Errorf(codeMalformedJSON, "The body goes on after its JSON value.")
+}
+
+// malformed returns the error of a body that is not JSON, with the place.
+func malformed(err error) error {
+	e := &petstore.Error{Code: codeMalformedJSON, Message: "The body is not valid JSON."}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Message = "The body is not valid JSON: it ends too early."
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		reason := syntax.Err.Error()
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			reason = "a member name stands twice"
+		case len(reason) > 100: // it quotes the body
+			reason = "a string is not valid"
+		}
+		e.Message = fmt.Sprintf("The body is not valid JSON at byte %d: %s.", syntax.ByteOffset, reason)
+	}
+	return e
+}
+
+// tooDeep reports whether body is nested deeper than maxDepth, without parsing
+// it: brackets inside of strings do not count.
+func tooDeep(body []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// pointerTo returns the JSON pointer (RFC 6901) of a member of the body.
+func pointerTo(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// add notes a fault, unless there are maxFaults already.
+func (f *form) add(pointer string, code petstore.FieldCode, format string, args ...any) {
+	if len(f.fields) >= maxFaults {
+		return
+	}
+	f.fields = append(f.fields, petstore.Field{Pointer: pointer, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// err returns all that is wrong: with the form of members, and, of those whose
+// form is right, what the domain says against their values.
+func (f *form) err(values []petstore.Field) error {
+	if f.malformed != nil {
+		return f.malformed
+	}
+	for _, v := range values {
+		if len(f.fields) < maxFaults && !f.faulty(v.Pointer) {
+			f.fields = append(f.fields, v)
+		}
+	}
+	return petstore.Invalid(f.fields)
+}
+
+func (f *form) faulty(pointer string) bool {
+	for _, known := range f.fields {
+		if known.Pointer == pointer || known.Pointer == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// The readers of values note invalid_type and return the zero value if the
+// member has another type.
+
+func (f *form) text(m member) string {
+	if m.raw.Kind() != '"' {
+		f.mistyped(m, "a string")
+		return ""
+	}
+	text, err := jsontext.AppendUnquote(nil, m.raw)
+	if err != nil {
+		f.mistyped(m, "a string")
+		return ""
+	}
+	return string(text)
+}
+
+func (f *form) boolean(m member) bool {
+	if kind := m.raw.Kind(); kind != 't' && kind != 'f' {
+		f.mistyped(m, "true or false")
+		return false
+	}
+	return m.raw.Kind() == 't'
+}
+
+// integer reads a number exactly: a fraction or an exponent is another type,
+// and what int64 cannot hold is out of range.
+func (f *form) integer(m member) int64 {
+	if m.raw.Kind() != '0' || bytes.ContainsAny(m.raw, ".eE") {
+		f.mistyped(m, "an integer, without fraction or exponent")
+		return 0
+	}
+	n, err := strconv.ParseInt(string(m.raw), 10, 64)
+	if err != nil {
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s is beyond the range of int64.", m.name)
+		return 0
+	}
+	return n
+}
+
+func (f *form) time(m member) petstore.Time {
+	if m.raw.Kind() != '"' {
+		f.mistyped(m, "a string")
+		return petstore.Time{}
+	}
+	t, ok := petstore.ParseTime(f.text(m))
+	if !ok {
+		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not %.40s.", m.name, string(m.raw))
+	}
+	return t
+}
+
+func (f *form) mistyped(m member, want string) {
+	f.add(pointerTo(m.name), petstore.InvalidType, "%s must be %s, not %s.", m.name, want, m.received())
+}
+
+// received says what a member is, in few words.
+func (m member) received() string {
+	switch m.raw.Kind() {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	default: // null, true, false, or a number as it was sent
+		return fmt.Sprintf("%.40s", string(m.raw))
+	}
+}
+
+// strings reads an array, and gives take its strings with the pointers to them.
+func (f *form) strings(m member, take func(pointer, text string)) {
+	var all []jsontext.Value
+	if m.raw.Kind() != '[' || json.Unmarshal(m.raw, &all) != nil {
+		f.mistyped(m, "an array of strings")
+		return
+	}
+	for i, raw := range all {
+		pointer := pointerTo(m.name) + "/" + strconv.Itoa(i)
+		if raw.Kind() != '"' {
+			f.add(pointer, petstore.InvalidType, "%s[%d] must be a string, not %s.", m.name, i, member{raw: raw}.received())
+			continue
+		}
+		take(pointer, f.text(member{raw: raw}))
+	}
+}
+
+var durations = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
+
+// duration reads a duration of hours, minutes and seconds, at most most.
+func (f *form) duration(m member, most time.Duration) time.Duration {
+	text := f.text(m)
+	d, err := time.ParseDuration(text)
+	switch {
+	case f.faulty(pointerTo(m.name)):
+	case err != nil || !durations.MatchString(text):
+		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a duration such as 24h or 1h30m, not %.40s.", m.name, string(m.raw))
+	case d > most:
+		f.add(pointerTo(m.name), petstore.OutOfRange, "%s must be at most %.0fh, not %s.", m.name, most.Hours(), text)
+	}
+	return d
+}
+
+// readOnly notes a member that the server alone sets. The id of the resource
+// itself may be repeated.
+func (f *form) readOnly(m member) {
+	if m.name == "id" && f.id != 0 {
+		if id := f.integer(m); id != f.id && !f.faulty("/id") {
+			f.add("/id", petstore.ReadOnly, "id must be the %d of the path, not %d.", f.id, id)
+		}
+		return
+	}
+	f.add(pointerTo(m.name), petstore.ReadOnly, "%s is set by the server.", m.name)
+}
