@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
+	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -80,6 +82,26 @@ func TestConsoleCountsSessions(t *testing.T) {
 	}
 }
 
+// TestObservedRefusal: what is told of a refused request is what its answer says of the window.
+func TestObservedRefusal(t *testing.T) {
+	t.Parallel()
+	seen := make(chan httpapi.Observation, 8)
+	s := openLimitedShop(t, limits(), func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	small := s.addKey(s.addWorkspace("small", access.Quota{PerMinute: 3, PerDay: 1000}), access.Read, time.Time{})
+	for {
+		a := s.do(request{method: "GET", path: "/pets", key: small})
+		o := <-seen
+		if a.status == http.StatusOK && o.Refused == (ratelimit.Window{}) {
+			continue
+		}
+		head := [2]string{a.header.Get("X-RateLimit-Limit"), a.header.Get("X-RateLimit-Reset")}
+		if told := [2]string{strconv.FormatInt(o.Refused.Limit, 10), strconv.FormatInt(o.Refused.Reset, 10)}; a.status != http.StatusTooManyRequests || told != head || o.Outcome != "minute" {
+			t.Errorf("%d was told as %s %v, and its answer says %v", a.status, o.Outcome, told, head)
+		}
+		return
+	}
+}
+
 // aboutWait reports whether a wait is the wanted one, but for the time that
 // has passed since.
 func aboutWait(got, want string) bool {
@@ -108,6 +130,14 @@ func TestObservation(t *testing.T) {
 	if o.Workspace != s.workspace.ID || o.KeyID != entry.Key.ID || o.Path != "/pets/pst_…" || o.Code != "invalid_parameter" ||
 		o.RequestID != a.header.Get("X-Request-Id") || !o.At.Equal(s.start) {
 		t.Errorf("Observe got %+v", o)
+	}
+	for query, want := range map[string]string{
+		"name=rex&limit=3": "name=rex&limit=3", "name=" + s.key: "name=pst_…", "name=%70st_" + s.key[4:]: "…", "name=rex+%26%20co": "name=rex+%26%20co", "name=%zz": "…",
+	} {
+		s.do(request{method: "GET", path: "/pets?" + query})
+		if o := <-seen; o.Query != want || o.Refused != (ratelimit.Window{}) {
+			t.Errorf("of the query %s Observe got %q and %+v, want %q and no window", query, o.Query, o.Refused, want)
+		}
 	}
 	if got := s.keys.Entry(entry.Key.ID); got != entry {
 		t.Errorf("Entry(%s) = %v, want that of the key", entry.Key.ID, got)

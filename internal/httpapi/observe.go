@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type Observation struct {
 	Workspace int64  // of the caller; 0 without a valid key
 	KeyID     string // of the caller; "" without a valid key
 	Path      string // what was asked for, without the query, with keys in it cut
+	Query     string // the same; for the workspace alone, not for the log
 	Code      string // of the error that was answered, or ""
 	Operation string // the operationId, or "" if there is none
 	Method    string // one of the methods of HTTP, or "OTHER"
@@ -26,6 +28,7 @@ type Observation struct {
 	Duration  time.Duration
 	Plan      string // of the caller; "" without a valid key
 	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
+	Refused   ratelimit.Window // what the answer to a refused request says of the limits; else zero
 }
 
 // An observer tells of exchanges that are over.
@@ -42,7 +45,7 @@ var knownMethods = []string{
 // report logs and measures the exchange, when it is over.
 func (b *observer) report(x *exchange, took time.Duration) {
 	o := Observation{
-		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Code: string(x.code),
+		At: x.began, RequestID: x.id, Path: redact(x.r.URL.Path), Query: redactQuery(x.r.URL.RawQuery), Code: string(x.code),
 		Method: "OTHER", Status: x.status, Duration: took, Outcome: "free",
 	}
 	if slices.Contains(knownMethods, x.r.Method) {
@@ -53,6 +56,9 @@ func (b *observer) report(x *exchange, took time.Duration) {
 	}
 	if x.counted || x.decision.Outcome == ratelimit.Banned {
 		o.Outcome = x.decision.Outcome.String()
+	}
+	if x.status == http.StatusTooManyRequests && !x.decision.Admitted() {
+		o.Refused = x.decision.Headline()
 	}
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
@@ -95,10 +101,22 @@ func appendAttrs(attrs []slog.Attr, x *exchange, o *Observation) []slog.Attr {
 
 var keyLike = regexp.MustCompile(`(ps[to]_)[0-9A-Za-z]+`)
 
+// redactQuery cuts what may be a key, and leaves nothing of a query in which escapes hide one.
+func redactQuery(query string) string {
+	if text, err := url.QueryUnescape(query); err != nil || text != query && mayHaveKey(text) {
+		return "…"
+	}
+	return redact(query)
+}
+
+func mayHaveKey(text string) bool {
+	return strings.Contains(text, access.Prefix) || strings.Contains(text, access.TokenPrefix)
+}
+
 // redact cuts what may be a key, and what is too long to log.
 func redact(path string) string {
 	const most = 256
-	if strings.Contains(path, access.Prefix) || strings.Contains(path, access.TokenPrefix) {
+	if mayHaveKey(path) {
 		path = keyLike.ReplaceAllString(path, "${1}…")
 	}
 	if len(path) > most {

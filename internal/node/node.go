@@ -234,10 +234,19 @@ func (n *node) observe(o httpapi.Observation) {
 	})
 	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
 		n.usage.Record(o.Workspace, usage.Event{
-			At: o.At, Method: o.Method, Path: o.Path, Operation: o.Operation, Status: o.Status, Code: o.Code,
+			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,
 			Duration: o.Duration, KeyID: o.KeyID, RequestID: o.RequestID,
+			Refused: refusedBy(&o), Limit: o.Refused.Limit, Until: o.Refused.Reset,
 		})
 	}
+}
+
+// refusedBy names what refused a request, or returns "".
+func refusedBy(o *httpapi.Observation) string {
+	if o.Refused.Limit == 0 {
+		return ""
+	}
+	return o.Outcome
 }
 
 func (n *node) limits() ops.Limits {

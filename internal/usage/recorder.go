@@ -70,7 +70,8 @@ func (r *Recorder) meter(workspace int64) *meter {
 	return m
 }
 
-// Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred at most.
+// Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred successes,
+// and errors and refusals apart from them, so that none of these drives out another.
 func (r *Recorder) Latest(workspace int64) []Event {
 	if m := r.find(workspace); m != nil {
 		return m.latest()

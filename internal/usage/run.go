@@ -94,7 +94,9 @@ func (r *Recorder) retire(s *shard, workspace int64, m *meter) {
 		return
 	}
 	m.gone = true
-	r.events.Add(-int64(cap(m.ring)))
+	for i := range m.rings {
+		r.events.Add(-int64(cap(m.rings[i].events)))
+	}
 	delete(s.meters, workspace)
 }
 
