@@ -26,8 +26,8 @@ type Observation struct {
 	Method    string // one of the methods of HTTP, or "OTHER"
 	Status    int
 	Duration  time.Duration
-	Plan      string // of the caller; "" without a valid key
-	Outcome   string // "admitted", "minute", "day", "banned", or "free" if it spends no quota
+	Plan      string           // of the caller; "" without a valid key
+	Outcome   string           // "admitted", "minute", "day", "banned", or "free" if it spends no quota
 	Refused   ratelimit.Window // what the answer to a refused request says of the limits; else zero
 }
 

@@ -159,6 +159,29 @@ func TestShop(t *testing.T) {
 	b.quiet(t, "422")
 }
 
+// TestConflict: who saves what somebody else has changed meanwhile sees both values, and decides.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	program := axe(t)
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	b.open(t, s.url+"/console/stock/4")
+	s.call(s.key, "PATCH", "/inventory/4", `{"quantity":43}`)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "50"; undefined`))
+	for range 2 { // to send it again as it is changes nothing
+		b.submit(t, "^/console/stock/4$")
+		b.until(t, `document.querySelector(".now")?.textContent === "Now: 43. You entered: 50" && document.querySelector("#history").textContent === "Why is it 43?"`)
+	}
+	b.inspect(t, "a conflict", program)
+	b.do(t, chromedp.Click("input[name=overwrite]"))
+	b.submit(t, "^/console/stock/4$")
+	b.until(t, `document.querySelector("#history").textContent === "Why is it 50?" && document.querySelector(".history tbody").rows[1].textContent.includes("Stock set to 43")`)
+	b.do(t, chromedp.SendKeys("#f-units", "-7"), chromedp.Click(`form[action$="/add"] button`))
+	b.until(t, `document.querySelector("#history")?.textContent === "Why is it 43?"`)
+	b.quiet(t, "422")
+}
+
 // TestHostileNames: what people enter is shown and does nothing.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()

@@ -89,6 +89,9 @@ func TestPages(t *testing.T) {
 			return spare[n]
 		case "pets", "categories", "stock", "orders":
 			return strconv.Itoa(n + 2) // the other workspace has 1 alone
+		case "requests":
+			s.do(request{method: "GET", path: "/pets/999999", key: theirs, header: map[string]string{"X-Request-Id": planted + "-1"}}).must(404)
+			return planted + "-1"
 		}
 		t.Fatalf("no id of %s is known; teach this test", kind)
 		return ""

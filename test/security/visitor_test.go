@@ -203,7 +203,10 @@ func (f formOn) input(has map[string]string) {
 // form returns the page's form that changes something.
 func (d document) form(t *testing.T, path string) formOn {
 	t.Helper()
-	i := slices.IndexFunc(d.forms, func(f formOn) bool { return f.method == "post" && f.action != "/console/signout" })
+	i := slices.IndexFunc(d.forms, func(f formOn) bool { return f.method == "post" && f.action == path })
+	if i < 0 {
+		i = slices.IndexFunc(d.forms, func(f formOn) bool { return f.method == "post" && f.action == "" })
+	}
 	if i < 0 {
 		t.Fatalf("%s has no form", path)
 	}

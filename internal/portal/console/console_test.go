@@ -389,10 +389,66 @@ func TestEditedMeanwhile(t *testing.T) {
 	version := versionIn.FindStringSubmatch(g.get("/console/pets/1").body)[1]
 	g.post("/console/pets/1", "name", "First", "categoryId", "1", "status", "available", "version", version).leadsTo("/console/pets/1")
 	again := g.post("/console/pets/1", "name", "Second", "categoryId", "1", "status", "available", "version", version).want(422, "Somebody changed this meanwhile")
-	again.want(422, `value="Second"`)
+	again.want(422, `value="Second"`).want(422, `Now: <strong><bdi>First</bdi></strong>. You entered: <strong><bdi>Second</bdi>`)
 	g.get("/console/pets/1").want(200, `value="First"`)
+
+	// To send the form again, as it is shown, overwrites nothing.
 	version = versionIn.FindStringSubmatch(again.body)[1]
-	g.post("/console/pets/1", "name", "Second", "categoryId", "1", "status", "available", "version", version).leadsTo("/console/pets/1")
+	second := []string{"name", "Second", "categoryId", "1", "status", "available", "version", version}
+	again = g.post("/console/pets/1", second...).want(422, "Somebody changed this meanwhile")
+	g.get("/console/pets/1").want(200, `value="First"`)
+	seen := regexp.MustCompile(`name="overwrite" value="([^"]+)"`).FindStringSubmatch(again.body)[1]
+	g.post("/console/pets/1", append(second, "overwrite", seen)...).leadsTo("/console/pets/1")
+	g.post("/console/pets/1", append(second, "overwrite", seen)...).want(422, "Somebody changed this meanwhile")
+}
+
+// TestStockConflict: who sets a stock that has changed sees both numbers.
+func TestStockConflict(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write)
+	version := versionIn.FindStringSubmatch(g.get("/console/stock/1").body)[1]
+	h.count(w, 43)
+	a := g.post("/console/stock/1", "quantity", "50", "version", version).want(422, "Now: <strong><bdi>43</bdi></strong>. You entered: <strong><bdi>50</bdi>")
+	if got := strings.Count(a.body, `name="overwrite"`); got != 1 {
+		t.Errorf("the page asks %d times whether to overwrite, want once", got)
+	}
+	g.get("/console/stock/1").want(200, "Why is it 43?")
+}
+
+// count sets the stock of the first pet.
+func (h *house) count(w access.Workspace, quantity int64) {
+	h.t.Helper()
+	if _, err := h.shop.UpdateInventory(h.t.Context(), w.ID, 1, quantity, petstore.Condition{}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestStockHistory: units are added to what is there, and the page says what became of them.
+func TestStockHistory(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write)
+	g.post("/console/stock/1/add", "units", "50").leadsTo("/console/stock/1")
+	g.post("/console/stock/1/add", "units", "-3").leadsTo("/console/stock/1")
+	for units, why := range map[string]string{"-49": "Only 48 can be taken away", "x": "must be a whole number", "1000000000": "at most", "9223372036854775807": "at most", "-9223372036854775808": "Only 48"} {
+		g.post("/console/stock/1/add", "units", units).want(422, why).want(422, `value="`+units+`"`)
+	}
+	g.post("/console/orders/new", "petId", "1", "quantity", "5").leadsTo("/console/orders/1")
+	g.post("/console/orders/new", "petId", "1", "quantity", "6").leadsTo("/console/orders/2")
+	g.post("/console/orders/1/cancel").leadsTo("/console/orders")
+	a := g.get("/console/stock/1").want(200, "Why is it 42?").want(200, "Pet added").want(200, "Stock set to 51").want(200, "Order 1 cancelled")
+	a.want(200, `<a href="/console/orders/2">Order 2 placed</a>`)
+	if strings.Contains(a.body, `href="/console/orders/1"`) {
+		t.Errorf("the history leads to an order that is gone:\n%s", a.body)
+	}
+	for range 30 {
+		g.post("/console/stock/1/add", "units", "1").leadsTo("/console/stock/1")
+	}
+	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/stock/1").body)[1]
+	g.get(older).want(200, "Pet added")
 }
 
 // TestFaults: each fault stands next to its field, and what was entered stays.

@@ -15,6 +15,8 @@ import (
 // A form is a page that asks for something.
 type form struct {
 	Title, Lead string
+	Heading     string // of the form itself, where a page has several
+	Action      string // where it is sent; "" is the page's own address
 	Fields      []field
 	Submit      string // what the button says
 	Danger      bool   // it destroys something
@@ -23,6 +25,7 @@ type form struct {
 	Links       []link // what else can be done
 	Facts       []fact
 	Locked      bool // nothing can be sent
+	changed     bool // somebody changed meanwhile what it edits
 }
 
 type link struct {
@@ -46,6 +49,7 @@ type field struct {
 	Required          bool
 	Max               int // characters
 	Error             string
+	Now, Entered      string // what stands there now and what was entered, if somebody changed it meanwhile
 }
 
 type option struct {
@@ -103,9 +107,12 @@ func (in *input) instant(name, label string) petstore.Time {
 	return petstore.Time{}
 }
 
+// overwrite is the field whose value is the version that somebody else left, for those who have seen it.
+const overwrite = "overwrite"
+
 // condition holds as long as what was edited is still what the form showed.
 func (in *input) condition() petstore.Condition {
-	if version := in.r.PostForm.Get("version"); version != "" {
+	if version := cmp.Or(in.r.PostForm.Get(overwrite), in.r.PostForm.Get("version")); version != "" {
 		return petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.Tag(version)}}}
 	}
 	return petstore.Condition{}
@@ -122,7 +129,7 @@ func (in *input) take(f *form, err error) error {
 	}
 	switch {
 	case e.Code == petstore.CodePreconditionFailed:
-		f.Error = "Somebody changed this meanwhile. What you entered is still here: look at it, and save again."
+		f.changed, f.Error = true, "Somebody changed this meanwhile. Nothing was saved."
 	case len(e.Fields) == 0:
 		f.Error = e.Message
 	}
@@ -131,8 +138,15 @@ func (in *input) take(f *form, err error) error {
 
 // again shows a form once more, with what was entered and what was wrong with it.
 func (v *visit) again(f form, in *input) error {
+	in.refill(&f)
+	f.Locked = v.locked()
+	return v.render(http.StatusUnprocessableEntity, "form", f.Title, f)
+}
+
+// refill puts what was entered into the form.
+func (in *input) refill(f *form) {
 	for i := range f.Fields {
-		field := &f.Fields[i]
+		field, now := &f.Fields[i], f.Fields[i].shown()
 		field.Error = in.faults[field.Name]
 		switch field.Kind {
 		case "hidden": // what stands now
@@ -147,15 +161,64 @@ func (v *visit) again(f form, in *input) error {
 		if field.Error != "" && field.Kind == "hidden" {
 			f.Error = field.Error
 		}
+		if entered := field.shown(); f.changed && entered != now {
+			field.Now, field.Entered = cmp.Or(now, "nothing"), cmp.Or(entered, "nothing")
+		}
 	}
-	return v.render(http.StatusUnprocessableEntity, "form", f.Title, f)
+	if f.changed {
+		in.askToOverwrite(f)
+	}
+}
+
+// askToOverwrite keeps the form from being saved unless who sends it has seen what somebody else changed.
+func (in *input) askToOverwrite(f *form) {
+	for i := range f.Fields {
+		if field := &f.Fields[i]; field.Name == "version" {
+			label := "I have seen what is there now: save what I entered"
+			if f.Danger || len(f.Fields) == 1 {
+				label = "I have seen what is there now: do it all the same"
+			}
+			seen := field.Value
+			field.Value = in.r.PostForm.Get("version")
+			f.Fields = append(f.Fields, *field)
+			f.Fields[i] = fieldToOverwrite(seen, label)
+			return
+		}
+	}
+}
+
+func fieldToOverwrite(version, label string) field {
+	return field{Name: overwrite, Label: "Changed meanwhile", Kind: "checks", Options: []option{{Value: version, Label: label}}}
+}
+
+// shown returns the value of a field as people see it.
+func (f *field) shown() string {
+	if f.Kind == "hidden" {
+		return ""
+	}
+	var chosen []string
+	for _, o := range f.Options {
+		if o.Chosen {
+			chosen = append(chosen, o.Label)
+		}
+	}
+	if f.Kind == "select" && len(chosen) == 0 && len(f.Options) > 0 {
+		return f.Options[0].Label
+	}
+	if len(f.Options) > 0 {
+		return strings.Join(chosen, ", ")
+	}
+	return strings.ReplaceAll(f.Value, "\r\n", "\n")
 }
 
 // show shows a form for the first time.
 func (v *visit) show(f form) error {
-	f.Locked = !v.mayWrite()
+	f.Locked = v.locked()
 	return v.render(http.StatusOK, "form", f.Title, f)
 }
+
+// locked reports whether who is signed in cannot send the form of the page.
+func (v *visit) locked() bool { return !v.operator && (!v.mayWrite() || !v.limits.banned().IsZero()) }
 
 // mayWrite reports whether who is signed in may send the form of the page; of one that is none, whether the shop may be changed.
 func (v *visit) mayWrite() bool {

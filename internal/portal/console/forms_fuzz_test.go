@@ -35,6 +35,7 @@ func forms() [][2]string {
 		{"/console/signin", "key=pst_x&next=%2Fconsole%2Fpets"},
 		{"/console/link", "token=x"},
 		{"/console/signout", ""},
+		{"/console/stock/1/add", "units=-1"},
 	}
 }
 

@@ -37,7 +37,7 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 		return nil, err
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "requests", "list", "form", "made"} {
+	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "requests", "request", "list", "stock", "form", "made"} {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,16 +15,31 @@ import (
 )
 
 // A sieve says which requests of the log are wanted.
-type sieve struct{ class, key, path, method string }
+type sieve struct{ class, key, path, method, id string }
+
+// errorClass is the class of all that is no success.
+const errorClass = "errors"
 
 func (v *visit) sieve() sieve {
 	q := v.r.URL.Query()
-	return sieve{q.Get("outcome"), q.Get("key"), q.Get("path"), q.Get("method")}
+	return sieve{q.Get("outcome"), q.Get("key"), q.Get("path"), q.Get("method"), strings.TrimSpace(q.Get("id"))}
 }
 
 func (s sieve) takes(e *usage.Event) bool {
-	return (s.class == "" || usage.ClassOf(e.Status).String() == s.class) && (s.key == "" || s.key == e.KeyID) &&
-		(s.method == "" || s.method == e.Method) && strings.Contains(e.Path, s.path)
+	return s.takesClass(e.Status) && (s.key == "" || s.key == e.KeyID) && (s.method == "" || s.method == e.Method) &&
+		strings.Contains(target(e), s.path) && (s.id == "" || s.id == e.RequestID)
+}
+
+func (s sieve) takesClass(status int) bool {
+	return s.class == "" || usage.ClassOf(status).String() == s.class || s.class == errorClass && status >= 400
+}
+
+// target returns what was asked for: the path, with the query if there was one.
+func target(e *usage.Event) string {
+	if e.Query == "" {
+		return e.Path
+	}
+	return e.Path + "?" + e.Query
 }
 
 // A requestLog is the page of the latest requests.
@@ -37,29 +54,29 @@ type requestLog struct {
 
 // A request is one line of the log.
 type request struct {
-	At       time.Time `json:"at"`
-	Method   string    `json:"method"`
-	Path     string    `json:"path"`
-	Status   int       `json:"status"`
-	Code     string    `json:"code"`
-	Took     string    `json:"took"`
-	Key      string    `json:"key"`
-	Request  string    `json:"request"`
-	millis   float64
-	keyID    string
-	instants string
+	At      time.Time `json:"at"`
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Query   string    `json:"query,omitempty"`
+	Status  int       `json:"status"`
+	Code    string    `json:"code,omitempty"`
+	Help    string    `json:"help,omitempty"` // the address of what the docs say of the code
+	Took    string    `json:"took"`
+	Key     string    `json:"key"`
+	Request string    `json:"request"`
+	URL     string    `json:"url"` // of the request's page
+	event   *usage.Event
 }
 
-func requestOf(e *usage.Event, keys map[string]string) request {
-	name := keys[e.KeyID]
-	if name == "" {
-		name = e.KeyID
+func (c *Console) requestOf(e *usage.Event, keys map[string]string) request {
+	r := request{
+		At: e.At.UTC(), Method: e.Method, Path: e.Path, Query: e.Query, Status: e.Status, Code: e.Code, Took: milliseconds(e.Duration),
+		Key: cmp.Or(keys[e.KeyID], e.KeyID), Request: e.RequestID, URL: c.at("/console/requests/" + url.PathEscape(e.RequestID)), event: e,
 	}
-	return request{
-		At: e.At.UTC(), Method: e.Method, Path: e.Path, Status: e.Status, Code: e.Code, Took: milliseconds(e.Duration),
-		Key: name, Request: e.RequestID, millis: float64(e.Duration.Microseconds()) / 1000, keyID: e.KeyID,
-		instants: e.At.UTC().Format("2006-01-02T15:04:05.000Z"),
+	if e.Code != "" {
+		r.Help = c.at("/docs/guides/errors#" + e.Code)
 	}
+	return r
 }
 
 // latest returns the requests of the workspace that the query asks for, the newest first.
@@ -71,7 +88,7 @@ func (v *visit) latest(most int) ([]request, []access.Key, error) {
 	names, wanted, rows := keyNames(keys), v.sieve(), []request{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
 		if wanted.takes(&e) && len(rows) < most {
-			rows = append(rows, requestOf(&e, names))
+			rows = append(rows, v.requestOf(&e, names))
 		}
 	}
 	return rows, keys, nil
@@ -101,7 +118,7 @@ func showRequests(v *visit) error {
 		return err
 	}
 	wanted := v.sieve()
-	outcomes := []option{{Label: "Any outcome"}}
+	outcomes := []option{{Label: "Any outcome"}, {Value: errorClass, Label: "Errors: 4xx, 429, 5xx"}}
 	for class := range usage.Class(usage.Classes) {
 		outcomes = append(outcomes, option{Value: class.String(), Label: class.String()})
 	}
@@ -119,10 +136,11 @@ func showRequests(v *visit) error {
 		Rows: rows, Live: address("/console/requests/live", v.r.URL.Query()), CSV: address("/console/requests.csv", v.r.URL.Query()),
 		Filtered: wanted != sieve{}, Most: eventsInLine,
 		Filters: []field{
-			{Name: "path", Label: "Path", Kind: "text", Value: wanted.path, Hint: "/pets"},
+			{Name: "path", Label: "Path or query", Kind: "text", Value: wanted.path, Hint: "/pets"},
 			{Name: "method", Label: "Method", Kind: "select", Options: choose(methods, wanted.method)},
 			{Name: "outcome", Label: "Outcome", Kind: "select", Options: choose(outcomes, wanted.class)},
 			{Name: "key", Label: "Key", Kind: "select", Options: choose(choices, wanted.key)},
+			{Name: "id", Label: "Request id", Kind: "text", Value: wanted.id, Hint: "X-Request-Id"},
 		},
 	}
 	return v.render(http.StatusOK, "requests", "Requests", page)
@@ -139,7 +157,7 @@ func liveRequests(v *visit) error {
 			if !wanted.takes(&e) {
 				return nil
 			}
-			return s.send("request", requestOf(&e, names))
+			return s.send("request", v.requestOf(&e, names))
 		})
 }
 
@@ -148,8 +166,15 @@ func requestsCSV(v *visit) error {
 	if err != nil {
 		return err
 	}
-	head := []string{"at", "method", "path", "status", "code", "milliseconds", "keyId", "keyName", "requestId"}
+	head := []string{"at", "method", "path", "query", "status", "code", "refusedBy", "retryAt", "milliseconds", "keyId", "keyName", "requestId"}
 	return lines(v, "/console/requests", head, rows, func(r *request) []string {
-		return []string{r.instants, r.Method, plain(r.Path), strconv.Itoa(r.Status), r.Code, strconv.FormatFloat(r.millis, 'f', 3, 64), r.keyID, plain(r.Key), plain(r.Request)}
+		e, retry := r.event, ""
+		if e.Refused != "" {
+			retry = time.Unix(e.Until, 0).UTC().Format(time.RFC3339)
+		}
+		return []string{
+			r.At.Format("2006-01-02T15:04:05.000Z"), r.Method, plain(r.Path), plain(r.Query), strconv.Itoa(r.Status), r.Code, e.Refused, retry,
+			strconv.FormatFloat(float64(e.Duration.Microseconds())/1000, 'f', 3, 64), e.KeyID, plain(r.Key), plain(r.Request),
+		}
 	})
 }

@@ -98,6 +98,7 @@ func Routes() []Route {
 	t.look("/console/requests", showRequests)
 	t.stream("/console/requests/live", liveRequests)
 	t.download("/console/requests.csv", requestsCSV)
+	t.look("/console/requests/{id}", showRequest)
 
 	t.look("/console/keys", showKeys)
 	t.download("/console/keys.csv", keysCSV)
@@ -124,7 +125,8 @@ func (t *table) shop() {
 
 	t.look("/console/stock", showStock)
 	t.download("/console/stock.csv", stockCSV)
-	t.change("/console/stock/{id}", showItem, saveItem)
+	t.change("/console/stock/{id}", showItem, setStock)
+	t.change("/console/stock/{id}/add", showItem, addStock)
 
 	t.look("/console/orders", showOrders)
 	t.download("/console/orders.csv", ordersCSV)

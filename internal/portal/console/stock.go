@@ -48,7 +48,7 @@ func showStock(v *visit) error {
 	for _, i := range items {
 		l.Rows = append(l.Rows, []cell{
 			{Text: text(i.PetID)}, {Text: names[i.PetID], Name: true, URL: "/console/pets/" + text(i.PetID)}, {Text: number(i.Quantity)}, statusCell(i.Status),
-			{Links: []link{{Title: "Set stock", URL: "/console/stock/" + text(i.PetID)}}},
+			{Links: []link{{Title: "Change stock", URL: "/console/stock/" + text(i.PetID)}}},
 		})
 	}
 	return v.render(http.StatusOK, "list", l.Title, l)
@@ -57,49 +57,5 @@ func showStock(v *visit) error {
 func stockCSV(v *visit) error {
 	return v.items().csv(v, []string{"petId", "quantity", "status"}, func(i petstore.InventoryItem) []string {
 		return []string{text(i.PetID), text(i.Quantity), string(i.Status)}
-	})
-}
-
-func (v *visit) itemForm() (form, int64, error) {
-	id, err := v.number()
-	if err != nil {
-		return form{}, 0, err
-	}
-	i, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
-	if err != nil {
-		return form{}, 0, err
-	}
-	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
-	return form{
-		Title: "Stock of pet " + text(id), Lead: "Set what can still be ordered. The units of open orders have left it already.", Submit: "Set the stock",
-		Back:  link{Title: "Stock", URL: "/console/stock"},
-		Facts: []fact{{"Name", cell{Text: p.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)}},
-		Fields: []field{
-			{Name: "quantity", Label: "Quantity", Kind: "number", Value: text(i.Quantity), Required: true}, versionOf(i),
-		},
-	}, id, err
-}
-
-func showItem(v *visit) error {
-	f, _, err := v.itemForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
-}
-
-func saveItem(v *visit) error {
-	f, id, err := v.itemForm()
-	if err != nil {
-		return err
-	}
-	in := v.input()
-	quantity := in.number("quantity", "The quantity")
-	if len(in.faults) > 0 {
-		return v.again(f, in)
-	}
-	return v.confirmed(f, "/console/stock/"+text(id), "The stock was set.", func(in *input) error {
-		_, err := v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, id, quantity, in.condition())
-		return err
 	})
 }

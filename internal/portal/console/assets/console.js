@@ -198,14 +198,16 @@
     time.dataset.form = "clock";
     localise(time);
     const status = make("td", { className: "got" }, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
-    if (r.code) status.append(" ", make("code", { className: "soft", textContent: r.code }));
+    if (r.code) status.append(" ", make("a", { href: r.help }, make("code", { textContent: r.code })));
+    const asked = make("code", { textContent: r.path });
+    if (r.query) asked.append(make("span", { className: "soft", textContent: `?${r.query}` }));
     const row = make("tr", { className: "new" },
       make("td", { className: "when" }, time),
-      make("td", { className: "what" }, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", make("code", { textContent: r.path })),
+      make("td", { className: "what" }, make("span", { className: `verb ${r.method.toLowerCase()}`, textContent: r.method }), " ", asked),
       status,
       make("td", { className: "n", textContent: r.took }),
       make("td", { className: "by" }, make("bdi", { className: "name", textContent: r.key })),
-      make("td", { className: "id" }, make("code", { className: "soft", textContent: r.request })));
+      make("td", { className: "id" }, make("a", { href: r.url }, r.status === 429 ? "Why? " : "", make("code", { textContent: r.request }))));
     row.setAttribute("role", "row");
     all("td", row).forEach((box) => box.setAttribute("role", "cell"));
     return row;

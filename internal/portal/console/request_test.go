@@ -1,0 +1,75 @@
+package console_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/usage"
+)
+
+// TestRequestPage: a request is found by its id, says why it failed, and can be sent again.
+func TestRequestPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	k, secret := h.key(w, access.Read, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).want(303, "")
+	failed := usage.Event{
+		At: h.now(), Method: "GET", Path: "/pets/it's", Query: "name=a+b&x=<i>", Operation: "getPet", Status: 404, Code: "pet_not_found",
+		Duration: 3 * time.Millisecond, KeyID: k.ID, RequestID: "the-one.7",
+	}
+	h.usage.Record(w.ID, failed)
+	for i := range 500 {
+		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "POST", Path: "/pets", Status: 201, KeyID: k.ID, RequestID: fmt.Sprint("ok", i)})
+	}
+	for _, query := range []string{"id=the-one.7", "outcome=errors", "path=" + url.QueryEscape("x=<i>")} {
+		a := g.get("/console/requests?"+query).want(200, `href="/console/requests/the-one.7"`)
+		a.want(200, `href="/docs/guides/errors#pet_not_found"`).want(200, "name=a&#43;b&amp;x=&lt;i&gt;")
+		if strings.Contains(a.body, ">ok") {
+			t.Errorf("?%s shows other requests too", query)
+		}
+	}
+	a := g.get("/console/requests/the-one.7").want(200, "getPet").want(200, "till").want(200, `href="/docs/guides/errors#pet_not_found"`)
+	a.want(200, `curl -i &#39;`+h.url+`/pets/it%27s?name=a&#43;b&amp;x=&lt;i&gt;&#39; \`).want(200, "$PETSTORE_KEY")
+	if strings.Contains(a.body, secret[4:]) || strings.Contains(a.body, "Why was this refused?") {
+		t.Errorf("the page of a request says too much:\n%s", a.body)
+	}
+	g.get("/console/requests/ok499").want(200, "curl -i -X POST").want(200, "body.json")
+	g.get("/console/requests/ok0").want(404, "not in the log")
+	other := h.signedIn(h.workspace("other"), access.Read)
+	other.get("/console/requests/the-one.7").want(404, "not in the log")
+}
+
+// TestWhyRefused: the page of a refused request says which window was full, until which second, and how far the key is from a ban.
+func TestWhyRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.planned("shop", access.Enterprise, access.Quota{PerMinute: 5, PerDay: 100})
+	k, secret := h.key(w, access.Read, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).want(303, "")
+	slot := h.keys.Entry(k.ID).Slot
+	for i, refused := range []string{"minute", "day", "banned"} {
+		h.usage.Record(w.ID, usage.Event{
+			At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limit_exceeded", KeyID: k.ID, RequestID: refused,
+			Refused: refused, Limit: int64(5 + i), Until: h.now().Add(time.Duration(i+1) * time.Minute).Unix(),
+		})
+	}
+	for range 5 {
+		h.limiter.Admit(t.Context(), slot)
+	}
+	g.get("/console/requests?outcome=429").want(200, "Why?")
+	g.get("/console/requests/minute").want(200, "The 5 requests of the minute were spent").want(200, "2026-03-01T12:01:00Z").
+		want(200, "5 of 5").want(200, "<strong>20</strong> more")
+	g.get("/console/requests/day").want(200, "The 6 requests of the UTC day were spent").want(200, "2026-03-01T12:02:00Z")
+	for range 30 { // refusals more than two seconds after the first are strikes
+		h.limiter.Admit(t.Context(), slot)
+		h.advance(time.Second)
+	}
+	g.get("/console/requests/banned").want(200, "The key was banned").want(200, "The key is banned until").want(200, "2026-03-01T12:03:00Z")
+}
