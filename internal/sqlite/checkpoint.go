@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -15,6 +16,9 @@ const (
 	longLog  = 12000 // 48 MiB: the writer moves the rest, however much it is
 	fewLeft  = 256   // after a checkpoint: writes may wait while so much is moved
 )
+
+// restartWait is how long a restart of the log waits for others.
+const restartWait = 20 * time.Millisecond
 
 // A checkpointer moves the log into the database file beside the writes. SQLite by
 // itself does so in the commit that makes the log long, and all writes wait for the
@@ -49,7 +53,7 @@ func newCheckpointer(db *DB) (*checkpointer, error) {
 	go func() {
 		defer close(p.ended)
 		for range p.wake {
-			p.move(p.conn)
+			p.move(p.conn, "PASSIVE")
 			p.busy.Store(false)
 		}
 	}()
@@ -61,7 +65,7 @@ func (p *checkpointer) committed(writer *conn) {
 	if p == nil {
 		return
 	}
-	frames, moved, err := writer.checkpoint("NOOP")
+	frames, moved, _, err := writer.checkpoint("NOOP")
 	if err != nil {
 		return // what is wrong shows in the next commit
 	}
@@ -73,9 +77,12 @@ func (p *checkpointer) committed(writer *conn) {
 	switch {
 	case p.busy.Load():
 		return
-	case p.again && frames-moved <= fewLeft, due && frames >= longLog:
+	case p.again && frames-moved <= fewLeft:
 		p.again = false
-		p.move(writer)
+		p.move(writer, "PASSIVE")
+	case due && frames >= longLog:
+		p.again = false
+		p.restart(writer)
 	case due:
 		p.again = true
 		p.busy.Store(true)
@@ -87,23 +94,36 @@ func (p *checkpointer) committed(writer *conn) {
 }
 
 // checkpoint carries out a checkpoint of a mode, and returns how many frames the log
-// has, and how many of them the database file has.
-func (c *conn) checkpoint(mode string) (frames, moved int64, err error) {
+// has, and how many of them the database file has. It is busy if others kept it from
+// all that the mode asks for.
+func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err error) {
 	_, err = c.one("PRAGMA wal_checkpoint("+mode+")", func(row *sqlite.Stmt) {
-		frames, moved = row.ColumnInt64(1), row.ColumnInt64(2)
+		busy, frames, moved = row.ColumnInt64(0) != 0, row.ColumnInt64(1), row.ColumnInt64(2)
 	})
-	return frames, moved, err
+	return frames, moved, busy, err
 }
 
 // move moves what no reader needs in the log. If another process does so at the time
 // this one leaves it alone.
-func (p *checkpointer) move(c *conn) {
-	_, _, err := c.checkpoint("PASSIVE")
+func (p *checkpointer) move(c *conn, mode string) (busy bool) {
+	_, _, busy, err := c.checkpoint(mode)
 	switch {
 	case gravityOf(err) == final:
 		p.fail(fmt.Errorf("moving the log into the file: %w", err))
 	case err != nil:
 		p.log.Warn("the log could not be moved into the file, and grows", "err", err)
+	}
+	return busy
+}
+
+// restart moves the rest, however much it is, and has the log begin anew: where two
+// processes write, one always adds to it while the other moves it. For a moment both
+// have to wait. It gives up while somebody reads what the log alone has.
+func (p *checkpointer) restart(c *conn) {
+	c.SetBusyTimeout(0) // SQLite asks too rarely, and never again for another's checkpoint
+	defer c.SetBusyTimeout(busyTimeout)
+	for begun := time.Now(); p.move(c, "RESTART") && time.Since(begun) < restartWait; {
+		time.Sleep(askEvery)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func writeFrames(t *testing.T, db *DB, name string) {
 func frames(t *testing.T, db *DB) (all, moved int64) {
 	t.Helper()
 	err := db.read(t.Context(), func(c *conn) (err error) {
-		all, moved, err = c.checkpoint("NOOP")
+		all, moved, _, err = c.checkpoint("NOOP")
 		return err
 	})
 	if err != nil {
@@ -56,6 +57,22 @@ func TestTheLogBeginsAnew(t *testing.T) {
 		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
 	}
 	if err := db.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheLogBeginsAnewBesideAnotherProcess has two write as fast as they can, as a
+// server does beside a command that removes a large workspace.
+func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
+	db := openTest(t, Options{})
+	other := openAt(t, db.path)
+	ended := make(chan int64)
+	go func() { ended <- longest(t, other, 2*farLog) }()
+	most := max(longest(t, db, 2*farLog), <-ended)
+	if most < shortLog || most > farLog {
+		t.Errorf("the log had up to %d frames, want %d to %d", most, shortLog, farLog)
+	}
+	if err := errors.Join(db.Err(), other.Err(), other.Close()); err != nil {
 		t.Error(err)
 	}
 }
