@@ -18,7 +18,7 @@ import (
 const useGrace = time.Hour
 
 // stepRows is how many rows one transaction removes.
-const stepRows = 250
+const stepRows = 100
 
 // A Table holds rows of workspaces, by the column workspace. Key are the columns
 // that tell those of one workspace apart, separated by commas. First is a statement
