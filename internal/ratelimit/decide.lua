@@ -32,105 +32,109 @@ if deadline ~= 0 and now >= deadline then
   return struct.pack('<dd', LATE, now)
 end
 
----- windows.go. The subject's windows are these; those of others are arguments.
+---- The state.
 local keep, start, used, day, dayUsed = 0, 0, 0, 0, 0
-
-local function at(start, used, day, dayUsed)
-  if used == 0 or now - start >= MINUTE then
-    start, used = now, 0
-  elseif start > now then
-    start = now
-  end
-  local today = floor(now / DAY)
-  if dayUsed == 0 or day < today then
-    day, dayUsed = today, 0
-  elseif day > today + 1 then
-    day = today
-  end
-  return start, used, day, dayUsed
-end
-
--- earlierStart is the start of the minute that began first, so that no Reset that was told comes too early.
-local function earlierStart(oStart)
-  if used == 0 then
-    return oStart
-  end
-  return min(start, oStart)
-end
-
--- atLeast is for a server that has lost counts.
-local function atLeast(oStart, oUsed, oDay, oDayUsed)
-  if oUsed > 0 then
-    start, used = earlierStart(oStart), max(used, oUsed)
-  end
-  if oDayUsed > 0 and oDay >= day then
-    day, dayUsed = oDay, max(dayUsed, oDayUsed)
-  end
-end
-
-local function plus(oStart, oUsed, oDay, oDayUsed)
-  if oUsed > 0 then
-    start, used = earlierStart(oStart), used + oUsed
-  end
-  if oDayUsed > 0 and oDay >= day then
-    day, dayUsed = oDay, dayUsed + oDayUsed
-  end
-end
-
--- admit counts a request, or returns what refuses it and when that resets.
-local function admit()
-  local minuteFull, dayFull = used >= perMinute, dayUsed >= perDay
-  if not minuteFull and not dayFull then
-    used, dayUsed = used + 1, dayUsed + 1
-    return ADMITTED
-  end
-  local minuteEnd, dayEnd = start + MINUTE, (day + 1) * DAY
-  if dayFull and (not minuteFull or dayEnd >= minuteEnd) then
-    return BY_DAY, dayEnd
-  end
-  return BY_MINUTE, minuteEnd
-end
-
----- The state, and what the node knows that it lacks.
+local outcome, begins, body, tail = ADMITTED, 0, '', ''
 local state = redis.call('GET', KEYS[1])
 if state then
   keep, start, used, day, dayUsed = struct.unpack(HEAD, state)
 end
-start, used, day, dayUsed = at(start, used, day, dayUsed)
 
--- A server that has lost counts gets them back. Mostly it is ahead of the node.
-if kUsed > used or kUsed > 0 and kStart < start or kDay > day or kDay == day and kDayUsed > dayUsed then
-  atLeast(at(kStart, kUsed, kDay, kDayUsed))
-end
+-- As nearly always: both windows run and have room, nothing stands against any key, and the node knows nothing that is not
+-- here. Then two counts grow, and the functions, which cost more than that, are not made.
+if mode == ADMIT and not ARGV[3] and state and #state < ENTRIES
+  and used > 0 and used < perMinute and start <= now and now - start < MINUTE
+  and dayUsed > 0 and dayUsed < perDay and day == floor(now / DAY)
+  and kUsed <= used and (kUsed == 0 or kStart >= start) and (kDay < day or kDay == day and kDayUsed <= dayUsed) then
+  used, dayUsed = used + 1, dayUsed + 1
+else
+  ---- windows.go. The subject's windows are those above; those of others are arguments.
 
--- What the node admitted without Redis is added as far as it is not here: it comes with each call until one is answered.
-if ARGV[4] then
-  local lStart, lUsed, lDay, lDayUsed, rStart, rUsed, rDay, rDayUsed = struct.unpack('<dddddddd', ARGV[4])
-  local hereUsed, hereDayUsed = 0, 0
-  local function isHere(oStart, oUsed, oDay, oDayUsed)
-    if oStart == lStart then
-      hereUsed = max(hereUsed, oUsed)
+  local function at(start, used, day, dayUsed)
+    if used == 0 or now - start >= MINUTE then
+      start, used = now, 0
+    elseif start > now then
+      start = now
     end
-    if oDay == lDay then
-      hereDayUsed = max(hereDayUsed, oDayUsed)
+    local today = floor(now / DAY)
+    if dayUsed == 0 or day < today then
+      day, dayUsed = today, 0
+    elseif day > today + 1 then
+      day = today
+    end
+    return start, used, day, dayUsed
+  end
+
+  -- earlierStart is the start of the minute that began first, so that no Reset that was told comes too early.
+  local function earlierStart(oStart)
+    if used == 0 then
+      return oStart
+    end
+    return min(start, oStart)
+  end
+
+  -- atLeast is for a server that has lost counts.
+  local function atLeast(oStart, oUsed, oDay, oDayUsed)
+    if oUsed > 0 then
+      start, used = earlierStart(oStart), max(used, oUsed)
+    end
+    if oDayUsed > 0 and oDay >= day then
+      day, dayUsed = oDay, max(dayUsed, oDayUsed)
     end
   end
-  isHere(rStart, rUsed, rDay, rDayUsed)
-  local here = redis.call('GET', KEYS[2])
-  if here then
-    isHere(struct.unpack('<dddd', here))
-  end
-  plus(at(lStart, lUsed - hereUsed, lDay, lDayUsed - hereDayUsed))
-  if mode ~= PEEK then
-    local all = struct.pack('<dddd', lStart, max(lUsed, hereUsed), lDay, max(lDayUsed, hereDayUsed))
-    redis.call('SET', KEYS[2], all, 'PX', 2 * DAY / 1000)
-  end
-end
 
----- penalty.go. What stands against the API key is p; it is begun only if there is something.
-local outcome, begins, body, tail = ADMITTED, 0, '', ''
+  local function plus(oStart, oUsed, oDay, oDayUsed)
+    if oUsed > 0 then
+      start, used = earlierStart(oStart), used + oUsed
+    end
+    if oDayUsed > 0 and oDay >= day then
+      day, dayUsed = oDay, dayUsed + oDayUsed
+    end
+  end
 
-local function withPenalty()
+  -- admit counts a request, or returns what refuses it and when that resets.
+  local function admit()
+    local minuteFull, dayFull = used >= perMinute, dayUsed >= perDay
+    if not minuteFull and not dayFull then
+      used, dayUsed = used + 1, dayUsed + 1
+      return ADMITTED
+    end
+    local minuteEnd, dayEnd = start + MINUTE, (day + 1) * DAY
+    if dayFull and (not minuteFull or dayEnd >= minuteEnd) then
+      return BY_DAY, dayEnd
+    end
+    return BY_MINUTE, minuteEnd
+  end
+
+  ---- What the node knows that the state lacks.
+  start, used, day, dayUsed = at(start, used, day, dayUsed)
+  atLeast(at(kStart, kUsed, kDay, kDayUsed)) -- mostly the state is ahead
+
+  -- What the node admitted without Redis is added as far as it is not here: it comes with each call until one is answered.
+  if ARGV[4] then
+    local lStart, lUsed, lDay, lDayUsed, rStart, rUsed, rDay, rDayUsed = struct.unpack('<dddddddd', ARGV[4])
+    local hereUsed, hereDayUsed = 0, 0
+    local function isHere(oStart, oUsed, oDay, oDayUsed)
+      if oStart == lStart then
+        hereUsed = max(hereUsed, oUsed)
+      end
+      if oDay == lDay then
+        hereDayUsed = max(hereDayUsed, oDayUsed)
+      end
+    end
+    isHere(rStart, rUsed, rDay, rDayUsed)
+    local here = redis.call('GET', KEYS[2])
+    if here then
+      isHere(struct.unpack('<dddd', here))
+    end
+    plus(at(lStart, lUsed - hereUsed, lDay, lDayUsed - hereDayUsed))
+    if mode ~= PEEK then
+      local all = struct.pack('<dddd', lStart, max(lUsed, hereUsed), lDay, max(lDayUsed, hereDayUsed))
+      redis.call('SET', KEYS[2], all, 'PX', 2 * DAY / 1000)
+    end
+  end
+
+  ---- penalty.go. What stands against the API key is p.
   local p = {runFrom = 0, runUntil = 0, banFrom = 0, banUntil = 0, level = 0, cleanSince = 0}
   local strikes = {}
   local STRIKES, WINDOW, GRACE, FIRST, LONGEST, TOP
@@ -321,12 +325,7 @@ local function withPenalty()
   end
 end
 
----- The decision, and the state after it.
-if mode == ADMIT and not change and (not state or #state < ENTRIES) and used < perMinute and dayUsed < perDay then
-  admit() -- as nearly always: nothing stands against any key
-else
-  withPenalty()
-end
+---- The state after the decision.
 if mode ~= PEEK then
   local ttl = (day + 1) * DAY - now + MINUTE
   if id ~= '' or keep > 0 then
