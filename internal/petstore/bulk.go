@@ -17,7 +17,7 @@ type Bulk interface {
 
 	// Load keeps the units of a batch in one durable transaction. A unit with
 	// an id keeps it; one without gets the workspace's next, which is then in
-	// the unit.
+	// the unit. If the unit is not kept, that means nothing.
 	//
 	// A unit that contradicts what the store has is refused: its id is taken,
 	// or its category does not exist. Unless the batch says SkipRefused,

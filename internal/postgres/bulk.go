@@ -31,10 +31,8 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 	}
 	switch {
 	case errors.Is(err, errRefused):
-		l.forget()
 		return l.refused, nil
 	case err != nil:
-		l.forget()
 		return nil, err
 	}
 	db.written(workspace)
@@ -52,26 +50,21 @@ type load struct {
 	first     demand // the ids before those that were issued for it
 
 	next    demand
-	issued  []*int64 // where an id was written that is void if the batch is
+	issued  []*int64 // where an id was written that is void if the batch is tried again
 	refused []petstore.Refusal
 	there   found
 	rows    kept
 	xid     string // of the transaction whose outcome counts
 }
 
-// begin forgets an earlier try.
+// begin forgets an earlier try, and takes back its ids.
 func (l *load) begin() {
-	l.forget()
-	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
-	l.there = found{categories: set{}, pets: set{}, orders: set{}, ledgers: set{}}
-}
-
-// forget takes back the ids of a batch that did not happen.
-func (l *load) forget() {
 	for _, id := range l.issued {
 		*id = 0
 	}
 	l.issued = nil
+	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
+	l.there = found{categories: set{}, pets: set{}, orders: set{}, ledgers: set{}}
 }
 
 // reserve takes the ids that new rows need from the counters, in a transaction

@@ -22,9 +22,6 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 		l.conn = c
 		return l.run()
 	})
-	if err != nil {
-		l.forget()
-	}
 	if errors.Is(err, errRefused) {
 		err = nil
 	}
@@ -39,15 +36,7 @@ type load struct {
 	batch     *petstore.Batch
 	next      petstore.LastIDs // the ids to issue next
 	entry     int64            // the ledger's next
-	issued    []*int64         // where an id was written that is void if the batch is
 	refused   []petstore.Refusal
-}
-
-// forget takes back the ids of a batch that did not happen.
-func (l *load) forget() {
-	for _, id := range l.issued {
-		*id = 0
-	}
 }
 
 func (l *load) run() error {
@@ -208,16 +197,15 @@ func (l *load) lastEntry(u *petstore.Unit) int64 {
 }
 
 // issue writes the next id to *id unless there is one.
-func (l *load) issue(id, next *int64) {
+func issue(id, next *int64) {
 	if *id == 0 {
 		*id = *next
 		*next++
-		l.issued = append(l.issued, id)
 	}
 }
 
 func (l *load) addCategory(row *petstore.Category) error {
-	l.issue(&row.ID, &l.next.Categories)
+	issue(&row.ID, &l.next.Categories)
 	var description any
 	if row.Description != nil {
 		description = *row.Description
@@ -233,9 +221,8 @@ func (l *load) addPet(u *petstore.Unit) error {
 		a.CategoryID = u.In.ID
 	}
 	if u.PetID == 0 {
-		l.issue(&u.PetID, &l.next.Pets)
+		issue(&u.PetID, &l.next.Pets)
 		a.ID = u.PetID
-		l.issued = append(l.issued, &a.ID)
 	}
 	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, status, name, folded)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, // and all of its orders in pet_orders
