@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/accesssql"
@@ -264,62 +263,13 @@ func (l *load) clash(err error, format string, id int64) error {
 	return err
 }
 
-// How long a pacer pauses.
-const (
-	shortPause = time.Millisecond     // while nobody else is known to write
-	longPause  = 4 * time.Millisecond // beside others
-	forgetThem = 2 * time.Second      // who has not written for so long is not beside us
-)
+// bulkPause is for other processes to write: longer than askEvery, with which they ask
+// whether they can.
+const bulkPause = 2 * time.Millisecond
 
-// A pacer makes a bulk writer pause between its transactions.
-type pacer struct {
-	mu      sync.Mutex
-	ended   time.Time // when the last transaction did
-	others  time.Time // when another process was last found to have written
-	version int64     // PRAGMA data_version as it was then
-}
-
-// wait waits until the next transaction may begin.
-func (p *pacer) wait() {
-	p.mu.Lock()
-	pause := shortPause
-	if time.Since(p.others) < forgetThem {
-		pause = longPause
-	}
-	left := time.Until(p.ended.Add(pause))
-	p.mu.Unlock()
-	time.Sleep(left)
-}
-
-// look notes, inside a transaction, whether others have written since the last
-// one.
-func (p *pacer) look(c *conn) error {
-	var version int64
-	_, err := c.one("PRAGMA data_version", func(row *sqlite.Stmt) { version = row.ColumnInt64(0) })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.version != 0 && p.version != version {
-		p.others = time.Now()
-	}
-	p.version = version
-	return err
-}
-
-// done notes that a transaction has ended.
-func (p *pacer) done() {
-	p.mu.Lock()
-	p.ended = time.Now()
-	p.mu.Unlock()
-}
-
-// changeMuch is change for one of many transactions that write much.
+// changeMuch is change for one of many transactions that write much, with a pause
+// before it.
 func (db *DB) changeMuch(ctx context.Context, run func(*conn) error) error {
-	db.pacer.wait()
-	defer db.pacer.done()
-	return db.change(ctx, func(c *conn) error {
-		if err := db.pacer.look(c); err != nil {
-			return err
-		}
-		return run(c)
-	})
+	time.Sleep(bulkPause)
+	return db.change(ctx, run)
 }

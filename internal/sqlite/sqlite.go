@@ -80,7 +80,6 @@ type DB struct {
 
 	fault   fault
 	counted groupcommit.Counter
-	pacer   pacer
 	closing sync.Once
 }
 
