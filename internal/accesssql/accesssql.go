@@ -6,6 +6,7 @@ package accesssql
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -59,6 +60,7 @@ type Store struct {
 	options Options
 	now     func() time.Time
 	lived   lifetime
+	forgot  atomic.Int64 // the day on which old windows were removed last
 }
 
 // Options say what a store is made of.

@@ -95,10 +95,13 @@ func (s *Store) keepReceipt(tx Tx, workspace int64, once *petstore.Idempotency, 
 		workspace, once.Operation, once.Key, once.Fingerprint[:], body, s.lived.now())
 }
 
-// Forget implements [petstore.Store].
+// Forget implements [petstore.Store]. It removes old windows, too.
 func (s *Store) Forget(ctx context.Context) (changed int, err error) {
 	err = s.db.Step(ctx, func(tx Tx) error {
 		changed = 0
+		if err := s.forgetWindows(tx); err != nil {
+			return err
+		}
 		now, err := s.keepLived(tx)
 		if err != nil {
 			return err

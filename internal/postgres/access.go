@@ -87,14 +87,6 @@ func (db *DB) readAccess(ctx context.Context, f func(querier) error) error {
 	return onPool(ctx, db.readers, func(c *pgxpool.Conn) error { return f(c) })
 }
 
-// snapshot calls f in a transaction that sees one state of the database.
-func (db *DB) snapshot(ctx context.Context, f func(querier) error) error {
-	return onPool(ctx, db.readers, func(c *pgxpool.Conn) error {
-		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(tx) })
-	})
-}
-
 // Followed implements [access.Store]: there may be many servers.
 func (accessDB) Followed(context.Context, int64) error { return nil }
 

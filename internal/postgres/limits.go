@@ -5,21 +5,14 @@ import (
 	"context"
 	"slices"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/ratelimit"
 	"github.com/jackc/pgx/v5"
 )
 
-// keptDays is how many days that have windows are kept, the newest ones. Days are
-// not compared with the clock: it may be wrong, and one that was wrong for a while
-// leaves two days behind at most.
-const keptDays = 8
-
 const (
-	windowColumns   = "subject, minute_start, minute_used, day, day_used"
-	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
-
 	// Of one window the nodes saw more or less of the same count: the most holds.
-	saveWindows = `INSERT INTO limit_windows AS t (` + windowColumns + `)
+	saveWindows = `INSERT INTO limit_windows AS t (` + accesssql.WindowColumns + `)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
 		ON CONFLICT (subject) DO UPDATE SET
 			minute_used = CASE t.minute_start WHEN excluded.minute_start THEN greatest(t.minute_used, excluded.minute_used) ELSE excluded.minute_used END,
@@ -27,9 +20,9 @@ const (
 			minute_start = excluded.minute_start, day = excluded.day`
 
 	// The counts are what was added on this node since it saved last.
-	saveLimitKeys = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
+	saveLimitKeys = `INSERT INTO limit_keys AS t (` + accesssql.LimitKeyColumns + `)
 		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[]) AS r(` + limitKeyColumns + `)
+			$8::bigint[], $9::bigint[], $10::bigint[], $11::text[]) AS r(` + accesssql.LimitKeyColumns + `)
 		WHERE EXISTS (SELECT FROM workspaces WHERE id = r.workspace)
 		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
 			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
@@ -40,43 +33,12 @@ const (
 )
 
 // LoadLimits implements [ratelimit.Store].
-func (db *DB) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
-	err = db.change(ctx, func(x *txn) error {
-		return x.exec("DELETE FROM limit_windows WHERE day < (SELECT min(day) FROM (SELECT DISTINCT day FROM limit_windows ORDER BY day DESC LIMIT $1) AS kept) AND day < $2",
-			keptDays, db.now().Unix()/86400-1)
-	})
-	if err != nil {
-		return saved, err
+func (db *DB) LoadLimits(ctx context.Context) (ratelimit.Saved, error) {
+	saved, err := db.Store.LoadLimits(ctx)
+	if err == nil {
+		db.added.begin(saved.Keys)
 	}
-	err = db.snapshot(ctx, func(c querier) error {
-		if saved.Windows, err = collect(ctx, c, scanWindow, "SELECT "+windowColumns+" FROM limit_windows"); err != nil {
-			return err
-		}
-		saved.Keys, err = collect(ctx, c, scanLimitKey, "SELECT "+limitKeyColumns+" FROM limit_keys")
-		return err
-	})
-	if err != nil {
-		return ratelimit.Saved{}, err
-	}
-	db.added.begin(saved.Keys)
-	return ratelimit.Saved{Windows: orNil(saved.Windows), Keys: orNil(saved.Keys)}, nil
-}
-
-// orNil makes an empty slice nil, as in a Saved without rows.
-func orNil[T any](rows []T) []T {
-	if len(rows) == 0 {
-		return nil
-	}
-	return rows
-}
-
-func scanWindow(row pgx.Row, w *ratelimit.SavedWindow) error {
-	return row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
-}
-
-func scanLimitKey(row pgx.Row, k *ratelimit.SavedKey) error {
-	return row.Scan(&k.KeyID, &k.Workspace, &k.Day, &k.Admitted, &k.Refused, &k.LastUsed,
-		&k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
+	return saved, err
 }
 
 // SaveLimits implements [ratelimit.Store]. What the keys did adds up over the

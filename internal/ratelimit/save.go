@@ -48,8 +48,8 @@ type SavedKey struct {
 
 // A Store keeps the rows of a limiter. The stores on SQLite and PostgreSQL implement it.
 type Store interface {
-	// LoadLimits returns every row. It may leave out, and delete, rows of windows of old days, but never by a clock, which
-	// may be wrong: at least those of the seven newest different days are kept.
+	// LoadLimits returns every row, but for windows of old days, which the store may delete in time. Never by a clock
+	// alone, which may be wrong: at least those of the seven newest different days are kept.
 	LoadLimits(ctx context.Context) (Saved, error)
 
 	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of

@@ -161,7 +161,9 @@ type explainedTx struct {
 }
 
 func (e explainedTx) Exec(query string, args ...any) (int64, error) {
-	e.explain(query, args...)
+	if !strings.HasPrefix(query, "DELETE FROM limit_windows ") { // once a day
+		e.explain(query, args...)
+	}
 	return e.Tx.Exec(query, args...)
 }
 

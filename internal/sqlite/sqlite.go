@@ -63,8 +63,7 @@ type DB struct {
 	queue   *groupcommit.Queue[job]
 	stopped chan struct{} // closed when the writer goroutine has ended
 
-	wrote    time.Time // when the writer committed last
-	limitDay int64     // the newest day of the windows saved; the writer's
+	wrote time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
 	effort       searchEffort

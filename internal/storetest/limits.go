@@ -85,6 +85,9 @@ func testOldDays(t *testing.T, open Open) {
 	for day := range int64(20) {
 		save(window(fmt.Sprintf("a:198.51.100.%d", day), today-100+day))
 	}
+	if _, err := s.Forget(s.ctx); err != nil {
+		t.Fatal(err)
+	}
 	got, err := s.LoadLimits(s.ctx)
 	if err != nil {
 		t.Fatal(err)
