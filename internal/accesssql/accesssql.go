@@ -1,6 +1,7 @@
-// Package accesssql implements [access.Store], workspaces, keys, bans, used
-// links and the audit log, and the age of receipts, over the transactions of an SQL database. It knows no
-// engine: the statements are those that SQLite and PostgreSQL both understand.
+// Package accesssql implements [access.Store], workspaces, keys, bans, used links and
+// the audit log, over the transactions of an SQL database; and what both engines do
+// alike of receipts, of [feed.Store], of [ratelimit.Store] and of [usage.Store]. It knows
+// no engine: the statements are those that SQLite and PostgreSQL both understand.
 package accesssql
 
 import (

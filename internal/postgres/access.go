@@ -82,11 +82,6 @@ func hasWorkspace(ctx context.Context, c querier, id int64) error {
 	return accesssql.HasWorkspace(accessTx{ctx, c}, id)
 }
 
-// readAccess calls f with a connection to the primary.
-func (db *DB) readAccess(ctx context.Context, f func(querier) error) error {
-	return onPool(ctx, db.readers, func(c *pgxpool.Conn) error { return f(c) })
-}
-
 // Followed implements [access.Store]: there may be many servers.
 func (accessDB) Followed(context.Context, int64) error { return nil }
 
