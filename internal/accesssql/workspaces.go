@@ -255,6 +255,7 @@ func removeWorkspace(tx Tx, id int64) error {
 		"DELETE FROM api_keys WHERE workspace = $1",
 		"DELETE FROM counters WHERE workspace = $1",
 		"DELETE FROM feeds WHERE workspace = $1",
+		"DELETE FROM webhooks WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
 		if err := exec(tx, query, id); err != nil {

@@ -45,6 +45,7 @@ func (accessDB) Bar(tx accesssql.Tx, workspace int64) error {
 func workspaceTables() []accesssql.Table {
 	return []accesssql.Table{
 		{Name: "receipts", Key: "operation, key"},
+		{Name: "deliveries", Key: "webhook, event"},
 		{Name: "events", Key: "id"},
 		{Name: "movements", Key: "pet, number"},
 		{Name: "orders", Key: "id"},

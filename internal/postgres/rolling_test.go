@@ -104,7 +104,7 @@ func TestEmptiedTables(t *testing.T) {
 	if err != nil || len(tables) < 8 {
 		t.Fatalf("the tables are %q, %v", tables, err)
 	}
-	kept := []string{"api_keys", "counters", "feeds", "limit_keys", "removals", "usage"} // they are of the workspace
+	kept := []string{"api_keys", "counters", "feeds", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
 	for _, name := range tables {
 		if !slices.Contains(kept, name) && !slices.Contains(postgres.EmptiedTables(), name) {
 			t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)

@@ -32,6 +32,7 @@ func (accessDB) Bar(accesssql.Tx, int64) error { return nil }
 // workspaceTables hold the rows of workspaces, those that refer to others first.
 var workspaceTables = []accesssql.Table{
 	{Name: "receipts", Key: "number"},
+	{Name: "deliveries", Key: "webhook, event"},
 	{Name: "events", Key: "id"},
 	{Name: "movements", Key: "entry"},
 	{Name: "departed", Key: "pet"},

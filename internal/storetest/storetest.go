@@ -14,6 +14,7 @@ import (
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/webhook"
 )
 
 // Stores is what an engine implements. Check returns what is wrong with what it
@@ -24,6 +25,7 @@ type Stores interface {
 	access.Store
 	ratelimit.Store
 	feed.Store
+	webhook.Store
 	Check(ctx context.Context) ([]string, error)
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	OrphanRows(ctx context.Context) (int64, error)
@@ -48,6 +50,7 @@ func Run(t *testing.T, open Open) {
 		{"access", accessTests},
 		{"removals", removalTests},
 		{"events", eventTests},
+		{"webhooks", webhookTests},
 		{"limits", limitTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

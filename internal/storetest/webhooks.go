@@ -1,0 +1,437 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+var webhookTests = map[string]func(*testing.T, Open){
+	"changes":     testWebhookChanges,
+	"once":        testWebhookOnce,
+	"deliveries":  testDeliveries,
+	"types":       testWebhookTypes,
+	"leases":      testWebhookLeases,
+	"failures":    testWebhookFailures,
+	"pruned":      testPrunedDeliveries,
+	"replays":     testReplays,
+	"their end":   testWebhookEnds,
+	"many queues": testManyQueues,
+}
+
+// webhookID returns a well-formed id.
+func webhookID(n int) string { return "wh_" + strings.Repeat("A", 25) + string(rune('A'+n)) }
+
+// hook makes a webhook behind the event with the id after.
+func (s *shop) hook(n int, after int64, types ...petstore.EventType) webhook.Webhook {
+	s.Helper()
+	w := webhook.Webhook{
+		ID: webhookID(n), Workspace: s.workspace, URL: "https://example.com/events", Types: types, Description: "till",
+		State: webhook.Active, CreatedAt: s.clock.Now(), After: after, Secret: "whsec_new",
+	}
+	c, err := s.ChangeWebhook(s.ctx, webhook.Change{Workspace: s.workspace, By: "api:key_1", Action: "webhook.create", Edit: func(made *webhook.Webhook, _ webhook.Feed) error {
+		*made = w
+		return nil
+	}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c.Webhook
+}
+
+func (s *shop) editHook(id string, edit func(*webhook.Webhook, webhook.Feed) error) error {
+	_, err := s.ChangeWebhook(s.ctx, webhook.Change{Workspace: s.workspace, ID: id, By: "api:key_1", Action: "webhook.update", Edit: edit})
+	return err
+}
+
+func (s *shop) hold(node string) (ids []string) {
+	s.Helper()
+	now := s.clock.Now()
+	held, err := s.HoldWebhooks(s.ctx, webhook.Lease{Node: node, Now: now, Until: now.Add(15 * time.Second)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, w := range held {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
+func (s *shop) queue(id, node string, want bool) {
+	s.Helper()
+	if queued, err := s.QueueDeliveries(s.ctx, id, node, s.clock.Now(), 100); queued != want || err != nil {
+		s.Errorf("QueueDeliveries(%s, %s) = %t, %v, want %t", id, node, queued, err, want)
+	}
+}
+
+// due returns the ids of what is due now, and when the next will be.
+func (s *shop) due(id string) (ids []int64, next time.Time) {
+	s.Helper()
+	all, next, err := s.DueDeliveries(s.ctx, id, s.clock.Now(), 100)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, d := range all {
+		ids = append(ids, d.Event.ID)
+	}
+	return ids, next
+}
+
+func (s *shop) wantDue(what, id string, want ...int64) {
+	s.Helper()
+	if got, _ := s.due(id); !slices.Equal(got, want) {
+		s.Errorf("%s: due are %d, want %d", what, got, want)
+	}
+}
+
+func (s *shop) record(tries ...webhook.Try) {
+	s.Helper()
+	if err := s.RecordTries(s.ctx, tries); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shop) getHook(id string) webhook.Webhook {
+	s.Helper()
+	w, err := s.Stores.Webhook(s.ctx, s.workspace, id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w
+}
+
+func testWebhookChanges(t *testing.T, open Open) {
+	s := newShop(t, open)
+	want := s.hook(0, 7, petstore.OrderCreated, petstore.PetUpdated)
+	if got := s.getHook(want.ID); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("Webhook = %v, want %v", got, want)
+	}
+	now := s.clock.Now()
+	want.URL, want.Types, want.Description, want.State = "https://example.org/", nil, "", webhook.Paused
+	want.Secret, want.OldSecret, want.OldUntil, want.FailingSince, want.After = "whsec_a", "whsec_b", now.Add(time.Hour), now, 3
+	if err := s.editHook(want.ID, func(w *webhook.Webhook, _ webhook.Feed) error { *w = want; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Webhooks(s.ctx, s.workspace); err != nil || len(all) != 1 || fmt.Sprint(all[0]) != fmt.Sprint(want) {
+		t.Errorf("Webhooks = %v, %v, want %v", all, err, want)
+	}
+	refused := errors.New("refused")
+	if err := s.editHook(want.ID, func(w *webhook.Webhook, _ webhook.Feed) error { w.URL = "x"; return refused }); !errors.Is(err, refused) {
+		t.Errorf("ChangeWebhook = %v, want the error of Edit", err)
+	}
+	if got := s.getHook(want.ID); got.URL != want.URL {
+		t.Errorf("a change that was refused left the URL %s", got.URL)
+	}
+	other := s.beside("other")
+	_, err := other.Stores.Webhook(s.ctx, other.workspace, want.ID)
+	wantCode(t, "Webhook of another workspace", err, webhook.CodeWebhookNotFound)
+	nothing := func(*webhook.Webhook, webhook.Feed) error { return nil }
+	wantCode(t, "ChangeWebhook of another workspace", other.editHook(want.ID, nothing), webhook.CodeWebhookNotFound)
+	wantCode(t, "ChangeWebhook of a strange id", s.editHook("wh_\x00", nothing), webhook.CodeWebhookNotFound)
+	for n := 1; n < webhook.MaxWebhooks; n++ {
+		s.hook(n, 0)
+	}
+	_, err = s.ChangeWebhook(s.ctx, webhook.Change{Workspace: s.workspace, Action: "webhook.create", Edit: nothing})
+	wantCode(t, "one webhook too many", err, webhook.CodeTooManyWebhooks)
+	log, err := s.Audit(s.ctx, 1)
+	if err != nil || log[0].Action != "webhook.create" || log[0].Actor != "api:key_1" || log[0].Subject != webhookID(webhook.MaxWebhooks-1) {
+		t.Errorf("Audit = %+v, %v, want the last creation", log, err)
+	}
+}
+
+func testWebhookOnce(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	rotate := func(secret, key string) (webhook.Changed, error) {
+		return s.ChangeWebhook(s.ctx, webhook.Change{
+			Workspace: s.workspace, ID: id, Action: "webhook.rotate", Once: &petstore.Idempotency{Operation: "POST /x", Key: key},
+			Edit: func(w *webhook.Webhook, _ webhook.Feed) error { w.Secret = secret; return nil },
+		})
+	}
+	first, err := rotate("whsec_1", "a")
+	if err != nil || first.Replayed || string(first.Body) != string(first.Webhook.WithSecret()) {
+		t.Fatalf("the first = %+v, %v", first, err)
+	}
+	again, err := rotate("whsec_2", "a")
+	if err != nil || !again.Replayed || string(again.Body) != string(first.Body) {
+		t.Errorf("the same again = %+v, %v, want the body of the first", again, err)
+	}
+	if w := s.getHook(id); w.Secret != "whsec_1" {
+		t.Errorf("the secret is %s, want that of the first", w.Secret)
+	}
+}
+
+// testDeliveries: events become due in their order, and a try leaves what came of it.
+func testDeliveries(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	pet := s.pet(5) // category, pet, item, item
+	s.order(pet, 1)
+	s.queue(id, "a", false) // nobody holds it
+	s.hold("a")
+	s.queue(id, "a", true)
+	s.queue(id, "a", false) // once
+	events := s.events()
+	due, _, err := s.DueDeliveries(s.ctx, id, s.clock.Now(), 100)
+	if err != nil || len(due) != len(events) {
+		t.Fatalf("DueDeliveries = %d, %v, want all %d events", len(due), err, len(events))
+	}
+	for i, d := range due {
+		if got, want := string(d.Event.AppendJSON(nil)), string(events[i].AppendJSON(nil)); got != want || d.Tries != 0 {
+			t.Errorf("due is %s after %d tries, want %s", got, d.Tries, want)
+		}
+	}
+	if w := s.getHook(id); w.After != events[len(events)-1].ID {
+		t.Errorf("after is %d, want the last event's %d", w.After, events[len(events)-1].ID)
+	}
+	now := s.clock.Now()
+	answer := webhook.Answer{Status: 500, Text: "no\n", Latency: 20 * time.Millisecond}
+	s.record(
+		webhook.Try{Webhook: id, Event: 1, State: webhook.Delivered, Tries: 1, At: now, Answer: webhook.Answer{Status: 204}},
+		webhook.Try{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableFrom: now.Add(-time.Hour)},
+		webhook.Try{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableFrom: now.Add(-time.Hour)},
+	)
+	ids, next := s.due(id)
+	if ids[0] != 4 || len(ids) != len(events)-3 || !next.Equal(now.Add(5*time.Second)) {
+		t.Errorf("due are %d, and the next at %v; want those from 4 on, and 2 in 5 s", ids, next)
+	}
+	s.clock.advance(5 * time.Second)
+	if ids, _ := s.due(id); ids[len(ids)-1] != 2 {
+		t.Errorf("due are %d, want 2 at the end, since it became due last", ids)
+	}
+	want := webhook.Delivery{ID: 2, Type: petstore.PetCreated, State: webhook.Pending, Tries: 1, TriedAt: now, Answer: answer, NextAt: now.Add(5 * time.Second)}
+	page, err := s.Deliveries(s.ctx, s.workspace, id, 3, 1)
+	if err != nil || len(page) != 1 || fmt.Sprint(page[0]) != fmt.Sprint(want) {
+		t.Errorf("Deliveries = %+v, %v, want %+v", page, err, want)
+	}
+	d, err := s.RetryDelivery(s.ctx, s.workspace, id, 3, s.clock.Now())
+	if err != nil || d.State != webhook.Pending || d.Tries != 0 {
+		t.Errorf("RetryDelivery = %+v, %v", d, err)
+	}
+	if ids, _ := s.due(id); !slices.Contains(ids, 3) {
+		t.Errorf("due are %d, want 3 too", ids)
+	}
+	_, err = s.RetryDelivery(s.ctx, s.workspace, id, 99, now)
+	wantCode(t, "RetryDelivery of none", err, webhook.CodeDeliveryNotFound)
+	_, err = s.RetryDelivery(s.ctx, s.workspace, webhookID(9), 1, now)
+	wantCode(t, "RetryDelivery to none", err, webhook.CodeWebhookNotFound)
+}
+
+func testWebhookTypes(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0, petstore.CategoryCreated, petstore.InventoryUpdated).ID
+	s.hold("a")
+	s.pet(5)
+	s.queue(id, "a", true)
+	s.wantDue("two types", id, 1, 4)
+	s.petIn(s.category("more"), "Ann", petstore.Available)
+	s.queue(id, "a", true)
+	s.wantDue("behind", id, 1, 4, 5)
+	s.petIn(2, "Bob", petstore.Available)
+	s.queue(id, "a", false) // nothing that it takes
+}
+
+// testWebhookLeases: each active webhook is one node's, until its lease ends or it lets go.
+func testWebhookLeases(t *testing.T, open Open) {
+	s := newShop(t, open)
+	first := s.hook(0, 0).ID
+	s.category("Cats")
+	wantHeld := func(node string, want ...string) {
+		t.Helper()
+		if got := s.hold(node); !slices.Equal(got, want) {
+			t.Errorf("%s holds %v, want %v", node, got, want)
+		}
+	}
+	wantHeld("a", first)
+	wantHeld("b")
+	second := s.hook(1, 0).ID
+	wantHeld("b", second)
+	wantHeld("a", first)
+	s.queue(first, "b", false)
+	for range 4 { // a goes on renewing
+		s.clock.advance(6 * time.Second)
+		wantHeld("a", first)
+		wantHeld("b", second)
+	}
+	s.clock.advance(16 * time.Second)
+	wantHeld("b", first, second)
+	s.queue(first, "a", false)
+	s.queue(first, "b", true)
+	if err := s.ReleaseWebhooks(s.ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	wantHeld("c", first, second)
+	if err := s.editHook(first, func(w *webhook.Webhook, _ webhook.Feed) error { w.State = webhook.Paused; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	wantHeld("c", second)
+}
+
+// testWebhookFailures: a success ends a row of failures; a row that is too long, or a
+// receiver that wants no more, ends the webhook.
+func testWebhookFailures(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	s.hold("a")
+	s.pet(5)
+	s.queue(id, "a", true)
+	fail := func(event int64, since time.Duration) {
+		now := s.clock.Now()
+		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: now, DisableFrom: now.Add(-since), Why: "too long"})
+	}
+	fail(1, time.Hour)
+	began := s.clock.Now()
+	s.clock.advance(time.Minute)
+	fail(2, time.Hour)
+	if w := s.getHook(id); !w.FailingSince.Equal(began) || w.State != webhook.Active {
+		t.Errorf("failing since %v, %s; want %v, active", w.FailingSince, w.State, began)
+	}
+	s.record(webhook.Try{Webhook: id, Event: 3, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	if w := s.getHook(id); !w.FailingSince.IsZero() {
+		t.Errorf("failing since %v after a success", w.FailingSince)
+	}
+	fail(4, time.Hour)
+	s.clock.advance(time.Hour)
+	fail(4, time.Hour)
+	if w := s.getHook(id); w.State != webhook.Disabled {
+		t.Errorf("after an hour of failures it is %s", w.State)
+	}
+	if log, err := s.Audit(s.ctx, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != "too long" {
+		t.Errorf("Audit = %+v, %v, want why it was disabled", log, err)
+	}
+	if held := s.hold("a"); len(held) > 0 {
+		t.Errorf("%v is held, though it is disabled", held)
+	}
+}
+
+func testPrunedDeliveries(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	s.hold("a")
+	for range 6 {
+		s.category("c")
+	}
+	s.queue(id, "a", true)
+	for event := range int64(5) {
+		s.clock.advance(time.Minute)
+		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	}
+	wantKept := func(what string, before time.Time, keep int, want ...int64) {
+		t.Helper()
+		if err := s.PruneDeliveries(s.ctx, before, keep); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.Deliveries(s.ctx, s.workspace, id, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, d := range page {
+			ids = append(ids, d.ID)
+		}
+		if !slices.Equal(ids, want) {
+			t.Errorf("%s: %d are kept, want %d", what, ids, want)
+		}
+	}
+	wantKept("nothing", start, 5, 6, 5, 4, 3, 2, 1)
+	wantKept("the latest four", start, 4, 6, 5, 4, 3, 2)
+	wantKept("those of the last minute", s.clock.Now().Add(-time.Minute), 100, 6, 5, 4)
+	wantKept("none that has ended", s.clock.Now().Add(time.Minute), 100, 6)
+}
+
+// testReplays: a webhook that goes back has its deliveries due again.
+func testReplays(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	s.hold("a")
+	for range 3 {
+		s.category("c")
+	}
+	s.queue(id, "a", true)
+	for event := range int64(3) {
+		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	}
+	s.wantDue("all delivered", id)
+	err := s.editHook(id, func(w *webhook.Webhook, f webhook.Feed) error {
+		if f != (webhook.Feed{Last: 3}) {
+			t.Errorf("the feed is %+v, want 3 events", f)
+		}
+		w.After = 1
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.queue(id, "a", true)
+	s.wantDue("after the first", id, 2, 3)
+}
+
+// testWebhookEnds: what a webhook and a workspace have goes with them.
+func testWebhookEnds(t *testing.T, open Open) {
+	s := newShop(t, open)
+	first, second := s.hook(0, 0).ID, s.hook(1, 0).ID
+	s.hold("a")
+	s.category("c")
+	s.queue(first, "a", true)
+	s.queue(second, "a", true)
+	refused := errors.New("refused")
+	if err := s.DeleteWebhook(s.ctx, s.workspace, first, "cli", func(webhook.Webhook) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("DeleteWebhook = %v, want the error of may", err)
+	}
+	if err := s.DeleteWebhook(s.ctx, s.workspace, first, "cli", func(webhook.Webhook) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Deliveries(s.ctx, s.workspace, first, 0, 10)
+	wantCode(t, "Deliveries of a deleted webhook", err, webhook.CodeWebhookNotFound)
+	s.wantDue("of a deleted webhook", first)
+	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	s.wantDue("after a reset", second)
+	s.queue(second, "a", true)
+	s.wantDue("the reset itself", second, s.events()[0].ID)
+	if err := s.DeleteWorkspace(s.ctx, s.workspace, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	if held := s.hold("a"); len(held) > 0 {
+		t.Errorf("%v is held, though its workspace is deleted", held)
+	}
+}
+
+// testManyQueues: however many queue at once, each event becomes due once.
+func testManyQueues(t *testing.T, open Open) {
+	s := newShop(t, open)
+	id := s.hook(0, 0).ID
+	s.hold("a")
+	for range 50 {
+		s.category("c")
+	}
+	done := make(chan error, 4)
+	for range cap(done) {
+		go func() {
+			var err error
+			for range 20 {
+				if _, err = s.QueueDeliveries(s.ctx, id, "a", s.clock.Now(), 7); err != nil {
+					break
+				}
+			}
+			done <- err
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	want := make([]int64, 50)
+	for i := range want {
+		want[i] = int64(i) + 1
+	}
+	s.wantDue("all", id, want...)
+}

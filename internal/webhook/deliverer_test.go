@@ -1,0 +1,393 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/webhook"
+)
+
+// A clock goes with the real one, and can be advanced.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// A shop is a workspace in a database with deliverers.
+type shop struct {
+	*testing.T
+	clock     clock
+	db        *sqlite.DB
+	workspace int64
+	service   *petstore.Service
+	hooks     *webhook.Service
+	wake      []func()
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{T: t}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.now, Readers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db, s.workspace, s.service = db, w.ID, petstore.NewService(db)
+	sender := webhook.NewSender(webhook.SenderOptions{
+		Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: s.clock.now, Version: "test",
+	})
+	s.hooks = &webhook.Service{Store: db, Sender: sender, Now: s.clock.now, Wake: s.wakeAll}
+	return s
+}
+
+func (s *shop) wakeAll() {
+	for _, wake := range s.wake {
+		wake()
+	}
+}
+
+// deliver runs a deliverer until the function that it returns is called, or the test ends.
+func (s *shop) deliver(node string) (stop func()) {
+	s.Helper()
+	d := webhook.NewDeliverer(webhook.Options{
+		Store: s.db, Sender: s.hooks.Sender, Written: s.db.Written, Now: s.clock.now, Log: slog.New(slog.DiscardHandler),
+		Observe: func(webhook.Observation) {}, Node: node, Overtake: time.Second,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); d.Run(ctx) }()
+	s.wake = append(s.wake, d.Wake)
+	stop = func() { cancel(); <-done }
+	s.Cleanup(stop)
+	return stop
+}
+
+// write makes so many categories: as many events.
+func (s *shop) write(n int) {
+	s.Helper()
+	for range n {
+		if _, err := s.service.CreateCategory(s.Context(), s.workspace, petstore.NewCategory{Name: "Cats"}, nil); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// hook makes a webhook that posts to a receiver.
+func (s *shop) hook(r *receiver) webhook.Webhook {
+	s.Helper()
+	c, err := s.hooks.Create(s.Context(), s.workspace, webhook.New{URL: r.url}, nil, "cli")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c.Webhook
+}
+
+func (s *shop) get(id string) webhook.Webhook {
+	s.Helper()
+	w, err := s.db.Webhook(s.Context(), s.workspace, id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w
+}
+
+// await polls until done.
+func (s *shop) await(what string, done func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("%s: not within 30 s", what)
+		}
+	}
+}
+
+// A receiver keeps what it gets.
+type receiver struct {
+	url    string
+	mu     sync.Mutex
+	events []int64  // in the order of their arrival
+	ids    []string // of the messages
+	now    int
+	most   int // at once
+}
+
+// newReceiver returns a receiver that answers with the status that answer returns of an
+// event.
+func newReceiver(t *testing.T, answer func(event int64) int) *receiver {
+	t.Helper()
+	r := &receiver{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		var e struct{ ID int64 }
+		if body, err := io.ReadAll(q.Body); err != nil || json.Unmarshal(body, &e) != nil {
+			return // it was cut off
+		}
+		r.mu.Lock()
+		r.events, r.ids = append(r.events, e.ID), append(r.ids, q.Header.Get("Webhook-Id"))
+		r.now++
+		r.most = max(r.most, r.now)
+		r.mu.Unlock()
+		status := answer(e.ID)
+		r.mu.Lock()
+		r.now--
+		r.mu.Unlock()
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	r.url = s.URL
+	return r
+}
+
+func (r *receiver) got() []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
+func ok(int64) int { return http.StatusNoContent }
+
+func upTo(n int64) (all []int64) {
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+// TestInOrder: where nothing fails, each event arrives once, in the order of the feed.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	r := newReceiver(t, ok)
+	w := s.hook(r)
+	const events = 250
+	s.write(events)
+	s.await("all events arrive", func() bool { return len(r.got()) >= events })
+	if got := r.got(); !slices.Equal(got, upTo(events)) {
+		t.Errorf("received %d, want 1 to %d in order", got, events)
+	}
+	if r.ids[6] != fmt.Sprintf("evt_%d_7", s.workspace) {
+		t.Errorf("the id of the message of event 7 is %s", r.ids[6])
+	}
+	s.await("all are recorded", func() bool {
+		page, err := s.db.Deliveries(s.Context(), s.workspace, w.ID, 0, 1000)
+		return err == nil && len(page) == events && !slices.ContainsFunc(page, func(d webhook.Delivery) bool { return d.State != webhook.Delivered || d.Tries != 1 })
+	})
+}
+
+// TestFailedEvent: one event that fails holds up no other, and is tried again later under
+// the same id.
+func TestFailedEvent(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	var well atomic.Bool
+	r := newReceiver(t, func(event int64) int {
+		if event == 2 && !well.Load() {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	w := s.hook(r)
+	s.write(5)
+	s.await("the others arrive", func() bool { return len(r.got()) >= 5 })
+	s.await("the failure is recorded", func() bool {
+		page, err := s.db.Deliveries(s.Context(), s.workspace, w.ID, 3, 1)
+		return err == nil && len(page) == 1 && page[0].State == webhook.Pending && page[0].Status == 500
+	})
+	if got := r.got(); !slices.Equal(got, upTo(5)) {
+		t.Errorf("received %d, want each once", got)
+	}
+	well.Store(true)
+	s.clock.advance(6 * time.Second)
+	s.wakeAll()
+	s.await("the event arrives", func() bool { return len(r.got()) == 6 })
+	if got := r.got(); got[5] != 2 || r.ids[5] != r.ids[1] {
+		t.Errorf("received %d under %q, want event 2 again under the same id", got, r.ids)
+	}
+}
+
+// TestHangingReceiver: who hangs keeps no other webhook waiting, and does not have more
+// than its share in flight.
+func TestHangingReceiver(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	release := make(chan struct{})
+	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
+	well := newReceiver(t, ok)
+	s.hook(hanging)
+	s.hook(well)
+	s.write(30)
+	s.await("the other receives all", func() bool { return len(well.got()) == 30 })
+	s.await("the hanging one has its share", func() bool { return len(hanging.got()) == 8 })
+	close(release)
+	s.await("all arrive in the end", func() bool { return len(hanging.got()) == 30 })
+	hanging.mu.Lock()
+	defer hanging.mu.Unlock()
+	if hanging.most > 8 {
+		t.Errorf("%d were in flight at once, want 8 at most", hanging.most)
+	}
+}
+
+// TestGone: 410 disables at once. Whoever makes the webhook active again gets what came
+// meanwhile.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	var back atomic.Bool
+	r := newReceiver(t, func(int64) int {
+		if back.Load() {
+			return http.StatusOK
+		}
+		return http.StatusGone
+	})
+	w := s.hook(r)
+	s.write(1)
+	s.await("it is disabled", func() bool { return s.get(w.ID).State == webhook.Disabled })
+	s.write(1)
+	back.Store(true)
+	patch := webhook.Patch{State: petstore.Some(webhook.Active)}
+	now, err := s.hooks.Update(t.Context(), s.workspace, w.ID, patch, petstore.Condition{}, "cli")
+	if err != nil || now.State != webhook.Active || !now.FailingSince.IsZero() {
+		t.Fatalf("Update = %+v, %v", now, err)
+	}
+	s.await("the next event arrives", func() bool { return slices.Contains(r.got(), 2) })
+}
+
+// TestFiveDays: five days without a success disable.
+func TestFiveDays(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	r := newReceiver(t, func(int64) int { return http.StatusInternalServerError })
+	w := s.hook(r)
+	for days := range 5 {
+		s.write(1)
+		s.await("it is tried", func() bool { return slices.Contains(r.got(), int64(days+1)) && !s.get(w.ID).FailingSince.IsZero() })
+		if state := s.get(w.ID).State; state != webhook.Active {
+			t.Fatalf("after %d days it is %s", days, state)
+		}
+		s.clock.advance(24*time.Hour + time.Minute)
+	}
+	s.write(1)
+	s.await("it is disabled", func() bool { return s.get(w.ID).State == webhook.Disabled })
+}
+
+// TestTakeOver: what a deliverer had not been answered, the next one posts.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	stop := s.deliver("a")
+	release := make(chan struct{})
+	var freed atomic.Bool
+	r := newReceiver(t, func(event int64) int {
+		if event > 3 && !freed.Load() {
+			<-release
+		}
+		return http.StatusOK
+	})
+	s.hook(r)
+	s.write(20)
+	s.await("some hang", func() bool { return len(r.got()) >= 11 })
+	ended := make(chan struct{})
+	go func() { defer close(ended); stop() }()
+	s.await("nothing new is begun", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	freed.Store(true)
+	close(release)
+	s.deliver("b")
+	s.await("all arrive", func() bool {
+		got := r.got()
+		return !slices.ContainsFunc(upTo(20), func(n int64) bool { return !slices.Contains(got, n) })
+	})
+	counts := make(map[int64]int)
+	for _, n := range r.got() {
+		counts[n]++
+	}
+	for n, times := range counts {
+		if times > 1 && n <= 3 || times > 2 {
+			t.Errorf("event %d arrived %d times", n, times)
+		}
+	}
+}
+
+// TestTwoNodes: of two deliverers each webhook has one.
+func TestTwoNodes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	stop := s.deliver("a")
+	s.deliver("b")
+	r := newReceiver(t, ok)
+	s.hook(r)
+	s.write(50)
+	s.await("all arrive", func() bool { return len(r.got()) >= 50 })
+	stop()
+	s.write(50)
+	s.await("all arrive on the other node", func() bool { return len(r.got()) >= 100 })
+	if got := r.got(); !slices.Equal(got, upTo(100)) {
+		t.Errorf("received %d, want each once", got)
+	}
+}
+
+// TestService: what is asked of one webhook.
+func TestService(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	r := newReceiver(t, ok)
+	w := s.hook(r)
+	s.write(3)
+	s.await("all arrive", func() bool { return len(r.got()) == 3 })
+	answer, err := s.hooks.Test(t.Context(), s.workspace, w.ID)
+	if err != nil || answer.Status != http.StatusNoContent {
+		t.Errorf("Test = %+v, %v", answer, err)
+	}
+	if _, err := s.hooks.Replay(t.Context(), s.workspace, w.ID, 1, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	s.await("two arrive again", func() bool { return slices.Equal(r.got(), []int64{1, 2, 3, 0, 2, 3}) })
+	if _, err := s.hooks.Replay(t.Context(), s.workspace, w.ID, 4, "cli"); petstore.CodeOf(err) != petstore.CodeValidationFailed {
+		t.Errorf("Replay after an event that there is not = %v", err)
+	}
+	if _, err := s.hooks.Retry(t.Context(), s.workspace, w.ID, 2); err != nil {
+		t.Fatal(err)
+	}
+	s.await("one arrives again", func() bool { return len(r.got()) == 7 && r.got()[6] == 2 })
+	c, err := s.hooks.Rotate(t.Context(), s.workspace, w.ID, nil, "cli")
+	if err != nil || c.Webhook.Secret == w.Secret || c.Webhook.OldSecret != w.Secret || c.Webhook.OldUntil.Sub(s.clock.now()).Round(time.Minute) != 24*time.Hour {
+		t.Errorf("Rotate = %+v, %v", c.Webhook, err)
+	}
+	if err := s.hooks.Delete(t.Context(), s.workspace, w.ID, petstore.Condition{}, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	s.write(1)
+	if _, err := s.hooks.Test(t.Context(), s.workspace, w.ID); petstore.CodeOf(err) != webhook.CodeWebhookNotFound {
+		t.Errorf("Test of a deleted webhook = %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package webhook
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// maxURL is the greatest length of a URL.
+const maxURL = 2048
+
+// A Guard says where events may be posted to: addresses of the public Internet, and those
+// that the operator allows besides.
+type Guard struct {
+	allowHTTP bool
+	addresses *ssrf.Guardian
+}
+
+// NewGuard returns a guard that also lets through plain HTTP, if asked to, and the
+// addresses in allowed.
+func NewGuard(allowHTTP bool, allowed []netip.Prefix) *Guard {
+	var v4, v6 []netip.Prefix
+	for _, p := range allowed {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	return &Guard{allowHTTP, ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+}
+
+// control is the Control of a [net.Dialer]: it is asked about each connection, with the
+// address that a name was resolved to.
+func (g *Guard) control(network, address string, c syscall.RawConn) error {
+	return g.addresses.Safe(network, address, c)
+}
+
+// checkURL appends what is wrong with the member url of a body.
+func (g *Guard) checkURL(fields []petstore.Field, text string) []petstore.Field {
+	code := petstore.InvalidFormat
+	var message string
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURL:
+		code, message = petstore.TooLong, fmt.Sprintf("url must have at most %d characters.", maxURL)
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		message = "url must be an absolute URL in ASCII, such as https://example.com/events."
+	case u.Scheme != "https" && (u.Scheme != "http" || !g.allowHTTP):
+		message = "url must begin with https://."
+	case u.User != nil:
+		message = "url must not have a user or a password."
+	case u.Fragment != "" || strings.HasSuffix(text, "#"):
+		message = "url must not have a fragment."
+	case !g.mayBePublic(u.Hostname()):
+		message = "url must name a host with a public address."
+	default:
+		return fields
+	}
+	return append(fields, petstore.Field{Pointer: "/url", Code: code, Message: message})
+}
+
+// mayBePublic reports whether a host is a name, or an address that is allowed. What a name
+// stands for is looked at whenever a connection is made.
+func (g *Guard) mayBePublic(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	return err != nil || g.addresses.SafeAddr(ip.Unmap()) == nil
+}

@@ -1,0 +1,173 @@
+package webhook
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+func TestCheckURL(t *testing.T) {
+	t.Parallel()
+	strict, lax := NewGuard(false, nil), NewGuard(true, []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("127.0.0.1/32")})
+	for url, want := range map[string]struct{ strict, lax bool }{
+		"https://example.com/events?shop=1":    {true, true},
+		"https://example.com:8443":             {true, true},
+		"https://93.184.216.34/":               {true, true},
+		"https://[2606:4700::1111]/":           {true, true},
+		"http://example.com/":                  {false, true},
+		"https://10.1.2.3/":                    {false, true},
+		"https://127.0.0.1/":                   {false, true},
+		"https://localhost:8080/":              {false, true},
+		"https://app.LOCALHOST./":              {false, true},
+		"https://[::ffff:10.1.2.3]/":           {false, true},
+		"https://10.2.0.1/":                    {false, false},
+		"https://127.0.0.2/":                   {false, false},
+		"https://169.254.169.254/latest":       {false, false},
+		"https://192.168.1.1/":                 {false, false},
+		"https://100.64.0.1/":                  {false, false},
+		"https://0.0.0.0/":                     {false, false},
+		"https://224.0.0.1/":                   {false, false},
+		"https://255.255.255.255/":             {false, false},
+		"https://[::1]/":                       {false, false},
+		"https://[::]/":                        {false, false},
+		"https://[fe80::1]/":                   {false, false},
+		"https://[fd00::1]/":                   {false, false},
+		"https://[ff02::1]/":                   {false, false},
+		"https://[::ffff:127.0.0.2]/":          {false, false},
+		"https://[64:ff9b::7f00:1]/":           {false, false},
+		"https://[64:ff9b:1::a00:1]/":          {false, false},
+		"https://[2002:7f00:1::]/":             {false, false},
+		"https://[2001:db8::1]/":               {false, false},
+		"https://user:secret@example.com/":     {false, false},
+		"https://user@example.com/":            {false, false},
+		"https://example.com/#part":            {false, false},
+		"https://example.com/#":                {false, false},
+		"https:///events":                      {false, false},
+		"https:example.com":                    {false, false},
+		"example.com/events":                   {false, false},
+		"ftp://example.com/":                   {false, false},
+		"https://exämple.com/":                 {false, false},
+		"https://example.com/a b":              {false, false},
+		"https://example.com/\n":               {false, false},
+		"https://example.com:port/":            {false, false},
+		"https://" + strings.Repeat("a", 2048): {false, false},
+		"":                                     {false, false},
+	} {
+		for _, g := range []struct {
+			*Guard
+			want bool
+		}{{strict, want.strict}, {lax, want.lax}} {
+			fields := g.checkURL(nil, url)
+			if got := len(fields) == 0; got != g.want {
+				t.Errorf("checkURL(%.60q) = %v, want it allowed: %t", url, fields, g.want)
+			}
+			if len(fields) > 0 && fields[0].Pointer != "/url" {
+				t.Errorf("checkURL(%.60q) names %q", url, fields[0].Pointer)
+			}
+		}
+	}
+}
+
+// A nameserver answers each question for an address with the next of its addresses.
+type nameserver struct {
+	answers []netip.Addr
+	asked   atomic.Int64
+}
+
+// resolver returns a resolver that asks the nameserver.
+func (n *nameserver) resolver(t *testing.T) *net.Resolver {
+	t.Helper()
+	at, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.serve(at)
+	}()
+	t.Cleanup(func() { _ = at.Close(); <-done })
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "udp", at.LocalAddr().String())
+	}}
+}
+
+func (n *nameserver) serve(at net.PacketConn) {
+	buffer := make([]byte, 1500)
+	for {
+		size, from, err := at.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		var m dnsmessage.Message
+		if m.Unpack(buffer[:size]) != nil {
+			continue
+		}
+		q := m.Questions[0]
+		m.Header = dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true}
+		m.Additionals = nil
+		if q.Type == dnsmessage.TypeA {
+			ip := n.answers[(n.asked.Add(1)-1)%int64(len(n.answers))]
+			m.Answers = []dnsmessage.Resource{{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+				Body:   &dnsmessage.AResource{A: ip.As4()},
+			}}
+		}
+		if answer, err := m.Pack(); err == nil {
+			_, _ = at.WriteTo(answer, from)
+		}
+	}
+}
+
+// TestNames: what a name stands for is looked at for each connection, also if the name
+// stood for something else a moment before; and a name that there is not looks the same.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int64
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		hits.Add(1)
+		w.Header().Set("Connection", "close")
+	})}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = receiver.Serve(l) }()
+	t.Cleanup(func() { _ = receiver.Close(); <-served })
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := &nameserver{answers: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("169.254.169.254")}}
+	allowed := NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}) // stands for what is public
+	s := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: names.resolver(t)})
+	t.Cleanup(s.Close)
+	m := Message{ID: "1", URL: "http://rebind.example:" + port + "/", Secrets: []string{testSecret}}
+	if a := s.Send(t.Context(), m); !a.OK() {
+		t.Errorf("the first look-up: %+v, want success", a)
+	}
+	for range 3 {
+		if a := s.Send(t.Context(), m); a.Status != 0 || a.Error != "The host has no public address." {
+			t.Errorf("a later look-up: %+v, want a refusal", a)
+		}
+	}
+	if hits.Load() != 1 {
+		t.Errorf("the receiver was reached %d times, want once", hits.Load())
+	}
+	m.URL = "http://absent.invalid/"
+	none := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+	}}})
+	if a := none.Send(t.Context(), m); a.Error != "The host has no public address." {
+		t.Errorf("a name that there is not: %+v", a)
+	}
+}

@@ -1,0 +1,169 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"example.com/petstore/internal/petstore"
+)
+
+const (
+	patience  = 15 * time.Second // for an answer
+	maxAnswer = 1 << 10          // bytes of an answer that are read and kept
+	maxHeader = 16 << 10         // bytes of its header that are read
+)
+
+// A Message is what is posted.
+type Message struct {
+	ID      string // the same at each try
+	URL     string
+	Secrets []string
+	Body    []byte
+}
+
+// An Answer is what a receiver said to a message.
+type Answer struct {
+	Status     int    // 0 if none came
+	Text       string // the first bytes of the body
+	Error      string // why none came, in words that tell nothing of addresses
+	Latency    time.Duration
+	RetryAfter time.Duration // what it asked for; 0 if nothing
+}
+
+// OK reports whether the message has arrived.
+func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
+
+// AppendJSON appends a in its canonical form.
+func (a Answer) AppendJSON(dst []byte) []byte { return append(a.appendMembers(append(dst, '{')), '}') }
+
+func (a Answer) appendMembers(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `"latencyMs":`...), a.Latency.Milliseconds(), 10)
+	if a.Status != 0 {
+		dst = strconv.AppendInt(append(dst, `,"status":`...), int64(a.Status), 10)
+		dst = petstore.AppendString(append(dst, `,"answer":`...), a.Text)
+	}
+	if a.Error != "" {
+		dst = petstore.AppendString(append(dst, `,"error":`...), a.Error)
+	}
+	return dst
+}
+
+// A Sender posts messages. It may be used concurrently.
+type Sender struct {
+	guard  *Guard
+	client *http.Client
+	now    func() time.Time
+	agent  string
+}
+
+// SenderOptions say how a sender posts. All but Resolver and TLS are needed.
+type SenderOptions struct {
+	Guard    *Guard
+	Now      func() time.Time
+	Version  string        // of this program, which receivers are told
+	Resolver *net.Resolver // that of the system if nil
+	TLS      *tls.Config   // the roots of the system if nil
+}
+
+// NewSender returns a sender. It follows no redirect, asks no proxy, and makes no
+// connection that its guard refuses.
+func NewSender(o SenderOptions) *Sender {
+	dialer := &net.Dialer{Timeout: patience, Resolver: o.Resolver, Control: o.Guard.control}
+	return &Sender{
+		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version,
+		client: &http.Client{
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, TLSClientConfig: o.TLS, DisableCompression: true,
+				MaxIdleConnsPerHost: perWebhook, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close closes the connections that no message uses.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Send posts a message, and returns what came of it within the time that a receiver has.
+func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
+	began := time.Now()
+	defer func() { a.Latency = time.Since(began) }()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := s.request(ctx, m)
+	if err != nil {
+		return Answer{Error: "The request could not be made."}
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return Answer{Error: reason(err)}
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the status has decided
+	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}
+}
+
+// request returns the signed request.
+func (s *Sender) request(ctx context.Context, m Message) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", s.agent)
+	return r, Sign(r.Header, m, s.now())
+}
+
+// Sign sets the fields by which a receiver verifies a message.
+func Sign(h http.Header, m Message, at time.Time) error {
+	signatures := make([]string, len(m.Secrets))
+	for i, secret := range m.Secrets {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return err
+		}
+		if signatures[i], err = signer.Sign(m.ID, at, m.Body); err != nil {
+			return err
+		}
+	}
+	h.Set(standardwebhooks.HeaderWebhookID, m.ID)
+	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	return nil
+}
+
+// reason says why there was no answer. A name that does not exist and one that stands
+// for an address that is refused are the same, so that nobody learns the names within.
+func reason(err error) string {
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown || errors.Is(err, ssrf.ErrProhibitedIP) {
+		return "The host has no public address."
+	}
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "The certificate is not valid: " + printable([]byte(bad.Err.Error()))
+	}
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isNet && timeout.Timeout():
+		return "There was no answer within 15 seconds."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "The connection was refused."
+	}
+	return "The connection failed before there was an answer."
+}
+
+// printable returns text that every store can keep.
+func printable(text []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\ufffd"), "\x00", "\ufffd")
+}

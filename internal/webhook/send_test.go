@@ -1,0 +1,175 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// loopback are the addresses on which tests receive.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// newTestSender returns a sender that reaches receivers on this machine.
+func newTestSender(t *testing.T, allowed ...netip.Prefix) *Sender {
+	t.Helper()
+	s := NewSender(SenderOptions{Guard: NewGuard(true, allowed), Now: time.Now, Version: "test"})
+	t.Cleanup(s.Close)
+	return s
+}
+
+// receive returns the URL of a receiver.
+func receive(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// TestSignVector: the published vector of Standard Webhooks.
+func TestSignVector(t *testing.T) {
+	t.Parallel()
+	h := make(http.Header)
+	m := Message{ID: "msg_p5jXN8AQM9LWM0D4loKWxJek", Secrets: []string{testSecret}, Body: []byte(`{"test": 2432232314}`)}
+	if err := Sign(h, m, time.Unix(1614265330, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"webhook-id":        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+		"webhook-timestamp": "1614265330",
+		"webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+	} {
+		if got := h.Get(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSend: what a receiver gets is what the published library verifies, with each of
+// the secrets and with no other.
+func TestSend(t *testing.T) {
+	t.Parallel()
+	old, other := mintSecret(), mintSecret()
+	url := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != `{"id":1}` || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "Petstore/test" {
+			t.Errorf("received %s %q %q: %s, %v", r.Method, r.UserAgent(), r.Header.Get("Content-Type"), body, err)
+		}
+		for secret, want := range map[string]bool{testSecret: true, old: true, other: false} {
+			v, err := standardwebhooks.NewWebhook(secret)
+			if err != nil {
+				t.Error(err)
+			} else if err := v.Verify(body, r.Header); (err == nil) != want {
+				t.Errorf("Verify with %s = %v, want success: %t", secret, err, want)
+			}
+		}
+		w.Header().Set("Retry-After", "120")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "thanks\x00\xff")
+	})
+	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "evt_1_1", URL: url, Secrets: []string{testSecret, old}, Body: []byte(`{"id":1}`)})
+	if a.Status != 202 || a.Text != "thanks\ufffd\ufffd" || a.Error != "" || a.RetryAfter != 2*time.Minute || a.Latency <= 0 || !a.OK() {
+		t.Errorf("Send = %+v", a)
+	}
+}
+
+// TestSendBadReceivers: none of them can do more than fail.
+func TestSendBadReceivers(t *testing.T) {
+	t.Parallel()
+	reached := receive(t, func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") })
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		status  int
+		text    int // length
+		err     string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, reached, http.StatusTemporaryRedirect)
+		}, 307, 0, ""},
+		"endless body":   {endless, 200, maxAnswer, ""},
+		"endless header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, 0, 0, "The connection failed before there was an answer."},
+		"broken off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, 0, "The connection failed before there was an answer."},
+		"compressed bomb": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			endless(w, nil)
+		}, 200, maxAnswer, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewUnstartedServer(c.handler)
+			s.Config.ErrorLog = log.New(io.Discard, "", 0)
+			s.Start()
+			defer s.Close()
+			a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: s.URL, Secrets: []string{testSecret}})
+			if a.Status != c.status || c.text > 0 && len(a.Text) != c.text || a.Error != c.err {
+				t.Errorf("Send = %d, %d bytes, %q; want %d, %d, %q", a.Status, len(a.Text), a.Error, c.status, c.text, c.err)
+			}
+		})
+	}
+}
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	part := []byte(strings.Repeat("x", 4<<10))
+	for {
+		if _, err := w.Write(part); err != nil {
+			return
+		}
+	}
+}
+
+func TestSendTimeout(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	url := receive(t, func(http.ResponseWriter, *http.Request) { <-release })
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	a := newTestSender(t, loopback...).Send(ctx, Message{ID: "1", URL: url, Secrets: []string{testSecret}})
+	if a.Status != 0 || a.Error != "There was no answer within 15 seconds." {
+		t.Errorf("Send = %+v", a)
+	}
+}
+
+func TestSendRefusedConnection(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	a := newTestSender(t, loopback...).Send(t.Context(), Message{ID: "1", URL: "http://" + l.Addr().String(), Secrets: []string{testSecret}})
+	if a.Error != "The connection was refused." {
+		t.Errorf("Send = %+v", a)
+	}
+}
+
+func TestSendCertificate(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	receiver.Config.ErrorLog = log.New(io.Discard, "", 0)
+	receiver.StartTLS()
+	t.Cleanup(receiver.Close)
+	m := Message{ID: "1", URL: receiver.URL, Secrets: []string{testSecret}}
+	if a := newTestSender(t, loopback...).Send(t.Context(), m); a.Error != "The certificate is not valid: x509: certificate signed by unknown authority" {
+		t.Errorf("Send to an unknown certificate = %+v", a)
+	}
+	trusting := NewSender(SenderOptions{
+		Guard: NewGuard(false, loopback), Now: time.Now,
+		TLS: &tls.Config{RootCAs: receiver.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12},
+	})
+	t.Cleanup(trusting.Close)
+	if a := trusting.Send(t.Context(), m); !a.OK() {
+		t.Errorf("Send to a known certificate = %+v", a)
+	}
+}

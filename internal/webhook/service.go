@@ -1,0 +1,205 @@
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// overlap is for how long both secrets sign after a rotation.
+const overlap = 24 * time.Hour
+
+// maxDescription is the greatest number of characters of a description.
+const maxDescription = 500
+
+// A Service is what can be done with the webhooks of a workspace. by names who does it,
+// for the audit log.
+type Service struct {
+	Store  Store
+	Sender *Sender
+	Now    func() time.Time
+	Wake   func() // tells this node's deliverer that something has changed
+}
+
+// A New is what a webhook is to be.
+type New struct {
+	URL         string
+	Types       []petstore.EventType // nil: all
+	Description string
+}
+
+// A Patch is what is to change of a webhook.
+type Patch struct {
+	URL         petstore.Optional[string]
+	Types       petstore.Optional[[]petstore.EventType] // null: all
+	Description petstore.Optional[string]               // null: none
+	State       petstore.Optional[State]
+}
+
+// Create makes a webhook that begins behind the last event, once if asked to.
+func (s *Service) Create(ctx context.Context, workspace int64, n New, once *petstore.Idempotency, by string) (Changed, error) {
+	fields := s.Sender.guard.checkURL(nil, n.URL)
+	fields = checkDescription(checkTypes(fields, n.Types), n.Description)
+	if err := petstore.Invalid(fields); err != nil {
+		return Changed{}, err
+	}
+	return s.change(ctx, Change{Workspace: workspace, By: by, Action: "webhook.create", Once: once, Edit: func(w *Webhook, f Feed) error {
+		*w = Webhook{
+			ID: mintID(), Workspace: workspace, URL: n.URL, Types: n.Types, Description: n.Description,
+			State: Active, CreatedAt: s.Now(), After: f.Last, Secret: mintSecret(),
+		}
+		return nil
+	}})
+}
+
+// Update changes what the patch names, if the condition holds.
+func (s *Service) Update(ctx context.Context, workspace int64, id string, p Patch, on petstore.Condition, by string) (Webhook, error) {
+	if err := petstore.Invalid(s.checkPatch(p)); err != nil {
+		return Webhook{}, err
+	}
+	changed, err := s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.update", Edit: func(w *Webhook, _ Feed) error {
+		if err := on.Check(*w); err != nil {
+			return err
+		}
+		p.apply(w)
+		return nil
+	}})
+	return changed.Webhook, err
+}
+
+func (p Patch) apply(w *Webhook) {
+	if p.URL.Present {
+		w.URL = p.URL.Value
+	}
+	if p.Types.Present {
+		w.Types = p.Types.Value
+	}
+	if p.Description.Present {
+		w.Description = p.Description.Value
+	}
+	if p.State.Present {
+		if w.State == Disabled && p.State.Value == Active {
+			w.FailingSince = time.Time{}
+		}
+		w.State = p.State.Value
+	}
+}
+
+// Delete removes a webhook, if the condition holds. What is under way to it goes on.
+func (s *Service) Delete(ctx context.Context, workspace int64, id string, on petstore.Condition, by string) error {
+	err := s.Store.DeleteWebhook(ctx, workspace, id, by, func(w Webhook) error { return on.Check(w) })
+	s.Wake()
+	return err
+}
+
+// Rotate gives a webhook a new secret, once if asked to. The old one signs too for a day.
+func (s *Service) Rotate(ctx context.Context, workspace int64, id string, once *petstore.Idempotency, by string) (Changed, error) {
+	return s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.rotate", Once: once, Edit: func(w *Webhook, _ Feed) error {
+		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), mintSecret()
+		return nil
+	}})
+}
+
+// Replay delivers all events after the one with the id again, if they are kept.
+func (s *Service) Replay(ctx context.Context, workspace int64, id string, after int64, by string) (Webhook, error) {
+	changed, err := s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.replay", Edit: func(w *Webhook, f Feed) error {
+		switch {
+		case after < 0 || after > f.Last:
+			return petstore.Invalid([]petstore.Field{{Pointer: "/after", Code: petstore.OutOfRange,
+				Message: fmt.Sprintf("after must be from 0 to %d, the id of the latest event, not %d.", f.Last, after)}})
+		case after < f.Forgotten:
+			return petstore.EventsExpired(after, f.Forgotten+1)
+		}
+		w.After = after
+		return nil
+	}})
+	return changed.Webhook, err
+}
+
+func (s *Service) change(ctx context.Context, c Change) (Changed, error) {
+	changed, err := s.Store.ChangeWebhook(ctx, c)
+	s.Wake()
+	return changed, err
+}
+
+// Test posts an event of the type webhook.test now, whatever the webhook's state, and
+// returns what its receiver said.
+func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer, error) {
+	w, err := s.Store.Webhook(ctx, workspace, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	now := s.Now()
+	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
+	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
+	return s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)}), nil
+}
+
+// Deliveries returns a page of the deliveries of a webhook, the newest first.
+func (s *Service) Deliveries(ctx context.Context, workspace int64, id string, p petstore.Page) ([]Delivery, error) {
+	return s.Store.Deliveries(ctx, workspace, id, p.After, p.Limit)
+}
+
+// Retry makes a delivery due now, with all its tries before it.
+func (s *Service) Retry(ctx context.Context, workspace int64, id string, delivery int64) (Delivery, error) {
+	d, err := s.Store.RetryDelivery(ctx, workspace, id, delivery, s.Now())
+	s.Wake()
+	return d, err
+}
+
+func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {
+	if p.URL.Null {
+		fields = append(fields, petstore.Field{Pointer: "/url", Code: petstore.InvalidType, Message: "url is required and cannot be null."})
+	} else if p.URL.Present {
+		fields = s.Sender.guard.checkURL(fields, p.URL.Value)
+	}
+	if p.Types.Present && !p.Types.Null {
+		fields = checkTypes(fields, p.Types.Value)
+	}
+	fields = checkDescription(fields, p.Description.Value)
+	if p.State.Null {
+		fields = append(fields, petstore.Field{Pointer: "/state", Code: petstore.InvalidType, Message: "state is required and cannot be null."})
+	} else if p.State.Present && p.State.Value != Active && p.State.Value != Paused {
+		fields = append(fields, petstore.Field{Pointer: "/state", Code: petstore.InvalidEnum,
+			Message: fmt.Sprintf("state can be set to active or paused, not %.40q.", p.State.Value)})
+	}
+	return fields
+}
+
+// checkTypes appends what is wrong with the types of a webhook, of which none are all.
+func checkTypes(fields []petstore.Field, types []petstore.EventType) []petstore.Field {
+	if types != nil && len(types) == 0 {
+		return append(fields, petstore.Field{Pointer: "/types", Code: petstore.TooShort, Message: "types must have at least one type; without types all events are sent."})
+	}
+	seen := make(map[petstore.EventType]bool)
+	for i, t := range types {
+		pointer := fmt.Sprintf("/types/%d", i)
+		switch {
+		case !t.Valid():
+			fields = append(fields, petstore.Field{Pointer: pointer, Code: petstore.InvalidEnum, Message: fmt.Sprintf("There is no type of event %.40q.", t)})
+		case seen[t]:
+			fields = append(fields, petstore.Field{Pointer: pointer, Code: petstore.InvalidFormat, Message: fmt.Sprintf("types has %s twice.", t)})
+		}
+		seen[t] = true
+	}
+	return fields
+}
+
+func checkDescription(fields []petstore.Field, text string) []petstore.Field {
+	f := petstore.Field{Pointer: "/description"}
+	switch {
+	case utf8.RuneCountInString(text) > maxDescription:
+		f.Code, f.Message = petstore.TooLong, fmt.Sprintf("description must have at most %d characters.", maxDescription)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		f.Code, f.Message = petstore.InvalidFormat, "description must be text without control characters."
+	default:
+		return fields
+	}
+	return append(fields, f)
+}

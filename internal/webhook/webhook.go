@@ -1,0 +1,172 @@
+// Package webhook posts the events of workspaces to the URLs that they named, signed as
+// Standard Webhooks says (https://www.standardwebhooks.com): each at least once, and
+// what fails again later. Everything that is due is in the store. It knows no SQL, and
+// nothing of the API but the canonical form of what it keeps.
+package webhook
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// The codes of what the API answers of webhooks.
+const (
+	CodeWebhookNotFound  petstore.Code = "webhook_not_found"
+	CodeDeliveryNotFound petstore.Code = "delivery_not_found"
+	CodeTooManyWebhooks  petstore.Code = "too_many_webhooks"
+)
+
+// MaxWebhooks is how many webhooks a workspace can have.
+const MaxWebhooks = 20
+
+// A State says whether events are delivered to a webhook.
+type State string
+
+// The states. What is due stays due while a webhook is paused or disabled.
+const (
+	Active   State = "active"
+	Paused   State = "paused"   // by its owner
+	Disabled State = "disabled" // because its receiver wants no more, or fails for too long
+)
+
+// A Webhook is a URL to which the events of a workspace are posted.
+type Webhook struct {
+	ID           string // public: "wh_" and letters
+	Workspace    int64
+	URL          string
+	Types        []petstore.EventType // nil: all
+	Description  string
+	State        State
+	CreatedAt    time.Time
+	After        int64     // all events up to here have a delivery, or are of other types
+	FailingSince time.Time // the first failure since the last success; zero if there is none
+	Secret       string    // "whsec_" and Base64
+	OldSecret    string    // which signs too until OldUntil
+	OldUntil     time.Time
+}
+
+// secrets returns the secrets that sign at an instant.
+func (w *Webhook) secrets(now time.Time) []string {
+	if w.OldSecret != "" && now.Before(w.OldUntil) {
+		return []string{w.Secret, w.OldSecret}
+	}
+	return []string{w.Secret}
+}
+
+// AppendJSON appends w in its canonical form, without the secrets.
+func (w Webhook) AppendJSON(dst []byte) []byte {
+	dst = petstore.AppendString(append(dst, `{"id":`...), w.ID)
+	dst = petstore.AppendString(append(dst, `,"url":`...), w.URL)
+	for i, t := range w.Types {
+		if i == 0 {
+			dst = append(dst, `,"types":["`...)
+		} else {
+			dst = append(dst, `,"`...)
+		}
+		dst = append(append(dst, t...), '"')
+	}
+	if len(w.Types) > 0 {
+		dst = append(dst, ']')
+	}
+	if w.Description != "" {
+		dst = petstore.AppendString(append(dst, `,"description":`...), w.Description)
+	}
+	dst = append(append(append(dst, `,"state":"`...), w.State...), '"')
+	dst = appendInstant(dst, "createdAt", w.CreatedAt)
+	dst = strconv.AppendInt(append(dst, `,"after":`...), w.After, 10)
+	if !w.FailingSince.IsZero() {
+		dst = appendInstant(dst, "failingSince", w.FailingSince)
+	}
+	return append(dst, '}')
+}
+
+// WithSecret returns the canonical form with the secret at its end, as it is answered
+// once.
+func (w Webhook) WithSecret() []byte {
+	body := w.AppendJSON(make([]byte, 0, 512))
+	return append(petstore.AppendString(append(body[:len(body)-1], `,"secret":`...), w.Secret), '}')
+}
+
+func appendInstant(dst []byte, name string, t time.Time) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
+	return append(petstore.At(t).Append(dst), '"')
+}
+
+// A DeliveryState says how far a delivery has come.
+type DeliveryState string
+
+// The states of deliveries.
+const (
+	Pending   DeliveryState = "pending" // it will be tried, again or for the first time
+	Delivered DeliveryState = "delivered"
+	Failed    DeliveryState = "failed" // it will not be tried again, unless somebody asks for it
+)
+
+// A Delivery is one event on its way to one webhook. Its id is that of the event.
+type Delivery struct {
+	ID      int64
+	Type    petstore.EventType
+	State   DeliveryState
+	Tries   int
+	TriedAt time.Time // the latest try; zero before the first
+	Answer            // to the latest try
+	NextAt  time.Time // zero unless it is pending
+}
+
+// AppendJSON appends d in its canonical form.
+func (d Delivery) AppendJSON(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"id":`...), d.ID, 10)
+	dst = append(append(dst, `,"type":"`...), d.Type...)
+	dst = append(append(dst, `","state":"`...), d.State...)
+	dst = strconv.AppendInt(append(dst, `","tries":`...), int64(d.Tries), 10)
+	if !d.TriedAt.IsZero() {
+		dst = appendInstant(dst, "triedAt", d.TriedAt)
+		dst = d.Answer.appendMembers(append(dst, ','))
+	}
+	if !d.NextAt.IsZero() {
+		dst = appendInstant(dst, "nextTryAt", d.NextAt)
+	}
+	return append(dst, '}')
+}
+
+// secretPrefix begins every secret, as Standard Webhooks says.
+const secretPrefix = "whsec_"
+
+// mintSecret returns a new secret of 256 bits.
+func mintSecret() string {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // it never fails
+	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
+}
+
+// mintID returns a new public id.
+func mintID() string { return "wh_" + rand.Text() }
+
+// WellFormedID reports whether id has the form of a webhook's id.
+func WellFormedID(id string) bool {
+	text, ok := strings.CutPrefix(id, "wh_")
+	return ok && len(text) == len(rand.Text()) && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < '2' || r > '7')
+	})
+}
+
+// Takes reports whether events of the type are posted to w.
+func (w *Webhook) Takes(t petstore.EventType) bool {
+	return len(w.Types) == 0 || slices.Contains(w.Types, t)
+}
+
+// NoWebhook returns the error for a webhook that the workspace does not have.
+func NoWebhook(id string) error {
+	return petstore.Errorf(CodeWebhookNotFound, "There is no webhook with the id %.60q.", id)
+}
+
+// NoDelivery returns the error for a delivery that there is not, or not any more.
+func NoDelivery(id int64) error {
+	return petstore.Errorf(CodeDeliveryNotFound, "There is no delivery with the id %d.", id)
+}
