@@ -84,11 +84,8 @@ func inFolder(path string) error {
 // freeBytes returns the room that this user may still fill on the disk of a
 // folder.
 func freeBytes(dir string) (int64, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return 0, err
-	}
-	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // Bsize is an int32 on some systems
+	free, _, err := dbfile.Room(dir)
+	return free, err
 }
 
 // ownerOf returns the id of the user that owns the file, or -1.

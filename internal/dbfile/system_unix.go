@@ -24,6 +24,17 @@ func tryLock(f *os.File, shared bool) (bool, error) {
 	return err == nil, err
 }
 
+// Room returns how many bytes this user may still write to the disk of a folder, and
+// how many the disk has.
+func Room(dir string) (free, whole int64, err error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, 0, err
+	}
+	block := int64(s.Bsize)                                      //nolint:unconvert // it is an int32 on some systems
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:gosec,unconvert // disks are smaller
+}
+
 // inodeOf returns the number by which the filesystem knows a file.
 func inodeOf(info fs.FileInfo) uint64 {
 	s, ok := info.Sys().(*syscall.Stat_t)

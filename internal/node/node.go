@@ -40,6 +40,7 @@ type node struct {
 	Options
 
 	now         func() time.Time
+	started     time.Time
 	log         *slog.Logger
 	logTo       *sharedWriter
 	tracer      *trace.Tracer // nil unless traces are wanted

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -22,7 +21,7 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 	checks := []ops.Check{{Name: "service", Err: phase.Err}, {Name: "store", Err: n.store.Err}}
 	pages, err := console.NewOperator(console.OperatorOptions{
 		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, Now: n.now, Log: n.log,
-		Health: func() []console.Figure { return n.health(checks) }, Done: ctx.Done(),
+		Health: func() []console.Figure { return n.health(ctx, checks) }, Done: ctx.Done(),
 	})
 	if err != nil {
 		return nil, err
@@ -44,24 +43,4 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 			machines.ServeHTTP(w, r)
 		}
 	}), nil
-}
-
-// health returns how the node stands, in words.
-func (n *node) health(checks []ops.Check) []console.Figure {
-	list := []console.Figure{{Name: "version", Value: n.Version}}
-	for _, c := range checks {
-		f := console.Figure{Name: c.Name, Value: "ready", State: true}
-		if err := c.Err(); err != nil {
-			f.Value, f.Bad = err.Error(), true
-		}
-		list = append(list, f)
-	}
-	l, s := n.limits(), n.store.Figures()
-	return append(list,
-		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
-		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of %d places, %d requests beyond", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
-		console.Figure{Name: "saves of limits that failed", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
-		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.Largest, s.Waiting)},
-		console.Figure{Name: "requests lost to the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
-	)
 }

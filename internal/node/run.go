@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := CheckLimiter(o.Config, o.Origins); err != nil {
 		return err
 	}
-	n := &node{Options: o, now: time.Now}
+	n := &node{Options: o, now: time.Now, started: time.Now()}
 	if err := n.openLog(ctx); err != nil {
 		return err
 	}

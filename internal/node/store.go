@@ -30,6 +30,7 @@ type Store interface {
 	Close() error
 
 	Figures() ops.Storage
+	Size(ctx context.Context) (int64, error) // of the database, in bytes
 	// FutureRows returns how many rows begin later than now.
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	// OrphanRows returns how many sessions and rows of use are of keys and

@@ -44,6 +44,12 @@ func (db *DB) Watch(ctx context.Context) {
 	}
 }
 
+// Size returns how many bytes the database has on its server.
+func (db *DB) Size(ctx context.Context) (n int64, err error) {
+	err = db.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
+	return n, err
+}
+
 // probe returns nil if the database takes writes.
 func (db *DB) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)

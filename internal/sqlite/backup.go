@@ -153,6 +153,19 @@ func (db *DB) Backup(ctx context.Context, to string) error {
 	return backup(ctx, db.path, to, func(partial string) error { return db.CopyTo(ctx, partial) })
 }
 
+// Size returns how many bytes the database has in its file and its log.
+func (db *DB) Size(context.Context) (int64, error) {
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return 0, err
+	}
+	n := info.Size()
+	if info, err := os.Stat(db.path + "-wal"); err == nil {
+		n += info.Size()
+	}
+	return n, nil
+}
+
 func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
 	partial := to + Partial
 	for _, path := range []string{to, partial} {

@@ -49,19 +49,30 @@ func (s span) first(now time.Time) time.Time {
 
 // A chart is requests over time, stacked by class: what the template draws, and the script keeps up to date.
 type chart struct {
-	Paths  [usage.Classes]string `json:"paths"`
-	Titles []string              `json:"titles"` // of each bar
-	Top    string                `json:"top"`    // the number at the top of the scale
-	Half   string                `json:"half"`
-	Labels []label               `json:"-"`
-	Bars   []int                 `json:"-"` // the left edge of each bar's column
-	Column int                   `json:"-"` // its width
+	From    time.Time             `json:"from"` // when the first bar begins
+	Seconds int64                 `json:"-"`    // how long each of them is
+	Paths   [usage.Classes]string `json:"paths"`
+	Titles  []string              `json:"titles"` // what each bar has
+	Top     string                `json:"top"`    // the number at the top of the scale
+	Half    string                `json:"half"`
+	Labels  []label               `json:"labels"`
+	Bars    []int                 `json:"-"` // the left edge of each bar's column
+	Column  int                   `json:"-"` // its width
 }
 
+// Start returns when a bar begins.
+func (c chart) Start(bar int) time.Time {
+	return c.From.Add(time.Duration(int64(bar)*c.Seconds) * time.Second)
+}
+
+// A label is a tick of the axis.
 type label struct {
 	At   time.Time
-	Text string
+	Text string // in UTC
 }
+
+// MarshalJSON sends the instant alone.
+func (l label) MarshalJSON() ([]byte, error) { return l.At.MarshalJSON() }
 
 // The size of a chart in its own units.
 const (
@@ -81,13 +92,13 @@ func (s span) draw(rows []usage.Row, now time.Time) chart {
 		}
 	}
 	top := roundUp(most)
-	c := chart{Top: number(top), Half: half(top), Column: chartWidth / s.bars}
+	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: number(top), Half: half(top), Column: chartWidth / s.bars}
 	var paths [usage.Classes]strings.Builder
 	for i := range bars {
 		left := i * chartWidth / s.bars
 		stack(&paths, &bars[i], left, max(2, c.Column*3/4), float64(chartHeight)/float64(top))
 		c.Bars = append(c.Bars, left)
-		c.Titles = append(c.Titles, title(first.Add(time.Duration(i)*s.width), &bars[i]))
+		c.Titles = append(c.Titles, title(&bars[i]))
 	}
 	for i := range paths {
 		c.Paths[i] = paths[i].String()
@@ -112,8 +123,8 @@ func stack(paths *[usage.Classes]strings.Builder, c *usage.Counts, left, width i
 	}
 }
 
-func title(at time.Time, c *usage.Counts) string {
-	text := at.Format("2 Jan 15:04") + " UTC: " + number(c.Total())
+func title(c *usage.Counts) string {
+	text := number(c.Total())
 	for class, n := range c.Requests {
 		if n > 0 {
 			text += fmt.Sprintf(", %s %s", usage.Class(class), number(n))
@@ -137,7 +148,7 @@ func half(top int64) string {
 	if top == 1 {
 		return ""
 	}
-	return strconv.FormatFloat(float64(top)/2, 'f', -1, 64)
+	return number(top / 2) // all others are even
 }
 
 // A latency is how fast the requests were answered.

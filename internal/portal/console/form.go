@@ -43,8 +43,9 @@ type fact struct {
 // A field is one input of a form or a filter.
 type field struct {
 	Name, Label, Hint string
-	Kind              string // "text", "number", "select", "textarea", "checks", "time", "hidden"
+	Kind              string // "text", "number", "select", "textarea", "checks", "time", "hidden"; of a filter "date" or "last", its last day
 	Value             string
+	At                time.Time // of a day that a script sent: when it begins, or ends
 	Options           []option
 	Required          bool
 	Max               int // characters
@@ -87,24 +88,6 @@ func (in *input) number(name, label string) int64 {
 		in.faults[name] = label + " must be a whole number."
 	}
 	return n
-}
-
-// instant returns a time as an input of the kind "time" sends it, in UTC.
-func (in *input) instant(name, label string) petstore.Time {
-	text := strings.TrimSpace(in.r.PostForm.Get(name))
-	if text == "" {
-		return petstore.Time{}
-	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return petstore.At(t)
-		}
-	}
-	if t, ok := petstore.ParseTime(text); ok {
-		return t
-	}
-	in.faults[name] = label + " must be a time such as 2026-03-01T12:00."
-	return petstore.Time{}
 }
 
 // overwrite is the field whose value is the version that somebody else left, for those who have seen it.
@@ -155,6 +138,8 @@ func (in *input) refill(f *form) {
 				field.Options[j].Chosen = false
 			}
 			choose(field.Options, in.r.PostForm[field.Name]...)
+		case "time":
+			field.Value = entered(in.r.PostForm.Get(field.Name))
 		default:
 			field.Value = in.r.PostForm.Get(field.Name)
 		}
@@ -207,6 +192,9 @@ func (f *field) shown() string {
 	}
 	if len(f.Options) > 0 {
 		return strings.Join(chosen, ", ")
+	}
+	if t, err := time.Parse(entryLayout, f.Value); f.Kind == "time" && err == nil {
+		return inWords(t)
 	}
 	return strings.ReplaceAll(f.Value, "\r\n", "\n")
 }

@@ -74,7 +74,7 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	}
 	f := drawn(rows, s, v.Now())
 	w.Chart, w.Totals, w.Latency, w.Buckets = f.Chart, f.Totals, f.Latency, f.Buckets
-	all, err := v.Access.Workspaces(ctx)
+	all, over, err := v.countWorkspaces(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -83,13 +83,13 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 		return w, err
 	}
 	w.Cards = []summary{
-		{Title: "Workspaces", Value: number(int64(len(all))), Hint: counted(len(v.Keys.Entries()), "live key"), URL: "/console/workspaces"},
+		v.workspaceSummary(all, over),
 		{Title: "Requests today", Value: number(today.Total()), Hint: share(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
 		v.banSummary(), v.healthSummary(),
 	}
 	w.Nearest, w.Health = [][]cell{}, [][]cell{}
 	for _, b := range v.busyKeys(ctx, few) {
-		w.Nearest = append(w.Nearest, []cell{{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace), meterCell(b.day)})
+		w.Nearest = append(w.Nearest, []cell{{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace.ID, b.entry.Workspace.Name), meterCell(b.day)})
 	}
 	for _, f := range v.health() {
 		if f.State || f.Bad {
@@ -97,6 +97,30 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 		}
 	}
 	return w, nil
+}
+
+// countWorkspaces returns how many there are, and how many of them are over their
+// quota.
+func (v *visit) countWorkspaces(ctx context.Context) (all, over int, err error) {
+	list, err := v.acting().Workspaces(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	standings, err := v.acting().Standings(ctx, list)
+	for i := range standings {
+		if standings[i].Over() != "" {
+			over++
+		}
+	}
+	return len(list), over, err
+}
+
+func (v *visit) workspaceSummary(all, over int) summary {
+	s := summary{Title: "Workspaces", Value: number(int64(all)), Hint: counted(len(v.Keys.Entries()), "live key"), URL: "/console/workspaces"}
+	if over > 0 {
+		s.Hint, s.URL, s.Bad = number(int64(over))+" over quota", "/console/workspaces?sort=use", true
+	}
+	return s
 }
 
 // counted returns a number with what it counts.
@@ -123,7 +147,7 @@ func (v *visit) banSummary() summary {
 	n := int64(len(v.banned()))
 	s := summary{Title: "Bans", Value: number(n), Hint: "no key is refused", URL: "/console/bans", Bad: n > 0}
 	if n > 0 {
-		s.Hint = "until " + v.banned()[0].Key.Ban.Until.UTC().Format("15:04") + " UTC at least"
+		s.Hint = "until " + inWords(v.banned()[0].Key.Ban.Until) + " at least"
 	}
 	return s
 }

@@ -129,8 +129,7 @@ func (k *keyRow) line() []string {
 func (v *visit) newKeyForm() form {
 	scopes := field{Name: "scope", Label: "Scopes", Kind: "checks"}
 	for _, s := range v.who.Key.Scopes.List() {
-		label := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys of this workspace"}[s]
-		scopes.Options = append(scopes.Options, option{Value: s, Label: label, Chosen: s != "manage"})
+		scopes.Options = append(scopes.Options, option{Value: s, Label: scopeLabel(s), Chosen: s != "manage"})
 	}
 	return form{
 		Title: "Create a key", Submit: "Create the key", Back: link{Title: "API keys", URL: "/console/keys"},
@@ -143,6 +142,15 @@ func (v *visit) newKeyForm() form {
 	}
 }
 
+func scopeLabel(scope string) string {
+	return map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys of this workspace"}[scope]
+}
+
+// lifetimes returns how long a new key may be valid, in hours.
+func lifetimes() []option {
+	return []option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}}
+}
+
 // ends returns when a new key may end, in hours: not after the key that makes it.
 func (v *visit) ends() []option {
 	latest := option{Value: "0", Label: "never"}
@@ -150,7 +158,7 @@ func (v *visit) ends() []option {
 		latest.Label = "with the key that you signed in with, " + v.who.Key.ExpiresAt.UTC().Format("2 January 2006, 15:04") + " UTC"
 	}
 	all := []option{latest}
-	for _, o := range []option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}} {
+	for _, o := range lifetimes() {
 		hours, _ := strconv.Atoi(o.Value)
 		if v.who.Key.CheckGrant(0, v.Now().Add(time.Duration(hours)*time.Hour)) == nil {
 			all = append(all, o)
@@ -216,8 +224,18 @@ func (v *visit) keyring() access.Keyring {
 
 // made shows a new key, this once: nothing of it is kept, in the browser neither.
 func (v *visit) made(secret string) error {
+	return v.madeFor(secret, link{Title: "To the keys", URL: "/console/keys"})
+}
+
+// A madeKey is a new key, and where to go on.
+type madeKey struct {
+	Secret string
+	Next   link
+}
+
+func (v *visit) madeFor(secret string, next link) error {
 	v.follow()
-	return v.render(http.StatusOK, "made", "Your new key", secret)
+	return v.render(http.StatusOK, "made", "Your new key", madeKey{secret, next})
 }
 
 // key returns the key in the path, if it is of the workspace and not revoked. The

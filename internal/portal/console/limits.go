@@ -145,7 +145,7 @@ func (s keyLimits) words() (title, text string) {
 		title = "The requests of this " + name + " are spent"
 		return title, "The plan has " + number(w.Limit) + " requests a " + name + ", and what is changed or downloaded here counts as one of the API does."
 	case name != "" && time.Unix(w.Reset, 0).After(banned):
-		return "The requests of this " + name + " are spent", "The key is banned besides, until " + banned.Format("15:04 on 2 January") + " UTC."
+		return "The requests of this " + name + " are spent", "The key is banned besides, until " + inWords(banned) + "."
 	}
 	return "This key is banned", "It can look, and change nothing."
 }

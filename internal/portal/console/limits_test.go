@@ -239,7 +239,7 @@ func TestStandingIsTrue(t *testing.T) {
 	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight))
 	ban.Until = h.now().Add(3 * time.Minute)
 	h.limiter.SetBan(k.ID, &ban)
-	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight)).want(200, "The key is banned besides, until "+ban.Until.UTC().Format("15:04 on 2 January")+" UTC.")
+	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight)).want(200, `The key is banned besides, until <time datetime="`+ban.Until.UTC().Format(time.RFC3339)+`"`)
 	ban.Until = midnight.Add(time.Hour)
 	h.limiter.SetBan(k.ID, &ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
@@ -270,9 +270,9 @@ func TestLiftIsTrue(t *testing.T) {
 	ban.Until = h.now().Add(3 * time.Minute)
 	set()
 	g.get("/console/bans").want(200, "its day is spent; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
-	g.get("/console/bans/"+k.ID).want(200, "after 2 March, 00:00:00 UTC: the 1,000 requests of its workspace&#39;s day are spent")
+	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: the 1,000 requests of its workspace&#39;s day are spent`)
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
-	g.get("/console/bans").want(200, "after 2 March, 00:00:00 UTC")
+	g.get("/console/bans").want(200, "2 Mar 2026, 00:00:00 UTC</time>")
 }
 
 // keep returns a guest with the cookies that g has now, as a thief would have them.

@@ -20,6 +20,7 @@ type list struct {
 	Rows        [][]cell
 	Next, First string // addresses of the next page and the first, or ""
 	CSV         string
+	NDJSON      string
 	New         *link
 	Empty       string
 	Live        string // the address of what changes, or ""
@@ -30,6 +31,7 @@ type cell struct {
 	Text  string    `json:"text,omitempty"`
 	Name  bool      `json:"name,omitempty"` // what people entered: of any direction
 	Code  bool      `json:"code,omitempty"`
+	Prose bool      `json:"prose,omitempty"` // a text of ours, whose instants are times
 	URL   string    `json:"url,omitempty"`
 	Badge string    `json:"badge,omitempty"` // the class of a badge, or ""
 	At    time.Time `json:"at,omitzero"`

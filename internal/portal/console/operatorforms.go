@@ -16,29 +16,42 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 		return form{}, access.Workspace{}, err
 	}
 	w, err := v.Access.WorkspaceByID(v.r.Context(), id)
-	if isMissing(err, access.CodeWorkspaceNotFound) {
-		err = errNoPage
-	}
 	if err != nil {
 		return form{}, access.Workspace{}, err
 	}
-	var plans []option
-	for _, p := range access.Plans() {
-		plans = append(plans, option{Value: string(p), Label: string(p)})
-	}
 	f := form{
 		Title: "Plan of " + access.Printable(w.Name), Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
-		Back: link{Title: "Workspaces", URL: "/console/workspaces"},
-		Fields: []field{
-			{Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, string(w.Plan))},
-			{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan Enterprise."},
-			{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan Enterprise."},
-		},
+		Back:   link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
+		Fields: planFields(w.Plan),
 	}
 	if w.Plan == access.Enterprise {
 		f.Fields[1].Value, f.Fields[2].Value = text(w.Quota.PerMinute), text(w.Quota.PerDay)
 	}
 	return f, w, nil
+}
+
+func planFields(p access.Plan) []field {
+	return []field{
+		{Name: "plan", Label: "Plan", Kind: "select", Options: choose(planOptions(), string(p))},
+		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan Enterprise."},
+		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan Enterprise."},
+	}
+}
+
+func planOptions() (plans []option) {
+	for _, p := range access.Plans() {
+		plans = append(plans, option{Value: string(p), Label: string(p)})
+	}
+	return plans
+}
+
+// plan returns the plan that a form names.
+func (in *input) plan() operator.Plan {
+	p := operator.Plan{Plan: access.Plan(in.text("plan"))}
+	if p.Plan == access.Enterprise {
+		p.PerMinute, p.PerDay = in.number("perMinute", "This"), in.number("perDay", "This")
+	}
+	return p
 }
 
 func showPlan(v *visit) error {
@@ -55,10 +68,7 @@ func savePlan(v *visit) error {
 		return err
 	}
 	in := v.input()
-	p := operator.Plan{Plan: access.Plan(in.text("plan"))}
-	if p.Plan == access.Enterprise {
-		p.PerMinute, p.PerDay = in.number("perMinute", "This"), in.number("perDay", "This")
-	}
+	p := in.plan()
 	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}
@@ -69,7 +79,7 @@ func savePlan(v *visit) error {
 		return v.again(f, in)
 	}
 	v.follow()
-	return v.done("/console/workspaces", fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
+	return v.done(workspacePath(w.ID), fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
 }
 
 // acting returns the operator who is signed in.
@@ -129,6 +139,6 @@ func (v *visit) usable(id, now string) string {
 	if name == "" {
 		return now
 	}
-	return fmt.Sprintf("The key may be used again after %s UTC: the %s requests of its workspace's %s are spent.",
-		time.Unix(w.Reset, 0).UTC().Format("2 January, 15:04:05"), number(w.Limit), name)
+	return fmt.Sprintf("The key may be used again after %s: the %s requests of its workspace's %s are spent.",
+		inWords(time.Unix(w.Reset, 0)), number(w.Limit), name)
 }

@@ -56,73 +56,13 @@ func listOf(title, lead, empty string, columns ...string) list {
 	return list{Title: title, Lead: lead, Empty: empty, Columns: columns, Numbers: map[int]bool{}}
 }
 
-// standing is a workspace with its windows.
-type standing struct {
-	access.Workspace
-	ratelimit.Decision
-}
-
-// standings returns how workspaces stand, also those without a key.
-func (v *visit) standings(ctx context.Context, all []access.Workspace) []standing {
-	found := make([]standing, len(all))
-	for i, w := range all {
-		limits := ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay}
-		found[i] = standing{w, v.Limiter.PeekWorkspace(ctx, w.ID, limits)}
-	}
-	return found
-}
-
-func planPath(w access.Workspace) string { return "/console/workspaces/" + text(w.ID) }
-
-func workspaceCell(w access.Workspace) cell {
-	return cell{Text: access.Printable(w.Name), Name: true, URL: planPath(w)}
+func workspaceCell(id int64, name string) cell {
+	return cell{Text: access.Printable(name), Name: true, URL: workspacePath(id)}
 }
 
 func meterCell(w ratelimit.Window) cell {
 	m := meterOf("", w)
 	return cell{Meter: &m}
-}
-
-func listWorkspaces(ctx context.Context, v *visit) (list, error) {
-	l := listOf("Workspaces", "Every store of this installation, with its plan and what it used.", "There are no workspaces yet. Make one with petstore workspace create.",
-		"Name", "Plan", "This minute", "Today", "Made", "")
-	shown, err := v.workspacePage(ctx, &l)
-	for _, s := range v.standings(ctx, shown) {
-		l.Rows = append(l.Rows, []cell{
-			workspaceCell(s.Workspace), {Text: string(s.Plan), Badge: "plan"}, meterCell(s.Minute), meterCell(s.Day),
-			{At: s.CreatedAt}, {Links: []link{{Title: "Change plan", URL: planPath(s.Workspace)}}},
-		})
-	}
-	return l, err
-}
-
-// workspacePage returns the workspaces that the query asks for, by name, and fills in how the list goes on.
-func (v *visit) workspacePage(ctx context.Context, l *list) ([]access.Workspace, error) {
-	query, path := v.r.URL.Query(), "/console/workspaces"
-	name, plan, after := query.Get("name"), query.Get("plan"), query.Get("after")
-	plans := []option{{Label: "Any plan"}}
-	for _, p := range access.Plans() {
-		plans = append(plans, option{Value: string(p), Label: string(p)})
-	}
-	l.Filters = []field{{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"}, {Name: "plan", Label: "Plan", Kind: "select", Options: choose(plans, plan)}}
-	l.Filtered = name != "" || plan != ""
-	all, err := v.Access.Workspaces(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shown := slices.DeleteFunc(all, func(w access.Workspace) bool {
-		return w.Name <= after || !strings.Contains(w.Name, name) || plan != "" && string(w.Plan) != plan
-	})
-	query.Del("after")
-	if after != "" {
-		l.First = address(path, query)
-	}
-	if len(shown) > pageSize {
-		shown = shown[:pageSize]
-		query.Set("after", shown[pageSize-1].Name)
-		l.Next = address(path, query)
-	}
-	return shown, nil
 }
 
 // busiest is how many keys the page of the busiest shows.
@@ -172,7 +112,7 @@ func listBusy(ctx context.Context, v *visit) (list, error) {
 	l.Numbers = map[int]bool{2: true, 3: true}
 	for _, b := range v.busyKeys(ctx, busiest) {
 		l.Rows = append(l.Rows, []cell{
-			{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
+			{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace.ID, b.entry.Workspace.Name), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
 			meterCell(b.day), {At: b.usage.LastUsed},
 		})
 	}
@@ -201,7 +141,7 @@ func listBans(ctx context.Context, v *visit) (list, error) {
 			until = cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is spent; the ban ends before"}
 		}
 		l.Rows = append(l.Rows, []cell{
-			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
+			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace.ID, e.Workspace.Name), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,
 			{Links: []link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
 		})
 	}
@@ -217,7 +157,7 @@ func listHealth(_ context.Context, v *visit) (list, error) {
 }
 
 func figureCell(f Figure) cell {
-	c := cell{Text: f.Value}
+	c := cell{Text: f.Value, Prose: true}
 	switch {
 	case f.Bad:
 		c.Badge = "banned"
@@ -225,16 +165,4 @@ func figureCell(f Figure) cell {
 		c.Badge = "active"
 	}
 	return c
-}
-
-// latestAudit is how many lines of the audit log are shown.
-const latestAudit = 200
-
-func listAudit(ctx context.Context, v *visit) (list, error) {
-	entries, err := v.Access.Audit(ctx, latestAudit)
-	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
-	for _, e := range entries {
-		l.Rows = append(l.Rows, []cell{{At: e.At}, {Text: string(e.Actor), Code: true}, {Text: e.Action, Code: true}, {Text: e.Subject, Name: true}, {Text: e.Detail, Name: true}})
-	}
-	return l, err
 }

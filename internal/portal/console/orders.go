@@ -21,12 +21,8 @@ func (v *visit) orders() source[petstore.Order] {
 		complete := true
 		q.Complete = &complete
 	}
-	if t, err := time.Parse(time.DateOnly, query.Get("from")); err == nil {
-		q.ShipDateFrom = petstore.At(t)
-	}
-	if t, err := time.Parse(time.DateOnly, query.Get("to")); err == nil {
-		q.ShipDateTo = petstore.At(t.Add(24*time.Hour - time.Millisecond))
-	}
+	_, q.ShipDateFrom = dayFilter(query, "from", "Ships from")
+	_, q.ShipDateTo = dayFilter(query, "to", "Ships to")
 	return source[petstore.Order]{
 		path: "/console/orders", id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Order, error) {
@@ -45,14 +41,15 @@ func stateCell(o petstore.Order) cell {
 
 func showOrders(v *visit) error {
 	query := v.r.URL.Query()
+	from, _ := dayFilter(query, "from", "Ships from")
+	to, _ := dayFilter(query, "to", "Ships to")
 	l := list{
 		Title: "Orders", Lead: "Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
 		Filters: []field{
 			{Name: "state", Label: "State", Kind: "select", Options: choose([]option{{Label: "Any state"}, {Value: "open", Label: "open"}, {Value: "complete", Label: "complete"}}, query.Get("state"))},
 			{Name: "petId", Label: "Pet", Kind: "number", Value: query.Get("petId"), Hint: "Id"},
-			{Name: "from", Label: "Ships from", Kind: "date", Value: query.Get("from")},
-			{Name: "to", Label: "Ships to", Kind: "date", Value: query.Get("to")},
+			from, to,
 		},
 		New: &link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
 	}
@@ -82,9 +79,9 @@ func ordersCSV(v *visit) error {
 }
 
 func shipField(t petstore.Time) field {
-	f := field{Name: "shipDate", Label: "Ship date (UTC)", Kind: "time", Hint: "When it is to ship, if that is known."}
+	f := field{Name: "shipDate", Label: "Ship date", Kind: "time", Hint: "When it is to ship, if that is known."}
 	if t.Valid {
-		f.Value = time.UnixMilli(t.Millis).UTC().Format("2006-01-02T15:04")
+		f.Value = time.UnixMilli(t.Millis).UTC().Format(entryLayout)
 	}
 	return f
 }

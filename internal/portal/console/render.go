@@ -37,7 +37,7 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 		return nil, err
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "requests", "request", "list", "stock", "form", "made"} {
+	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "form", "made"} {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -177,7 +177,8 @@ func (c *Console) functions() template.FuncMap {
 		"at":      c.at,
 		"num":     number,
 		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"utc":     func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" },
+		"utc":     utc,
+		"prose":   prose,
 		"short":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") },
 		"class":   func(status int) string { return "s" + strconv.Itoa(status/100) },
 		"lower":   strings.ToLower,

@@ -29,25 +29,6 @@
     });
   }
 
-  const forms = {
-    clock: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
-    hour: { hour: "2-digit", minute: "2-digit" },
-    day: { hour: "2-digit", minute: "2-digit" },
-    week: { day: "numeric", month: "short" },
-    quarter: { day: "numeric", month: "short" },
-    exact: { dateStyle: "medium", timeStyle: "medium" },
-    full: { dateStyle: "medium", timeStyle: "short" },
-  };
-  const utc = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" });
-
-  // Times stand in the page in UTC.
-  function localise(time) {
-    const at = new Date(time.dateTime);
-    if (Number.isNaN(at.getTime())) return;
-    time.textContent = new Intl.DateTimeFormat(undefined, forms[time.dataset.form] ?? forms.full).format(at);
-    time.title = `${utc.format(at)} UTC`;
-  }
-
   // A reset that is near is counted down, to the server's clock as far as the page knows it.
   function countdown(span) {
     const time = span.querySelector("time");
@@ -70,7 +51,8 @@
     if (c.code) parts.push(make("code", { textContent: c.text }));
     else if (c.badge) parts.push(make("span", { className: `badge ${c.badge}`, textContent: c.text }));
     else {
-      const text = c.name ? make("bdi", { textContent: c.text ?? "" }) : c.text ?? "";
+      const said = c.prose ? times.prose(c.text ?? "") : [c.text ?? ""];
+      const text = make(c.name ? "bdi" : "span", {}, ...said);
       if (c.url) parts.push(make("a", { href: c.url, className: c.name ? "name" : "" }, text));
       else {
         if (c.name) text.className = "name";
@@ -80,7 +62,7 @@
     if (c.note) parts.push(" ", make("small", { textContent: c.note }));
     if (c.at) {
       const time = make("time", { dateTime: c.at });
-      localise(time);
+      times.localise(time);
       parts.push(" ", time);
     }
     for (const l of c.links ?? []) parts.push(make("a", { href: l.url, textContent: l.title, className: l.danger ? "danger" : "" }), " ");
@@ -114,6 +96,7 @@
       line.setAttribute("role", "row");
       return line;
     }));
+    times.reach(table.tBodies[0]);
     const place = table.closest(".table") ?? table;
     place.hidden = rows.length === 0;
     if (place.nextElementSibling) place.nextElementSibling.hidden = rows.length > 0;
@@ -123,13 +106,31 @@
     live(table.dataset.rows, "rows", (rows) => fill(table, rows));
   }
 
+  // A chart is read bar by bar. It returns what draws it anew.
+  function chart(box) {
+    const svg = box.querySelector(".chart svg");
+    let titles = all(".columns title", svg).map((title) => title.textContent.replace(/^.* UTC: /, ""));
+    const start = (i) => new Date(new Date(svg.dataset.from).getTime() + i * svg.dataset.seconds * 1000);
+    times.bars(svg, titles.length, (i) => `${times.range(start(i), svg.dataset.seconds)}: ${titles[i]}`);
+    return (drawn) => {
+      all(".chart path:not(.grid)", box).forEach((path, i) => path.setAttribute("d", drawn.paths[i]));
+      titles = drawn.titles;
+      svg.dataset.from = drawn.from;
+      all(".labels time", box).forEach((time, i) => {
+        time.dateTime = drawn.labels[i];
+        times.localise(time);
+      });
+    };
+  }
+
   function figures(box) {
-    const paths = all(".chart path:not(.grid)", box);
-    const titles = all(".columns title", box);
-    const bars = all(".buckets rect", box);
+    const draw = chart(box);
+    const small = box.querySelector(".buckets");
+    let buckets = all(".columns title", small).map((title) => title.textContent);
+    times.bars(small, buckets.length, (i) => buckets[i]);
+    const bars = all(":scope > rect", small);
     live(box.dataset.figures, "figures", (f) => {
-      paths.forEach((path, i) => path.setAttribute("d", f.chart.paths[i]));
-      titles.forEach((title, i) => { title.textContent = f.chart.titles[i]; });
+      draw(f.chart);
       set(box, "top", f.chart.top);
       set(box, "half", f.chart.half);
       f.totals.forEach((t, i) => {
@@ -137,16 +138,17 @@
         set(box, `share="${i}"`, t.share);
       });
       for (const name of ["p50", "p95", "p99"]) set(box, name, f.latency[name]);
+      buckets = f.buckets.map((b) => b.Title);
       bars.forEach((bar, i) => {
         bar.setAttribute("y", f.buckets[i].Y);
         bar.setAttribute("height", f.buckets[i].H);
-        bar.firstElementChild.textContent = f.buckets[i].Title;
       });
       (f.meters ?? []).forEach((m, i) => meter(box.querySelector(`[data-meter="${i}"]`), m));
       (f.cards ?? []).forEach((c, i) => {
         const card = box.querySelector(`[data-card="${i}"]`);
         card.classList.toggle("bad", c.bad);
-        for (const name of ["value", "hint"]) set(card, name, c[name]);
+        set(card, "value", c.value);
+        card.querySelector("[data-hint]").replaceChildren(...times.prose(c.hint));
       });
       for (const table of all("[data-table]", box)) fill(table, f[table.dataset.table]);
       if (f.limits) limits(f.limits);
@@ -166,10 +168,10 @@
     if (note.hidden) return;
     const until = note.querySelector("time");
     note.querySelector("strong").textContent = now.title;
-    note.querySelector("span").textContent = now.text;
+    note.querySelector("span").replaceChildren(...times.prose(now.text));
     if (until.dateTime !== now.until) {
       until.dateTime = now.until;
-      localise(until);
+      times.localise(until);
     }
   }
 
@@ -196,7 +198,7 @@
   function line(r) {
     const time = make("time", { dateTime: r.at });
     time.dataset.form = "clock";
-    localise(time);
+    times.localise(time);
     const status = make("td", { className: "got" }, make("span", { className: `status s${Math.floor(r.status / 100)}`, textContent: r.status }));
     if (r.code) status.append(" ", make("a", { href: r.help }, make("code", { textContent: r.code })));
     const asked = make("code", { textContent: r.path });
@@ -219,6 +221,7 @@
     let paused = false;
     const add = (r) => {
       body.prepend(line(r));
+      times.reach(body);
       while (body.rows.length > Number(body.dataset.most)) body.lastElementChild.remove();
       document.querySelector(".empty").hidden = true;
     };
@@ -252,9 +255,9 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     theme();
-    all("time").forEach(localise);
     all(".reset").forEach(countdown);
     all("[data-figures]").forEach(figures);
+    all("[data-chart]").forEach(chart);
     all("[data-rows]").forEach(list);
     all("[data-requests]").forEach(requests);
     all("[data-copy]").forEach(copying);

@@ -1,0 +1,163 @@
+package operator
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/internal/access"
+)
+
+// An AuditQuery asks for entries of the audit log, the latest first. What is zero
+// asks for all.
+type AuditQuery struct {
+	Before    int64  // the entries before the one with this id
+	Limit     int    // at most so many
+	Action    string // with this action, or this part of it before the dot, such as "key"
+	Text      string // with this anywhere, names included; case does not matter
+	Workspace int64  // about this workspace or one of its keys
+}
+
+// An AuditEntry is a line of the audit log with the names of what it names by id, as
+// far as it is still there.
+type AuditEntry struct {
+	access.AuditEntry
+	ActorName, SubjectName, DetailNamed string
+}
+
+// mostAudited is how many entries are looked at for one page. Where more are in the
+// log a page may have fewer than its limit, and the log goes on behind it.
+const mostAudited = 20_000
+
+// Audit returns a page of the audit log, and the Before of the next one, 0 if there
+// is none.
+func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, next int64, err error) {
+	names := namer{store: l.Store, known: map[string]string{}}
+	about, err := l.about(ctx, q.Workspace)
+	if err != nil {
+		return nil, 0, err
+	}
+	for before, seen := q.Before, 0; ; {
+		page, err := l.Store.AuditPage(ctx, before, 1000)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range page {
+			if len(found) == q.Limit {
+				return found, before, nil
+			}
+			before = e.ID
+			if !q.takes(e) || !about(e) {
+				continue
+			}
+			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.in(ctx, e.Subject), names.in(ctx, e.Detail)}
+			if named.has(q.Text) {
+				found = append(found, named)
+			}
+		}
+		if len(page) == 0 {
+			return found, 0, nil
+		}
+		if seen += len(page); seen >= mostAudited {
+			return found, before, nil
+		}
+	}
+}
+
+func (q *AuditQuery) takes(e access.AuditEntry) bool {
+	return q.Action == "" || e.Action == q.Action || strings.HasPrefix(e.Action, q.Action+".")
+}
+
+func (e *AuditEntry) has(text string) bool {
+	for _, in := range []string{string(e.Actor), e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail, e.DetailNamed} {
+		if strings.Contains(strings.ToLower(in), strings.ToLower(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// about returns what reports whether an entry is about a workspace, under whatever
+// name it had, or one of its keys. It is asked of the latest entry first.
+func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEntry) bool, error) {
+	if workspace == 0 {
+		return func(access.AuditEntry) bool { return true }, nil
+	}
+	w, err := l.Store.WorkspaceByID(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := l.Store.Keys(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		ids[k.ID] = true
+	}
+	return func(e access.AuditEntry) bool {
+		if e.Action == "workspace.rename" && e.Detail == "renamed to "+w.Name {
+			w.Name = e.Subject
+		}
+		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name
+	}, nil
+}
+
+// A namer puts names in the place of ids.
+type namer struct {
+	store  access.Store
+	known  map[string]string
+	tokens []access.Token
+}
+
+// ids are the ids in the texts of the log.
+var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
+
+// in returns a text with names for ids.
+func (n *namer) in(ctx context.Context, text string) string {
+	return ids.ReplaceAllStringFunc(text, func(id string) string { return n.name(ctx, id) })
+}
+
+// name returns the name for an id, which is the id if it is of nothing that is
+// there.
+func (n *namer) name(ctx context.Context, id string) string {
+	name, known := n.known[id]
+	if !known {
+		if name = n.find(ctx, id); name == "" {
+			name = id
+		}
+		n.known[id] = name
+	}
+	return name
+}
+
+func (n *namer) find(ctx context.Context, id string) string {
+	if number, yes := strings.CutPrefix(id, "workspace "); yes {
+		workspace, _ := strconv.ParseInt(number, 10, 64) // the pattern has no other
+		if w, err := n.store.WorkspaceByID(ctx, workspace); err == nil {
+			return "workspace " + access.Printable(w.Name)
+		}
+		return ""
+	}
+	if strings.HasPrefix(id, "op_") {
+		return n.token(ctx, id)
+	}
+	k, err := n.store.Key(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return access.Printable(k.Name) + " of " + strings.TrimPrefix(n.name(ctx, "workspace "+strconv.FormatInt(k.WorkspaceID, 10)), "workspace ")
+}
+
+func (n *namer) token(ctx context.Context, id string) string {
+	if n.tokens == nil {
+		n.tokens, _ = n.store.Tokens(ctx) // without their names the log can be read all the same
+	}
+	for _, t := range n.tokens {
+		if t.ID == id {
+			return access.Printable(t.Name)
+		}
+	}
+	return ""
+}

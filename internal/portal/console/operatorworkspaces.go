@@ -1,0 +1,234 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+func workspacePath(id int64) string { return "/console/workspaces/" + text(id) }
+
+// meterOfUse is meterOf for a window as the operator's API has it.
+func meterOfUse(name string, w operator.Window) meter {
+	return meterOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
+}
+
+func listWorkspaces(ctx context.Context, v *visit) (list, error) {
+	l := listOf("Workspaces", "All workspaces of this installation, with their plans and what they used.", "There are no workspaces yet.",
+		"Name", "Plan", "State", "This minute", "Today", "")
+	l.New = &link{Title: "Create a workspace", URL: "/console/workspaces/new"}
+	shown, err := v.workspacePage(ctx, &l)
+	for _, s := range shown {
+		minute, day := meterOfUse("", s.Minute), meterOfUse("", s.Day)
+		l.Rows = append(l.Rows, []cell{
+			workspaceCell(s.ID, s.Name), {Text: string(s.Plan), Badge: "plan"}, quotaCell(&s), {Meter: &minute}, {Meter: &day},
+			{Links: []link{{Title: "Change plan", URL: workspacePath(s.ID) + "/plan"}, {Title: "Create a key", URL: workspacePath(s.ID) + "/keys/new"}}},
+		})
+	}
+	return l, err
+}
+
+// quotaCell says whether a workspace is over its quota.
+func quotaCell(s *operator.Standing) cell {
+	switch s.Over() {
+	case "day":
+		return cell{Text: "over quota", Badge: "banned", Note: "today"}
+	case "minute":
+		return cell{Text: "over quota", Badge: "banned", Note: "this minute"}
+	}
+	return cell{Text: "within quota", Badge: "active"}
+}
+
+// workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
+func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing, error) {
+	query, path := v.r.URL.Query(), "/console/workspaces"
+	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
+	l.Filters = []field{
+		{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"},
+		{Name: "plan", Label: "Plan", Kind: "select", Options: choose(append([]option{{Label: "Any plan"}}, planOptions()...), plan)},
+		{Name: "state", Label: "State", Kind: "select", Options: choose([]option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}, state)},
+		{Name: "sort", Label: "Sorted by", Kind: "select", Options: choose([]option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
+	}
+	l.Filtered = name != "" || plan != "" || state != ""
+	all, err := v.acting().Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
+		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
+	})
+	from, _ := strconv.Atoi(query.Get("from")) // anything else is the first page
+	query.Del("from")
+	if from = max(from, 0); from > 0 {
+		l.First = address(path, query)
+	}
+	page := func(n int) (int, int) {
+		if from+pageSize < n {
+			query.Set("from", strconv.Itoa(from+pageSize))
+			l.Next = address(path, query)
+		}
+		return min(from, n), min(from+pageSize, n)
+	}
+	if state == "" && sorted == "" { // with Redis each window is a call
+		a, b := page(len(all))
+		return v.acting().Standings(ctx, all[a:b])
+	}
+	standings, err := v.acting().Standings(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	if state == "over" {
+		standings = slices.DeleteFunc(standings, func(s operator.Standing) bool { return s.Over() == "" })
+	}
+	if sorted == "use" {
+		operator.ByUse(standings)
+	}
+	a, b := page(len(standings))
+	return standings[a:b], nil
+}
+
+// A workspacePage is the page of a workspace.
+type workspaceView struct {
+	Name, Path, Lead         string
+	Plan                     access.Plan
+	Made, Used               time.Time
+	Over                     string // in words, or ""
+	Meters                   []meter
+	Keys                     int64
+	Pets, Orders, Categories int64
+	Span                     span
+	Spans                    []navLink
+	Chart                    chart
+	Totals                   []total
+	Sheets                   []list
+}
+
+// workspace returns the workspace in the path.
+func (v *visit) workspace() (operator.Detail, error) {
+	id, err := v.number()
+	if err != nil {
+		return operator.Detail{}, err
+	}
+	return v.acting().Workspace(v.r.Context(), id)
+}
+
+func showWorkspace(v *visit) error {
+	w, err := v.workspace()
+	if err != nil {
+		return err
+	}
+	page := workspaceView{
+		Name: access.Printable(w.Name), Path: workspacePath(w.ID), Plan: w.Plan, Made: *w.CreatedAt,
+		Lead:   fmt.Sprintf("%s requests a minute, %s a day.", number(w.PerMinute), number(w.PerDay)),
+		Meters: []meter{meterOfUse("This minute", w.Minute), meterOfUse("Today (UTC)", w.Day)},
+		Keys:   int64(w.Keys), Pets: w.Pets, Orders: w.Orders, Categories: w.Categories,
+	}
+	if w.LastUsedAt != nil {
+		page.Used = *w.LastUsedAt
+	}
+	switch (&operator.Standing{Workspace: w.Workspace, Minute: w.Minute, Day: w.Day}).Over() {
+	case "day":
+		page.Over = fmt.Sprintf("Over quota: the %s requests of this day are spent. More are refused until %s.", number(w.Day.Limit), inWords(w.Day.Reset))
+	case "minute":
+		page.Over = fmt.Sprintf("Over quota: the %s requests of this minute are spent. More are refused until %s.", number(w.Minute.Limit), inWords(w.Minute.Reset))
+	}
+	if err := v.addUse(&page, w.ID); err != nil {
+		return err
+	}
+	for _, read := range []func(int64) (list, error){v.keySheet, v.refusalSheet, v.auditSheet} {
+		sheet, err := read(w.ID)
+		if err != nil {
+			return err
+		}
+		page.Sheets = append(page.Sheets, sheet)
+	}
+	return v.render(http.StatusOK, "workspace", page.Name, page)
+}
+
+// addUse adds what the workspace did, as a chart.
+func (v *visit) addUse(page *workspaceView, id int64) error {
+	page.Span = spanOf(spans(), v.r.URL.Query().Get("range"))
+	for _, other := range spans() {
+		page.Spans = append(page.Spans, navLink{other.Title, page.Path + "?range=" + other.Name, other.Name == page.Span.Name})
+	}
+	rows, err := v.Usage.Series(v.r.Context(), id, page.Span.step, page.Span.first(v.Now()), v.Now())
+	f := drawn(rows, page.Span, v.Now())
+	page.Chart, page.Totals = f.Chart, f.Totals
+	return err
+}
+
+func (v *visit) keySheet(id int64) (list, error) {
+	l := listOf("Keys", "", "It has no keys.", "Name", "Key", "Scopes", "State", "Last used", "Today", "")
+	l.Numbers, l.New = map[int]bool{5: true}, &link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
+	keys, err := v.acting().Keys(v.r.Context(), id)
+	slices.Reverse(keys)
+	slices.SortStableFunc(keys, func(a, b operator.Key) int { return strings.Compare(rank(a), rank(b)) })
+	for _, k := range keys[:min(len(keys), 2*pageSize)] {
+		l.Rows = append(l.Rows, operatorKeyCells(k))
+	}
+	return l, err
+}
+
+// rank has the keys that are refused first, and those that are no more last.
+func rank(k operator.Key) string {
+	return map[string]string{"banned": "0", "active": "1"}[k.State] + k.State
+}
+
+func operatorKeyCells(k operator.Key) []cell {
+	at := "/console/keys/" + k.ID
+	row := []cell{
+		{Text: access.Printable(k.Name), Name: true}, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes, ", ")}, {Text: k.State, Badge: k.State},
+		{Text: "never"}, {Text: number(k.UsedToday)}, {},
+	}
+	if k.LastUsedAt != nil {
+		row[4] = cell{At: *k.LastUsedAt}
+	}
+	if k.RefusedToday > 0 {
+		row[5].Note = number(k.RefusedToday) + " refused"
+	}
+	switch k.State {
+	case "banned":
+		row[3].Note, row[3].At = k.BanReason+", until", *k.BannedUntil
+		row[6].Links = []link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
+	case "active":
+		row[6].Links = []link{{Title: "Ban", URL: at + "/ban"}}
+		if k.RotatedTo == "" {
+			row[6].Links = append(row[6].Links, link{Title: "Rotate", URL: at + "/rotate"})
+		}
+	}
+	if k.State != "revoked" {
+		row[6].Links = append(row[6].Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+	}
+	return row
+}
+
+// mostRefusals is how many refused requests the page of a workspace shows.
+const mostRefusals = 10
+
+// refusalSheet has the latest requests that this node refused or failed.
+func (v *visit) refusalSheet(id int64) (list, error) {
+	l := listOf("Latest refusals on this node", "", "No request was refused lately.", "Time", "Request", "Answer", "Key")
+	names := map[string]string{}
+	keys, err := v.acting().Keys(v.r.Context(), id)
+	for _, k := range keys {
+		names[k.ID] = access.Printable(k.Name)
+	}
+	for _, e := range v.Usage.Latest(id) {
+		if usage.ClassOf(e.Status) < usage.ClientError || len(l.Rows) == mostRefusals {
+			continue
+		}
+		l.Rows = append(l.Rows, []cell{
+			{At: e.At}, {Text: e.Method + " " + e.Path, Code: true}, {Text: strconv.Itoa(e.Status) + " " + e.Code, Code: true}, {Text: names[e.KeyID], Name: true},
+		})
+	}
+	return l, err
+}

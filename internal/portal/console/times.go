@@ -1,0 +1,86 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// Pages name instants in UTC. The script puts them into the reader's zone, takes
+// times and days in it, and sends them as instants.
+
+// inWords returns an instant as texts name it: prose makes a time of it.
+func inWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// prose returns a text with its instants as times.
+func prose(text string) template.HTML {
+	escaped := template.HTMLEscapeString(text)
+	return template.HTML(instants.ReplaceAllStringFunc(escaped, func(instant string) string { //nolint:gosec // it is escaped
+		t, err := time.Parse(time.RFC3339, instant)
+		if err != nil {
+			return instant
+		}
+		return fmt.Sprintf(`<time datetime="%s" data-form="exact">%s</time>`, instant, utc(t))
+	}))
+}
+
+func utc(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" }
+
+// entryLayout is how an input takes a time, without its zone: that of UTC without
+// the script.
+const entryLayout = "2006-01-02T15:04"
+
+// instant returns a time as an input of the kind "time" sends it.
+func (in *input) instant(name, label string) petstore.Time {
+	text := strings.TrimSpace(in.r.PostForm.Get(name))
+	if text == "" {
+		return petstore.Time{}
+	}
+	for _, layout := range []string{entryLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return petstore.At(t)
+		}
+	}
+	if t, ok := petstore.ParseTime(text); ok {
+		return t
+	}
+	in.faults[name] = label + " must be a time such as 2026-03-01T12:00."
+	return petstore.Time{}
+}
+
+// entered returns a time that was sent as an input takes it, what is none as it is.
+func entered(text string) string {
+	if t, ok := petstore.ParseTime(text); ok {
+		return time.UnixMilli(t.Millis).UTC().Format(entryLayout)
+	}
+	return text
+}
+
+// dayFilter returns the filter by a day that the query asks for, and the instant at
+// which the day begins or, if the filter is named "to", ends. A date is a day of UTC.
+func dayFilter(query url.Values, name, label string) (field, petstore.Time) {
+	f, text := field{Name: name, Label: label, Kind: "date"}, query.Get(name)
+	if name == "to" {
+		f.Kind = "last"
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		f.Value = text
+		if f.Kind == "last" {
+			t = t.Add(24*time.Hour - time.Millisecond)
+		}
+		return f, petstore.At(t)
+	}
+	t, ok := petstore.ParseTime(text)
+	if ok {
+		f.At = time.UnixMilli(t.Millis).UTC()
+		f.Value = f.At.Format(time.DateOnly)
+	}
+	return f, t
+}

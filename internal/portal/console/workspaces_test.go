@@ -1,0 +1,139 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/usage"
+)
+
+// TestWorkspacePage: an operator makes a workspace and a key to it, bans it, and sees all of that on the workspace's page.
+func TestWorkspacePage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.workspace("other")
+	g := h.signedInOperator()
+	g.post("/console/workspaces/new", "name", " ", "plan", "free").want(422, "blank")
+	g.post("/console/workspaces/new", "name", "other", "plan", "free").want(422, "already a workspace")
+	g.post("/console/workspaces/new", "name", "Corner <b>shop</b>", "plan", "enterprise", "perMinute", "2", "perDay", "50").leadsTo("/console/workspaces/2")
+	g.get("/console/workspaces/2").want(200, "It has no keys").want(200, "Corner &lt;b&gt;shop").want(200, "2 requests a minute, 50 a day")
+	g.post("/console/workspaces/2/keys/new", "name", "till", "expires", "24").want(422, "scope")
+	g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expires", "7").want(422, "Choose one of these")
+	made := g.post("/console/workspaces/2/keys/new", "name", "till", "scopes", "read", "expires", "24").want(200, "Your new key").body
+	secret := regexp.MustCompile(`pst_[0-9A-Za-z]+`).FindString(made)
+	entry, err := h.keys.Verify(secret)
+	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) {
+		t.Fatalf("the key that was shown is %+v, %v", entry, err)
+	}
+	for range 2 {
+		h.limiter.Admit(t.Context(), entry.Slot)
+	}
+	h.usage.Record(2, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 429, Code: "rate_limited", KeyID: entry.Key.ID})
+	g.get("/console/workspaces/2").want(200, "Over quota: the 2 requests of this minute are spent").want(200, "rate_limited").want(200, `datetime="2026-03-02T12:00:00Z"`)
+
+	at := "/console/keys/" + entry.Key.ID
+	g.post(at+"/ban", "for", "24", "reason", "").want(422, "blank")
+	g.post(at+"/ban", "for", "24", "reason", "too <i>fast</i>").leadsTo("/console/workspaces/2")
+	g.get("/console/workspaces/2").want(200, "too &lt;i&gt;fast&lt;/i&gt;, until").want(200, `href="/console/bans/`+entry.Key.ID)
+	g.post("/console/bans/" + entry.Key.ID).leadsTo("/console/bans")
+	g.post(at+"/rotate", "overlap", "0").want(200, "Your new key")
+	g.post(at + "/revoke").leadsTo("/console/workspaces/2")
+	g.get(at+"/revoke").want(404, "Not found")
+	g.post("/console/workspaces/2/name", "name", "Corner").leadsTo("/console/workspaces/2")
+	page := g.get("/console/workspaces/2").body
+	for _, action := range []string{"workspace.create", "key.create", "ban.set", "ban.lift", "key.rotate", "key.revoke", "workspace.rename"} {
+		if !strings.Contains(page, "<code>"+action+"</code>") {
+			t.Errorf("the page of the workspace does not tell of %s", action)
+		}
+	}
+	g.get("/console/workspaces/9").want(404, "Not found")
+	g.get("/console/workspaces/x").want(404, "Not found")
+}
+
+// TestOverQuota: which workspaces are over their quota is said, filtered and sorted by.
+func TestOverQuota(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for i, name := range []string{"calm", "minute", "zealous"} {
+		quota := []access.Quota{{PerMinute: 60, PerDay: 1000}, {PerMinute: 5, PerDay: 1000}, {PerMinute: 60, PerDay: 5}}[i]
+		_, secret := h.key(h.planned(name, access.Enterprise, quota), access.Read, time.Time{})
+		entry, err := h.keys.Verify(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			h.limiter.Admit(t.Context(), entry.Slot)
+		}
+	}
+	g := h.signedInOperator()
+	names := regexp.MustCompile(`class="name"><bdi>(\w+)<`)
+	for query, want := range map[string]string{"": "calm minute zealous", "?sort=use": "zealous minute calm", "?state=over": "minute zealous", "?state=over&sort=use&name=MIN": "minute"} {
+		var got []string
+		for _, m := range names.FindAllStringSubmatch(g.get("/console/workspaces"+query).want(200, "over quota</span> <small>").body, -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the list %q has %q, want %s", query, got, want)
+		}
+	}
+	g.get("/console").want(200, "2 over quota")
+}
+
+// TestAudit: the log names what it is about, is filtered by names too, has pages, and can be taken along.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	shop, zoo := h.workspace("shop"), h.workspace("zoo")
+	k, _ := h.key(shop, access.Read, time.Time{})
+	for range 60 {
+		h.key(zoo, access.Read, time.Time{})
+	}
+	if err := h.db.Note(t.Context(), access.AuditEntry{Actor: access.Actor("console:" + k.ID), Action: "console.sign_in", Subject: k.ID, Detail: "=by a link"}); err != nil {
+		t.Fatal(err)
+	}
+	g := h.signedInOperator()
+	g.get("/console/audit").want(200, "console:till of shop").want(200, `rel="next"`).want(200, "data-rows")
+	g.get("/console/audit?text=OF+SHOP&action=console").want(200, "console:till of shop").want(200, "Clear")
+	g.get("/console/audit?text=nobody").want(200, "Nothing matches")
+	g.get("/console/audit?workspace=1").want(200, "done to the workspace shop")
+	if body := g.get("/console/audit?workspace=1").body; strings.Contains(body, "of zoo") || !strings.Contains(body, "workspace.create") {
+		t.Errorf("the log of one workspace is\n%s", body)
+	}
+	next := regexp.MustCompile(`href="(/console/audit\?before=\d+)"`).FindStringSubmatch(g.get("/console/audit").body)
+	if next == nil {
+		t.Fatal("there is no next page")
+	}
+	g.get(next[1]).want(200, "workspace.create").want(200, `rel="first"`)
+
+	rows, err := csv.NewReader(strings.NewReader(g.get("/console/audit.csv?text=shop").body)).ReadAll()
+	if err != nil || len(rows) != 4 || rows[1][3] != "console:till of shop" || rows[1][7] != "'=by a link" {
+		t.Errorf("the CSV is %q, %v", rows, err)
+	}
+	lines := strings.Split(strings.TrimSpace(g.get("/console/audit.ndjson").body), "\n")
+	var last struct{ Action, Subject, SubjectName string }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || len(lines) != 66 || last.Action != "workspace.create" || last.SubjectName != "shop" {
+		t.Errorf("of %d lines the last is %+v, %v", len(lines), last, err)
+	}
+}
+
+// TestTimesAreInstants: a script sends instants; the page takes a date as one of UTC.
+func TestTimesAreInstants(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, secret := h.key(h.workspace("shop"), access.Read|access.Write, time.Time{})
+	g := h.guest()
+	g.post("/console/signin", "key", secret).leadsTo("/console")
+	g.post("/console/orders/new", "petId", "1", "quantity", "x", "shipDate", "2026-03-05T18:30:00.000Z").want(422, `value="2026-03-05T18:30"`)
+	g.post("/console/orders/new", "petId", "1", "quantity", "1", "shipDate", "2026-03-05T18:30:00.000Z").leadsTo("/console/orders/1")
+	for query, want := range map[string]string{
+		"from=2026-03-05": "#1", "from=2026-03-06": "Nothing matches", "to=2026-03-05": "#1", "to=2026-03-04": "Nothing matches",
+		"from=2026-03-05T18:30:00.000Z": `data-at="2026-03-05T18:30:00Z"`, "from=2026-03-05T18:30:00.001Z": "Nothing matches", "to=2026-03-05T18:29:59.999Z": "Nothing matches",
+	} {
+		g.get("/console/orders?"+query).want(200, want)
+	}
+}
