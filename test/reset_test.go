@@ -16,7 +16,7 @@ import (
 // beside it. The next server ends what was begun.
 func TestResetBrokenOff(t *testing.T) {
 	t.Parallel()
-	for said, signal := range map[string]os.Signal{"": os.Kill, "what has begun is not undone": os.Interrupt} {
+	for said, signal := range map[string]os.Signal{"": os.Kill, "the removal has begun and cannot be undone": os.Interrupt} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			breakOffReset(t, signal, said)

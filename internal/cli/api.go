@@ -17,16 +17,16 @@ import (
 )
 
 func (a *app) apiCommand() *cobra.Command {
-	cmd := a.group("api", "Call the API of a server, here or elsewhere",
+	cmd := a.group("api", "Call the API of any server",
 		a.apiPets(), a.apiCategories(), a.apiOrders(), a.apiInventory(), a.apiKeys(), a.apiAccount())
-	cmd.Long = `Call the API of a server, here or elsewhere, with a key.
+	cmd.Long = `Call the API of any server, with an API key.
 
-The key is best given as PETSTORE_KEY: other users of this machine can read the
-command lines of running programs. It is never printed.
+Give the key as PETSTORE_KEY rather than as a flag: other users of this machine can see
+the command lines of running programs. The key is never printed.
 
-A request that the rate limit refuses is repeated when the server says so, if
-that is within two minutes. Requests whose answer was lost are repeated if that
-does no harm.`
+If the rate limit refuses a request, it is repeated when the server says so, unless that
+takes more than two minutes. If a response is lost, the request is repeated if that is
+safe.`
 	cmd.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore api pets list --status available --all"
 	return cmd
 }
@@ -57,8 +57,8 @@ func (a *app) remote(r remote) *cobra.Command {
 	if r.flags != nil {
 		r.flags(cmd.Flags())
 	}
-	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "call the server at `URL`")
-	cmd.Flags().StringVar(&key, "key", "", "send the API `KEY`")
+	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "`URL` of the server")
+	cmd.Flags().StringVar(&key, "key", "", "the API `KEY`")
 	config.FromEnvironment(cmd.Flags(), "server", "key")
 	cmd.Aliases = r.aliases
 	return cmd
@@ -75,7 +75,7 @@ func (a *app) dial(server, key string) (*client.Client, error) {
 			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), withoutPrefix(t.Err))
 		}),
 		client.OnDeprecation(func(d client.Deprecation) {
-			fmt.Fprintf(a.err, "petstore: the operation %s ends on %s; a newer petstore may do without it\n", d.Operation, moment(d.Sunset, "a day to come"))
+			fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
 		}),
 	)
 	if err != nil {
@@ -121,9 +121,9 @@ type pageFlags struct {
 }
 
 func (p *pageFlags) register(flags *pflag.FlagSet) {
-	flags.Var(whole(&p.limit, 1, 100), "limit", "print a page of `N` items, 1 to 100 (default 20)")
-	flags.Var(text(&p.cursor), "cursor", "start at `CURSOR`, which the page before named")
-	flags.BoolVar(&p.all, "all", false, "print every page")
+	flags.Var(whole(&p.limit, 1, 100), "limit", "print at most `N` items, 1 to 100 (default 20)")
+	flags.Var(text(&p.cursor), "cursor", "continue at `CURSOR`, which the previous page printed")
+	flags.BoolVar(&p.all, "all", false, "print all pages")
 }
 
 // listed prints a page, or all pages, of items. It says on stderr where the next page starts.
@@ -146,7 +146,7 @@ func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], 
 		return err
 	}
 	if got.Next != "" {
-		fmt.Fprintf(a.err, "petstore: there is more: --all, or --cursor %s\n", got.Next)
+		fmt.Fprintf(a.err, "petstore: there is more: use --all, or --cursor %s\n", got.Next)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) apiCategories() *cobra.Command {
-	return a.group("categories", "List, read, make, change and delete categories",
+	return a.group("categories", "List, show, create, change and delete categories",
 		a.categoriesList(), a.categoriesGet(), a.categoriesCreate(), a.categoriesUpdate(), a.categoriesDelete())
 }
 
@@ -28,7 +28,7 @@ func (a *app) categoriesList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List categories",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(text(&params.Name), "name", "only those whose name contains `TEXT`")
+			f.Var(text(&params.Name), "name", "only categories whose name contains `TEXT`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
@@ -41,7 +41,7 @@ func (a *app) categoriesList() *cobra.Command {
 
 func (a *app) categoriesGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Read a category",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Show a category",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -59,9 +59,9 @@ func (a *app) categoriesGet() *cobra.Command {
 func (a *app) categoriesCreate() *cobra.Command {
 	var category client.NewCategory
 	return a.remote(remote{
-		use: "create NAME [--description TEXT]", args: cobra.ExactArgs(1), short: "Make a category",
+		use: "create NAME [--description TEXT]", args: cobra.ExactArgs(1), short: "Create a category",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(text(&category.Description), "description", "describe it by `TEXT`")
+			f.Var(text(&category.Description), "description", "the description `TEXT`")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			category.Name = args[0]
@@ -80,8 +80,8 @@ func (a *app) categoriesUpdate() *cobra.Command {
 	return a.remote(remote{
 		use: "update ID [--name N] [--description TEXT]", args: cobra.ExactArgs(1), short: "Change a category",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(text(&patch.Name), "name", "call it `N`")
-			f.StringVar(&description, "description", "", "describe it by `TEXT`; an empty one removes the description")
+			f.Var(text(&patch.Name), "name", "the new name `N`")
+			f.StringVar(&description, "description", "", "the new description `TEXT`; an empty one removes it")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])

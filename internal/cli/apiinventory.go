@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) apiInventory() *cobra.Command {
-	return a.group("inventory", "List, read and set the stock", a.inventoryList(), a.inventoryGet(), a.inventorySet())
+	return a.group("inventory", "List, show and set the stock", a.inventoryList(), a.inventoryGet(), a.inventorySet())
 }
 
 func inventoryRows(items []client.InventoryItem) rows {
@@ -30,8 +30,8 @@ func (a *app) inventoryList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--status S,...] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&params.Status, status(nil)), "status", "only of those with `S,...`: available, pending or sold")
-			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only stocks of at most `N`")
+			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
+			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only pets with at most `N` units")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
@@ -47,7 +47,7 @@ func (a *app) inventoryList() *cobra.Command {
 
 func (a *app) inventoryGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get PET", args: cobra.ExactArgs(1), short: "Read the stock of a pet",
+		use: "get PET", args: cobra.ExactArgs(1), short: "Show the stock of a pet",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {
@@ -85,7 +85,7 @@ func (a *app) inventorySet() *cobra.Command {
 
 func (a *app) apiAccount() *cobra.Command {
 	return a.remote(remote{
-		use: "account", short: "Read the workspace of the key, its plan and what is left of it",
+		use: "account", short: "Show the workspace and plan of the key, and what is left of the plan",
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
 			account, err := c.GetAccount(ctx)
 			if err != nil {

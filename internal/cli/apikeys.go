@@ -13,9 +13,9 @@ import (
 )
 
 func (a *app) apiKeys() *cobra.Command {
-	cmd := a.group("keys", "List, read, make, change, rotate and revoke the keys of the workspace",
+	cmd := a.group("keys", "List, show, create, change, rotate and revoke the keys of the workspace",
 		a.apiKeysList(), a.apiKeysGet(), a.apiKeysCreate(), a.apiKeysUpdate(), a.apiKeysRotate(), a.apiKeysRevoke())
-	cmd.Long = "List, read, make, change, rotate and revoke the keys of the workspace, with a key\nthat has the scope manage. A new key is printed once."
+	cmd.Long = "List, show, create, change, rotate and revoke the keys of the workspace. This needs a\nkey with the scope manage. A new key is printed once."
 	return cmd
 }
 
@@ -49,7 +49,7 @@ func (a *app) apiKeysList() *cobra.Command {
 
 func (a *app) apiKeysGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Read a key",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Show a key",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			k, err := c.GetKey(ctx, args[0])
 			if err != nil {
@@ -64,10 +64,10 @@ func (a *app) apiKeysCreate() *cobra.Command {
 	var scopes []client.Scope
 	var expires time.Duration
 	return a.remote(remote{
-		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Make a key, and show it once",
+		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Create a key and print it, once",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "let the key `SCOPE,...`: read, write, manage (default read,write)")
-			f.Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default with the key that asks, or never)")
+			f.Var(listOf(&scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
+			f.Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			n := client.NewKey{Name: args[0], Scopes: scopes}
@@ -98,10 +98,10 @@ func (a *app) apiKeysUpdate() *cobra.Command {
 	var patch client.KeyPatch
 	var expires time.Duration
 	return a.remote(remote{
-		use: "update ID [--name N] [--expires 30d]", args: cobra.ExactArgs(1), short: "Change the name or the end of a key",
+		use: "update ID [--name N] [--expires 30d]", args: cobra.ExactArgs(1), short: "Change the name or the expiry of a key",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(text(&patch.Name), "name", "call it `N`")
-			f.Var(removable(duration(&expires, 1), "never"), "expires", "let it expire after `DURATION` from now, or never")
+			f.Var(text(&patch.Name), "name", "the new name `N`")
+			f.Var(removable(duration(&expires, 1), "never"), "expires", "let the key expire `DURATION` from now, or never")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			switch {
@@ -124,14 +124,14 @@ func (a *app) apiKeysUpdate() *cobra.Command {
 func (a *app) apiKeysRotate() *cobra.Command {
 	overlap := 24 * time.Hour
 	return a.remote(remote{
-		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1), short: "Make a key that takes another's place, and show it once",
+		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1), short: "Replace a key, with a time during which both work",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			if overlap < time.Second { // the answer could not be had again
 				if who, err := c.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
-					return usagef("the key that you use would end before you are sure to have the new one: give it an --overlap, such as 1m")
+					return usagef("the key that you are using would end before you surely have the new one: give an --overlap, such as 1m")
 				}
 			}
 			made, err := c.RotateKey(ctx, args[0], client.KeyRotation{Overlap: fmt.Sprintf("%ds", int64(overlap.Seconds()))})
@@ -151,7 +151,7 @@ type revocation struct {
 
 func (a *app) apiKeysRevoke() *cobra.Command {
 	return a.remote(remote{
-		use: "revoke ID", args: cobra.ExactArgs(1), short: "Refuse a key from now on",
+		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a key for good",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			if err := c.RevokeKey(ctx, args[0]); err != nil {
 				return err

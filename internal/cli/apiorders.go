@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) apiOrders() *cobra.Command {
-	return a.group("orders", "List, read, place, change and cancel orders",
+	return a.group("orders", "List, show, place, change and cancel orders",
 		a.ordersList(), a.ordersGet(), a.ordersCreate(), a.ordersUpdate(), a.ordersCancel())
 }
 
@@ -31,10 +31,10 @@ func (a *app) ordersList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--pet ID] [--complete=BOOL] [--from INSTANT] [--to INSTANT] [--limit N] [--cursor CURSOR | --all]", short: "List orders",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(id(&params.PetID), "pet", "only those of the pet with `ID`")
-			f.BoolVar(&complete, "complete", false, "only completed ones; --complete=false: only open ones")
-			f.Var(instantFlag(&params.ShipDateFrom), "from", "only those that ship at or after `INSTANT` (RFC 3339)")
-			f.Var(instantFlag(&params.ShipDateTo), "to", "only those that ship at or before `INSTANT`")
+			f.Var(id(&params.PetID), "pet", "only orders for the pet with `ID`")
+			f.BoolVar(&complete, "complete", false, "only completed orders; with --complete=false only open ones")
+			f.Var(instantFlag(&params.ShipDateFrom), "from", "only orders that ship at or after `INSTANT` (RFC 3339)")
+			f.Var(instantFlag(&params.ShipDateTo), "to", "only orders that ship at or before `INSTANT`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
@@ -49,7 +49,7 @@ func (a *app) ordersList() *cobra.Command {
 
 func (a *app) ordersGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Read an order",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Show an order",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -72,8 +72,8 @@ func (a *app) ordersCreate() *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.Var(whole(&order.Quantity, 1, 1_000_000), "quantity", "order `N` units (default 1)")
 			f.Var(instantFlag(&order.ShipDate), "ship-date", "ship at `INSTANT` (RFC 3339)")
-			f.BoolVar(&order.Complete, "complete", false, "complete it at once")
-			f.Var(text(&key), "idempotency-key", "order once only, however often it is run with this `KEY` within 24 hours")
+			f.BoolVar(&order.Complete, "complete", false, "complete the order immediately")
+			f.Var(text(&key), "idempotency-key", "place the order only once, however often you repeat the command with this `KEY` within 24 hours")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) (err error) {
 			if order.PetID, err = idOf("PET", args[0]); err != nil {
@@ -99,7 +99,7 @@ func (a *app) ordersUpdate() *cobra.Command {
 		use: "update ID [--ship-date INSTANT] [--complete]", args: cobra.ExactArgs(1), short: "Change or complete an open order",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(removable(instantFlag(&ship)), "ship-date", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
-			f.BoolVar(&complete, "complete", false, "complete it, which is final")
+			f.BoolVar(&complete, "complete", false, "complete the order, which is final")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
@@ -137,6 +137,6 @@ func (a *app) orderPatch(ship time.Time, complete bool) (client.OrderPatch, erro
 
 func (a *app) ordersCancel() *cobra.Command {
 	return a.removed(remote{
-		use: "cancel ID", aliases: []string{"delete"}, short: "Cancel an open order, which returns its units to the stock",
+		use: "cancel ID", aliases: []string{"delete"}, short: "Cancel an open order and return its units to the stock",
 	}, "Cancelled the order", (*client.Client).CancelOrder)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) apiPets() *cobra.Command {
-	return a.group("pets", "List, read, make, change and delete pets",
+	return a.group("pets", "List, show, create, change and delete pets",
 		a.petsList(), a.petsGet(), a.petsCreate(), a.petsUpdate(), a.petsDelete())
 }
 
@@ -33,10 +33,10 @@ func (a *app) petsList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--id ID,...] [--status S,...] [--category ID] [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&params.ID, id(nil)), "id", "only those with these `ID,...`")
-			f.Var(listOf(&params.Status, status(nil)), "status", "only those with `S,...`: available, pending or sold")
-			f.Var(id(&params.CategoryID), "category", "only those of the category with `ID`")
-			f.Var(text(&params.Name), "name", "only those whose name contains `TEXT`")
+			f.Var(listOf(&params.ID, id(nil)), "id", "only pets with these `ID,...`")
+			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
+			f.Var(id(&params.CategoryID), "category", "only pets in the category with `ID`")
+			f.Var(text(&params.Name), "name", "only pets whose name contains `TEXT`")
 			page.register(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
@@ -48,7 +48,7 @@ func (a *app) petsList() *cobra.Command {
 
 func (a *app) petsGet() *cobra.Command {
 	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Read a pet",
+		use: "get ID", args: cobra.ExactArgs(1), short: "Show a pet",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
@@ -66,10 +66,10 @@ func (a *app) petsGet() *cobra.Command {
 func (a *app) petsCreate() *cobra.Command {
 	var pet client.NewPet
 	return a.remote(remote{
-		use: "create NAME --category ID [--status S]", needs: []string{"category"}, args: cobra.ExactArgs(1), short: "Make a pet",
+		use: "create NAME --category ID [--status S]", needs: []string{"category"}, args: cobra.ExactArgs(1), short: "Create a pet",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(id(&pet.CategoryID), "category", "put it into the category with `ID`")
-			f.Var(status(&pet.Status), "status", "make it `S`: available, pending or sold (default available)")
+			f.Var(id(&pet.CategoryID), "category", "put the pet into the category with `ID`")
+			f.Var(status(&pet.Status), "status", "the status `S`: available, pending or sold (default available)")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			pet.Name = args[0]
@@ -88,9 +88,9 @@ func (a *app) petsUpdate() *cobra.Command {
 	return a.remote(remote{
 		use: "update ID [--name N] [--category ID] [--status S]", args: cobra.ExactArgs(1), short: "Change a pet",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(text(&patch.Name), "name", "call it `N`")
-			f.Var(id(&patch.CategoryID), "category", "put it into the category with `ID`")
-			f.Var(removable(status(&s), "none"), "status", "make it `S`: available, pending or sold; an empty one lets the stock decide")
+			f.Var(text(&patch.Name), "name", "the new name `N`")
+			f.Var(id(&patch.CategoryID), "category", "put the pet into the category with `ID`")
+			f.Var(removable(status(&s), "none"), "status", "the new status `S`: available, pending or sold; an empty one lets the stock decide")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("ID", args[0])

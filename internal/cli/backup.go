@@ -19,12 +19,13 @@ func (a *app) backupCommand() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use: "backup FILE", args: cobra.ExactArgs(1),
-		short: "Write a verified copy of the database to a file",
-		long: `Write a copy of the database, as it is at one instant, to a file. A server may
-go on beside it and is not slowed down by a lock. The file gets its name when it
-is whole, durable and verified: its structure, and its stock against the ledger.
-It can be read by its owner alone: it holds all that the database does. With - it
-goes to stdout, after it was written and verified in the folder for temporary files.`,
+		short: "Write a verified backup of the database",
+		long: `Write a backup of the SQLite database: a snapshot of one moment. A server can keep
+running meanwhile.
+
+The backup is verified before the file gets its name: its structure, and its stock
+against the ledger. Only its owner can read it, because it contains everything. With
+-, the backup goes to stdout, after it was verified in the temporary directory.`,
 		example:  "  petstore backup /backups/petstore-2026-01-31.db\n  petstore backup - | gzip > petstore.db.gz",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
@@ -52,7 +53,7 @@ goes to stdout, after it was written and verified in the folder for temporary fi
 // backupToStream writes a backup to stdout once it is verified.
 func (a *app) backupToStream(ctx context.Context) (err error) {
 	if terminal(a.out) {
-		return usagef("a backup is not for a terminal; give a FILE, or lead stdout elsewhere")
+		return usagef("a backup cannot be printed on a terminal; give a FILE, or redirect stdout")
 	}
 	dir, err := os.MkdirTemp("", "petstore-backup-*")
 	if err != nil {
@@ -100,11 +101,12 @@ func (a *app) restoreCommand() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use: "restore FILE", args: cobra.ExactArgs(1),
-		short: "Put a backup in the place of the database",
-		long: `Put a copy of a backup in the place of the database. The copy is verified and
-brought up to date first; then it replaces the database at once. It is refused
-while a server has the database open, and, without --force, if there is one. The
-backup stays as it is; with - it is read from stdin.`,
+		short: "Replace the database with a backup",
+		long: `Replace the SQLite database with a copy of a backup. The copy is verified and
+migrated before it takes the database's place.
+
+Stop the server first. An existing database is only replaced with --force. The backup
+itself is not changed. With -, it is read from stdin.`,
 		example:  "  petstore restore /backups/petstore-2026-01-31.db --force",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {

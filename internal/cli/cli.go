@@ -41,18 +41,18 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 }
 
 func (a *app) root() *cobra.Command {
-	root := a.group("petstore", "A petstore as a service: an HTTP API for pets, categories, stock and orders.")
+	root := a.group("petstore", "An HTTP API for pets, categories, stock and orders.")
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "The service:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
-		{"access", "Who may use it:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
-		{"data", "Its data:", []*cobra.Command{
+		{"service", "Run a server:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
+		{"access", "Workspaces and keys:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
+		{"data", "Data:", []*cobra.Command{
 			a.importCommand(), a.exportCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
 		}},
-		{"api", "Its interface:", []*cobra.Command{a.apiCommand(), a.openapiCommand()}},
-		{"other", "This program:", []*cobra.Command{a.versionCommand()}},
+		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.openapiCommand()}},
+		{"other", "Other:", []*cobra.Command{a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, cmd := range g.commands {
@@ -64,18 +64,21 @@ func (a *app) root() *cobra.Command {
 	root.SetCompletionCommandGroupID("other")
 	root.Version = version().Version
 	root.SetVersionTemplate("petstore {{.Version}}\n")
-	root.Long = `A petstore as a service: an HTTP API for pets, categories, stock and orders.
+	root.Long = `Petstore is an HTTP API for pets, categories, stock and orders.
 
-Every setting of the service is also an environment variable: PETSTORE_LOG_LEVEL
-stands for --log-level; so are --config, --server (for "petstore workspace" and
-"petstore key" PETSTORE_OPS_SERVER), --key, --token and -o (PETSTORE_OUTPUT).
-What a command changes or confirms comes from its command line alone. A flag goes
-before its variable, the variable before the file of --config, and the file before
-the default. "petstore config print" shows which it was.
+Every setting of the server can also be given as an environment variable, such as
+PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag wins over
+its variable, a variable over the file, and the file over the default. "petstore
+config print" shows each value and where it comes from.
+
+These flags have variables too: --config, --key, --token, -o (PETSTORE_OUTPUT) and
+--server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
+workspace" and "petstore key"). What a command changes or confirms is only taken from
+its command line.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
-	root.PersistentFlags().String(config.FileFlag, "", "read settings from `FILE`, in YAML")
+	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
 	complete(root)
 	a.builtin(root)
 	return root

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return a.group("config", "Show the settings", a.configPrint())
+	return a.group("config", "Show the settings of the server", a.configPrint())
 }
 
 // settingView is a setting as it is printed.
@@ -23,13 +23,12 @@ func (a *app) configPrint() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use:   "print",
-		short: "Print the value of each setting, and where it comes from",
-		long: `Print the value of each setting, and where it comes from: a flag, a variable, a
-line of the file, or the default. It takes the flags of serve. Passwords are
-replaced.
+		short: "Print each setting, its value and where it comes from",
+		long: `Print each setting, its value, and where it comes from: a flag, a variable, a line of
+the file, or the default. Give it the flags of serve. Passwords are hidden.
 
-The file of --config is YAML: one line for each setting, the name as that of its
-flag. Values that separate by commas may be lists.
+The file of --config is YAML, with one line for each setting, named like its flag.
+Values with commas can also be lists:
 
   addr: 0.0.0.0:8080
   log-level: warn

@@ -24,14 +24,15 @@ func (a *app) doctorCommand() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use:   "doctor",
-		short: "Check the database and what it needs, and say what to do",
-		long: `Check the configuration, the files and their modes, the migrations, the
-database's integrity, the stock of every pet against the ledger that explains it,
-the clock, the room on the disk and the backups; of PostgreSQL, the server, its
-settings and the replica instead of files, disk and backups; and whether Redis
-answers, if it counts. It takes the flags of serve,
-changes nothing and may run beside a server. Each finding says what to do. It
-fails if it finds a problem; a warning is none.`,
+		short: "Check the database and the configuration, and say what to do",
+		long: `Check the configuration, the files and their modes, the migrations, the integrity of
+the database, the stock of every pet against its ledger, the clock, the disk space
+and the backups. With PostgreSQL, check the server, its settings and the replica
+instead of files, disk and backups. With Redis, check that it answers.
+
+Give it the flags of serve. It changes nothing and can run next to a server. Each
+finding says what to do. The command fails if there is a problem, but not if there
+are only warnings.`,
 		output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if err := node.CheckLimiter(a.config, a.origins); err != nil {
@@ -132,14 +133,14 @@ func (e *examination) steps() []step {
 func (e *examination) configuration(context.Context) {
 	c := e.config
 	if c.BaseURL == "" && !loopback(c.Addr) {
-		e.add(warning, "set --base-url to the URL that clients use", "links are made from each request's Host header, and --addr %s can be reached from outside", c.Addr)
+		e.add(warning, "set --base-url to the URL that clients use", "links in responses are relative, and --addr %s can be reached from outside", c.Addr)
 	}
 	if c.OpsAddr != config.Off && !loopback(c.OpsAddr) {
 		e.add(warning, "bind --ops-addr to a loopback or private address", "the operations listener on %s has no password", c.OpsAddr)
 	}
 	for _, p := range c.TrustedProxies {
 		if p.Bits() == 0 {
-			e.add(problem, "give --trusted-proxies the addresses of your proxies alone", "every caller is believed to be a proxy (%v), so that anybody can choose the address that is counted", p)
+			e.add(problem, "give --trusted-proxies only the addresses of your proxies", "every caller is trusted as a proxy (%v), so anybody can choose the address that is counted", p)
 		}
 	}
 	if c.Sunset.Before(e.now()) {
@@ -152,7 +153,7 @@ func (e *examination) onRedis() bool { return e.config.Redis != "" }
 // limiter asks Redis for a decision.
 func (e *examination) limiter(context.Context) {
 	if err := node.AskRedis(e.config, e.origins); err != nil {
-		e.add(problem, "look whether Redis runs, and whether --redis has its host, database, user and password", "%v", err)
+		e.add(problem, "check that Redis runs, and that --redis has the right host, database, user and password", "%v", err)
 	}
 }
 
@@ -173,7 +174,7 @@ func (e *examination) files() bool {
 	if err != nil {
 		advice := "let this user read the file and its folder"
 		if errors.Is(err, fs.ErrNotExist) {
-			advice = "give --db the right path, or make the database with petstore migrate up"
+			advice = "give --db the right path, or create the database with petstore migrate up"
 		}
 		e.add(problem, advice, "%v", err)
 		return false
@@ -184,7 +185,7 @@ func (e *examination) files() bool {
 	}
 	dir := filepath.Dir(e.config.DB)
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		e.add(problem, "chmod o-w "+dir, "everybody may replace files in %s", dir)
+		e.add(problem, "chmod o-w "+dir, "everybody can replace files in %s", dir)
 	}
 	return true
 }
@@ -195,10 +196,10 @@ func (e *examination) fileMode(path string, owner int) {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		e.add(problem, "chmod 600 "+path, "others than the owner may open %s (mode %04o)", path, mode)
+		e.add(problem, "chmod 600 "+path, "users other than the owner can open %s (mode %04o)", path, mode)
 	}
 	if ownerOf(info) != owner {
-		e.add(problem, fmt.Sprintf("chown %d %s, and run petstore as the server's user", owner, path), "%s belongs to the user %d, and the database to %d", path, ownerOf(info), owner)
+		e.add(problem, fmt.Sprintf("chown %d %s, and run petstore as the server's user", owner, path), "%s belongs to user %d, but the database to user %d", path, ownerOf(info), owner)
 	}
 }
 
@@ -210,7 +211,7 @@ func (e *examination) migrations(ctx context.Context) {
 	}
 	for _, m := range all {
 		if !m.Applied {
-			e.add(problem, "make a backup, then petstore migrate up", "the migration %d %s is not applied", m.Version, m.Name)
+			e.add(problem, "make a backup, then petstore migrate up", "migration %d %s is not applied", m.Version, m.Name)
 		}
 	}
 }
@@ -233,10 +234,10 @@ func (e *examination) leftovers(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		e.add(problem, "try again when the database has time", "%v", err)
+		e.add(problem, "try again when the database is less busy", "%v", err)
 	}
 	if n > 0 {
-		e.add(warning, "they do no harm, but report this: a deletion should have removed them", "rows of sessions and usage whose key or workspace does not exist: %d", n)
+		e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", counted(n, "row"))
 	}
 }
 
@@ -255,7 +256,7 @@ func (e *examination) clock(ctx context.Context) {
 // compareClock looks whether the database has something of the future.
 func (e *examination) compareClock(newest time.Time) {
 	if ahead := newest.Sub(e.now()); ahead > clockSlack {
-		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, and the database has something of %s: it was set back by %v, or was wrong then",
+		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, but the database has entries of %s: the clock was set back by %v, or was wrong then",
 			moment(e.now(), ""), moment(newest, ""), ahead.Round(time.Second))
 	}
 }
@@ -271,15 +272,15 @@ func (e *examination) disk(context.Context) {
 	dir := filepath.Dir(e.config.DB)
 	free, err := freeBytes(dir)
 	if err != nil {
-		e.add(warning, "look at the disk by hand", "the room on the disk of %s could not be read: %v", dir, err)
+		e.add(warning, "check the disk by hand", "the free space on the disk of %s could not be read: %v", dir, err)
 		return
 	}
 	var size int64
 	if info, err := os.Stat(e.config.DB); err == nil {
 		size = info.Size()
 	}
-	const advice = "make room on the disk, or move the database"
-	switch found := fmt.Sprintf("%d MiB are free in %s, and the database has %d MiB", free>>20, dir, size>>20); {
+	const advice = "free some disk space, or move the database"
+	switch found := fmt.Sprintf("%d MiB are free in %s, and the database is %d MiB large", free>>20, dir, size>>20); {
 	case free < leastRoom:
 		e.add(problem, advice, "%s", found)
 	case free < size+scantRoom:
@@ -290,22 +291,22 @@ func (e *examination) disk(context.Context) {
 func (e *examination) backups(context.Context) {
 	b := e.config.Backup
 	if b.Every == 0 {
-		e.add(warning, "give doctor the --backup-every and --backup-dir of serve; if it has none, set them, or call petstore backup by a timer",
-			"with these settings the server makes no backups by itself")
+		e.add(warning, "give doctor the --backup-every and --backup-dir of serve; if serve has none, set them, or run petstore backup from a timer",
+			"with these settings the server makes no backups")
 		return
 	}
 	newest, ahead, err := node.LatestBackup(b.Dir, e.now())
 	if ahead > 0 {
-		e.add(warning, "see whether the clock is right; those backups do not count, and make way for new ones first",
-			"%d backups in %s are named by an instant in the future", ahead, b.Dir)
+		e.add(warning, "check the clock; these backups do not count, and are the first to be removed",
+			"%d backups in %s are dated in the future", ahead, b.Dir)
 	}
 	if !newest.IsZero() {
 		if age := e.now().Sub(newest); age > 2*b.Every {
-			e.add(problem, "look for \"the scheduled backup failed\" in the server's log", "the latest backup in %s is %v old", b.Dir, age.Round(time.Minute))
+			e.add(problem, "search the server's log for \"the scheduled backup failed\"", "the latest backup in %s is %v old", b.Dir, age.Round(time.Minute))
 		}
 		return
 	}
-	e.add(warning, "see whether the server runs with these settings", "there is no backup in %s yet%s", b.Dir, suffix(err))
+	e.add(warning, "check that the server runs with these settings", "there is no backup in %s yet%s", b.Dir, suffix(err))
 }
 
 // suffix returns ": err", or "" for nil.
@@ -365,12 +366,12 @@ func (e *serverExamination) steps() []step {
 func (e *serverExamination) server(ctx context.Context) {
 	var err error
 	if e.diagnosis, err = postgres.Diagnose(ctx, e.config.DB); err != nil {
-		e.add(problem, "look whether the server runs, and whether --db has its host, database, user and password", "%v", err)
+		e.add(problem, "check that the server runs, and that --db has the right host, database, user and password", "%v", err)
 		return
 	}
 	e.reached, e.asked = true, e.now()
 	for _, p := range e.diagnosis.Problems {
-		e.add(problem, "change that in the server's configuration, or use another server", "%s", p)
+		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
 	}
 }
 
@@ -378,7 +379,7 @@ func (e *serverExamination) server(ctx context.Context) {
 func (e *serverExamination) replica(ctx context.Context) {
 	d, err := postgres.DiagnoseReplica(ctx, e.config.DB, e.config.DBRead)
 	if err != nil {
-		e.add(problem, "look whether the replica runs, and whether --db-read has its host, database, user and password", "%v", err)
+		e.add(problem, "check that the replica runs, and that --db-read has the right host, database, user and password", "%v", err)
 		return
 	}
 	for _, p := range d {
@@ -394,7 +395,7 @@ func (e *serverExamination) schema(ctx context.Context) {
 func (e *serverExamination) ledger(ctx context.Context) {
 	problems, err := e.checkStore(ctx)
 	if err != nil {
-		e.add(problem, "try again when the server has time", "%v", err)
+		e.add(problem, "try again when the server is less busy", "%v", err)
 	}
 	for _, p := range problems {
 		e.add(problem, "keep a copy of the database, restore the latest good backup, and report this", "%s", p)
@@ -412,7 +413,7 @@ func (a *app) checkStore(ctx context.Context) (problems []string, err error) {
 // clocks holds the clock of this machine against the server's and the rows.
 func (e *serverExamination) clocks(context.Context) {
 	if off := e.asked.Sub(e.diagnosis.Now); off.Abs() > clockSlack {
-		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's %s: they are %v apart",
+		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's clock %s: they are %v apart",
 			moment(e.asked, ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
 	}
 	e.compareClock(e.diagnosis.Newest)

@@ -94,8 +94,8 @@ func TestRemovalAsksForYes(t *testing.T) {
 	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
 	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
 	for command, what := range map[string]string{
-		"reset":  "remove all pets, categories and orders of acme",
-		"delete": "remove the workspace acme with its keys and all that it has",
+		"reset":  "remove all pets, categories and orders from acme",
+		"delete": "delete the workspace acme with its keys and all its data",
 	} {
 		var said strings.Builder
 		code := Main(t.Context(), []string{"workspace", command, "acme", db}, strings.NewReader(""), &said, &said, func(string) string { return "" })

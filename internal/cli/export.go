@@ -19,7 +19,7 @@ const standardStream = "-"
 type formatFlag struct{ format interchange.Format }
 
 func (f *formatFlag) register(cmd *cobra.Command) {
-	cmd.Flags().Var(word(&f.format, interchange.NDJSON, interchange.CSV), "format", "the `FORMAT` of the file: ndjson or csv; by its name if left out")
+	cmd.Flags().Var(word(&f.format, interchange.NDJSON, interchange.CSV), "format", "the `FORMAT` of the file: ndjson or csv (default by its name)")
 }
 
 // of returns the format of a file.
@@ -44,15 +44,14 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := a.command(spec{
 		use:   "export WORKSPACE [FILE]",
 		args:  cobra.RangeArgs(1, 2),
-		short: "Write all that a workspace has to a file",
-		long: `Write all that a workspace has to a file, as it is at one instant; a server may
-go on beside it. Without FILE, or with -, it goes to stdout, and what was written
-is said on stderr.
+		short: "Export a workspace to a file",
+		long: `Export a workspace to a file: a snapshot of one moment. A server can keep running
+meanwhile. Without FILE, or with -, the export goes to stdout.
 
-NDJSON loses nothing: categories, pets with their stock, orders, and the ledger
-that explains each quantity. CSV has the id, name, category, status and stock of the
-pets, for a spreadsheet, and import takes it back. The format is that of FILE's
-name, else NDJSON.`,
+NDJSON contains everything: categories, pets with their stock, orders, and the ledger
+that explains each quantity. CSV contains the id, name, category, status and stock of
+each pet, for a spreadsheet; you can edit and import it again. The format follows the
+name of FILE; without a name it is NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {

@@ -28,7 +28,7 @@ func (a *app) healthcheckCommand() *cobra.Command {
 	cmd := a.command(spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
-		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is not: for containers and scripts. It prints only errors, unless -o json asks for more.",
+		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is\nnot. This is for containers and scripts. It prints only errors, unless you use -o json.",
 		settings: []string{"ops-addr"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
@@ -47,7 +47,7 @@ func (a *app) healthcheckCommand() *cobra.Command {
 			return cmp.Or(err, a.print(o, v, nil))
 		},
 	})
-	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for the answer (default 3s)")
+	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for a response (default 3s)")
 	return cmd
 }
 

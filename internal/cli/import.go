@@ -58,21 +58,21 @@ func (a *app) importCommand() *cobra.Command {
 	i := &importer{app: a, onError: stopOnError, output: tables()}
 	cmd := a.command(spec{
 		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
-		short: "Read a file into a workspace",
-		long: `Read a file into a workspace; - is stdin. A server may go on beside it.
+		short: "Import a file into a workspace",
+		long: `Import a file into a workspace; - is stdin. A server can keep running meanwhile.
 
-NDJSON is what export writes. It keeps its ids, and a row whose id is taken is a
-fault. CSV needs a first line that names its columns, in any order: name and
-category, and optionally id, status and stock. A row without an id becomes a new
-pet, and a category that does not exist is made. A row with an id changes that pet
-to what the row says; empty cells leave it as it is, and where status and stock
-contradict each other the stock decides. So an export can be edited and imported.
+NDJSON is what export writes. Ids are kept, and an id that is taken is a fault.
 
-All rows are tried on a temporary copy first, and up to a hundred faults are named
-by their lines; nothing is kept unless all is right. With --on-error skip nothing is
-tried: the rows at fault are reported and left out, and the command fails at its
-end. Rows are kept by batches; if an import is cut off, run it again with the same
-file, and it goes on behind what was kept.`,
+CSV needs a first line that names the columns, in any order: name and category, and
+optionally id, status and stock. A row without an id creates a pet. A row with an id
+changes that pet; empty cells leave it as it is, and if status and stock contradict
+each other, the stock decides. Categories are created as needed.
+
+All rows are tried on a temporary copy first. Up to a hundred faults are reported with
+their lines, and nothing is imported unless every row is right. With --on-error skip,
+bad rows are reported and left out, the others are imported, and the command fails at
+the end. If an import is interrupted, run it again with the same file, and it
+continues.`,
 		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --ignore-columns colour,notes",
 		settings: []string{"db"}, output: i.output,
 		run: func(ctx context.Context, args []string) error {
@@ -82,10 +82,10 @@ file, and it goes on behind what was kept.`,
 	})
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
-	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and say what would be made, changed and left")
-	cmd.Flags().Var(word(&i.onError, stopOnError, skipOnError), "on-error", "at rows that cannot be kept, `DO`: stop or skip (default stop)")
-	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "leave out the columns of CSV called `NAME,...`")
-	cmd.Flags().Var(whole(&i.fromLine, 0, math.MaxInt32), "from-line", "read from line `N` on")
+	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and print what would be created, changed and left as it is")
+	cmd.Flags().Var(word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
+	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
+	cmd.Flags().Var(whole(&i.fromLine, 0, math.MaxInt32), "from-line", "start at line `N`")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 			return err
 		}
 		if reached > 0 {
-			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before, and goes on behind it\n", reached)
+			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before; continuing after it\n", reached)
 			i.fromLine = max(i.fromLine, reached+1)
 		}
 		if i.dryRun || i.onError == stopOnError {

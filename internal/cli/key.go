@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) keyCommand() *cobra.Command {
-	return a.group("key", "Make, list, rotate, revoke and ban API keys",
+	return a.group("key", "Create, list, rotate, revoke and ban API keys",
 		a.keyCreate(), a.keyList(), a.keyRotate(), a.keyRevoke(), a.keyBan(), a.keyUnban())
 }
 
@@ -26,8 +26,8 @@ func (a *app) keyCreate() *cobra.Command {
 	o := tables()
 	cmd := a.onOperatorFor(spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
-		short:  "Make a key, and show it once",
-		long:   "Make a key, and show it once: the database keeps only its hash. A running server accepts it within one second.",
+		short:  "Create a key and print it, once",
+		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.",
 		output: o,
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		n, err := a.newKey(name, strings.Join(scopes, ","), expires)
@@ -39,8 +39,8 @@ func (a *app) keyCreate() *cobra.Command {
 			return a.printNewKey(o, k)
 		}, err
 	})
-	cmd.Flags().StringVar(&name, "name", "default", "call the key `NAME`")
-	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "let the key `SCOPE,...`: read, write, manage (default read,write)")
+	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
+	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }
@@ -80,8 +80,8 @@ func (a *app) keyRotate() *cobra.Command {
 	o := tables()
 	cmd := a.onOperator(spec{
 		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1),
-		short:  "Make a key that takes another's place, and show it once",
-		long:   "Make a key with the workspace, name, scopes and expiry of another, and show it once. Both are valid for the overlap; then the old one expires. A key that was rotated, has expired or is revoked cannot be rotated.",
+		short:  "Replace a key, with a time during which both work",
+		long:   "Create a key with the same workspace, name, scopes and expiry as another, and print it, once. Both work during the overlap; then the old one expires. A key that has been rotated or revoked, or has expired, cannot be rotated.",
 		output: o,
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		k, err := op.RotateKey(ctx, args[0], overlap)
@@ -97,7 +97,7 @@ func (a *app) keyRotate() *cobra.Command {
 func (a *app) keyList() *cobra.Command {
 	o := tables()
 	return a.onOperator(spec{
-		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with what they did today", output: o,
+		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: o,
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		keys, err := named(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
 		if err != nil {
@@ -138,8 +138,8 @@ func (a *app) onKey(s spec, did string, do func(ctx context.Context, op operator
 func (a *app) keyRevoke() *cobra.Command {
 	return a.onKey(spec{
 		use:   "revoke ID",
-		short: "Refuse a key from now on",
-		long:  "Refuse a key from now on. A running server follows within one second. It cannot be undone.",
+		short: "Revoke a key for good",
+		long:  "Revoke a key. It stops working within one second. This cannot be undone.",
 	}, "Revoked", func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 		return op.RevokeKey(ctx, id)
 	})
@@ -147,12 +147,12 @@ func (a *app) keyRevoke() *cobra.Command {
 
 func (a *app) keyBan() *cobra.Command {
 	var ban operator.NewBan
-	cmd := a.onKey(spec{use: "ban ID --for 1h --reason R", short: "Refuse a key for a while", needs: []string{"for", "reason"}}, "Banned",
+	cmd := a.onKey(spec{use: "ban ID --for 1h --reason R", short: "Ban a key for some time", needs: []string{"for", "reason"}}, "Banned",
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
 	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
-	cmd.Flags().Var(&value[string]{to: &ban.Reason, read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "say `WHY`, for the audit log")
+	cmd.Flags().Var(&value[string]{to: &ban.Reason, read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "the reason `WHY`, for the audit log")
 	return cmd
 }
 

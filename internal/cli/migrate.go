@@ -13,15 +13,15 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	return a.group("migrate", "Bring the database up to date, or show whether it is", a.migrateUp(), a.migrateStatus())
+	return a.group("migrate", "Migrate the database, or show which migrations it has", a.migrateUp(), a.migrateStatus())
 }
 
 func (a *app) migrateUp() *cobra.Command {
 	o := tables()
 	return a.command(spec{
 		use:      "up",
-		short:    "Bring the database up to date",
-		long:     "Make the database, or bring it up to date, as serve does when it starts. There is no way back: make a copy first.",
+		short:    "Migrate the database to this version",
+		long:     "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			all, err := a.applyMigrations(ctx)
@@ -37,7 +37,7 @@ func (a *app) migrateStatus() *cobra.Command {
 	o := tables()
 	return a.command(spec{
 		use:      "status",
-		short:    "List the migrations, and which were applied",
+		short:    "List all migrations, and which of them are applied",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			all, err := a.knownMigrations(ctx)

@@ -27,18 +27,18 @@ func (a *app) migrateStoreCommand() *cobra.Command {
 	m := &mover{app: a, output: tables()}
 	cmd := a.command(spec{
 		use:   "migrate-store",
-		short: "Move everything from a SQLite file to PostgreSQL",
-		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys,
-bans, pets, orders and stock with their ledgers, receipts of idempotency keys, counters, usage and
-the audit log. Clients notice nothing but the pause: keys, ids, ETags, cursors and
-repetitions are the same afterwards.
+		short: "Move everything from SQLite to PostgreSQL",
+		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys, bans,
+pets, orders, stock with its ledger, idempotency receipts, counters, usage and the
+audit log. Clients notice a pause and nothing else: keys, ids, ETags and cursors stay
+the same.
 
-Stop the server first. The file is locked meanwhile and is not changed; the target
-must hold no other Petstore, and no node opens it before the move has ended. If the
-move is ended in the middle, run it again: it goes on behind what was kept. At the
-end both sides are read and compared, table by table, by counts and checksums.
+Stop the server first. The file is locked during the move and is not changed. The
+target must not hold another Petstore, and no node can open it until the move is
+complete. If the move is interrupted, run the command again, and it continues. At the
+end both sides are compared, table by table, by row count and checksum.
 
-Give a password by PGPASSWORD or PGPASSFILE, where ps does not show it.`,
+Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",
 		output:  m.output,
 		needs:   []string{"to"},
@@ -54,7 +54,7 @@ Give a password by PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 	})
 	cmd.Flags().StringVar(&m.from, "from", "petstore.db", "move from the SQLite `FILE`")
 	cmd.Flags().StringVar(&m.to, "to", "", "move to the PostgreSQL database at `URL`")
-	cmd.Flags().BoolVar(&m.startOver, "start-over", false, "empty a target that holds a part of a move, and begin again")
+	cmd.Flags().BoolVar(&m.startOver, "start-over", false, "empty a target that holds part of a move, and begin again")
 	return cmd
 }
 
@@ -74,7 +74,7 @@ func (m *mover) run(ctx context.Context) (err error) {
 	bar.end()
 	if err != nil {
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
-			fmt.Fprintln(m.err, "petstore: the move has not ended; run the command again and it goes on")
+			fmt.Fprintln(m.err, "petstore: the move is not complete; run the command again to continue")
 		}
 		return err
 	}

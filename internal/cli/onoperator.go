@@ -50,8 +50,8 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 		})
 	}
 	cmd := a.command(s)
-	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: ask the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER), and not the database")
-	cmd.Flags().StringVar(&token, "token", "", "send the operator's `TOKEN`")
+	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: use the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER) instead of the database")
+	cmd.Flags().StringVar(&token, "token", "", "the operator's `TOKEN` for --server")
 	config.FromVariable(cmd.Flags(), "server", "PETSTORE_OPS_SERVER") // PETSTORE_SERVER is the API's, which must not get the token
 	config.FromEnvironment(cmd.Flags(), "token")
 	return cmd
@@ -81,14 +81,14 @@ func (a *app) elsewhere() (bool, error) {
 // onServer has a server do it.
 func (a *app) onServer(ctx context.Context, server, token string, do work) error {
 	if token == "" {
-		return usagef("an operator's token is needed: set PETSTORE_TOKEN, or --token; petstore operator token create makes one")
+		return usagef("an operator's token is needed: set PETSTORE_TOKEN or --token; create one with petstore operator token create")
 	}
 	c, err := operator.NewClient(server, token)
 	if err != nil {
 		return a.fault("server", "%v", err)
 	}
 	if host, open := inTheOpen(server); open {
-		fmt.Fprintf(a.err, "petstore: the token goes to %s unencrypted, for everybody on the way to read; use https, or a tunnel to the server's loopback\n", host)
+		fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted, and anybody on the way can read it; use https, or a tunnel to the server's loopback\n", host)
 	}
 	return do(ctx, c)
 }

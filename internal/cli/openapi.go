@@ -11,7 +11,7 @@ import (
 func (a *app) openapiCommand() *cobra.Command {
 	o := &output{forms: []string{"yaml", "json"}}
 	return a.command(spec{
-		use: "openapi [-o json|yaml]", short: "Print the OpenAPI description of the interface",
+		use: "openapi [-o json|yaml]", short: "Print the OpenAPI description of the API",
 		output: o,
 		run: func(context.Context, []string) error {
 			text := api.JSON()

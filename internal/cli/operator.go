@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) operatorCommand() *cobra.Command {
-	return a.group("operator", "Look at a running server as its operator, and let programs do so", a.operatorLogin(), a.operatorToken())
+	return a.group("operator", "Sign in to the operator's console, and manage tokens for the operator's API", a.operatorLogin(), a.operatorToken())
 }
 
 // signInView is a link to sign in, as it is printed.
@@ -23,9 +23,10 @@ func (a *app) operatorLogin() *cobra.Command {
 	o := &output{forms: []string{"table", "json"}, form: "table"}
 	return a.command(spec{
 		use:   "login",
-		short: "Print a link that signs in to the operator's console, once",
-		long: `Print a link that signs in to the operator's console of the server whose
-operations listener and database are given. It works once, for ten minutes.`,
+		short: "Print a link to sign in to the operator's console",
+		long: `Print a link to sign in to the operator's console. It works once, for ten minutes.
+
+Give the --db and --ops-addr of the server.`,
 		settings: []string{"db", "ops-addr"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) operatorToken() *cobra.Command {
-	return a.group("token", "Make, list and revoke tokens for the operator's API", a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+	return a.group("token", "Create, list and revoke tokens for the operator's API", a.tokenCreate(), a.tokenList(), a.tokenRevoke())
 }
 
 // tokenView is a token as it is printed. Token is the token itself, which is known
@@ -43,10 +43,12 @@ func (a *app) tokenCreate() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use: "create NAME [--expires 90d]", args: cobra.ExactArgs(1),
-		short: "Make a token, and show it once",
-		long: `Make a token for the operator's API of every server on the database, and show it
-once: the database keeps only its hash. Who has it can do all that the operator can:
-give each program a token of its own, and revoke it with the program.`,
+		short: "Create a token and print it, once",
+		long: `Create a token for the operator's API and print it. This is the only time: the
+database keeps just its hash. It works on every server that uses the database.
+
+A token can do everything that the operator can. Give each program its own, and
+revoke it when you no longer use the program.`,
 		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
@@ -78,7 +80,7 @@ give each program a token of its own, and revoke it with the program.`,
 func (a *app) tokenList() *cobra.Command {
 	o := tables()
 	return a.command(spec{
-		use: "list", short: "List the tokens", settings: []string{"db"}, output: o,
+		use: "list", short: "List all tokens", settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			return a.withStore(ctx, func(db node.Store) error {
 				all, err := db.Tokens(ctx)
@@ -104,7 +106,7 @@ func (a *app) tokenList() *cobra.Command {
 func (a *app) tokenRevoke() *cobra.Command {
 	o := tables()
 	return a.command(spec{
-		use: "revoke ID", args: cobra.ExactArgs(1), short: "Refuse a token from now on, on every node",
+		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a token, on every node",
 		settings: []string{"db"}, output: o,
 		run: func(ctx context.Context, args []string) error {
 			return a.withStore(ctx, func(db node.Store) error {

@@ -29,7 +29,7 @@ func (o *output) register(flags *pflag.FlagSet) {
 	if usual == "" {
 		usual = fmt.Sprintf("%s on a terminal, else %s", o.forms[0], o.forms[len(o.forms)-1])
 	}
-	flags.VarPF(o, "output", "o", fmt.Sprintf("print `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual)).DefValue = ""
+	flags.VarPF(o, "output", "o", fmt.Sprintf("print as `FORM`: %s (default %s)", strings.Join(o.forms, " or "), usual)).DefValue = ""
 	config.FromEnvironment(flags, "output")
 }
 

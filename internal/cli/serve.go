@@ -14,19 +14,20 @@ func (a *app) serveCommand() *cobra.Command {
 	var demo bool
 	cmd := a.command(spec{
 		use:   "serve [--demo]",
-		short: "Serve the API",
-		long: `Serve the API. The database is made, and brought up to date, if need be.
+		short: "Start the server",
+		long: `Start the server. It creates the database if there is none, and migrates an older
+one.
 
-On SIGTERM or SIGINT /readyz fails first, the requests in flight finish, and the
-process ends with 0; a second signal ends it at once with 130. Under systemd it
-takes inherited sockets, the one named "ops" for operations, and says when it is
+On SIGTERM or SIGINT, /readyz fails first, then requests in flight finish, and the
+process ends with 0. A second signal ends it immediately, with 130. Under systemd it
+uses inherited sockets (the one named "ops" for operations) and reports when it is
 ready.
 
-OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:4318 turns traces on; the other variables
-of OpenTelemetry hold too.
+OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:4318 turns on traces. The other variables of
+OpenTelemetry work too.
 
-With --demo, an empty database gets the workspace "demo" with a catalogue; each
-start makes a key that is valid for a week, and prints it.`,
+With --demo, an empty database gets the workspace "demo" with some pets. Each start
+creates a key that is valid for a week, and prints it.`,
 		example: "  petstore serve --demo\n  petstore serve --addr :8080 --base-url https://pets.example.com --db /var/lib/petstore/petstore.db",
 		run: func(ctx context.Context, _ []string) error {
 			return node.Run(ctx, node.Options{
@@ -36,7 +37,7 @@ start makes a key that is valid for a week, and prints it.`,
 		},
 	})
 	a.config.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&demo, "demo", false, "serve a demo workspace, and print a key to try it with")
+	cmd.Flags().BoolVar(&demo, "demo", false, "create a demo workspace, and print a key for it")
 	return cmd
 }
 

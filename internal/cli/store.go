@@ -56,7 +56,7 @@ func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) err
 func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 	followed, err := db.AwaitFollower(ctx)
 	if err == nil && !followed {
-		fmt.Fprintf(a.err, "petstore: the change is kept, but the server on %s has not taken it over within a second\n", a.database())
+		fmt.Fprintf(a.err, "petstore: the change is stored, but the server on %s has not picked it up within a second\n", a.database())
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
 
 // waiting tells that a command waits for another process, which writes.
 func (a *app) waiting(process string) {
-	fmt.Fprintf(a.err, "petstore: waiting for the process %s, which writes to %s\n", process, a.database())
+	fmt.Fprintf(a.err, "petstore: waiting for process %s, which is writing to %s\n", process, a.database())
 }
 
 // onlyFile returns an error that says what to do instead unless the database is
@@ -106,7 +106,7 @@ func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error 
 	if !terminal(a.in) {
 		return usagef("--yes is needed to %s: there is no terminal to ask on", what)
 	}
-	fmt.Fprintf(a.err, "This will %s and cannot be undone. Type %s to go on: ", what, answer)
+	fmt.Fprintf(a.err, "This will %s. It cannot be undone. Type %s to continue: ", what, answer)
 	line, err := bufio.NewReader(interruptible(ctx, a.in)).ReadString('\n')
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.err)

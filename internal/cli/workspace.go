@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) workspaceCommand() *cobra.Command {
-	return a.group("workspace", "Make, list, change and remove workspaces",
+	return a.group("workspace", "Create, list, change and delete workspaces",
 		a.workspaceCreate(), a.workspaceList(), a.workspaceShow(), a.workspaceRename(), a.workspaceSetPlan(), a.workspaceReset(), a.workspaceDelete())
 }
 
@@ -43,8 +43,8 @@ type planFlags struct {
 
 func (p *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
-	cmd.Flags().Var(whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "with enterprise, admit `N` requests a minute")
-	cmd.Flags().Var(whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "with enterprise, admit `N` requests a day")
+	cmd.Flags().Var(whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "for the enterprise plan: allow `N` requests a minute")
+	cmd.Flags().Var(whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "for the enterprise plan: allow `N` requests a day")
 }
 
 // chosen returns the plan with its quota. The plan is that of --plan or the
@@ -85,8 +85,8 @@ func (a *app) workspaceCreate() *cobra.Command {
 	o := tables()
 	cmd := a.onOperatorFor(spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
-		short:   "Make a workspace",
-		long:    "Make a workspace. The database is made too if there is none.",
+		short:   "Create a workspace",
+		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
 		output:  o,
 	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (work, error) {
@@ -106,7 +106,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 
 func (a *app) workspaceList() *cobra.Command {
 	o := tables()
-	return a.onOperator(spec{use: "list", short: "List the workspaces", output: o}, func(ctx context.Context, op operator.Operator, _ []string) error {
+	return a.onOperator(spec{use: "list", short: "List all workspaces", output: o}, func(ctx context.Context, op operator.Operator, _ []string) error {
 		all, err := op.Workspaces(ctx)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 	cmd := a.onOperatorFor(spec{
 		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:  "Move a workspace to another plan",
-		long:   "Move a workspace to another plan. A running server follows within one second, and forgets nothing of what was used. The plan may also be given as a second argument: set-plan NAME PLAN.",
+		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
 		output: o,
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		p, err := plan.chosen(args)
@@ -138,8 +138,8 @@ func (a *app) workspaceRename() *cobra.Command {
 	o := tables()
 	return a.onOperatorFor(spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
-		short:  "Give a workspace another name",
-		long:   "Give a workspace another name. Its id, its keys and all that it has stay, and a running server follows within one second.",
+		short:  "Rename a workspace",
+		long:   "Rename a workspace. Its id, keys and data stay the same.",
 		output: o,
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		name, err := access.CheckName(args[1])
@@ -155,15 +155,15 @@ func (a *app) workspaceRename() *cobra.Command {
 
 func (a *app) workspaceReset() *cobra.Command {
 	return a.destructive(spec{
-		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders of a workspace",
-		long: "Remove all pets, categories and orders of a workspace. Its keys stay, and its ids go on: none is issued again. Its requests get 503 until all rows are removed; other workspaces go on beside it.",
-	}, "remove all pets, categories and orders of %s", "Emptied", operator.Operator.Reset)
+		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders from a workspace",
+		long: "Remove all pets, categories and orders from a workspace. This cannot be undone.\n\nIts keys stay. Ids are not used again. Requests of this workspace get 503 until\neverything is removed; other workspaces are not affected.",
+	}, "remove all pets, categories and orders from %s", "Emptied", operator.Operator.Reset)
 }
 
 func (a *app) workspaceDelete() *cobra.Command {
 	return a.destructive(spec{
-		use: "delete NAME [--yes]", short: "Remove a workspace with its keys and all that it has",
-	}, "remove the workspace %s with its keys and all that it has", "Deleted", operator.Operator.Delete)
+		use: "delete NAME [--yes]", short: "Delete a workspace with its keys and all its data",
+	}, "delete the workspace %s with its keys and all its data", "Deleted", operator.Operator.Delete)
 }
 
 // destructive returns a command that asks before it does.
@@ -180,14 +180,14 @@ func (a *app) destructive(s spec, what, did string, do func(op operator.Operator
 		}
 		err = do(op, ctx, w.ID)               // the one that was shown, should another have its name by now
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
-			fmt.Fprintln(a.err, "petstore: what has begun is not undone: a server ends it within a minute, or the same command does")
+			fmt.Fprintln(a.err, "petstore: the removal has begun and cannot be undone; a running server finishes it within a minute, or run the command again")
 		}
 		if err != nil {
 			return err
 		}
 		return a.done(s.output, w, "%s the workspace %s", did, w.Name)
 	})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -195,10 +195,12 @@ func (a *app) workspaceShow() *cobra.Command {
 	o := tables()
 	return a.onOperator(spec{
 		use: "show NAME", args: cobra.ExactArgs(1),
-		short: "Show a workspace: its plan, what is used of it, its keys, pets and orders",
-		long: `Show a workspace: its plan, what is used of both windows, and how many live keys,
-pets and orders it has. A server saves the counts each half second; where nodes
-count in Redis, "petstore api account" has the newest, and so has --server.`,
+		short: "Show the plan, usage, keys, pets and orders of a workspace",
+		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
+and orders the workspace has.
+
+The database is up to half a second behind. If nodes count in Redis, use "petstore
+api account" or --server for the latest counts.`,
 		output: o,
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		v, err := named(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
