@@ -74,11 +74,13 @@ func (b *bench) serve(ctx context.Context, secure bool) (err error) {
 		if err != nil {
 			return err
 		}
-		if b.server, _, err = b.startServer(ctx, d.path, secure); err != nil {
+		if b.server, _, err = b.startServer(ctx, d.path, false); err != nil {
 			return err
 		}
-		b.workload, err = newWorkload(ctx, b.server, d)
-		return err
+		if b.workload, err = newWorkload(ctx, b.server, d); err != nil { // without HTTPS
+			return err
+		}
+		return b.serve(ctx, secure)
 	case secure == (b.server.tlsAddr != ""):
 		return nil
 	}

@@ -3,6 +3,7 @@ package http1
 import (
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 )
 
@@ -69,9 +70,19 @@ func counted(h http.Handler) http.Handler {
 				m.busy.Add(1)
 				defer m.done()
 			}
+			deepen()
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// deepen makes the stack of a request of HTTP/2 as deep as most need, once. It is
+// that of a new goroutine, and would be copied each time that it doubles.
+//
+//go:noinline
+func deepen() {
+	var room [6 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // done notes that a request of HTTP/2 was answered.
