@@ -7,11 +7,57 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// Options say what a Front may answer.
+type Options struct {
+	// Plain reports whether requests for a path may be answered on their
+	// connection. Answers to them must not take long: nobody notices that the
+	// client has gone. Without it none may.
+	Plain func(path string) bool
+
+	// Malformed answers a request that net/http refuses by itself, with the
+	// status that it has for that: 400, 417, 431, 501 or 505. The request has
+	// nothing but the peer's address. The connection ends with the answer.
+	Malformed func(w http.ResponseWriter, r *http.Request, status int)
+}
+
+// conns are the connections that net/http does not have yet, and what all have in
+// common.
+type conns struct {
+	server   *http.Server
+	options  Options
+	draining atomic.Bool
+
+	mu  sync.Mutex
+	all map[*conn]struct{}
+}
+
+// open returns a connection that net/http does not have yet.
+func (s *conns) open(c net.Conn, secured *tls.ConnectionState) *conn {
+	own := &conn{Conn: c, conns: s, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own.base = withMember(context.Background(), c)
+	s.add(own)
+	return own
+}
+
+func (s *conns) add(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*conn]struct{})
+	}
+	s.all[c] = struct{}{}
+}
+
+func (s *conns) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, c)
+}
 
 // The states of a connection.
 const (
@@ -27,7 +73,7 @@ const (
 // net/http, and the connection with it for good.
 type conn struct {
 	net.Conn
-	front  *Front
+	conns  *conns
 	came   time.Time
 	tls    *tls.ConnectionState // nil without TLS
 	remote string               // the peer's address
@@ -114,7 +160,7 @@ func (c *conn) answerAll() (more bool, err error) {
 			return true, nil
 		}
 		one := calls.Get().(*call)
-		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
+		switch size, is := one.read(c.buf[:c.have], c.conns.options.Plain); {
 		case c.mayGoOn(is):
 			calls.Put(one)
 			c.awaitHead()
@@ -166,13 +212,13 @@ func (c *conn) skipEmptyLines() {
 func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
 
 // awaitHead gives the rest of a head its time.
-func (c *conn) awaitHead() { c.await(c.front.server.ReadHeaderTimeout) }
+func (c *conn) awaitHead() { c.await(c.conns.server.ReadHeaderTimeout) }
 
 // awaitBody gives the rest of a body its time. size is the request's with its body.
 func (c *conn) awaitBody(size int) {
 	c.need = size
 	c.bodyDue.Store(true)
-	c.await(c.front.server.ReadTimeout)
+	c.await(c.conns.server.ReadTimeout)
 }
 
 // await lets the request that has begun last so long, counted from its first part.
@@ -183,19 +229,6 @@ func (c *conn) await(d time.Duration) {
 	_ = c.Conn.SetReadDeadline(c.began.Add(d)) // the read reports what this would
 	c.renewed = time.Time{}
 }
-
-// A call is what one request needs. It serves another only if the handler says
-// that nobody keeps anything of it.
-type call struct {
-	request
-	ctx      callContext
-	url      url.URL
-	body     body
-	response response
-	handed   *http.Request // to the handler; nil before the first
-}
-
-var calls = sync.Pool{New: func() any { return &call{ctx: callContext{Context: context.Background()}} }}
 
 // answer has the handler answer a request of so many bytes.
 func (c *conn) answer(one *call, body []byte, size int) error {
@@ -208,10 +241,10 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	one.begin(body)
 	one.ctx.Context = c.base
 	one.response = response{
-		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.conns.draining,
+		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.conns.draining,
 	}
 	defer one.end()
-	c.front.server.Handler.ServeHTTP(&one.response, one.describe(c))
+	c.conns.server.Handler.ServeHTTP(&one.response, one.describe(c.remote, c.tls))
 	c.renew()
 	out := one.response.finish()
 	_, err := c.Conn.Write(out)
@@ -230,26 +263,6 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	}
 	c.drop(size)
 	return nil
-}
-
-// begin makes the call ready for the request that was read into it.
-func (one *call) begin(body []byte) {
-	one.body.mu.Lock()
-	one.body.rest, one.body.over = body, false
-	one.body.mu.Unlock()
-	one.ctx.mu.Lock()
-	one.ctx.done, one.ctx.err = nil, nil
-	one.ctx.mu.Unlock()
-}
-
-// end ends what the handler had, after a panic too.
-func (one *call) end() {
-	one.body.end()
-	one.ctx.end()
-	if one.response.released {
-		one.ctx.Context = context.Background() // the connection may end before the next use
-		calls.Put(one)
-	}
 }
 
 // settle ends an answer, and the connection if somebody wanted that meanwhile.
@@ -271,8 +284,8 @@ func (c *conn) renew() {
 		return
 	}
 	c.renewed = now
-	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout))           // an error is the
-	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
+	_ = c.Conn.SetReadDeadline(now.Add(c.conns.server.IdleTimeout))           // an error is the
+	_ = c.Conn.SetWriteDeadline(now.Add(c.conns.server.WriteTimeout + slack)) // write's too
 }
 
 // hand gives the connection to net/http, with what has come.
@@ -281,11 +294,11 @@ func (c *conn) hand() error {
 		c.giveBack()
 		return io.EOF
 	}
-	c.front.conns.remove(c)
+	c.conns.remove(c)
 	c.rest = c.buf[:c.have]
 	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
 		c.http2.Store(true)
-		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
+		speaksHTTP2(c.Conn, c.conns.server.IdleTimeout)
 	}
 	c.awaitHead()
 	return nil
@@ -306,7 +319,7 @@ func (c *conn) HTTP2() bool { return c.http2.Load() }
 // began to wait. It is set anew, from when the request began.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) && !t.IsZero() {
-		t = c.began.Add(c.front.server.ReadTimeout)
+		t = c.began.Add(c.conns.server.ReadTimeout)
 	}
 	return c.Conn.SetReadDeadline(t)
 }
@@ -342,7 +355,7 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) end() error {
-	c.front.conns.remove(c)
+	c.conns.remove(c)
 	return c.Conn.Close()
 }
 

@@ -3,33 +3,8 @@ package http1
 import (
 	"context"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 )
-
-// conns are the connections that net/http does not have yet.
-type conns struct {
-	draining atomic.Bool
-
-	mu  sync.Mutex
-	all map[*conn]struct{}
-}
-
-func (s *conns) add(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*conn]struct{})
-	}
-	s.all[c] = struct{}{}
-}
-
-func (s *conns) remove(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, c)
-}
 
 // silence is how long a connection may send nothing before its end harms
 // nobody. Who makes one for a request sends that at once, and three seconds are
@@ -44,18 +19,18 @@ const silence = 3 * time.Second
 // returns its error; the server's Close would not, as it cannot be told from what
 // Shutdown does to a connection that the server takes for a silent one.
 func (f *Front) Drain(ctx context.Context) error {
-	f.conns.draining.Store(true)
+	f.draining.Store(true)
 	patience := silence
 	if end, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(end)/2)
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for f.conns.busy(patience) {
+	for f.busy(patience) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			f.conns.cut()
+			f.cut()
 			return ctx.Err()
 		}
 	}

@@ -24,18 +24,6 @@ type closedListener struct{ net.Listener }
 func (closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (closedListener) Close() error              { return nil }
 
-// An idleTimer closes a connection on which no request has been for a while.
-type idleTimer struct {
-	*time.Timer
-	after time.Duration
-}
-
-func (t *idleTimer) stop() {
-	if t != nil {
-		t.Stop()
-	}
-}
-
 // speaksHTTP2 notes that a connection may have many requests at once, and closes it
 // when it has had none for as long as idle.
 func speaksHTTP2(c net.Conn, idle time.Duration) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Limits bound the connections of a listener. Who has shown no key is a stranger,
@@ -99,6 +100,18 @@ type member struct {
 	places      []place // among their strangers
 	yields, end bool
 	idle        *idleTimer // of HTTP/2, else nil
+}
+
+// An idleTimer closes a connection on which no request has been for a while.
+type idleTimer struct {
+	*time.Timer
+	after time.Duration
+}
+
+func (t *idleTimer) stop() {
+	if t != nil {
+		t.Stop()
+	}
 }
 
 // A place is where a member stands among the strangers of a room.

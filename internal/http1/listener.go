@@ -1,39 +1,20 @@
 package http1
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
-	"time"
 )
 
-// Options say what a Front may answer.
-type Options struct {
-	// Plain reports whether requests for a path may be answered on their
-	// connection. Answers to them must not take long: nobody notices that the
-	// client has gone. Without it none may.
-	Plain func(path string) bool
-
-	// Malformed answers a request that net/http refuses by itself, with the
-	// status that it has for that: 400, 417, 431, 501 or 505. The request has
-	// nothing but the peer's address. The connection ends with the answer.
-	Malformed func(w http.ResponseWriter, r *http.Request, status int)
-}
-
 // A Front stands before a server and answers plain requests with its handler.
-type Front struct {
-	server  *http.Server
-	options Options
-	conns   conns
-}
+type Front struct{ conns }
 
 // New returns the front of a server, whose handler and time limits hold for plain
 // requests too. It sets the server's ConnContext and its ConnState, and wraps its
 // Handler; who sets them later must call those that were there. The Protocols of the
 // server must be final.
 func New(server *http.Server, o Options) *Front {
-	f := &Front{server: server, options: o}
+	f := &Front{conns{server: server, options: o}}
 	server.ConnContext = withMember
 	server.Handler = counted(server.Handler)
 	configureHTTP2(server)
@@ -67,21 +48,14 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	secured, ok := c.(*tls.Conn)
 	if !ok {
-		return l.front.newConn(c, nil), nil
+		return l.front.open(c, nil), nil
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
 		speaksHTTP2(c, l.front.server.IdleTimeout)
 		return c, nil // net/http must see what it is, and refuses by frames
 	}
-	return &secureConn{l.front.newConn(c, &state), secured}, nil
-}
-
-func (f *Front) newConn(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
-	own.base = withMember(context.Background(), c)
-	f.conns.add(own)
-	return own
+	return &secureConn{l.front.open(c, &state), secured}, nil
 }
 
 // A secureConn lets net/http know of the TLS below.

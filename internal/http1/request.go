@@ -2,13 +2,10 @@ package http1
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"net/textproto"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // A request is a plain request as it was read.
@@ -228,58 +225,3 @@ var classes = func() (c [256]uint8) {
 	mark(".:-_[]", inHost)
 	return c
 }()
-
-// describe returns the request as a handler sees it.
-func (one *call) describe(c *conn) *http.Request {
-	r := &one.request
-	path, query, _ := strings.Cut(r.target, "?")
-	one.url = url.URL{Path: path, RawQuery: query}
-	hr := &http.Request{
-		Method: r.method, URL: &one.url, RequestURI: r.target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: r.header, Host: r.host, RemoteAddr: c.remote, TLS: c.tls, Body: http.NoBody, ContentLength: int64(r.length),
-	}
-	if r.length > 0 {
-		hr.Body = &one.body
-	}
-	if r.preface {
-		hr.Proto, hr.ProtoMajor, hr.ProtoMinor = "HTTP/2.0", 2, 0
-	}
-	if one.handed == nil {
-		one.handed = new(http.Request)
-	}
-	*one.handed = *hr.WithContext(&one.ctx)
-	return one.handed
-}
-
-// A body has come as a whole, into the buffer of its connection.
-type body struct {
-	mu   sync.Mutex
-	rest []byte
-	over bool // the buffer is another request's
-}
-
-// Read implements io.Reader.
-func (b *body) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.over {
-		return 0, http.ErrBodyReadAfterClose
-	}
-	n := copy(p, b.rest)
-	if b.rest = b.rest[n:]; len(b.rest) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error {
-	b.end()
-	return nil
-}
-
-func (b *body) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rest, b.over = nil, true
-}
