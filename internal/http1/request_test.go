@@ -203,7 +203,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			return
 		}
 		r.begin(b[size-r.length : size])
-		got := r.describe(&conn{})
+		got := r.describe("", nil)
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
 			t.Errorf("read() = %d, net/http consumes %d", size, consumed)
