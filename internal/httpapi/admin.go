@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -26,20 +24,6 @@ type AdminOptions struct {
 	Now     func() time.Time
 }
 
-// Backups are the scheduled backups of a server. Their methods return
-// CodeBackupUnavailable if it makes none, or one is under way.
-type Backups interface {
-	Start(ctx context.Context) (Backup, error) // returns when it is made and verified
-	List(ctx context.Context) ([]Backup, error)
-}
-
-// A Backup is one that was made.
-type Backup struct {
-	File      string    `json:"file"`
-	CreatedAt time.Time `json:"createdAt"`
-	Bytes     int64     `json:"bytes"`
-}
-
 // An Admin is the operator's API: workspaces, keys, the audit log and backups, for
 // who has an operator's token. It counts nothing, answers no other site's page, and
 // is for a listener that the public does not reach.
@@ -49,36 +33,13 @@ type Admin struct {
 	o      AdminOptions
 }
 
-// The codes of failures that the operator's API alone has.
-const (
-	codeMissingToken      petstore.Code = "missing_token"
-	codeInvalidToken      petstore.Code = "invalid_token"
-	codeExpiredToken      petstore.Code = "expired_token"
-	CodeBackupUnavailable petstore.Code = "backup_unavailable"
-)
-
-// adminStatuses are the codes of the operator's API with their statuses.
-var adminStatuses = func() map[petstore.Code]int {
-	all := maps.Clone(statuses)
-	maps.Copy(all, map[petstore.Code]int{
-		codeMissingToken:             http.StatusUnauthorized,
-		codeInvalidToken:             http.StatusUnauthorized,
-		codeExpiredToken:             http.StatusUnauthorized,
-		access.CodeWorkspaceNotFound: http.StatusNotFound,
-		access.CodeWorkspaceExists:   http.StatusConflict,
-		access.CodeKeyRevoked:        http.StatusConflict,
-		CodeBackupUnavailable:        http.StatusConflict,
-	})
-	return all
-}()
-
 // NewAdmin returns the operator's API of o.
 func NewAdmin(o AdminOptions) (*Admin, error) {
 	if o.Access == nil || o.Keys == nil || o.Counts == nil || o.Backups == nil || o.Log == nil || o.Now == nil || len(o.Secret) < 16 {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
 	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses}, o: o}
-	a.router = newRouter(a.paths())
+	a.router = newRouter(administration{o.Access, o.Keys, o.Counts, o.Backups, o.Now}.paths())
 	return a, nil
 }
 
@@ -154,12 +115,6 @@ func (a *Admin) authorize(x *exchange) error {
 	}
 	x.operator = &found
 	return nil
-}
-
-// operator returns the operator whose token was sent.
-func (a *Admin) operator(x *exchange) *operator.Local {
-	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
 }
 
 // log writes the line of a request that is over.

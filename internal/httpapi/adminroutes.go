@@ -6,16 +6,41 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 	"golang.org/x/text/unicode/norm"
 )
 
-func (a *Admin) paths() []path {
+// Backups are the scheduled backups of a server. Their methods return
+// CodeBackupUnavailable if it makes none, or one is under way.
+type Backups interface {
+	Start(ctx context.Context) (Backup, error) // returns when it is made and verified
+	List(ctx context.Context) ([]Backup, error)
+}
+
+// A Backup is one that was made.
+type Backup struct {
+	File      string    `json:"file"`
+	CreatedAt time.Time `json:"createdAt"`
+	Bytes     int64     `json:"bytes"`
+}
+
+// The administration is the operations of the operator's API.
+type administration struct {
+	store   access.Store
+	keys    *access.Directory[*ratelimit.Caller]
+	counts  operator.Counts
+	backups Backups
+	now     func() time.Time
+}
+
+func (a administration) paths() []path {
 	const at = operator.Root
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
@@ -58,12 +83,18 @@ func (a *Admin) paths() []path {
 	}
 }
 
+// operator returns the operator whose token was sent.
+func (a administration) operator(x *exchange) *operator.Local {
+	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	return &operator.Local{Store: a.store, Counts: a.counts, Now: a.now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+}
+
 func workspaceID(x *exchange) int64 { return x.param }
 func keyID(x *exchange) string      { return x.pathID }
 
 // changing returns the handler that has the operator do something to what the path
 // names, by what the body says, and answers with how it is then.
-func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read func(body []byte) (T, error), do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
+func changing[ID, T, R any](a administration, id func(*exchange) ID, read func(body []byte) (T, error), do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
 	return func(x *exchange) error {
 		t, err := read(x.body)
 		if err != nil {
@@ -78,7 +109,7 @@ func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read func(body []by
 }
 
 // changingKey is changing for what needs no body.
-func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
+func (a administration) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
 	return func(x *exchange) error {
 		now, err := do(a.operator(x), x.ctx, x.pathID)
 		if err != nil {
@@ -89,20 +120,20 @@ func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (o
 }
 
 // removing returns the handler that removes a workspace, or what it has.
-func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
+func (a administration) removing(do func(*operator.Local, context.Context, int64) error) handler {
 	return func(x *exchange) error {
 		if err := do(a.operator(x), x.ctx, x.param); err != nil {
 			return err
 		}
-		x.follow(a.o.Keys)
+		x.follow(a.keys)
 		x.sendEmpty(http.StatusNoContent)
 		return nil
 	}
 }
 
 // sendChanged answers with what was changed, and has this node go by it.
-func (a *Admin) sendChanged(x *exchange, status int, now any) error {
-	x.follow(a.o.Keys)
+func (a administration) sendChanged(x *exchange, status int, now any) error {
+	x.follow(a.keys)
 	return x.sendJSON(status, now)
 }
 
@@ -115,7 +146,7 @@ func sendPart[T any](x *exchange, items []T, link string) error {
 	return x.sendPage(link, petstore.TagOf(body), body, nil)
 }
 
-func (a *Admin) listWorkspaces(x *exchange) error {
+func (a administration) listWorkspaces(x *exchange) error {
 	l, err := newListing(x)
 	if err != nil {
 		return err
@@ -138,7 +169,7 @@ func (a *Admin) listWorkspaces(x *exchange) error {
 	return sendPart(x, all, link)
 }
 
-func (a *Admin) createWorkspace(x *exchange) error {
+func (a administration) createWorkspace(x *exchange) error {
 	n, err := readNewWorkspace(x.body)
 	if err != nil {
 		return err
@@ -182,7 +213,7 @@ func readName(body []byte) (string, error) {
 	return name, f.err(nil)
 }
 
-func (a *Admin) getWorkspace(x *exchange) error {
+func (a administration) getWorkspace(x *exchange) error {
 	detail, err := a.operator(x).Workspace(x.ctx, x.param)
 	if err != nil {
 		return err
@@ -190,8 +221,8 @@ func (a *Admin) getWorkspace(x *exchange) error {
 	return x.sendJSON(http.StatusOK, detail)
 }
 
-func (a *Admin) listKeys(x *exchange) error {
-	w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
+func (a administration) listKeys(x *exchange) error {
+	w, err := a.store.WorkspaceByID(x.ctx, x.param)
 	if err != nil {
 		return err
 	}
@@ -203,7 +234,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
+	keys, err := a.store.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
 	if err != nil {
 		return err
 	}
@@ -215,7 +246,7 @@ func (a *Admin) listKeys(x *exchange) error {
 	return sendPart(x, shown, link)
 }
 
-func (a *Admin) createKey(x *exchange) error {
+func (a administration) createKey(x *exchange) error {
 	once, err := onceBy(x, x.operator.ID)
 	if err != nil {
 		return err
@@ -235,7 +266,7 @@ func (a *Admin) createKey(x *exchange) error {
 	return a.sendMade(x, k, again)
 }
 
-func (a *Admin) rotateKey(x *exchange) error {
+func (a administration) rotateKey(x *exchange) error {
 	once, err := onceBy(x, x.operator.ID)
 	if err != nil {
 		return err
@@ -251,7 +282,7 @@ func (a *Admin) rotateKey(x *exchange) error {
 	return a.sendMade(x, k, again)
 }
 
-func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
+func (a administration) sendMade(x *exchange, k operator.Key, again bool) error {
 	x.set("Location", operator.Root+"/keys/"+k.ID)
 	if again {
 		x.set("Idempotency-Replayed", "true")
@@ -259,7 +290,7 @@ func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
 	return a.sendChanged(x, http.StatusCreated, k)
 }
 
-func (a *Admin) getKey(x *exchange) error {
+func (a administration) getKey(x *exchange) error {
 	k, err := a.operator(x).Key(x.ctx, x.pathID)
 	if err != nil {
 		return err
@@ -287,7 +318,7 @@ type auditLine struct {
 	Detail  string       `json:"detail,omitempty"`
 }
 
-func (a *Admin) listAudit(x *exchange) error {
+func (a administration) listAudit(x *exchange) error {
 	l, err := newListing(x)
 	if err != nil {
 		return err
@@ -296,7 +327,7 @@ func (a *Admin) listAudit(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.o.Access.AuditPage(x.ctx, page.After, page.Limit)
+	entries, err := a.store.AuditPage(x.ctx, page.After, page.Limit)
 	if err != nil {
 		return err
 	}
@@ -309,21 +340,21 @@ func (a *Admin) listAudit(x *exchange) error {
 	return sendPart(x, lines, link)
 }
 
-func (a *Admin) listBackups(x *exchange) error {
-	all, err := a.o.Backups.List(x.ctx)
+func (a administration) listBackups(x *exchange) error {
+	all, err := a.backups.List(x.ctx)
 	if err != nil {
 		return err
 	}
 	return x.sendJSON(http.StatusOK, all)
 }
 
-func (a *Admin) startBackup(x *exchange) error {
-	made, err := a.o.Backups.Start(x.ctx)
+func (a administration) startBackup(x *exchange) error {
+	made, err := a.backups.Start(x.ctx)
 	if err != nil {
 		return err
 	}
 	note := access.AuditEntry{Actor: a.operator(x).By, Action: "backup.start", Subject: made.File, Detail: strconv.FormatInt(made.Bytes, 10) + " bytes"}
-	if err := a.o.Access.Note(x.ctx, note); err != nil {
+	if err := a.store.Note(x.ctx, note); err != nil {
 		return err
 	}
 	return x.sendJSON(http.StatusCreated, made)

@@ -121,7 +121,7 @@ func (a *API) surface(o *Options) []path {
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
 		accountPaths(),
-		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, auth: &p.auth, meter: &p.meter, gates: &p.gates, now: o.Now}.paths(),
+		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, guard: guard{&p.auth, &p.meter, &p.gates, o.Now}}.paths(),
 	)
 }
 

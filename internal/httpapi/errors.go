@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -24,6 +25,14 @@ const (
 	codeOperationSunset   petstore.Code = "operation_sunset"
 	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
 	codeInternalError     petstore.Code = "internal_error"
+)
+
+// The codes of failures that the operator's API alone has.
+const (
+	codeMissingToken      petstore.Code = "missing_token"
+	codeInvalidToken      petstore.Code = "invalid_token"
+	codeExpiredToken      petstore.Code = "expired_token"
+	CodeBackupUnavailable petstore.Code = "backup_unavailable"
 )
 
 var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not well-formed HTTP.")
@@ -69,6 +78,21 @@ var statuses = map[petstore.Code]int{
 	codeInternalError:                  http.StatusInternalServerError,
 	petstore.CodeServiceUnavailable:    http.StatusServiceUnavailable,
 }
+
+// adminStatuses are the codes of the operator's API with their statuses.
+var adminStatuses = func() map[petstore.Code]int {
+	all := maps.Clone(statuses)
+	maps.Copy(all, map[petstore.Code]int{
+		codeMissingToken:             http.StatusUnauthorized,
+		codeInvalidToken:             http.StatusUnauthorized,
+		codeExpiredToken:             http.StatusUnauthorized,
+		access.CodeWorkspaceNotFound: http.StatusNotFound,
+		access.CodeWorkspaceExists:   http.StatusConflict,
+		access.CodeKeyRevoked:        http.StatusConflict,
+		CodeBackupUnavailable:        http.StatusConflict,
+	})
+	return all
+}()
 
 // challenge returns the value of WWW-Authenticate (RFC 6750 §3).
 func challenge(code petstore.Code) string {

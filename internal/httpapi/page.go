@@ -14,7 +14,15 @@ import (
 // holds until the request is answered.
 type Page struct {
 	x *exchange
-	pages
+	guard
+}
+
+// A guard counts what pages do, and keeps it little, by what the pipeline has.
+type guard struct {
+	auth  *authenticator
+	meter *meter
+	gates *gates
+	now   func() time.Time
 }
 
 // Wait returns 0, unless the request is an attempt to sign in from an address

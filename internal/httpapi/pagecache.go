@@ -9,6 +9,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+func placeOfPet(p petstore.Pet) place { return numbered(p.ID) }
+
 // A petsPage is a page of pets: what was asked for, and what was answered last.
 // Nobody changes it once it is held.
 type petsPage struct {

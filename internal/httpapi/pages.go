@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"example.com/petstore/api"
 	"example.com/petstore/internal/petstore"
@@ -14,12 +13,8 @@ type pages struct {
 	baseURL string
 	docs    http.Handler
 	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
-
-	auth  *authenticator // these are the pipeline's
-	meter *meter
-	gates *gates
-	now   func() time.Time
-	room  chan struct{} // for those who read the docs and the description
+	guard   guard
+	room    chan struct{} // for those who read the docs and the description
 }
 
 func (p pages) paths() []path {
@@ -77,7 +72,7 @@ func (p pages) serveConsole(x *exchange) error {
 		return errNotFound
 	}
 	x.lent = true
-	p.console(x, x.r, &Page{x, p})
+	p.console(x, x.r, &Page{x, p.guard})
 	return nil
 }
 

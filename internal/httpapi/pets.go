@@ -29,8 +29,6 @@ func (p *pets) paths() []path {
 	}
 }
 
-func placeOfPet(p petstore.Pet) place { return numbered(p.ID) }
-
 func (p *pets) list(x *exchange) error {
 	k := pageKey{x.workspace(), x.r.URL.RawQuery}
 	page := p.pages.find(k)

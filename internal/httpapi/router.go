@@ -4,45 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"example.com/petstore/internal/access"
 )
-
-// A route is one operation of the description, or one public page.
-type route struct {
-	method string
-	id     string // the operationId
-	scope  access.Scopes
-	body   bodyKind
-	query  []string // the parameters it knows
-	handle handler
-	public bool // needs no key and spends no quota
-	guess  bool // of a public page: tries a key, and spends the quota of the caller's address
-	free   bool // spends no quota
-	sunset bool // deprecated, with a last day
-}
-
-// A handler carries an operation out and answers it. Its error is answered by
-// the pipeline.
-type handler func(*exchange) error
-
-// A bodyKind says what content a route takes.
-type bodyKind uint8
-
-const (
-	noBody bodyKind = iota
-	jsonBody
-	patchBody // JSON or JSON merge patch
-)
-
-// A path has the routes of one pattern. The zero path has none.
-type path struct {
-	pattern string
-	param   string // the name of its id, or ""
-	text    bool   // the id is no number
-	routes  []route
-	allow   string
-}
 
 // A router finds the path of a request.
 type router struct{ root node }
