@@ -115,7 +115,7 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err er
 		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
 			return err
 		}
-		if err := c.saveEarlier(workspace, e.DropPet, &loaded.recent); err != nil {
+		if err := c.saveEarlier(workspace, e.DropPet, loaded.recent); err != nil {
 			return err
 		}
 	}

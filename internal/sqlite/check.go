@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,54 +33,61 @@ func (c *conn) problems() ([]string, error) {
 			found = append(found, fmt.Sprintf(format, args...))
 		}
 	}
-	removing, err := c.removing()
-	if err != nil {
+	var schema int64
+	if _, err := c.one("SELECT max(version) FROM migrations", func(row *sqlite.Stmt) { schema = scanInt(row) }); err != nil {
 		return found, err
 	}
-	if len(removing) > 0 {
-		report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing[0])
-		err := errors.Join(checkStructure(c, report), checkReferences(c, report))
-		return found, err
+	removing := int64(0) // a workspace whose rows are not whole
+	if schema >= withRemovals {
+		_, err := c.one("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row *sqlite.Stmt) { removing = scanInt(row) })
+		if err != nil {
+			return found, err
+		}
 	}
-	checks := []func(*conn, func(string, ...any)) error{checkStructure, checkReferences, checkOrders, checkCounters}
-	current, err := c.hasTable("departed")
-	if err != nil {
-		return found, err
+	if removing != 0 {
+		report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing)
 	}
-	if current { // before, ledgers were kept in another way
-		checks = append(checks, checkLedger, checkEntries)
-	}
-	if current, err = c.hasTable("pet_names"); err != nil {
-		return found, err
-	}
-	if current {
-		checks = append(checks, checkNames)
-	}
-	for _, check := range checks {
-		if err := check(c, report); err != nil {
+	for _, check := range []struct {
+		since int64
+		of    func(*conn, func(string, ...any)) error
+		whole bool // all workspaces have to be
+	}{
+		{withNames, primeNames, false},
+		{1, checkStructure, false},
+		{1, checkReferences, false},
+		{1, checkOrders, true},
+		{1, checkCounters, true},
+		{withLedgers, checkLedger, true},
+		{withLedgers, checkEntries, true},
+		{withRecent, checkLists, true},
+		{withNames, checkNames, true},
+	} {
+		if schema < check.since || check.whole && removing != 0 {
+			continue
+		}
+		if err := check.of(c, report); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
 }
 
-// removing returns the workspaces whose rows are being removed: they are not whole.
-func (c *conn) removing() (all []int64, err error) {
-	current, err := c.hasTable("removals")
-	if err == nil && current {
-		err = c.each("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row *sqlite.Stmt) { all = append(all, scanInt(row)) })
-	}
-	return all, err
+// The migrations since which what is checked is as it is.
+const (
+	withLedgers  = 4
+	withRemovals = 10
+	withNames    = 11
+	withRecent   = 17
+)
+
+// primeNames makes FTS5 look at the file: else it may check what it remembers of an
+// earlier state.
+func primeNames(c *conn, _ func(string, ...any)) error {
+	_, err := c.one("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'", func(*sqlite.Stmt) {})
+	return err
 }
 
 func checkStructure(c *conn, report func(string, ...any)) error {
-	indexed, err := c.hasTable("pet_names")
-	if err == nil && indexed { // else FTS5 may check what it remembers of an earlier state
-		_, err = c.one("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'", func(*sqlite.Stmt) {})
-	}
-	if err != nil {
-		return err
-	}
 	return c.each("PRAGMA integrity_check(100)", func(row *sqlite.Stmt) {
 		if text := row.ColumnText(0); text != "ok" {
 			report("structure: %s", text)
@@ -125,41 +131,27 @@ func checkEntries(c *conn, report func(string, ...any)) error {
 	})
 }
 
-func (c *conn) hasTable(name string) (bool, error) {
-	return c.one("SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?", func(*sqlite.Stmt) {}, name)
-}
-
 // A ledgerCheck holds the pets against their ledgers, and counts the entries
 // that are somebody's.
 type ledgerCheck struct {
-	c       *conn
-	report  func(string, ...any)
-	owned   map[int64]int64 // entries of pets, by workspace
-	recents bool            // that pets have their latest orders
-	ordered map[int64]int64 // orders that pets have, by workspace
-	err     error           // of reading
+	c      *conn
+	report func(string, ...any)
+	owned  map[int64]int64 // entries of pets, by workspace
+	err    error           // of reading
 }
 
 // checkLedger walks over the ledgers of all pets, from the last entry of each
 // to the first.
 func checkLedger(c *conn, report func(string, ...any)) error {
-	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}, ordered: map[int64]int64{}}
-	var err error
-	if k.recents, err = c.hasTable("pet_orders"); err != nil {
-		return err
-	}
-	columns, open := storedColumns, countOpen
-	if !k.recents { // a file of before: an index led to the orders
-		columns, open = ledgerColumns+", NULL", "SELECT count(*) FROM orders WHERE workspace=?1 AND pet=?2 AND complete=0"
-	}
-	err = c.each("SELECT "+columns+", workspace FROM pets", func(row *sqlite.Stmt) {
-		workspace, a := row.ColumnInt64(9), scanStored(row)
-		k.pet(a, workspace, k.latest(workspace, &a)+k.count(open, workspace, a.ID))
+	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}}
+	err := c.each("SELECT "+ledgerColumns+", workspace FROM pets", func(row *sqlite.Stmt) {
+		k.pet(scanStocked(row), row.ColumnInt64(8), row.ColumnInt64(7))
 	})
 	if err == nil && k.err == nil {
-		err = c.each("SELECT workspace, pet, last_entry FROM departed", func(row *sqlite.Stmt) {
-			k.departed(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2))
-		})
+		err = c.each("SELECT d.workspace, d.pet, d.last_entry, p.id IS NOT NULL FROM departed d LEFT JOIN pets p ON p.workspace=d.workspace AND p.id=d.pet",
+			func(row *sqlite.Stmt) {
+				k.departed(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnBool(3))
+			})
 	}
 	if err == nil && k.err == nil {
 		err = c.each("SELECT workspace, count(*) FROM movements GROUP BY workspace", func(row *sqlite.Stmt) {
@@ -168,30 +160,11 @@ func checkLedger(c *conn, report func(string, ...any)) error {
 			}
 		})
 	}
-	if err == nil && k.err == nil && k.recents {
-		err = k.orders()
-	}
-	if k.err != nil {
-		return k.err
-	}
-	return err
+	return errors.Join(err, k.err)
 }
 
-// count returns the number that a query of a pet selects.
-func (k *ledgerCheck) count(query string, workspace, pet int64) int64 {
-	if k.err != nil {
-		return 0
-	}
-	n, err := find(k.c, query, workspace, pet, scanInt)
-	if err != nil {
-		k.fail(err)
-		return 0
-	}
-	return *n
-}
-
-// pet checks one of the catalogue, given how many of its orders are open.
-func (k *ledgerCheck) pet(a stored, workspace, open int64) {
+// pet checks one of the catalogue.
+func (k *ledgerCheck) pet(a petstore.StockedPet, workspace, last int64) {
 	name := fmt.Sprintf("ledger: pet %d of workspace %d", a.ID, workspace)
 	compare := func(what string, have int64, source string, want int64) {
 		if have != want {
@@ -201,28 +174,20 @@ func (k *ledgerCheck) pet(a stored, workspace, open int64) {
 	if a.Quantity < 0 {
 		k.report("%s: the quantity is %d", name, a.Quantity)
 	}
-	l := k.walk(name, workspace, a.ID, a.lastEntry)
+	l := k.walk(name, workspace, a.ID, last)
 	compare("the quantity", a.Quantity, "its last movement says", l.quantity)
 	compare("the number of movements", a.Movements, "the last one is numbered", l.number)
 	compare("the number of open orders", a.OpenOrders, "the ledger says", l.open)
-	compare("the number of open orders", a.OpenOrders, "the orders say", open)
 }
 
-// departed checks the ledger of a pet that is gone.
-func (k *ledgerCheck) departed(workspace, pet, last int64) {
+// departed checks the ledger of a pet that is said to be gone.
+func (k *ledgerCheck) departed(workspace, pet, last int64, there bool) {
 	name := fmt.Sprintf("ledger: pet %d of workspace %d", pet, workspace)
-	if found, err := find(k.c, selectPet, workspace, pet, scanPet); err != nil || found != nil {
-		k.fail(err)
+	if there {
 		k.report("%s is gone, and in the catalogue", name)
 	}
 	if l := k.walk(name, workspace, pet, last); l.quantity != 0 {
 		k.report("%s is gone, and its movements leave %d", name, l.quantity)
-	}
-}
-
-func (k *ledgerCheck) fail(err error) {
-	if k.err == nil {
-		k.err = err
 	}
 }
 
@@ -246,7 +211,7 @@ func (k *ledgerCheck) walk(name string, workspace, pet, last int64) (o outcome) 
 	for at := last; k.err == nil; {
 		e, err := find(k.c, selectEntry, workspace, at, scanEntry)
 		if err != nil {
-			k.fail(err)
+			k.err = err
 			break
 		}
 		if e == nil || e.PetID != pet || e.before >= at {
@@ -284,65 +249,59 @@ func (k *ledgerCheck) follows(name string, e, before *entry) {
 	}
 }
 
-const selectLastEarlier = "SELECT coalesce(max(id), 0) FROM (SELECT max(id) AS id FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=0" +
-	" UNION ALL SELECT max(id) FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=1)"
+// selectListed is of each pet with the number of its open orders, and of those in
+// pet_orders, how many are open, and the last.
+const selectListed = `SELECT workspace, id, recent, open_orders,
+	(SELECT count(*) FROM pet_orders o WHERE o.workspace=p.workspace AND o.pet=p.id AND complete=0),
+	max(coalesce((SELECT max(id) FROM pet_orders o WHERE o.workspace=p.workspace AND o.pet=p.id AND complete=0), 0),
+		coalesce((SELECT max(id) FROM pet_orders o WHERE o.workspace=p.workspace AND o.pet=p.id AND complete=1), 0))
+	FROM pets p`
 
-// latest checks the orders that a pet's row names, and returns how many of
-// them are open.
-func (k *ledgerCheck) latest(workspace int64, a *stored) (open int64) {
-	if !k.recents || k.err != nil {
-		return 0
-	}
-	if end, _ := a.recent.end(); a.recent.length%recentStep != 0 || a.recent.length > mostRecent || len(bytes.TrimRight(a.recent.bytes[end:], "\x00")) > 0 {
-		k.report("lists: pet %d of workspace %d has something else behind its latest orders", a.ID, workspace)
-	}
-	last := k.count(selectLastEarlier, workspace, a.ID)
-	if last > 0 && !a.recent.earlier() {
-		k.report("lists: pet %d of workspace %d had orders before its latest, and its row does not say so", a.ID, workspace)
-	}
-	for id, complete := range a.recent.all() {
-		if id <= last {
-			k.report("lists: order %d of workspace %d, one of the latest of the pet %d, comes before the order %d", id, workspace, a.ID, last)
+// checkLists holds the lists of the orders of pets against the orders: each has to be
+// there, none comes twice, and none is missing.
+func checkLists(c *conn, report func(string, ...any)) error {
+	var failed error
+	listed := map[int64]int64{} // orders that pets have, by workspace
+	order := func(workspace, pet, id int64, complete bool) {
+		listed[workspace]++
+		o, err := find(c, selectOrder, workspace, id, scanOrder)
+		switch {
+		case err != nil:
+			failed = err
+		case o == nil:
+			report("lists: pet %d of workspace %d has the order %d, which does not exist", pet, workspace, id)
+		case o.PetID != pet || o.Complete != complete:
+			report("lists: order %d of workspace %d is of the pet %d, complete: %t, and listed for the pet %d, complete: %t",
+				id, workspace, o.PetID, o.Complete, pet, complete)
 		}
-		last = id
-		k.order(workspace, a.ID, id, complete)
-		if !complete {
-			open++
+	}
+	err := c.each(selectListed, func(row *sqlite.Stmt) {
+		workspace, pet, open, last := row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(4), row.ColumnInt64(5)
+		for id, complete := range scanRecent(row, 2).all() {
+			if id <= last {
+				report("lists: order %d of workspace %d, one of the latest of the pet %d, comes before the order %d", id, workspace, pet, last)
+			}
+			last = id
+			order(workspace, pet, id, complete)
+			if !complete {
+				open++
+			}
 		}
-	}
-	return open
-}
-
-// order checks an order that a pet is said to have.
-func (k *ledgerCheck) order(workspace, pet, id int64, complete bool) {
-	if k.err != nil {
-		return
-	}
-	k.ordered[workspace]++
-	o, err := find(k.c, selectOrder, workspace, id, scanOrder)
-	switch {
-	case err != nil:
-		k.fail(err)
-	case o == nil:
-		k.report("lists: pet %d of workspace %d has the order %d, which does not exist", pet, workspace, id)
-	case o.PetID != pet || o.Complete != complete:
-		k.report("lists: order %d of workspace %d is of the pet %d, complete: %t, and listed for the pet %d, complete: %t",
-			id, workspace, o.PetID, o.Complete, pet, complete)
-	}
-}
-
-// orders checks those before the latest, and that none is missing: no order is
-// counted twice, since each is of one pet, in one state, and there behind others.
-func (k *ledgerCheck) orders() error {
-	err := k.c.each("SELECT workspace, pet, id, complete FROM pet_orders", func(row *sqlite.Stmt) {
-		k.order(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnBool(3))
-	})
-	if err != nil {
-		return err
-	}
-	return k.c.each("SELECT workspace, count(*) FROM orders GROUP BY workspace", func(row *sqlite.Stmt) {
-		if id, n := row.ColumnInt64(0), row.ColumnInt64(1); n != k.ordered[id] {
-			k.report("lists: workspace %d has %d orders, and its pets account for %d", id, n, k.ordered[id])
+		if have := row.ColumnInt64(3); have != open {
+			report("lists: pet %d of workspace %d: the number of open orders is %d, and the orders say %d", pet, workspace, have, open)
 		}
 	})
+	if err == nil {
+		err = c.each("SELECT workspace, pet, id, complete FROM pet_orders", func(row *sqlite.Stmt) {
+			order(row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnBool(3))
+		})
+	}
+	if err == nil {
+		err = c.each("SELECT workspace, count(*) FROM orders GROUP BY workspace", func(row *sqlite.Stmt) {
+			if id, n := row.ColumnInt64(0), row.ColumnInt64(1); n != listed[id] {
+				report("lists: workspace %d has %d orders, and its pets account for %d", id, n, listed[id])
+			}
+		})
+	}
+	return errors.Join(err, failed)
 }

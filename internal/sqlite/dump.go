@@ -130,7 +130,7 @@ func (c *conn) dumpPets(workspace int64, to petstore.Sink) error {
 		}
 		for _, complete := range []bool{false, true} {
 			if err == nil {
-				err = c.dumpOrders(workspace, pet, complete, earlier, &latest, func(o petstore.Order) error {
+				err = c.dumpOrders(workspace, pet, complete, earlier, latest, func(o petstore.Order) error {
 					given++
 					return to.Order(o)
 				})
@@ -157,7 +157,7 @@ func (c *conn) gaveAll(workspace, given int64) error {
 
 // dumpOrders gives the open or the complete orders of a pet, those of pet_orders,
 // at which the cursor is, before the latest.
-func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest *recent, take func(petstore.Order) error) error {
+func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest recent, take func(petstore.Order) error) error {
 	order := func(id int64) error {
 		o, err := find(c, selectOrder, workspace, id, scanOrder)
 		if err == nil && (o == nil || o.PetID != pet || o.Complete != complete) {

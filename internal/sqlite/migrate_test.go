@@ -122,20 +122,39 @@ func TestValuesAreMigrated(t *testing.T) {
 }
 
 // TestOrdersOfPetsAreMigrated: the orders of schema 6, where an index led to those of a
-// pet, are listed afterwards as they were, before those that come then.
+// pet, and of schema 16, where its row had the latest in another form, are listed
+// afterwards as they were, before those that come then.
 func TestOrdersOfPetsAreMigrated(t *testing.T) {
 	t.Parallel()
-	path := migratedTo(t, 6, `
+	t.Run("schema 6", func(t *testing.T) {
+		t.Parallel()
+		testOrdersMigrated(t, 6, "")
+	})
+	t.Run("schema 16", func(t *testing.T) {
+		t.Parallel()
+		testOrdersMigrated(t, 16, `
+			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 30)
+				INSERT INTO pet_orders (workspace, pet, complete, id) SELECT 1, 1, i % 2, i FROM n;
+			UPDATE names_indexed SET workspace=0, pet=0;
+			UPDATE pets SET recent=x'013f0203020302030203020000000000';`) // those from 31 on: how much each id is greater
+	})
+}
+
+// testOrdersMigrated tests a file of a schema with forty orders of a pet, which a
+// script lists.
+func testOrdersMigrated(t *testing.T, schema int, lists string) {
+	t.Helper()
+	path := migratedTo(t, schema, `
 		INSERT INTO workspaces (id, name, plan, per_minute, per_day, created_at, state) VALUES (1, 'a', 'free', 1, 1, 0, 1);
 		INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs');
 		INSERT INTO counters (workspace, pets, categories, orders, entries) VALUES (1, 1, 1, 40, 41);
-		INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded, level, last_entry)
-			VALUES (1, 1, 'Rex', 1, 'available', 10, 20, 41, 'rex', 5, 41);
+		INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded, last_entry)
+			VALUES (1, 1, 'Rex', 1, 'available', 10, 20, 41, 'rex', 41);
 		WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i+1 FROM n WHERE i < 40)
 			INSERT INTO orders (workspace, id, pet, quantity, complete) SELECT 1, i, 1, 1, i % 2 FROM n;
 		WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i+1 FROM n WHERE i < 40)
 			INSERT INTO movements (workspace, entry, before, pet, number, kind, order_id, delta, quantity, at)
-			SELECT 1, i+1, i, 1, i+1, iif(i = 0, 'created', iif(i % 2, 'sale', 'placed')), iif(i, i, NULL), iif(i, -1, 50), 50 - i, 0 FROM n;`)
+			SELECT 1, i+1, i, 1, i+1, iif(i = 0, 'created', iif(i % 2, 'sale', 'placed')), iif(i, i, NULL), iif(i, -1, 50), 50 - i, 0 FROM n;`+lists)
 	c, err := openConn(path, true)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +168,7 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	shop, want := petstore.NewService(db), []int64{}
+	service, want := petstore.NewService(db), []int64{}
 	for id := range int64(40) {
 		want = append(want, id+1)
 	}
@@ -159,20 +178,20 @@ func TestOrdersOfPetsAreMigrated(t *testing.T) {
 	}{
 		{"nothing", func() error { return nil }},
 		{"order 40 is completed", func() error {
-			_, err := shop.UpdateOrder(t.Context(), 1, 40, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+			_, err := service.UpdateOrder(t.Context(), 1, 40, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
 			return err
 		}},
 		{"order 38 is cancelled", func() error {
 			want = slices.DeleteFunc(want, func(id int64) bool { return id == 38 })
-			return shop.CancelOrder(t.Context(), 1, 38, petstore.Condition{})
+			return service.CancelOrder(t.Context(), 1, 38, petstore.Condition{})
 		}},
 		{"order 41 is placed", func() error {
 			want = append(want, 41)
-			_, err := shop.CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+			_, err := service.CreateOrder(t.Context(), 1, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
 			return err
 		}},
 		{"order 36 is completed", func() error {
-			_, err := shop.UpdateOrder(t.Context(), 1, 36, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+			_, err := service.UpdateOrder(t.Context(), 1, 36, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
 			return err
 		}},
 	} {

@@ -77,7 +77,6 @@ const (
 	insertEarlier = "INSERT INTO pet_orders (workspace, pet, id, complete) VALUES (?1, ?2, ?3, ?4)"
 	finishEarlier = "UPDATE pet_orders SET complete=1 WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
 	deleteEarlier = "DELETE FROM pet_orders WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
-	countOpen     = "SELECT count(*) FROM pet_orders WHERE workspace=?1 AND pet=?2 AND complete=0"
 	allEarlier    = "SELECT pet, complete, id FROM pet_orders WHERE workspace=? ORDER BY pet, complete, id"
 )
 
@@ -88,11 +87,8 @@ func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) (out []petstore
 	if err != nil {
 		return nil, err
 	}
-	out = []petstore.Order{}
-	if latest == nil || latest.earlier() {
-		if out, err = orderList(workspace, *q).run(c); err != nil || latest == nil {
-			return out, err
-		}
+	if out, err = orderList(workspace, *q).run(c); err != nil || latest == nil {
+		return out, err
 	}
 	for id, complete := range latest.all() {
 		if len(out) >= q.Limit {
@@ -178,16 +174,14 @@ func (c *conn) orderPlaced(workspace, pet int64, r *recent, id int64, complete b
 	if r.add(id, complete) {
 		return nil
 	}
-	if err := c.saveEarlier(workspace, pet, r); err != nil {
-		return err
-	}
-	r.empty()
+	err := c.saveEarlier(workspace, pet, *r)
+	clear(*r)
 	r.add(id, complete)
-	return nil
+	return err
 }
 
 // saveEarlier moves the latest orders of a pet to those before.
-func (c *conn) saveEarlier(workspace, pet int64, r *recent) error {
+func (c *conn) saveEarlier(workspace, pet int64, r recent) error {
 	for id, complete := range r.all() {
 		if err := c.exec(insertEarlier, workspace, pet, id, complete); err != nil {
 			return err

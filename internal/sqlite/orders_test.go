@@ -171,7 +171,7 @@ func (s *sales) age(r *rapid.T) {
 	if err := s.db.change(s.t.Context(), func(c *conn) error {
 		a, err := find(c, selectStored, s.workspace, pet, scanStored)
 		if err == nil {
-			err = c.saveEarlier(s.workspace, pet, &a.recent)
+			err = c.saveEarlier(s.workspace, pet, a.recent)
 		}
 		return errors.Join(err, c.exec("UPDATE pets SET recent=NULL WHERE workspace=? AND id=?", s.workspace, pet))
 	}); err != nil {
@@ -277,7 +277,7 @@ func TestOrdersOfOthers(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.change(t.Context(), func(c *conn) error { return c.exec("UPDATE pets SET recent=x'0003' WHERE id=1") }); err != nil {
+	if err := db.change(t.Context(), func(c *conn) error { return c.exec("UPDATE pets SET recent=x'0000000000000003' WHERE id=1") }); err != nil {
 		t.Fatal(err)
 	}
 	complete := true

@@ -35,12 +35,12 @@ func scanRow(stmt *sqlite.Stmt) row {
 	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
+func scanStocked(row *sqlite.Stmt) petstore.StockedPet {
+	return petstore.StockedPet{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)}
+}
+
 func scanStored(row *sqlite.Stmt) stored {
-	return stored{
-		StockedPet: petstore.StockedPet{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)},
-		lastEntry:  row.ColumnInt64(7),
-		recent:     scanRecent(row, 8),
-	}
+	return stored{scanStocked(row), row.ColumnInt64(7), scanRecent(row, 8)}
 }
 
 // scanStatus reads a status without allocating one.
@@ -160,8 +160,8 @@ func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, 
 			return err
 		}
 		c.renamed(workspace, a.ID, "", petstore.Fold(a.Name))
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded, recent)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
+		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
 			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
 	}
 	if a.Name != loaded.Name {
