@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -39,110 +38,73 @@ func (c *conn) lastIDs(workspace int64) (last petstore.LastIDs, err error) {
 	return last, err
 }
 
-// A cursor walks over the rows of a query, of which one column is the id of a
-// pet, in ascending order of it.
-type cursor struct {
-	stmt *sqlite.Stmt
-	col  int
-	pet  int64 // of the row that the cursor is at; MaxInt64 at the end
+func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
+	return c.walk("SELECT "+categoryColumns+" FROM categories WHERE workspace=? ORDER BY id", workspace, func(row *sqlite.Stmt) error {
+		return to.Category(scanCategory(row))
+	})
 }
 
-func (c *conn) cursor(query string, workspace int64, col int) (*cursor, error) {
+// walk calls take for each row of a query of a workspace, until it returns an error.
+func (c *conn) walk(query string, workspace int64, take func(*sqlite.Stmt) error) error {
 	stmt, err := c.ints(query, workspace)
 	if err != nil {
-		return nil, err
-	}
-	cur := &cursor{stmt: stmt, col: col}
-	return cur, cur.next()
-}
-
-func (cur *cursor) next() error {
-	found, err := cur.stmt.Step()
-	if err != nil {
 		return err
 	}
-	cur.pet = math.MaxInt64
-	if found {
-		cur.pet = cur.stmt.ColumnInt64(cur.col)
-	}
-	return nil
-}
-
-// give gives the rows of a pet to take.
-func (cur *cursor) give(pet int64, take func(*sqlite.Stmt) error) error {
-	for cur.pet == pet {
-		if err := take(cur.stmt); err != nil {
+	for {
+		if found, err := stmt.Step(); err != nil || !found {
 			return err
 		}
-		if err := cur.next(); err != nil {
+		if err := take(stmt); err != nil {
+			_ = stmt.Reset() // left open it would keep the snapshot
 			return err
 		}
 	}
-	return nil
 }
 
-func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
-	cur, err := c.cursor("SELECT "+categoryColumns+" FROM categories WHERE workspace=? ORDER BY id", workspace, 0)
-	if err != nil {
-		return err
-	}
-	defer cur.stmt.Reset() // a statement that is left open would keep the snapshot
-	for err == nil && cur.pet != math.MaxInt64 {
-		err = cur.give(cur.pet, func(row *sqlite.Stmt) error { return to.Category(scanCategory(row)) })
-	}
-	return err
-}
+// allPets are the ids of the pets, and of those that are gone.
+const allPets = "SELECT id FROM pets WHERE workspace=?1 UNION SELECT pet FROM departed WHERE workspace=?1 UNION SELECT pet FROM pet_orders WHERE workspace=?1 ORDER BY 1"
 
-// dumpPets walks over pets, those that are gone, and orders side by side. The
-// ledger of a pet comes after its orders, the open ones before the complete ones.
 func (c *conn) dumpPets(workspace int64, to petstore.Sink) error {
-	cursors := make([]*cursor, 0, 3)
-	for _, query := range []string{
-		"SELECT " + storedColumns + " FROM pets WHERE workspace=? ORDER BY id",
-		"SELECT pet, last_entry FROM departed WHERE workspace=? ORDER BY pet",
-		allEarlier,
-	} {
-		cur, err := c.cursor(query, workspace, 0)
-		if err != nil {
-			return err
-		}
-		defer cur.stmt.Reset()
-		cursors = append(cursors, cur)
+	given := int64(0)
+	err := c.walk(allPets, workspace, func(row *sqlite.Stmt) error {
+		n, err := c.dumpPet(workspace, scanInt(row), to)
+		given += n
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	pets, gone, earlier := cursors[0], cursors[1], cursors[2]
-	for given := int64(0); ; {
-		pet := min(pets.pet, gone.pet, earlier.pet)
-		if pet == math.MaxInt64 {
-			return c.gaveAll(workspace, given)
-		}
-		var latest recent
-		var last int64 // entry of the ledger
-		err := pets.give(pet, func(row *sqlite.Stmt) error {
-			a := scanStored(row)
-			last, latest = a.lastEntry, a.recent
-			return to.Pet(a.StockedPet)
-		})
-		if err == nil {
-			err = gone.give(pet, func(row *sqlite.Stmt) error {
-				last = row.ColumnInt64(1)
-				return nil
-			})
-		}
-		for _, complete := range []bool{false, true} {
-			if err == nil {
-				err = c.dumpOrders(workspace, pet, complete, earlier, latest, func(o petstore.Order) error {
-					given++
-					return to.Order(o)
-				})
+	return c.gaveAll(workspace, given)
+}
+
+// dumpPet gives a pet, unless it is gone, its orders, the open ones before the complete
+// ones, and its ledger. It returns how many orders there were.
+func (c *conn) dumpPet(workspace, id int64, to petstore.Sink) (orders int64, err error) {
+	pet, err := find(c, selectStored, workspace, id, scanStored)
+	if err == nil && pet != nil {
+		err = to.Pet(pet.StockedPet)
+	}
+	for _, complete := range []bool{false, true} {
+		q := petstore.OrderQuery{PetID: id, Complete: &complete, Page: petstore.Page{Limit: petstore.MaxPage}}
+		for more := true; more && err == nil; {
+			var page []petstore.Order
+			page, err = c.ordersOf(workspace, &q)
+			for i := 0; err == nil && i < len(page); i++ {
+				q.After = page[i].ID
+				orders++
+				err = to.Order(page[i])
 			}
-		}
-		if err == nil {
-			err = c.ledger(workspace, pet, last, to.Movement)
-		}
-		if err != nil {
-			return err
+			more = len(page) == q.Limit
 		}
 	}
+	if err != nil {
+		return orders, err
+	}
+	last, err := find(c, selectLastEntry, workspace, id, scanInt)
+	if err != nil || last == nil {
+		return orders, err
+	}
+	return orders, c.ledger(workspace, id, *last, to.Movement)
 }
 
 // gaveAll returns an error if a workspace has other than so many orders.
@@ -153,36 +115,4 @@ func (c *conn) gaveAll(workspace, given int64) error {
 		err = fmt.Errorf("workspace %d has %d orders, and its pets account for %d; petstore doctor says more", workspace, orders, given)
 	}
 	return err
-}
-
-// dumpOrders gives the open or the complete orders of a pet, those of pet_orders,
-// at which the cursor is, before the latest.
-func (c *conn) dumpOrders(workspace, pet int64, complete bool, earlier *cursor, latest recent, take func(petstore.Order) error) error {
-	order := func(id int64) error {
-		o, err := find(c, selectOrder, workspace, id, scanOrder)
-		if err == nil && (o == nil || o.PetID != pet || o.Complete != complete) {
-			err = fmt.Errorf("pet %d of workspace %d has not the order %d that it names, or not in that state; petstore doctor says more", pet, workspace, id)
-		}
-		if err != nil {
-			return err
-		}
-		return take(*o)
-	}
-	for earlier.pet == pet && earlier.stmt.ColumnBool(1) == complete {
-		if err := order(earlier.stmt.ColumnInt64(2)); err != nil {
-			return err
-		}
-		if err := earlier.next(); err != nil {
-			return err
-		}
-	}
-	for id, is := range latest.all() {
-		if is != complete {
-			continue
-		}
-		if err := order(id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

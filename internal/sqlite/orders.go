@@ -77,7 +77,6 @@ const (
 	insertEarlier = "INSERT INTO pet_orders (workspace, pet, id, complete) VALUES (?1, ?2, ?3, ?4)"
 	finishEarlier = "UPDATE pet_orders SET complete=1 WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
 	deleteEarlier = "DELETE FROM pet_orders WHERE workspace=?1 AND pet=?2 AND id=?3 AND complete=0"
-	allEarlier    = "SELECT pet, complete, id FROM pet_orders WHERE workspace=? ORDER BY pet, complete, id"
 )
 
 // ordersOf returns the orders of one pet, also of one that is gone. The latest

@@ -129,7 +129,7 @@ func TestPointPlans(t *testing.T) {
 		selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectReceipt,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectNames,
-		selectRecent, finishEarlier, deleteEarlier, selectListed + " WHERE workspace=1 AND id=1", allEarlier,
+		selectRecent, finishEarlier, deleteEarlier, selectListed + " WHERE workspace=1 AND id=1", allPets,
 	} {
 		var steps []string
 		err := db.read(t.Context(), func(c *conn) error {
