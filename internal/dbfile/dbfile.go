@@ -139,9 +139,9 @@ func foreign(file header, log *logHeader, t *trace) string {
 		return "it was closed in good order, or is a backup"
 	case t == nil || t.Log != log.lineage():
 		return ""
-	case t.File != 0 && t.File != file.inode:
+	case t.File != 0 && t.File != file.inode, differ(t.Schema, file.schema):
 		return "it is another file than the one that was served"
-	case before(file.changes, t.Changes-1), log.resets != t.Resets && before(file.changes, t.Changes):
+	case before(file.changes, t.Changes):
 		return "it is older than the log"
 	}
 	return ""

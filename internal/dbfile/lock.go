@@ -84,7 +84,7 @@ func (l *Lock) Watch() (*Watch, error) {
 		return nil, err
 	}
 	if w.last, err = headerOf(w.header); err == nil {
-		l.trace = trace{Since: time.Now(), File: w.last.inode, Log: log.lineage(), Resets: log.resets, Changes: w.last.changes + 1}
+		l.trace = trace{Since: time.Now(), File: w.last.inode, Log: log.lineage(), Changes: w.last.changes, Schema: w.last.schema}
 		err = l.trace.write(l.file)
 	}
 	return w, err
@@ -145,8 +145,8 @@ type trace struct {
 
 	// How the log and the file stood when the server had opened them.
 	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
-	Resets  uint32 `json:"resets"`  // how often it had begun anew
-	Changes uint32 `json:"changes"` // the file's change counter, with the page that the server wrote first
+	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
+	Schema  uint32 `json:"schema"`  // the file's schema cookie
 
 	Overwritten bool `json:"overwritten,omitempty"` // while the server had it open: parts of the log are in the file
 }

@@ -53,7 +53,7 @@ func (w *Watch) CheckContent() error {
 		return err
 	}
 	cut := h.size < w.last.size && h.changes == w.last.changes // without a commit: VACUUM is one
-	if cut || h.rollback != w.last.rollback || before(h.changes, w.last.changes) {
+	if cut || h.rollback != w.last.rollback || before(h.changes, w.last.changes) || differ(w.last.schema, h.schema) {
 		return &LostError{path: w.path, what: "was overwritten", overwrote: true}
 	}
 	w.last = h

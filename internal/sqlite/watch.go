@@ -68,7 +68,10 @@ func (db *DB) watch() (err error) {
 		w.files, err = dbfile.NewWatch(db.path)
 		return err
 	}
-	if err := touchFile(db.writer); err != nil {
+	if err := errors.Join(identify(db.writer), touchFile(db.writer)); err != nil {
+		return err
+	}
+	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
 		return err
 	}
 	w.files, err = w.lock.Watch()
@@ -99,6 +102,16 @@ func (db *DB) watchFiles() {
 			}
 		}
 	}
+}
+
+// identify gives a file that has none what tells it from others.
+func identify(c *conn) error {
+	has := false
+	_, err := c.one("PRAGMA schema_version", func(row *sqlite.Stmt) { has = dbfile.HasIdentity(row.ColumnInt64(0)) })
+	if err != nil || has {
+		return err
+	}
+	return c.exec(fmt.Sprintf("PRAGMA schema_version=%d", dbfile.NewIdentity()))
 }
 
 // touchFile writes the first page as it is. The file's change counter grows.

@@ -155,6 +155,10 @@ var misfortunes = []misfortune{
 		"the file was overwritten while the process", "$0 restore plain.db --force", false,
 	},
 	{
+		"another shop copied over it", "$0 workspace create other --plan free --db other.db; printf '\\100' | dd of=other.db bs=1 seek=25 conv=notrunc; cp other.db petstore.db",
+		[]string{"petstore.db was overwritten"}, "the file was overwritten while the process", "$0 restore backup.db --force", false,
+	},
+	{
 		"emptied", "truncate -s 0 petstore.db", []string{"petstore.db was overwritten"},
 		"the file was overwritten while the process", "$0 restore backup.db --force", false,
 	},
