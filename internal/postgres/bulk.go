@@ -36,7 +36,22 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 		return nil, err
 	}
 	db.written(workspace)
+	db.analyze(ctx, int64(len(b.Units)))
 	return l.refused, db.showOnReplica(ctx, workspace)
+}
+
+// analyze gathers the planner's statistics each time that ten times as much was loaded,
+// after so many units. A minute later autovacuum does; until then reads would keep plans
+// that were made for small tables.
+func (db *DB) analyze(ctx context.Context, units int64) {
+	loaded := db.loaded.Add(units)
+	for enough := int64(10_000); enough <= loaded; enough *= 10 {
+		if loaded-units < enough {
+			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, pet_names, orders, movements"); err != nil {
+				db.log.Warn("statistics were not gathered after a load", "database", db.name, "err", err)
+			}
+		}
+	}
 }
 
 // errRefused rolls a batch back of which a unit was refused.

@@ -29,7 +29,7 @@ func (db *DB) Check(ctx context.Context) ([]string, error) {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
 		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
-			checkSchema, checkReferences,
+			checkSchema, checkReferences, checkNames,
 		} {
 			if err := check(ctx, tx, report); err != nil {
 				return err
@@ -97,6 +97,15 @@ func checkReferences(ctx context.Context, tx pgx.Tx, report func(string, ...any)
 		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`,
 		func(_ string, n []int64) {
 			report("references: pet %d of workspace %d names the category %d, which does not exist", n[1], n[0], n[2])
+		})
+}
+
+// checkNames holds the table that names are searched in against the pets.
+func checkNames(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
+	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id] FROM pets p FULL JOIN pet_names n USING (workspace, id)
+		WHERE p.folded IS DISTINCT FROM n.folded`,
+		func(_ string, n []int64) {
+			report("names: pet %d of workspace %d is not searched for by its name", n[1], n[0])
 		})
 }
 

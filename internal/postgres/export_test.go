@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -30,18 +31,25 @@ func Lists(workspace, after int64) []Query {
 		"pets by category":                {CategoryID: 2},
 		"pets by category and status":     {CategoryID: 2, Statuses: all[:1]},
 		"pets by name":                    {Name: "e"},
+		"pets by names of many":           {Name: "rex"},
+		"pets by name of none":            {Name: "wolf", Statuses: all[:2], CategoryID: 2},
 		"pets by id":                      {IDs: []int64{after + 5, after + 3, 1}},
 		"pets by id, status and category": {IDs: []int64{after + 5, 3}, Statuses: all[:2], CategoryID: 2},
 	} {
 		q.Page = page
-		sql, args := petList(workspace, q).sql()
+		sql, args := petList(workspace, q, true).sql()
 		add(name, sql, args)
 	}
 	for name, q := range map[string]petstore.OrderQuery{
-		"orders":                     {},
-		"orders by completeness":     {Complete: &yes},
-		"orders by pet":              {PetID: 2},
-		"orders by pet and complete": {PetID: 2, Complete: &yes},
+		"orders":                               {},
+		"orders by completeness":               {Complete: &yes},
+		"orders by pet":                        {PetID: 2},
+		"orders by pet and complete":           {PetID: 2, Complete: &yes},
+		"orders by ship date":                  {ShipDateFrom: petstore.At(time.UnixMilli(0))},
+		"orders by ship dates of few":          {ShipDateFrom: petstore.At(time.UnixMilli(19_990)), ShipDateTo: petstore.At(time.UnixMilli(30_000))},
+		"orders by ship date of none":          {ShipDateFrom: petstore.At(time.UnixMilli(30_000))},
+		"complete orders by ship date of none": {ShipDateTo: petstore.At(time.UnixMilli(-1)), Complete: &yes},
+		"orders by pet and ship date":          {PetID: 2, ShipDateFrom: petstore.At(time.UnixMilli(0))},
 	} {
 		q.Page = page
 		sql, args := orderList(workspace, q).sql()
@@ -59,6 +67,12 @@ func Lists(workspace, after int64) []Query {
 	sql, args := categoryList(workspace, petstore.CategoryQuery{Page: page, Name: "e"}).sql()
 	add("categories by name", sql, args)
 	return queries
+}
+
+// Search returns the query of a search by name, by the index.
+func Search(name string, workspace int64, q petstore.PetQuery) Query {
+	sql, args := petList(workspace, q, true).sql()
+	return Query{name, sql, args}
 }
 
 // ReadingParameters are the settings of sessions for reading.

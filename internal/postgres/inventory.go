@@ -27,8 +27,11 @@ func (db *DB) Inventory(ctx context.Context, workspace int64, q petstore.Invento
 }
 
 func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.InventoryItem] {
+	if q.MaxQuantity != nil && *q.MaxQuantity == 0 && len(q.Statuses) == 0 { // what is available has stock
+		q.Statuses = []petstore.Status{petstore.Pending, petstore.Sold}
+	}
 	l := &list[petstore.InventoryItem]{
-		from: "SELECT " + itemColumns + " FROM pets", workspace: workspace, page: q.Page,
+		columns: itemColumns, table: "pets", workspace: workspace, page: q.Page,
 		lanes: statusLanes(q.Statuses, false), scan: scanItem,
 	}
 	if q.MaxQuantity != nil {

@@ -19,17 +19,24 @@ type filter struct {
 }
 
 // The filters. An equality comes with an index in which the ids follow it, so
-// that a page is read in order wherever it begins; the others are tested row by
-// row in the order of ids.
+// that a page is read in order wherever it begins. The others are tested row by row,
+// if an index does not have them.
 const (
 	byStatus      = " AND status = %s"
+	byStatuses    = " AND status = ANY(%s)"
 	byCategory    = " AND category = %s"
-	byName        = " AND strpos(folded, %s) > 0"
+	byName        = " AND folded LIKE %s"
 	byMaxQuantity = " AND quantity <= %s"
 	byPet         = " AND pet = %s"
 	byComplete    = " AND complete = %s"
 	shipsFrom     = " AND ship_date >= %s"
 	shipsTo       = " AND ship_date <= %s"
+)
+
+// Beside a pet its index is the best; the expressions keep that of ship dates out of sight.
+const (
+	besidePetFrom = " AND ship_date + 0 >= %s"
+	besidePetTo   = " AND ship_date + 0 <= %s"
 )
 
 // Beside ids no other index is any good; the expressions keep it out of sight.
@@ -41,11 +48,13 @@ const (
 
 // A list is a query for one page.
 type list[T any] struct {
-	from      string // SELECT … FROM …
+	columns   string // as scan reads them
+	table     string
 	workspace int64
 	page      petstore.Page
 	filters   []filter
 	lanes     []filter // alternatives, each in the order of ids; none for no such condition
+	far       string   // the query by an index that does not have the ids in order, and then no lanes; or ""
 	scan      func(pgx.Row, *T) error
 }
 
@@ -53,7 +62,10 @@ type list[T any] struct {
 // by id.
 func (l *list[T]) sql() (string, []any) {
 	args := []any{l.workspace, l.page.After, l.page.Limit}
-	if len(l.lanes) == 0 {
+	switch {
+	case l.far != "":
+		return l.text(nearAndFar, l.conditions(l.filters, &args)), args
+	case len(l.lanes) == 0:
 		return l.lane(nil, &args), args
 	}
 	lanes := make([]string, len(l.lanes))
@@ -63,21 +75,47 @@ func (l *list[T]) sql() (string, []any) {
 	if len(lanes) == 1 {
 		return lanes[0], args
 	}
-	return "SELECT * FROM ((" + strings.Join(lanes, ") UNION ALL (") + ")) lanes ORDER BY id LIMIT $3", args
+	return l.text("SELECT * FROM (("+strings.Join(lanes, ") UNION ALL (")+")) lanes ORDER BY id LIMIT $3", ""), args
 }
+
+// nearAndFar is for filters with an index that does not have the ids in order: where
+// many rows match, to sort all their ids would take longer than to look for a page of
+// them. So the next rows by id are tested first. Only if those do not fill the page
+// the index is asked.
+const nearAndFar = `WITH near AS MATERIALIZED (SELECT {columns} FROM (
+		SELECT * FROM {table} WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 2000) nearby
+	WHERE true{tests} ORDER BY id LIMIT $3)
+SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL ({far})) found ORDER BY id LIMIT $3`
+
+// The queries behind. "id + 0" keeps the planner from reading row after row by id, in
+// the hope that some match soon; OFFSET 0 from reading all pets beside a few names.
+const (
+	byValue = `SELECT {columns} FROM {table} WHERE workspace = $1 AND id > $2{tests} AND (SELECT count(*) FROM near) < $3
+		ORDER BY id + 0 LIMIT $3`
+	byIndexOfNames = `SELECT p.* FROM (
+			SELECT id + 0 AS id FROM pet_names WHERE workspace = $1 AND id > $2 AND folded LIKE $4 AND (SELECT count(*) FROM near) < $3
+			ORDER BY 1) n,
+		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p ORDER BY n.id LIMIT $3`
+)
 
 // lane returns the query of one lane and appends its arguments.
 func (l *list[T]) lane(lane []filter, args *[]any) string {
+	tests := l.conditions(lane, args) + l.conditions(l.filters, args)
+	return l.text("SELECT {columns} FROM {table} WHERE workspace = $1 AND id > $2{tests} ORDER BY id LIMIT $3", tests)
+}
+
+// text fills in a query.
+func (l *list[T]) text(query, tests string) string {
+	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests).Replace(strings.Replace(query, "{far}", l.far, 1))
+}
+
+// conditions returns the text of filters and appends their arguments.
+func (l *list[T]) conditions(filters []filter, args *[]any) string {
 	var text strings.Builder
-	text.WriteString(l.from)
-	text.WriteString(" WHERE workspace = $1 AND id > $2")
-	for _, filters := range [][]filter{lane, l.filters} {
-		for _, f := range filters {
-			*args = append(*args, f.arg)
-			fmt.Fprintf(&text, f.sql, fmt.Sprintf("$%d", len(*args)))
-		}
+	for _, f := range filters {
+		*args = append(*args, f.arg)
+		fmt.Fprintf(&text, f.sql, fmt.Sprintf("$%d", len(*args)))
 	}
-	text.WriteString(" ORDER BY id LIMIT $3")
 	return text.String()
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
@@ -36,24 +37,43 @@ func (db *DB) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery
 
 func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 	l := &list[petstore.Order]{
-		from: "SELECT " + orderColumns + " FROM orders", workspace: workspace, page: q.Page, scan: scanOnlyOrder,
+		columns: orderColumns, table: "orders", workspace: workspace, page: q.Page, scan: scanOnlyOrder,
 	}
+	dated, shipsFrom, shipsTo := q.ShipDateFrom.Valid || q.ShipDateTo.Valid, shipsFrom, shipsTo
 	switch {
+	case q.PetID != 0: // its index has complete before the id
+		shipsFrom, shipsTo = besidePetFrom, besidePetTo
+		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
+		if q.Complete != nil {
+			l.lanes = []filter{{byComplete, *q.Complete}}
+		}
+		l.filters = append(l.filters, filter{byPet, q.PetID})
+	case dated:
+		l.far = byValue
+		if q.Complete != nil {
+			l.filters = append(l.filters, filter{byComplete, *q.Complete})
+		}
 	case q.Complete != nil:
 		l.lanes = []filter{{byComplete, *q.Complete}}
-	case q.PetID != 0: // its index has complete before the id
-		l.lanes = []filter{{byComplete, false}, {byComplete, true}}
 	}
-	if q.PetID != 0 {
-		l.filters = append(l.filters, filter{byPet, q.PetID})
-	}
-	if q.ShipDateFrom.Valid {
-		l.filters = append(l.filters, filter{shipsFrom, q.ShipDateFrom.Millis})
-	}
-	if q.ShipDateTo.Valid {
-		l.filters = append(l.filters, filter{shipsTo, q.ShipDateTo.Millis})
+	if dated {
+		from, to := shipping(q)
+		l.filters = append(l.filters, filter{shipsFrom, from}, filter{shipsTo, to})
 	}
 	return l
+}
+
+// shipping returns the range of ship dates, with both ends, whatever was asked: of an
+// open one the planner thinks that a third of all rows is in it.
+func shipping(q petstore.OrderQuery) (from, to int64) {
+	from, to = math.MinInt64, math.MaxInt64
+	if q.ShipDateFrom.Valid {
+		from = q.ShipDateFrom.Millis
+	}
+	if q.ShipDateTo.Valid {
+		to = q.ShipDateTo.Millis
+	}
+	return from, to
 }
 
 // The statements that write: one for all rows of a kind.

@@ -23,26 +23,33 @@ func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error
 
 // Pets implements [petstore.Store].
 func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	return petList(workspace, q).read(ctx, db)
+	return petList(workspace, q, db.named).read(ctx, db)
 }
 
-func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
-	l := &list[petstore.Pet]{from: "SELECT " + petColumns + " FROM pets", workspace: workspace, page: q.Page, scan: scanPet}
+// petList returns the list; named says whether there is an index of names.
+func petList(workspace int64, q petstore.PetQuery, named bool) *list[petstore.Pet] {
+	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
+	if q.Name != "" { // the first filter: byIndexOfNames repeats it
+		l.filters = append(l.filters, filter{byName, containing(q.Name)})
+	}
 	category := byCategory
-	if len(q.IDs) > 0 {
+	switch {
+	case len(q.IDs) > 0:
 		category = besideIDsOf
 		l.filters = append(l.filters, filter{byID, q.IDs})
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{besideIDsStatus, texts(q.Statuses)})
 		}
-	} else {
+	case named && hasTrigram(q.Name):
+		l.far = byIndexOfNames
+		if len(q.Statuses) > 0 {
+			l.filters = append(l.filters, filter{byStatuses, texts(q.Statuses)})
+		}
+	default:
 		l.lanes = statusLanes(q.Statuses, q.CategoryID != 0)
 	}
 	if q.CategoryID != 0 {
 		l.filters = append(l.filters, filter{category, q.CategoryID})
-	}
-	if q.Name != "" {
-		l.filters = append(l.filters, filter{byName, q.Name})
 	}
 	return l
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,21 +16,25 @@ import (
 type plan struct {
 	Hit   int64  `json:"Shared Hit Blocks"`
 	Read  int64  `json:"Shared Read Blocks"`
+	Loops int64  `json:"Actual Loops"` // 0 if it was not needed
 	Type  string `json:"Node Type"`
 	Plans []plan
 }
 
 func (p plan) uses(kind string) bool {
-	for _, below := range p.Plans {
-		if below.uses(kind) {
-			return true
-		}
-	}
-	return p.Type == kind
+	return p.Loops > 0 && (p.Type == kind || slices.ContainsFunc(p.Plans, func(below plan) bool { return below.uses(kind) }))
 }
 
-// TestListsCostNoMoreDeeper: a page touches few blocks, wherever it begins, with
-// and without statistics of the tables, planned for all arguments or for these.
+// String returns the kinds of the nodes, and what is below each in brackets.
+func (p plan) String() string {
+	if len(p.Plans) == 0 {
+		return p.Type
+	}
+	return fmt.Sprint(p.Type, p.Plans)
+}
+
+// TestListsCostNoMoreDeeper: a page touches few blocks, wherever it begins, planned
+// for all arguments or for these.
 func TestListsCostNoMoreDeeper(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
@@ -41,20 +46,16 @@ func TestListsCostNoMoreDeeper(t *testing.T) {
 	execute(t, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
 		SELECT w, n, 'Rex', n % 3 + 1, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1], n % 7, 0, 1, 'rex'
 		FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
-	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete)
-		SELECT w, n, n % 3 + 1, 1, n % 2 = 0 FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
-	for _, statistics := range []string{"without", "with"} {
-		if statistics == "with" {
-			execute(t, url, "ANALYZE")
-		}
-		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-			c := direct(t, withParameters(url, mode))
-			for _, after := range []int64{0, 2000, 15000} {
-				for _, q := range postgres.Lists(workspace, after) {
-					p := explain(t, c, q)
-					if p.uses("Seq Scan") || p.Hit+p.Read > 160 {
-						t.Errorf("%s after %d, %s statistics, %s: %d blocks: %+v", q.Name, after, statistics, mode, p.Hit+p.Read, p)
-					}
+	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete, ship_date)
+		SELECT w, n, n % 3 + 1, 1, n % 2 = 0, CASE WHEN n % 5 > 0 THEN n END FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
+	execute(t, url, "ANALYZE")
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		c := direct(t, withParameters(url, mode))
+		for _, after := range []int64{0, 2000, 15000} {
+			for _, q := range postgres.Lists(workspace, after) {
+				p := explain(t, c, q)
+				if p.uses("Seq Scan") || p.Hit+p.Read > 160 {
+					t.Errorf("%s after %d, %s: %d blocks: %s", q.Name, after, mode, p.Hit+p.Read, p)
 				}
 			}
 		}

@@ -34,9 +34,8 @@ const (
 // latest warning is kept.
 const warned = "petstore.warned"
 
-// parameters returns the settings of a session. All statements go by an index,
-// whatever the statistics of a young table say, and sleeping transactions of a
-// node that was cut off do not keep their locks.
+// parameters returns the settings of a session. Sleeping transactions of a node that
+// was cut off do not keep their locks.
 func parameters(u use) map[string]string {
 	p := map[string]string{
 		"application_name": "petstore",
@@ -45,12 +44,14 @@ func parameters(u use) map[string]string {
 	if u == administering {
 		return p
 	}
-	p["enable_seqscan"], p["enable_bitmapscan"] = "off", "off"
-	p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off"
+	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // to begin with them takes longer than most of our queries
 	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
 	p["lock_timeout"] = millisText(lockTimeout)
 	switch u {
 	case writing:
+		// All name their rows by key. A plan that was made while a table was small
+		// would be kept for minutes while that grows.
+		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
 		// No statement_timeout: one that ends a COMMIT which waits for its
 		// synchronous standby would make it look as if it had not waited.
 		p["synchronous_commit"] = "on"

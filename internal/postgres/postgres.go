@@ -53,7 +53,9 @@ type DB struct {
 	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
 	issuer  issuer        // issues ids beside the committers' transactions
 	readers *pgxpool.Pool
-	replica *replica // nil if there is none
+	replica *replica     // nil if there is none
+	named   bool         // there is an index of names
+	loaded  atomic.Int64 // units, by Load
 
 	queue    *groupcommit.Queue[job]
 	silent   bool // no events are written
@@ -85,11 +87,10 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, url, o.withDefaults())
+	db, err := open(ctx, url, name, o.withDefaults())
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
-	db.name = name
 	for range committers {
 		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
 	}
@@ -109,11 +110,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
+func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{now: o.Now, log: o.Log, silent: o.NoEvents, issuer: issuer{now: o.Now}}
+	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, issuer: issuer{now: o.Now}}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -138,6 +139,9 @@ func open(ctx context.Context, url string, o Options) (_ *DB, err error) {
 		}
 	}
 	if err := (accessDB{db}).Read(ctx, db.Begin); err != nil {
+		return nil, err
+	}
+	if err := db.findNames(ctx); err != nil {
 		return nil, err
 	}
 	if o.ReadURL != "" {
