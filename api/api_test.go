@@ -36,6 +36,8 @@ var operations = []struct{ id, method, path, tag, own string }{
 	{"listInventory", "GET", "/inventory", "inventory", "200 304"},
 	{"getInventoryItem", "GET", "/inventory/{petId}", "inventory", "200 304 404"},
 	{"updateInventory", "PATCH", "/inventory/{petId}", "inventory", "200 404 412 413 415"},
+	{"listEvents", "GET", "/events", "events", "200 304 410"},
+	{"getEvent", "GET", "/events/{eventId}", "events", "200 304 404"},
 	{"listKeys", "GET", "/keys", "keys", "200 304"},
 	{"createKey", "POST", "/keys", "keys", "201 409 413 415 422"},
 	{"getKey", "GET", "/keys/{keyId}", "keys", "200 304 404"},
@@ -224,7 +226,7 @@ func TestCodes(t *testing.T) {
 func TestTags(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
-	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "keys": "", "Pets": "", "Store": ""}
+	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "keys": "", "events": "", "Pets": "", "Store": ""}
 	for _, tag := range doc.Tags {
 		parent, _ := tag.Extensions["x-parent"].(string)
 		if want, ok := parents[tag.Name]; !ok || parent != want {

@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -15,6 +16,8 @@ const (
 	CodeAPIKeyBanned          Code = "api_key_banned"
 	CodeCategoryInUse         Code = "category_in_use"
 	CodeCategoryNotFound      Code = "category_not_found"
+	CodeEventNotFound         Code = "event_not_found"
+	CodeEventsExpired         Code = "events_expired"
 	CodeExpiredAPIKey         Code = "expired_api_key"
 	CodeHeadersTooLarge       Code = "headers_too_large"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
@@ -45,9 +48,29 @@ const (
 	CodeRouteNotFound         Code = "route_not_found"
 	CodeServiceUnavailable    Code = "service_unavailable"
 	CodeTooManyKeys           Code = "too_many_keys"
+	CodeTooManyStreams        Code = "too_many_streams"
 	CodeURITooLong            Code = "uri_too_long"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeValidationFailed      Code = "validation_failed"
+)
+
+// Defines values for EventType.
+const (
+	EventTypeCatalogueImported EventType = "catalogue.imported"
+	EventTypeCategoryCreated   EventType = "category.created"
+	EventTypeCategoryDeleted   EventType = "category.deleted"
+	EventTypeCategoryUpdated   EventType = "category.updated"
+	EventTypeInventoryCreated  EventType = "inventory.created"
+	EventTypeInventoryDeleted  EventType = "inventory.deleted"
+	EventTypeInventoryUpdated  EventType = "inventory.updated"
+	EventTypeOrderCancelled    EventType = "order.cancelled"
+	EventTypeOrderCompleted    EventType = "order.completed"
+	EventTypeOrderCreated      EventType = "order.created"
+	EventTypeOrderUpdated      EventType = "order.updated"
+	EventTypePetCreated        EventType = "pet.created"
+	EventTypePetDeleted        EventType = "pet.deleted"
+	EventTypePetUpdated        EventType = "pet.updated"
+	EventTypeWorkspaceReset    EventType = "workspace.reset"
 )
 
 // Defines values for KeyState.
@@ -231,6 +254,34 @@ type Problem struct {
 
 // Code Machine-readable error code. Codes never change; decide by them, not by the message.
 type Code string
+
+// Event A change of one resource of your workspace.
+type Event struct {
+	// CreatedAt When the change was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Data The resource as its GET answers it after the change; as it was last, of one that is gone. Of `catalogue.imported`: how many categories, pets and orders came.
+	Data json.RawMessage `json:"data"`
+
+	// ID Identifier of the event, ascending in the order of the commits and never reused. Some may be missing.
+	//
+	// Example: 109
+	ID int64 `json:"id"`
+
+	// Previous Of an update: the members that changed, with their former values; `null` for one that was absent.
+	Previous json.RawMessage `json:"previous,omitempty,omitzero"`
+
+	// RequestID The `X-Request-Id` of the request that made it; absent for a command.
+	//
+	// Example: 01JD6Z3K8Q4W7T2M5N9P0R1S6V
+	RequestID string `json:"requestId,omitempty,omitzero"`
+
+	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+	Type EventType `json:"type"`
+}
+
+// EventType What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+type EventType string
 
 // InventoryItem The stock of one pet.
 type InventoryItem struct {
@@ -685,6 +736,64 @@ func (c *Client) ReplaceCategory(ctx context.Context, categoryID int64, body Cat
 		mediaType: "application/json",
 	}
 	return do[Category](ctx, c, r, opts)
+}
+
+// ListEventsParams choose what ListEvents answers. A zero field chooses nothing.
+type ListEventsParams struct {
+	// After Only events after the one with this id; 0 is the beginning. Without it the list starts with the oldest event that is kept.
+	After *int64
+
+	// Type Only events of one of these types; repeat the parameter for several.
+	Type []EventType
+
+	// Limit The most items to answer with.
+	Limit int
+
+	// Wait For how many seconds to wait if there is no such event yet.
+	Wait int
+}
+
+func (p ListEventsParams) query() url.Values {
+	q := url.Values{}
+	addQuery(q, "after", p.After)
+	addQuery(q, "type", p.Type)
+	addQuery(q, "limit", p.Limit)
+	addQuery(q, "wait", p.Wait)
+	return q
+}
+
+// ListEvents is GET /events: list events.
+//
+// What has changed in your workspace, in the order of the commits: at most 20 events after the one that `after` names, or as many as `limit` says up to 100. Each
+// change is in it exactly once; who applies all events to an empty store has the store. A feed has no end, so every answer links to its next page, which may
+// have nothing yet: with `wait` the answer comes as soon as there is something, or after so many seconds with an empty list.
+//
+// With `Accept: text/event-stream` the answer does not end: it goes on with each event as it comes, as Server-Sent Events with `id`, `event` (the type) and `data`
+// (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or `after`; `limit` and `wait` mean nothing to it. It counts as one request.
+// It ends when the server stops, and within a second when the key ends: ask again with the last id, and no event is lost. A workspace can have 50 such streams open on each server.
+//
+// Events are kept for a while, 30 days unless the operator chose another time. Who asks for what is gone is answered with 410 `events_expired`, which names the oldest that is
+// kept: read the lists, then go on from there. Where the operator keeps none, this path is 404 `route_not_found`.
+func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) (Page[Event], error) {
+	r := request{
+		operation: "listEvents",
+		method:    http.MethodGet,
+		path:      expand("/events"),
+		query:     params.query(),
+	}
+	return list[Event](ctx, c, r, opts)
+}
+
+// GetEvent is GET /events/{eventId}: read an event.
+//
+// One event, as long as it is kept.
+func (c *Client) GetEvent(ctx context.Context, eventID int64, opts ...CallOption) (Event, error) {
+	r := request{
+		operation: "getEvent",
+		method:    http.MethodGet,
+		path:      expand("/events/{eventId}", eventID),
+	}
+	return do[Event](ctx, c, r, opts)
 }
 
 // ListInventoryParams choose what ListInventory answers. A zero field chooses nothing.

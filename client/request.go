@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type none struct{}
 // A Page is a part of a list.
 type Page[T any] struct {
 	Items []T    // in ascending order of the id
-	Next  string // the Cursor of the next page; "" on the last
+	Next  string // the Cursor of the next page; "" on the last. Of events the After, which there always is
 }
 
 // do makes a request until it succeeds or is not to be repeated, and returns its result.
@@ -51,7 +52,7 @@ func list[T any](ctx context.Context, c *Client, r request, opts []CallOption) (
 	}
 	page := Page[T]{Items: items}
 	if next, err := url.Parse(link(resp.Header, "next")); err == nil {
-		page.Next = next.Query().Get("cursor")
+		page.Next = cmp.Or(next.Query().Get("cursor"), next.Query().Get("after"))
 	}
 	return page, nil
 }

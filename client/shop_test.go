@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -246,5 +248,46 @@ func TestRateLimitIsReadable(t *testing.T) {
 	account, err := c.GetAccount(t.Context())
 	if err != nil || account.Plan != client.PlanEnterprise || account.Limits.Minute.Used != got.Limit-got.Remaining {
 		t.Errorf("GetAccount = %+v, %v, want the enterprise plan with what the answer said", account, err)
+	}
+}
+
+// TestFollowEvents: each event comes once and in order, those that were there and those that come later.
+func TestFollowEvents(t *testing.T) {
+	t.Parallel()
+	c, dogs, rex := stocked(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	want := []client.EventType{client.EventTypeCategoryCreated, client.EventTypePetCreated, client.EventTypeInventoryCreated, client.EventTypePetUpdated}
+	var got []client.EventType
+	for e, err := range c.FollowEvents(ctx, client.ListEventsParams{Limit: 2}) {
+		if len(got) == len(want) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("FollowEvents ends with %+v, %v, want %v", e, err, context.Canceled)
+			}
+			break
+		}
+		if err != nil || e.ID != int64(len(got)+1) {
+			t.Fatalf("event %d is %+v, %v", len(got)+1, e, err)
+		}
+		switch got = append(got, e.Type); len(got) {
+		case 3:
+			go func() {
+				if _, err := c.UpdatePet(t.Context(), rex.ID, client.PetPatch{Name: "Tom"}); err != nil {
+					t.Error(err)
+				}
+			}()
+		case 4:
+			var pet client.Pet
+			if err := json.Unmarshal(e.Data, &pet); err != nil || pet.Name != "Tom" || pet.CategoryID != dogs.ID || string(e.Previous) != `{"name":"Rex"}` {
+				t.Errorf("the change is %s of %s, %v", e.Data, e.Previous, err)
+			}
+			cancel()
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events = %v, want %v", got, want)
+	}
+	if e, err := c.GetEvent(t.Context(), 2); err != nil || e.Type != client.EventTypePetCreated {
+		t.Errorf("GetEvent = %+v, %v, want the second", e, err)
 	}
 }

@@ -51,6 +51,21 @@ func HTML(values []string) bool {
 	return false
 }
 
+// EventStream reports whether the values of Accept name text/event-stream, and do not
+// prefer application/json by name.
+func EventStream(values []string) bool {
+	var stream, json float64
+	for name, weight := range elements(values) {
+		switch name {
+		case "text/event-stream":
+			stream = weight
+		case "application/json":
+			json = weight
+		}
+	}
+	return stream != 0 && stream >= json
+}
+
 // Gzip reports whether the values of Accept-Encoding ask for gzip, and do not
 // prefer the plain form (RFC 9110 §12.5.3). A malformed weight counts as 0: the
 // plain form is understood by everybody. It is also for clients that say they

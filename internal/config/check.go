@@ -18,6 +18,8 @@ func (c *Config) check(from Origins) error {
 		return &Fault{from.Of("backup-every"), "backups need a folder: give --backup-dir"}
 	case c.Backup.Every > 0 && c.Backup.Every < time.Minute:
 		return &Fault{from.Of("backup-every"), "must be at least 1m, or 0"}
+	case c.EventRetention > 0 && c.EventRetention < time.Hour:
+		return &Fault{from.Of("event-retention"), "must be at least 1h, or 0"}
 	case c.TLSCert != "" && c.TLSKey == "":
 		return &Fault{from.Of("tls-cert"), "tls-key must be given too"}
 	case c.TLSCert == "" && c.TLSKey != "":

@@ -43,6 +43,8 @@ type Config struct {
 	DrainDelay   time.Duration // between failing readiness and refusing connections
 	DrainTimeout time.Duration // for the requests in flight at the end
 
+	EventRetention time.Duration // for how long events are kept; 0: none are
+
 	Backup       Backup
 	Ban          Ban
 	AddressTable int // callers without a key that are counted apart
@@ -80,6 +82,7 @@ func New() *Config {
 		LimiterOnFailure: "local",
 		H2C:              "off",
 		DrainTimeout:     30 * time.Second,
+		EventRetention:   30 * 24 * time.Hour,
 		Backup:           Backup{Keep: 7},
 		Ban: Ban{
 			Strikes: 20,

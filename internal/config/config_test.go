@@ -80,7 +80,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "ops-hosts": "node1,ops.example", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
 		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "db-read": "", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
-		"drain-delay": "1s", "drain-timeout": "2s", "backup-every": "3h0m0s", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
+		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "5h0m0s", "backup-every": "3h0m0s", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8", "console-pages": "9", "h2c": "on", "max-connections": "10", "max-anonymous-per-address": "11",
 	}
 	var args []string
@@ -157,6 +157,7 @@ func TestFaults(t *testing.T) {
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},
 		{"bans", env("PETSTORE_BAN_MAX", "1m"), "PETSTORE_BAN_MAX: the longest ban, ban-max 1m0s, is shorter"},
 		{"backups without a folder", env("PETSTORE_BACKUP_EVERY", "1h"), "PETSTORE_BACKUP_EVERY: backups need a folder"},
+		{"events for a moment", source{args: []string{"--event-retention=1s"}}, "--event-retention: must be at least 1h, or 0"},
 		{"backups too often", source{args: []string{"--backup-every=1s", "--backup-dir=d"}}, "--backup-every: must be at least 1m"},
 		{"certificate without a key", source{args: []string{"--tls-cert=c.pem"}}, "--tls-cert: tls-key must be given too"},
 		{"key without a certificate", source{args: []string{"--tls-key=k.pem"}}, "--tls-key: tls-cert must be given too"},

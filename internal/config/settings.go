@@ -48,6 +48,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "log-format", Usage: "log in `FORMAT` json or text", value: choice{&c.LogFormat, []string{"json", "text"}}},
 		{Name: "drain-delay", Usage: "after SIGTERM, keep serving for `DURATION` while /readyz fails", value: duration{&c.DrainDelay, 0}},
 		{Name: "drain-timeout", Usage: "when stopping, wait at most `DURATION` for requests in flight", value: duration{&c.DrainTimeout, 1}},
+		{Name: "event-retention", Usage: "keep the events of workspaces for `DURATION`; 0 keeps none", value: duration{&c.EventRetention, 0}},
 		{Name: "backup-every", Usage: "back up the SQLite database every `DURATION`; 0 for never", value: duration{&c.Backup.Every, 0}},
 		{Name: "backup-dir", Usage: "store backups in `DIR`", value: text{&c.Backup.Dir}},
 		{Name: "backup-keep", Usage: "keep the newest `N` scheduled backups", value: number{&c.Backup.Keep, 1, 10000}},

@@ -143,7 +143,7 @@ func sendPart[T any](x *exchange, items []T, link string) error {
 	if err != nil {
 		return err
 	}
-	return x.sendPage(link, petstore.TagOf(body), body, nil)
+	return x.sendPage(link, link != "", petstore.TagOf(body), body, nil)
 }
 
 func (a administration) listWorkspaces(x *exchange) error {

@@ -19,12 +19,13 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
 
 // Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
-// Console, Observe and AccessLog are needed.
+// Events, Done, Console, Observe and AccessLog are needed.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
@@ -48,6 +49,13 @@ type Options struct {
 	// believed.
 	TrustedProxies []netip.Prefix
 
+	// Events are the feeds of workspaces; nil if none are kept.
+	Events feed.Store
+
+	// Done is closed when the service is about to end: then who waits for events is
+	// answered, and streams of them end. It may be nil.
+	Done <-chan struct{}
+
 	// Docs serves /docs and everything below it.
 	Docs http.Handler
 
@@ -70,6 +78,7 @@ type Options struct {
 // An API answers requests. It may be used concurrently.
 type API struct {
 	pipeline pipeline
+	streams  streams
 	log      *slog.Logger
 }
 
@@ -97,6 +106,7 @@ func New(o Options) (*API, error) {
 		gates:    newGates(),
 		observer: observer{tell: o.Observe, log: o.Log, access: o.AccessLog},
 	}}
+	a.streams.open = make(map[int64]int)
 	a.pipeline.router = newRouter(a.surface(&o))
 	return a, nil
 }
@@ -120,6 +130,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams}).paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, guard: guard{&p.auth, &p.meter, &p.gates, o.Now}}.paths(),
 	)
@@ -141,3 +152,6 @@ func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 // Gates returns numbers of what bounds the requests carried out at once, of
 // "read" and of "write".
 func (a *API) Gates() map[string]GateStats { return a.pipeline.gates.stats() }
+
+// Streams returns how many streams of events are open.
+func (a *API) Streams() int { return a.streams.count() }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/postgres/postgrestest"
@@ -32,6 +33,7 @@ type store interface {
 	petstore.Store
 	petstore.Bulk
 	access.Store
+	feed.Store
 	Secret(ctx context.Context) ([]byte, error)
 	Close() error
 }

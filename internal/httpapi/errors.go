@@ -24,6 +24,7 @@ const (
 	codeHeadersTooLarge   petstore.Code = "headers_too_large"
 	codeOperationSunset   petstore.Code = "operation_sunset"
 	codeRateLimitExceeded petstore.Code = "rate_limit_exceeded"
+	codeTooManyStreams    petstore.Code = "too_many_streams"
 	codeInternalError     petstore.Code = "internal_error"
 )
 
@@ -54,6 +55,7 @@ var statuses = map[petstore.Code]int{
 	petstore.CodeCategoryNotFound:      http.StatusNotFound,
 	petstore.CodeOrderNotFound:         http.StatusNotFound,
 	access.CodeKeyNotFound:             http.StatusNotFound,
+	petstore.CodeEventNotFound:         http.StatusNotFound,
 	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
 	codeNotAcceptable:                  http.StatusNotAcceptable,
 	petstore.CodeInsufficientStock:     http.StatusConflict,
@@ -67,12 +69,14 @@ var statuses = map[petstore.Code]int{
 	access.CodeKeyExpired:              http.StatusConflict,
 	petstore.CodeIdempotencyInProgress: http.StatusConflict,
 	codeOperationSunset:                http.StatusGone,
+	petstore.CodeEventsExpired:         http.StatusGone,
 	petstore.CodePreconditionFailed:    http.StatusPreconditionFailed,
 	codePayloadTooLarge:                http.StatusRequestEntityTooLarge,
 	codeURITooLong:                     http.StatusRequestURITooLong,
 	codeUnsupportedMedia:               http.StatusUnsupportedMediaType,
 	petstore.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
 	codeRateLimitExceeded:              http.StatusTooManyRequests,
+	codeTooManyStreams:                 http.StatusTooManyRequests,
 	access.CodeBannedKey:               http.StatusTooManyRequests,
 	codeHeadersTooLarge:                http.StatusRequestHeaderFieldsTooLarge,
 	codeInternalError:                  http.StatusInternalServerError,

@@ -35,8 +35,9 @@ type exchange struct {
 	ctx context.Context //nolint:containedctx // the request's, which goes on when the client goes away
 
 	began     time.Time
-	id        string // the request's
-	malformed error  // why the request could not be parsed
+	waited    time.Duration // for something to happen, which is no work
+	id        string        // the request's
+	malformed error         // why the request could not be parsed
 
 	path  *path
 	route *route // nil if the path has none for the method
@@ -65,16 +66,17 @@ type exchange struct {
 
 // A route is one operation of the description, or one public page.
 type route struct {
-	method string
-	id     string // the operationId
-	scope  access.Scopes
-	body   bodyKind
-	query  []string // the parameters it knows
-	handle handler
-	public bool // needs no key and spends no quota
-	guess  bool // of a public page: tries a key, and spends the quota of the caller's address
-	free   bool // spends no quota
-	sunset bool // deprecated, with a last day
+	method  string
+	id      string // the operationId
+	scope   access.Scopes
+	body    bodyKind
+	query   []string // the parameters it knows
+	handle  handler
+	public  bool // needs no key and spends no quota
+	guess   bool // of a public page: tries a key, and spends the quota of the caller's address
+	free    bool // spends no quota
+	streams bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
+	sunset  bool // deprecated, with a last day
 }
 
 // A handler carries an operation out and answers it. Its error is answered by

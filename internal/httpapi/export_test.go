@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -60,11 +61,14 @@ func StatusOf(err error) (int, petstore.Code) {
 // Codes returns every code with its status.
 func Codes() map[petstore.Code]int { return statuses }
 
-type noStore struct{ petstore.Store }
+type (
+	noStore  struct{ petstore.Store }
+	noEvents struct{ feed.Store }
+)
 
 // wholeSurface returns the interface with operations that cannot be carried out.
 func wholeSurface() []path {
-	return new(API).surface(&Options{Service: petstore.NewService(noStore{})})
+	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}})
 }
 
 // Surface returns "METHOD /path operationId" of every operation.

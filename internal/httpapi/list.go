@@ -62,21 +62,27 @@ func (l *listing) place() (place, error) {
 // placeOf returns the place behind an entry.
 func sendList[T resource](l *listing, entries []T, placeOf func(T) place) error {
 	entries, link := cutPage(l, entries, placeOf)
-	body := appendList(slices.Grow(l.x.scratch[:0], listRoom(len(entries))), entries)
-	l.x.scratch = body
+	return sendEntries(l.x, entries, link, link != "")
+}
+
+// sendEntries answers with a page of a list. link is to the next one, or ""; more
+// says whether that has something already.
+func sendEntries[T resource](x *exchange, entries []T, link string, more bool) error {
+	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
+	x.scratch = body
 	var zipped func() []byte
 	if len(body) > zipFrom {
 		zipped = func() []byte { return zip(body) }
 	}
-	return l.x.sendPage(link, petstore.TagOf(body), body, zipped)
+	return x.sendPage(link, more, petstore.TagOf(body), body, zipped)
 }
 
-// sendPage answers with a page of a list. link is to the next one, or "".
-func (x *exchange) sendPage(link string, tag petstore.Tag, body []byte, zipped func() []byte) error {
+// sendPage is sendEntries for a page that is made already.
+func (x *exchange) sendPage(link string, more bool, tag petstore.Tag, body []byte, zipped func() []byte) error {
 	if link != "" {
 		x.set("Link", link)
 	}
-	x.set("X-Has-More", strconv.FormatBool(link != ""))
+	x.set("X-Has-More", strconv.FormatBool(more))
 	return x.sendTagged("W/", tag, "application/json", body, zipped)
 }
 

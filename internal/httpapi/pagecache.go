@@ -43,7 +43,9 @@ func (p *petsPage) listing(x *exchange) *listing {
 	return &listing{x: x, limit: p.limit, filters: p.filters}
 }
 
-func (p *petsPage) send(x *exchange) error { return x.sendPage(p.link, p.tag, p.body, p.zipped) }
+func (p *petsPage) send(x *exchange) error {
+	return x.sendPage(p.link, p.link != "", p.tag, p.body, p.zipped)
+}
 
 // petsPages are the pages of pets that were asked for more than once, as they
 // were sent. The store is asked each time: what is held is sent only if it was

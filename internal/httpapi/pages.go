@@ -72,7 +72,7 @@ func (p pages) serveConsole(x *exchange) error {
 		return errNotFound
 	}
 	x.lent = true
-	p.console(x, x.r, &Page{x, p.guard})
+	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.guard})
 	return nil
 }
 

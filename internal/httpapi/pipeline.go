@@ -153,7 +153,7 @@ var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "Only application/json
 // readInput checks what the request says of its own form, reads the body and the
 // id of the path, and refuses unknown parameters, in this order.
 func readInput(x *exchange) (err error) {
-	if !accept.JSON(x.r.Header["Accept"]) {
+	if types := x.r.Header["Accept"]; !accept.JSON(types) && !(x.route.streams && accept.EventStream(types)) {
 		return errNotAcceptable
 	}
 	if err := checkMedia(x); err != nil {
@@ -196,11 +196,17 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 // carryOut has the operation answer the request, unless there is too much to do
 // already.
 func (p *pipeline) carryOut(x *exchange) error {
+	if x.route.streams {
+		return x.route.handle(x)
+	}
 	gate := p.gates.of(x.route.method)
 	if !gate.enter(x.began) {
 		return errOverloaded
 	}
 	defer gate.leave()
+	if x.route.method != http.MethodGet {
+		x.ctx = petstore.OfRequest(x.ctx, x.id)
+	}
 	return x.route.handle(x)
 }
 
@@ -213,4 +219,4 @@ func (p *pipeline) describeLimits(x *exchange) {
 }
 
 // report logs and measures an exchange that is over.
-func (p *pipeline) report(x *exchange) { p.observer.report(x, p.now().Sub(x.began)) }
+func (p *pipeline) report(x *exchange) { p.observer.report(x, p.now().Sub(x.began)-x.waited) }

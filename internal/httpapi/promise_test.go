@@ -44,6 +44,8 @@ func samples() map[string]request {
 		"updateKey":        {method: "PATCH", path: "/keys/" + sampleKey, body: `{"name":"till"}`},
 		"revokeKey":        {method: "DELETE", path: "/keys/" + spareKey},
 		"rotateKey":        {method: "POST", path: "/keys/" + olderKey + "/rotate", body: `{"overlap":"1h"}`},
+		"listEvents":       {method: "GET", path: "/events"},
+		"getEvent":         {method: "GET", path: "/events/1"},
 		"getAccount":       {method: "GET", path: "/account"},
 	}
 }
@@ -291,6 +293,12 @@ func (s *shop) specificFaults(t *testing.T) {
 	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/keys"} {
 		s.get(list+"?cursor=made-up").want(400, "invalid_cursor")
 	}
+	s.get("/events/"+none).want(404, "event_not_found")
+	s.get("/events/x").want(400, "invalid_parameter")
+	s.do(request{method: "GET", path: "/events?after=0", key: s.expireEvents()}).want(410, "events_expired")
+	end := s.fillStreams()
+	s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream"}}).want(429, "too_many_streams")
+	end()
 	s.del("/categories/1").want(409, "category_in_use")
 	s.del("/pets/1").want(409, "pet_has_open_orders")
 	s.patch("/pets/1", `{"status":"sold"}`).want(409, "pet_has_open_orders")

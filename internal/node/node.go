@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ops"
@@ -33,6 +34,7 @@ const (
 	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
 	forgetReceipts = time.Minute            // of their age a crash may forget as much
 	resumeRemovals = time.Minute
+	forgetEvents   = 10 * time.Minute
 )
 
 // A node is the service in one process.
@@ -139,6 +141,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
+		Events: n.events(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 	})
@@ -172,6 +175,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
 	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
+	running.Go(func() { every(ctx, forgetEvents, n.forgetEvents) })
 	running.Go(func() { n.bans.run(ctx) })
 	running.Go(func() { n.backups.run(ctx) })
 	return func() error {
@@ -226,6 +230,25 @@ func (n *node) forget(ctx context.Context) {
 func (n *node) resume(ctx context.Context) {
 	if err := n.store.Resume(ctx); err != nil && ctx.Err() == nil {
 		n.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
+	}
+}
+
+// events returns the feeds of workspaces, or nil if none are kept.
+func (n *node) events() feed.Store {
+	if n.Config.EventRetention == 0 {
+		return nil
+	}
+	return n.store
+}
+
+// forgetEvents removes the events that are too old, or all if none are kept.
+func (n *node) forgetEvents(ctx context.Context) {
+	var before petstore.Time
+	if n.Config.EventRetention > 0 {
+		before = petstore.At(n.now().Add(-n.Config.EventRetention))
+	}
+	if _, err := n.store.ForgetEvents(ctx, before); err != nil && ctx.Err() == nil {
+		n.log.Error("old events could not be removed", "err", err)
 	}
 }
 

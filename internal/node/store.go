@@ -8,6 +8,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
@@ -21,6 +22,7 @@ type Store interface {
 	petstore.Store
 	petstore.Bulk
 	access.Store
+	feed.Store
 	ratelimit.Store
 	usage.Store
 
@@ -112,7 +114,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	if c.OnPostgres() {
 		db, err := postgres.Open(ctx, c.DB, postgres.Options{
 			Now: u.Now, ReadURL: c.DBRead, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
-			NoEvents: true, // nothing reads them yet
+			NoEvents: c.EventRetention == 0,
 		})
 		if err != nil {
 			return nil, err
@@ -121,7 +123,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	}
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
 		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, Log: u.Log,
-		NoEvents: true, // nothing reads them yet
+		NoEvents: c.EventRetention == 0,
 		Serve:    u.Serve, Wait: u.Wait, Waiting: u.Waiting,
 	})
 	if err != nil {

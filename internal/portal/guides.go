@@ -25,6 +25,7 @@ func guides() []guide {
 		{"limits", "Limits and retries", "How much you may ask, how to see what is left, and how to wait."},
 		{"idempotency", "Idempotency", "Repeat a POST without doing it twice."},
 		{"pagination", "Lists and pages", "Walk through any list, and read only what has changed."},
+		{"events", "Events", "Learn of every change, in order and exactly once."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "The same from a shell, with petstore api."},
 		{"sunset", "Deprecation and sunset", "What ends when, and what replaces it."},

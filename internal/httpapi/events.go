@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// events are the operations on the feed of the caller's workspace.
+type events struct {
+	feed    feed.Store
+	keys    *access.Directory[*ratelimit.Caller]
+	now     func() time.Time
+	done    <-chan struct{} // closed when the service is about to end
+	gate    *gate           // of reads: who waits is not inside
+	streams *streams
+}
+
+// paths returns none if no events are kept.
+func (e *events) paths() []path {
+	if e.feed == nil {
+		return nil
+	}
+	return []path{
+		{pattern: "/events", routes: []route{
+			{method: "GET", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
+		}},
+		{pattern: "/events/{eventId}", param: "eventId", routes: []route{
+			{method: "GET", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
+		}},
+	}
+}
+
+// maxWait is the most seconds that a request may wait for an event.
+const maxWait = 30
+
+func (e *events) list(x *exchange) error {
+	p, err := parseQuery(x.r.URL.RawQuery, x.route.query)
+	if err != nil {
+		return err
+	}
+	f := &follower{events: e, x: x, q: feed.Query{After: p.after(), Types: p.eventTypes(), Limit: p.limit()}}
+	f.q.Oldest = len(p.values["after"]) == 0
+	wait := p.wait()
+	stream := accept.EventStream(x.r.Header["Accept"])
+	if stream {
+		f.lastEventID(p)
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	if stream {
+		return f.stream()
+	}
+	page, err := f.await(wait)
+	if err != nil {
+		return err
+	}
+	return sendEntries(x, page.Events, nextEvents(x, p.values, page.Next), page.More)
+}
+
+// nextEvents returns the link to what comes after an event, with the other
+// parameters as they were.
+func nextEvents(x *exchange, asked url.Values, after int64) string {
+	next := url.Values{"after": {strconv.FormatInt(after, 10)}}
+	for name, values := range asked {
+		if name != "after" {
+			next[name] = values
+		}
+	}
+	return "<" + x.env.baseURL + x.address() + "?" + next.Encode() + `>; rel="next"`
+}
+
+func (q *query) after() int64 {
+	text, ok := q.one("after")
+	if !ok {
+		return 0
+	}
+	return q.integer("after", text, 0, 1<<63-1)
+}
+
+func (q *query) wait() time.Duration {
+	text, ok := q.one("wait")
+	if !ok {
+		return 0
+	}
+	return time.Duration(q.integer("wait", text, 0, maxWait)) * time.Second
+}
+
+// eventTypes reads a filter by type, which may be repeated.
+func (q *query) eventTypes() []petstore.EventType {
+	var out []petstore.EventType
+	for _, text := range q.values["type"] {
+		t := petstore.EventType(text)
+		if !t.Valid() {
+			q.add("type", petstore.InvalidEnum, "type must be one of %s, not %.40q%s.", typeNames, text, repeating("type", text))
+			return nil
+		}
+		out = append(out, t)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+var typeNames = func() string {
+	var names []string
+	for _, t := range petstore.EventTypes() {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
+}()
+
+// A follower reads on in a feed, for one request.
+type follower struct {
+	*events
+	x *exchange
+	q feed.Query
+}
+
+// How often a follower does what nobody tells it to.
+const (
+	lookAgain = 2 * time.Second        // see feed.Store's Written
+	lookAtKey = 500 * time.Millisecond // one that ended ends what goes on by it within a second
+)
+
+// read reads a page, and goes on behind it the next time.
+func (f *follower) read() (feed.Page, error) {
+	if !f.gate.enter(f.now()) {
+		return feed.Page{}, errOverloaded
+	}
+	defer f.gate.leave()
+	page, err := f.feed.Events(f.x.ctx, f.x.workspace(), f.q)
+	if err == nil {
+		f.q.After, f.q.Oldest = page.Next, false
+	}
+	return page, err
+}
+
+// await reads a page, and waits for one that has events for as long as it may.
+func (f *follower) await(patience time.Duration) (feed.Page, error) {
+	if patience == 0 || f.x.r.Method == http.MethodHead {
+		return f.read()
+	}
+	f.extend(patience)
+	return f.next(patience)
+}
+
+// next returns the first page that has events, or the last that was read when so
+// much time is over or the request has to end.
+func (f *follower) next(within time.Duration) (feed.Page, error) {
+	over := time.NewTimer(within)
+	defer over.Stop()
+	for {
+		written := f.feed.Written(f.x.workspace())
+		page, err := f.read()
+		if err != nil || len(page.Events) > 0 {
+			return page, err
+		}
+		if page.More { // of other types
+			written = already
+		}
+		if !f.sleep(written, over.C) {
+			return page, nil
+		}
+	}
+}
+
+var already = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// sleep returns true when it is time to read again, and false when that is over or
+// the request has to end.
+func (f *follower) sleep(written <-chan struct{}, over <-chan time.Time) bool {
+	defer func(began time.Time) { f.x.waited += f.now().Sub(began) }(f.now())
+	look, key := time.NewTimer(lookAgain), time.NewTicker(lookAtKey)
+	defer look.Stop()
+	defer key.Stop()
+	for !f.ended() {
+		select {
+		case <-written:
+			return true
+		case <-look.C:
+			return true
+		case <-over:
+			return false
+		case <-key.C:
+		case <-f.done:
+		case <-f.x.r.Context().Done():
+		}
+	}
+	return false
+}
+
+// ended reports whether the service, the client or the key is at its end.
+func (f *follower) ended() bool {
+	select {
+	case <-f.done:
+		return true
+	case <-f.x.r.Context().Done():
+		return true
+	default:
+	}
+	e := f.keys.Entry(f.x.entry.Key.ID)
+	return e == nil || !e.Key.ExpiresAt.IsZero() && e.Key.Expired(f.now())
+}
+
+// extend lets the answer take that much longer than others, and the client be
+// silent meanwhile. The deadlines of a socket are on the real clock.
+func (f *follower) extend(by time.Duration) {
+	c := http.NewResponseController(f.x.w)
+	_ = c.SetReadDeadline(time.Time{}) // where there is none to set, none is needed
+	_ = c.SetWriteDeadline(time.Now().Add(by + writeTimeout))
+}

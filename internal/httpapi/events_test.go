@@ -1,0 +1,353 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/petstore"
+)
+
+// A faultyFeed is the real store of events, which fails with the other.
+type faultyFeed struct {
+	feed.Store
+	fault *faultyStore
+}
+
+func (s *faultyFeed) Events(ctx context.Context, ws int64, q feed.Query) (feed.Page, error) {
+	return guarded(s.fault, func() (feed.Page, error) { return s.Store.Events(ctx, ws, q) })
+}
+
+func (s *faultyFeed) Event(ctx context.Context, ws, id int64) (petstore.Event, error) {
+	return guarded(s.fault, func() (petstore.Event, error) { return s.Store.Event(ctx, ws, id) })
+}
+
+type event struct {
+	ID        int64
+	Type      string
+	RequestID string
+	Data      json.RawMessage
+	Previous  json.RawMessage
+}
+
+// events returns those of an answer, one line for each.
+func (a answer) events() string {
+	a.t.Helper()
+	var all []event
+	if err := json.Unmarshal(a.body, &all); err != nil {
+		a.t.Fatalf("%s: %v in %s", a.what, err, a.body)
+	}
+	var b strings.Builder
+	for _, e := range all {
+		fmt.Fprintf(&b, "%d %s %s\n", e.ID, e.Type, e.Data)
+	}
+	return b.String()
+}
+
+func (a answer) wantEvents(want string) answer {
+	a.t.Helper()
+	if got := a.want(200, "").events(); got != want {
+		a.t.Fatalf("%s = \n%swant\n%s", a.what, got, want)
+	}
+	return a
+}
+
+// next returns the path of the next page.
+func (a answer) next() string {
+	a.t.Helper()
+	link, ok := strings.CutSuffix(a.header.Get("Link"), `>; rel="next"`)
+	path, whole := strings.CutPrefix(link, "<https://shop.example/v1")
+	if !ok || !whole {
+		a.t.Fatalf("%s: Link = %q", a.what, a.header.Get("Link"))
+	}
+	return path
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.do(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`, header: map[string]string{"X-Request-Id": "r-1"}}).want(201, "")
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	const first, second, third = `1 category.created {"id":1,"name":"dogs"}` + "\n",
+		`2 pet.created {"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n",
+		`3 inventory.created {"petId":1,"quantity":1,"status":"available"}` + "\n"
+	s.get("/events").wantEvents(first + second + third)
+	s.get("/events?after=2").wantEvents(third)
+	s.get("/events?type=pet.created&type=category.created").wantEvents(first + second)
+	page := s.get("/events?limit=2").wantEvents(first + second)
+	if page.header.Get("X-Has-More") != "true" {
+		t.Errorf("X-Has-More = %q, want true", page.header.Get("X-Has-More"))
+	}
+	page = s.get(page.next()).wantEvents(third)
+	page = s.get(page.next()).wantEvents("")
+	s.patch("/inventory/1", `{"quantity":5}`).want(200, "")
+	s.get(page.next()).wantEvents(`4 inventory.updated {"petId":1,"quantity":5,"status":"available"}` + "\n")
+	var e event
+	if err := json.Unmarshal(s.get("/events/1").want(200, "").body, &e); err != nil || e.ID != 1 || e.RequestID != "r-1" {
+		t.Errorf("getEvent = %+v, %v, want the request r-1", e, err)
+	}
+	if err := json.Unmarshal(s.get("/events/4").want(200, "").body, &e); err != nil || string(e.Previous) != `{"quantity":1}` {
+		t.Errorf("getEvent = %s, %v, want the former quantity", e.Previous, err)
+	}
+	for path, code := range map[string]string{
+		"after=-1": "out_of_range", "after=x": "invalid_type", "limit=0": "out_of_range", "wait=31": "out_of_range", "wait=x": "invalid_type",
+		"type=pet.sold": "invalid_enum", "after=1&after=2": "invalid_format",
+	} {
+		name, _, _ := strings.Cut(path, "=")
+		s.get("/events?"+path).want(400, "invalid_parameter").field(name, code)
+	}
+	head := s.do(request{method: "HEAD", path: "/events?after=4&wait=30"}).want(200, "")
+	if len(head.body) > 0 {
+		t.Errorf("HEAD has the body %s", head.body)
+	}
+}
+
+// expireEvents makes a workspace whose first events are gone, and returns its key.
+func (s *shop) expireEvents() string {
+	s.t.Helper()
+	w := s.addWorkspace("expired", access.Quota{PerMinute: 1e9, PerDay: 1e9})
+	key := s.addKey(w, access.Read|access.Write, time.Time{})
+	s.do(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`, key: key}).want(201, "")
+	if err := s.db.ResetWorkspace(s.t.Context(), w.ID, "test"); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.keys.Refresh(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
+func TestEventsExpired(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	key := s.expireEvents()
+	a := s.do(request{method: "GET", path: "/events?after=0", key: key}).want(410, "events_expired").field("after", "out_of_range")
+	if !strings.Contains(string(a.body), "the id 2") {
+		t.Errorf("%s does not name the oldest id 2", a.body)
+	}
+	s.do(request{method: "GET", path: "/events", key: key}).wantEvents("2 workspace.reset {}\n")
+}
+
+func TestEventsOff(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, func(o *httpapi.Options) { o.Events = nil })
+	s.get("/events").want(404, "route_not_found")
+	s.get("/events/1").want(404, "route_not_found")
+}
+
+// TestEventsWait: who waits is answered when something comes, when the time is over,
+// or when the service ends, and what it waited is no work.
+func TestEventsWait(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	s := openShop(t, func(o *httpapi.Options) { o.Done = done })
+	answers := make(chan answer, 2)
+	go func() { answers <- s.get("/events?wait=30&type=pet.created") }()
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	(<-answers).wantEvents(`2 pet.created {"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n")
+	began := time.Now()
+	s.get("/events?after=3&wait=1").wantEvents("")
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("an answer without events came after %v, want 1 s", took)
+	}
+	go func() { answers <- s.get("/events?after=3&wait=30") }()
+	close(done)
+	(<-answers).wantEvents("")
+}
+
+// A follow is an open stream of events.
+type follow struct {
+	t     testing.TB
+	lines chan string // those of the stream, until it ends
+	end   context.CancelFunc
+}
+
+// follow opens a stream.
+func (s *shop) follow(path string, header map[string]string) *follow {
+	s.t.Helper()
+	ctx, end := context.WithCancel(s.t.Context())
+	s.t.Cleanup(end)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	req.Header.Set("Accept", "text/event-stream")
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	resp, err := noRedirects.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		body, _ := io.ReadAll(resp.Body)
+		s.t.Fatalf("GET %s = %d %s %s, want a stream", path, resp.StatusCode, kind, body)
+	}
+	f := &follow{s.t, make(chan string, 1000), end}
+	go func() {
+		defer close(f.lines)
+		defer resp.Body.Close()
+		for in := bufio.NewScanner(resp.Body); in.Scan(); {
+			f.lines <- in.Text()
+		}
+	}()
+	return f
+}
+
+// want fails the test unless these lines come next, comments and empty ones left
+// out.
+func (f *follow) want(lines ...string) {
+	f.t.Helper()
+	for _, want := range lines {
+		for {
+			got, open := f.line()
+			if !open {
+				f.t.Fatalf("the stream ended, want %q", want)
+			}
+			if got == "" || got[0] == ':' || strings.HasPrefix(got, "retry:") {
+				continue
+			}
+			if !strings.HasPrefix(got, want) {
+				f.t.Fatalf("the stream has %q, want %q", got, want)
+			}
+			break
+		}
+	}
+}
+
+func (f *follow) line() (string, bool) {
+	f.t.Helper()
+	select {
+	case got, open := <-f.lines:
+		return got, open
+	case <-time.After(10 * time.Second):
+		f.t.Fatal("nothing came")
+		return "", false
+	}
+}
+
+// ended fails the test unless the stream ends, without another event.
+func (f *follow) ended() {
+	f.t.Helper()
+	for {
+		got, open := f.line()
+		if !open {
+			return
+		}
+		if strings.HasPrefix(got, "data:") {
+			f.t.Fatalf("the stream has %q, want its end", got)
+		}
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	s := openShop(t, func(o *httpapi.Options) { o.Done = done })
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	all := s.follow("/events", nil)
+	all.want("id: 1", "event: category.created", `data: {"id":1,"type":"category.created","createdAt":"`)
+	s.post("/categories", `{"name":"cats"}`).want(201, "")
+	all.want("id: 2", "event: category.created", "data: ")
+	s.follow("/events?after=0", map[string]string{"Last-Event-ID": "1"}).want("id: 2", "event: category.created", "data: ")
+	pets := s.follow("/events?after=1&type=pet.created", nil)
+	pets.want("id: 2") // which goes on behind what it does not want
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	pets.want("id: 3", "event: pet.created", "data: ")
+
+	if n := s.api.Streams(); n != 3 {
+		t.Errorf("%d streams are open, want 3", n)
+	}
+	pets.end()
+	eventually(t, "the stream is left", func() bool { return s.api.Streams() == 2 })
+	close(done)
+	all.want("id: 3", "event: pet.created", "data: ", "id: 4", "event: inventory.created", "data: ")
+	all.ended()
+	eventually(t, "all streams are left", func() bool { return s.api.Streams() == 0 })
+}
+
+func TestEventStreamFaults(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	stream := map[string]string{"Accept": "text/event-stream"}
+	key := s.expireEvents()
+	s.do(request{method: "GET", path: "/events?after=0", header: stream, key: key}).want(410, "events_expired")
+	s.do(request{method: "GET", path: "/events?type=cat", header: stream}).want(400, "invalid_parameter")
+	s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream", "Last-Event-ID": "x"}}).
+		want(400, "invalid_parameter").field("Last-Event-ID", "invalid_type")
+	s.do(request{method: "GET", path: "/pets", header: stream}).want(406, "not_acceptable")
+	if a := s.do(request{method: "HEAD", path: "/events", header: stream}); a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("HEAD = %d %s, want a stream's header", a.status, a.header.Get("Content-Type"))
+	}
+	for _, accept := range []string{"application/json, text/event-stream;q=0.5", "*/*"} {
+		s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": accept}}).wantEvents("")
+	}
+}
+
+// TestEventStreamsEndWithTheirKey: by a revocation and by its time.
+func TestEventStreamsEndWithTheirKey(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.addKeyAs("key_Revoked000000001", s.workspace, access.Read, time.Time{})
+	revoked := s.addKeyAs("key_Revoked000000002", s.workspace, access.Read, time.Time{})
+	expires := s.addKey(s.workspace, access.Read, s.clock.Now().Add(time.Hour))
+	one := s.follow("/events", map[string]string{"Authorization": "Bearer " + revoked})
+	other := s.follow("/events", map[string]string{"Authorization": "Bearer " + expires})
+	stays := s.follow("/events", nil)
+	s.del("/keys/key_Revoked000000002").want(204, "")
+	one.ended()
+	s.clock.Advance(2 * time.Hour)
+	other.ended()
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	stays.want("id: 0", "id: 1", "event: category.created", "data: ")
+}
+
+// fillStreams opens as many streams as a workspace may have, and returns what ends
+// them.
+func (s *shop) fillStreams() (end func()) {
+	s.t.Helper()
+	var all []*follow
+	for range 50 {
+		all = append(all, s.follow("/events", nil))
+	}
+	return func() {
+		for _, f := range all {
+			f.end()
+		}
+	}
+}
+
+func TestTooManyStreams(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	end := s.fillStreams()
+	stream := request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream"}}
+	if a := s.do(stream).want(429, "too_many_streams"); a.header.Get("Retry-After") != "10" {
+		t.Errorf("Retry-After = %q, want 10", a.header.Get("Retry-After"))
+	}
+	s.get("/events?wait=1").wantEvents("") // which is no stream
+	end()
+	eventually(t, "the streams are left", func() bool { return s.api.Streams() == 0 })
+	s.follow("/events", nil)
+}
+
+// eventually waits until something is so.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in ten seconds: %s", what)
+		}
+	}
+}
