@@ -48,6 +48,3 @@ func (g *group) queueEvents(b *pgx.Batch) {
 	}
 	b.Queue(insertEvents, feeds, counts, workspaces, behind, ats, types, requests, data, previous)
 }
-
-// written wakes those who wait for what was committed just now.
-func (db *DB) written(workspace int64) { db.Ring(workspace) }

@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel is the name under which nodes tell each other that access changed.
+// channel is the name under which nodes tell each other that access changed; there is
+// also feedChannel.
 const channel = "petstore_access"
 
 // listenAgain is the pause before a lost listener is replaced.
@@ -66,7 +67,7 @@ func (db *DB) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		db.log.Warn("the listener for changes of keys was lost", "database", db.name, "err", err)
+		db.log.Warn("the listener for what other nodes change was lost", "database", db.name, "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenAgain):
@@ -81,13 +82,20 @@ func (db *DB) listen(ctx context.Context) error {
 		return err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+	if _, err := c.Exec(ctx, "LISTEN "+channel+"; LISTEN "+feedChannel); err != nil {
 		return err
 	}
+	db.follower.tell()
+	db.RingAll()
 	for {
-		db.follower.tell()
-		if _, err := c.WaitForNotification(ctx); err != nil {
+		n, err := c.WaitForNotification(ctx)
+		switch {
+		case err != nil:
 			return err
+		case n.Channel == feedChannel:
+			db.hearGrowth(n.Payload)
+		default:
+			db.follower.tell()
 		}
 	}
 }

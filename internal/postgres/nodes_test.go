@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
@@ -151,6 +152,44 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	after, err := there.Changes(t.Context(), before.State)
 	if err != nil || len(after.Keys) != 1 || after.Keys[0].RevokedAt.IsZero() {
 		t.Errorf("Changes = %+v, %v, want the revoked key", after, err)
+	}
+}
+
+// TestFeedsReachOtherNodes: who waits for events on one node is woken by a write on
+// another, and a reset.
+func TestFeedsReachOtherNodes(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
+	workspace, _ := newShop(t, here, 1)
+	<-there.Notify() // it listens
+	for name, write := range map[string]func() error{
+		"a change": func() error {
+			_, err := petstore.NewService(here).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+			return err
+		},
+		"a reset": func() error { return here.ResetWorkspace(t.Context(), workspace, "cli") },
+	} {
+		for awake := false; !awake; { // what was told of before may wake it too
+			before, err := there.Events(t.Context(), workspace, feed.Query{Oldest: true, Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken := there.Written(workspace)
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-woken:
+			case <-time.After(5 * time.Second):
+				t.Fatalf("%s: nobody was woken", name)
+			}
+			after, err := there.Events(t.Context(), workspace, feed.Query{Oldest: true, Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			awake = after.Next > before.Next
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ type DB struct {
 	counted  counters
 	trouble  atomic.Pointer[error] // what the latest group failed with
 	follower follower
+	growth   growth
 	running  sync.WaitGroup
 	closing  sync.Once
 }
@@ -91,6 +92,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
+	db.running.Go(db.tellOthers)
 	for range committers {
 		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
 	}
@@ -114,7 +116,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, issuer: issuer{now: o.Now}}
+	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth(), issuer: issuer{now: o.Now}}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -168,6 +170,7 @@ func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.queue.Close()
 		db.follower.close()
+		close(db.growth.quit)
 		db.running.Wait()
 		db.disconnect()
 	})
