@@ -44,6 +44,7 @@ type importer struct {
 	dryRun   bool
 	onError  string
 	fromLine int
+	resumed  bool // it goes on behind what one that was cut off has kept
 	ignore   []string
 	output   *output
 
@@ -112,7 +113,7 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 		}
 		if reached > 0 {
 			fmt.Fprintf(i.err, "petstore: this file was imported up to line %d before; continuing after it\n", reached)
-			i.fromLine = max(i.fromLine, reached+1)
+			i.fromLine, i.resumed = max(i.fromLine, reached+1), true
 		}
 		if i.dryRun || i.onError == stopOnError {
 			if err := i.try(ctx, db, w.Name); err != nil || i.dryRun {
@@ -243,7 +244,7 @@ func counted(n int64, thing string) string {
 // keep imports into the database.
 func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) error {
 	began := i.now()
-	report, err := i.into(ctx, db, interchange.Import{Workspace: workspace, File: i.digest, SkipFaults: i.onError == skipOnError})
+	report, err := i.into(ctx, db, interchange.Import{Workspace: workspace, File: i.digest, Resumed: i.resumed, SkipFaults: i.onError == skipOnError})
 	if err == nil {
 		return i.printReport(report, i.now().Sub(began))
 	}

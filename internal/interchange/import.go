@@ -33,6 +33,9 @@ type Import struct {
 	// File is the digest of the file: the store then remembers with each batch
 	// how far it came. "" remembers nothing.
 	File string
+	// Resumed says that an import of the file was cut off, and From goes on behind
+	// what that has kept.
+	Resumed bool
 
 	// SkipFaults goes on after a unit that cannot be kept. OnFault then
 	// learns of each, by one goroutine at a time.
@@ -87,8 +90,39 @@ type batch struct {
 
 // Run reads until the end and returns what was kept. It reads and checks one
 // batch while another is being written. An error is a *Stop. The end of ctx
-// stops it between two batches, and does not wait for a stream that blocks.
+// stops it between two batches, and does not wait for a stream that blocks. The
+// feed of the workspace then has an event that counts what came.
 func (i *Import) Run(ctx context.Context) (Report, error) {
+	report, err := i.copy(ctx)
+	if told := i.tell(ctx, report, err == nil); err == nil && told != nil {
+		err = &Stop{Err: told}
+	}
+	return report, err
+}
+
+// tellTimeout bounds what is still to be done when ctx has ended.
+const tellTimeout = 10 * time.Second
+
+// tell has the store add the event of the import, and at its end forget how far
+// that came. One that is killed before has its event when it is resumed.
+func (i *Import) tell(ctx context.Context, r Report, ended bool) error {
+	var b petstore.Batch
+	if r.Rows() > 0 || i.Resumed {
+		b.Imported = &petstore.Imported{Categories: r.Categories, Pets: r.Pets, Orders: r.Orders}
+	}
+	if ended {
+		b.File = i.File
+	}
+	if b.File == "" && b.Imported == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
+	defer cancel()
+	_, err := i.To.Load(ctx, i.Workspace, &b)
+	return err
+}
+
+func (i *Import) copy(ctx context.Context) (Report, error) {
 	r := &reading{Import: i, batches: make(chan *batch, 1)}
 	r.rows.Store(fewestRows)
 	go r.run(ctx)
@@ -292,16 +326,13 @@ func split(entries []Entry) (categories, others []Entry) {
 }
 
 // load keeps entries of the batch. With a file the store remembers how far that
-// is kept then, or forgets it at the end.
+// is kept then.
 func (i *Import) load(ctx context.Context, b *batch, entries []Entry, file string, rows *atomic.Int64) error {
 	if len(entries) == 0 && file == "" {
 		return nil
 	}
 	b.SkipRefused, b.File, b.Through = i.SkipFaults, file, b.through
-	switch {
-	case b.stop != nil:
-		b.Through = 0
-	case b.through == 0:
+	if b.through == 0 {
 		b.File = "" // it had faults alone
 	}
 	b.Units = make([]petstore.Unit, len(entries))
