@@ -133,14 +133,34 @@ func (s *Store) beginFeed(tx Tx, workspace int64) error {
 	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
 }
 
+// restoreGap is by how much ids go on after a backup was restored: far more than can
+// have been issued since it was made.
+const restoreGap = 1 << 36
+
+// RestoreFeeds makes the feeds of a restored backup go on with ids that were never
+// issued, and with an event that tells readers to read the lists again.
+func (s *Store) RestoreFeeds(ctx context.Context) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		if err := exec(tx, "UPDATE feeds SET last = last + $1", int64(restoreGap)); err != nil {
+			return err
+		}
+		return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, $1, $2, '', '{}', '' FROM feeds",
+			string(petstore.WorkspaceReset), petstore.At(s.now()).Millis)
+	})
+}
+
+// selectOldFeeds selects the feeds whose oldest event is of before an instant.
+const selectOldFeeds = `SELECT f.workspace FROM feeds f
+	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
+
 // ForgetEvents implements [feed.Store]. A feed of which none is kept goes on behind a
 // gap: what is changed until events are written again, none tells of.
 func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed int64, err error) {
-	query := "SELECT workspace FROM feeds WHERE forgotten < last"
-	if !before.Valid {
-		query = "SELECT workspace FROM feeds WHERE forgotten <= last"
+	query, args := "SELECT workspace FROM feeds WHERE forgotten <= last", []any(nil)
+	if before.Valid {
+		query, args = selectOldFeeds, []any{before.Millis}
 	}
-	feeds, err := s.numbers(ctx, query)
+	feeds, err := s.numbers(ctx, query, args...)
 	for _, workspace := range feeds {
 		for more := true; more && err == nil; {
 			var n int64
@@ -182,7 +202,7 @@ func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more b
 }
 
 // numbers returns what a query of one column selects.
-func (s *Store) numbers(ctx context.Context, query string) (all []int64, err error) {
+func (s *Store) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		all = nil
 		return tx.Query(query, func(row Row) error {
@@ -190,7 +210,7 @@ func (s *Store) numbers(ctx context.Context, query string) (all []int64, err err
 			err := row.Scan(&n)
 			all = append(all, n)
 			return err
-		})
+		}, args...)
 	})
 	return all, err
 }

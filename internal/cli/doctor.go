@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
@@ -120,6 +121,7 @@ func (e *examination) steps() []step {
 		{"files", nil, func(context.Context) { there = e.files() }},
 		{"migrations", present, func(ctx context.Context) { e.migrations(ctx); current = e.blameless() }},
 		{"integrity and ledger", present, e.integrity},
+		{"events", func() bool { return there && current }, e.events},
 		{"leftovers", func() bool { return there && current }, e.leftovers},
 		{"clock", present, e.clock},
 		{"limiter", e.onRedis, e.limiter},
@@ -223,6 +225,27 @@ func (e *examination) integrity(ctx context.Context) {
 	}
 	for _, p := range problems {
 		e.add(problem, "keep a copy of the file, restore the latest good backup, and report this", "%s", p)
+	}
+}
+
+// events looks whether what there is is as the feeds of the workspaces say.
+func (e *examination) events(ctx context.Context) {
+	err := e.withReader(ctx, func(db node.Store) error {
+		all, err := db.Workspaces(ctx)
+		for _, w := range all {
+			if w.Resetting {
+				continue
+			}
+			problems, checkErr := feed.Check(ctx, db, w.ID)
+			for _, p := range problems {
+				e.add(problem, "mirrors made from the feed are wrong: let them read the lists again, and report this", "%s", p)
+			}
+			err = errors.Join(err, checkErr)
+		}
+		return err
+	})
+	if err != nil {
+		e.add(problem, "try again when the database has time", "%v", err)
 	}
 }
 
@@ -355,6 +378,7 @@ func (e *serverExamination) steps() []step {
 		{"server", nil, e.server},
 		{"migrations", reached, e.schema},
 		{"integrity and ledger", func() bool { return e.current }, e.ledger},
+		{"events", func() bool { return e.current }, e.events},
 		{"leftovers", func() bool { return e.current }, e.leftovers},
 		{"clock", reached, e.clocks},
 		{"replica", func() bool { return e.config.DBRead != "" }, e.replica},

@@ -201,7 +201,8 @@ func rename(from, to string) error {
 var ErrInUse = errors.New("is in use: stop the server first")
 
 // Restore puts a copy of the backup at from in the place of the database at
-// path, brought up to date, and leaves the backup as it is. Until the copy is
+// path, brought up to date, and leaves the backup as it is. Feeds of events go on with
+// ids that were never issued. Until the copy is
 // verified nothing changes. It returns ErrInUse, with the path, if the database
 // is open, and replaces it otherwise; the caller asks whether that is wanted.
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
@@ -239,6 +240,9 @@ func stage(ctx context.Context, from, to string, o Options) (err error) {
 		return err
 	}
 	problems, err := db.Check(ctx)
+	if err == nil {
+		err = db.RestoreFeeds(ctx)
+	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ var eventTests = map[string]func(*testing.T, Open){
 	"pages":           testEventPages,
 	"forgotten":       testForgotten,
 	"not kept":        testNotKept,
+	"checked":         testEventsChecked,
 	"reset":           testEventsOfReset,
 	"import":          testEventsOfImport,
 	"waiting":         testWritten,
@@ -229,6 +231,9 @@ func (s *shop) wantMirror(t interface{ Errorf(string, ...any) }) {
 	if !maps.Equal(got, want) {
 		t.Errorf("all events give\n%v\nwant the shop\n%v", got, want)
 	}
+	if problems, err := feed.Check(s.ctx, s, s.workspace); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want no problems", problems, err)
+	}
 }
 
 // testWholeShop: all events applied to an empty shop give the shop, whatever was done.
@@ -346,6 +351,44 @@ func testEventsOfFailures(t *testing.T, open Open) {
 		return err
 	})
 	s.wantMirror(t)
+}
+
+// untold is a store of which a change has no event.
+type untold struct {
+	Stores
+	change func(*petstore.StockedPet)
+}
+
+func (u untold) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
+	return u.Stores.Dump(ctx, workspace, changing{to, u.change})
+}
+
+type changing struct {
+	petstore.Sink
+	change func(*petstore.StockedPet)
+}
+
+func (c changing) Pet(p petstore.StockedPet) error {
+	if c.change(&p); p.ID == 0 {
+		return nil
+	}
+	return c.Sink.Pet(p)
+}
+
+// testEventsChecked: a check finds what is not as its last event says.
+func testEventsChecked(t *testing.T, open Open) {
+	s := newShop(t, open)
+	s.pet(3)
+	for want, change := range map[string]func(*petstore.StockedPet){
+		"the pet 1 is not as its last event says":              func(p *petstore.StockedPet) { p.Name = "Tom" },
+		"the inventory 1 is not as its last event says":        func(p *petstore.StockedPet) { p.Quantity = 2 },
+		"the inventory 1 is not there, as its last event says": func(p *petstore.StockedPet) { p.ID = 0 },
+	} {
+		problems, err := feed.Check(s.ctx, untold{s, change}, s.workspace)
+		if err != nil || !strings.Contains(strings.Join(problems, "\n"), want) {
+			t.Errorf("Check = %q, %v, want %q among it", problems, err, want)
+		}
+	}
 }
 
 func testEventPages(t *testing.T, open Open) {
