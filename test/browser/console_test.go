@@ -159,6 +159,30 @@ func TestShop(t *testing.T) {
 	b.quiet(t, "422")
 }
 
+// TestPickPet: somebody who types a part of a name is offered the pets that have it, and an order's page is found by its number.
+func TestPickPet(t *testing.T) {
+	t.Parallel()
+	program := axe(t)
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	b.open(t, s.url+"/console/orders/new")
+	b.do(t, chromedp.SendKeys("#f-petId", "juno"))
+	b.until(t, `document.querySelector("#l-petId option")?.value === "Juno, whippet #4"`)
+	b.submit(t, "^/console/orders/new$")
+	b.until(t, `document.querySelector("#f-pet option")?.textContent === "Juno, whippet #4, available"`)
+	b.inspect(t, "a choice of pets", program)
+	b.submit(t, `^/console/orders/\\d+$`)
+	number := ask(t, b, chromedp.Evaluate[string](`location.pathname.split("/").pop()`))
+	b.until(t, `[...document.querySelectorAll("dt")].some((e) => e.textContent === "Placed" && e.nextElementSibling.querySelector("time") !== null)`)
+	b.open(t, s.url+"/console/orders")
+	b.do(t, chromedp.SendKeys("#f-number", number+"\n"))
+	b.until(t, `location.pathname === "/console/orders/`+number+`"`)
+	b.look(t, s.url+"/console/orders?petId=e", program)
+	b.until(t, `document.querySelector("main .choices a") !== null`)
+	b.quiet(t, "422")
+}
+
 // TestConflict: who saves what somebody else has changed meanwhile sees both values, and decides.
 func TestConflict(t *testing.T) {
 	t.Parallel()

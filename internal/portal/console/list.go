@@ -15,6 +15,7 @@ type list struct {
 	Title, Lead string
 	Filters     []field
 	Filtered    bool
+	Choices     []link // what a filter may have meant
 	Columns     []string
 	Numbers     map[int]bool // the columns of numbers
 	Rows        [][]cell

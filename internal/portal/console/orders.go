@@ -10,10 +10,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-func (v *visit) orders() source[petstore.Order] {
+// orders returns the orders of a pet, or of all if that is 0, as the query asks for them.
+func (v *visit) orders(petID int64) source[petstore.Order] {
 	query := v.r.URL.Query()
-	q := petstore.OrderQuery{}
-	q.PetID, _ = strconv.ParseInt(query.Get("petId"), 10, 64)
+	q := petstore.OrderQuery{PetID: petID}
 	switch query.Get("state") {
 	case "open":
 		q.Complete = new(bool)
@@ -41,19 +41,28 @@ func stateCell(o petstore.Order) cell {
 
 func showOrders(v *visit) error {
 	query := v.r.URL.Query()
+	if entered := query.Get("number"); entered != "" {
+		return v.findOrder(entered)
+	}
+	pet, choices, err := v.filtered("/console/orders")
+	if err != nil {
+		return err
+	}
 	from, _ := dayFilter(query, "from", "Ships from")
 	to, _ := dayFilter(query, "to", "Ships to")
 	l := list{
 		Title: "Orders", Lead: "Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
+		Choices: choices,
 		Filters: []field{
+			{Name: "number", Label: "Number", Kind: "number", Hint: "of an order"},
 			{Name: "state", Label: "State", Kind: "select", Options: choose([]option{{Label: "Any state"}, {Value: "open", Label: "open"}, {Value: "complete", Label: "complete"}}, query.Get("state"))},
-			{Name: "petId", Label: "Pet", Kind: "number", Value: query.Get("petId"), Hint: "Id"},
+			petField("Pet", query.Get("petId"), false),
 			from, to,
 		},
 		New: &link{Title: "Place an order", URL: "/console/orders/new"}, Empty: "There are no orders here yet.",
 	}
-	orders, err := v.orders().page(v, &l)
+	orders, err := v.orders(pet).page(v, &l)
 	if err != nil {
 		return err
 	}
@@ -72,8 +81,26 @@ func showOrders(v *visit) error {
 	return v.render(http.StatusOK, "list", l.Title, l)
 }
 
+// findOrder leads to the page of the order with the number.
+func (v *visit) findOrder(entered string) error {
+	id := pickedID(entered)
+	_, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
+	if isMissing(err, petstore.CodeOrderNotFound) {
+		v.refuse(http.StatusNotFound, "There is no such order", "It was cancelled, or never placed. The stock of its pet says which: each cancelled order is in it.")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect("/console/orders/" + text(id))
+}
+
 func ordersCSV(v *visit) error {
-	return v.orders().csv(v, []string{"id", "petId", "quantity", "shipDate", "complete"}, func(o petstore.Order) []string {
+	pet, _, err := v.filtered("/console/orders")
+	if err != nil {
+		return err
+	}
+	return v.orders(pet).csv(v, []string{"id", "petId", "quantity", "shipDate", "complete"}, func(o petstore.Order) []string {
 		return []string{text(o.ID), text(o.PetID), text(o.Quantity), o.ShipDate.String(), strconv.FormatBool(o.Complete)}
 	})
 }
@@ -90,7 +117,7 @@ func newOrderForm(petID string) form {
 	return form{
 		Title: "Place an order", Submit: "Place the order", Back: link{Title: "Orders", URL: "/console/orders"},
 		Fields: []field{
-			{Name: "petId", Label: "Pet", Kind: "number", Value: petID, Required: true, Hint: "The id of the pet."},
+			petField("Pet", petID, true),
 			{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
 			shipField(petstore.Time{}),
 			{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},
@@ -100,12 +127,13 @@ func newOrderForm(petID string) form {
 
 func newOrder(v *visit) error {
 	f := newOrderForm(v.r.URL.Query().Get("petId"))
-	if id, err := strconv.ParseInt(f.Fields[0].Value, 10, 64); err == nil {
+	if id := pickedID(f.Fields[0].Value); id > 0 {
 		p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
 		if err != nil && !isMissing(err, petstore.CodePetNotFound) {
 			return err
 		}
 		if err == nil {
+			f.Fields[0].Value = pickName(p)
 			f.Facts = []fact{{"Pet", cell{Text: p.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(p.Status)}}
 		}
 	}
@@ -114,8 +142,12 @@ func newOrder(v *visit) error {
 
 func createOrder(v *visit) error {
 	f, in := newOrderForm(""), v.input()
+	pet, err := v.pick(&f, in)
+	if err != nil {
+		return err
+	}
 	n := petstore.NewOrder{
-		PetID: in.number("petId", "The pet"), Quantity: in.number("quantity", "The quantity"), ShipDate: in.instant("shipDate", "The ship date"),
+		PetID: pet, Quantity: in.number("quantity", "The quantity"), ShipDate: in.instant("shipDate", "The ship date"),
 		Complete: in.text("complete") == "true",
 	}
 	if len(in.faults) == 0 {
@@ -141,11 +173,24 @@ func (v *visit) order() (petstore.Order, []fact, error) {
 		return o, nil, err
 	}
 	names, err := v.namesOf([]int64{o.PetID})
-	return o, []fact{
+	if err != nil {
+		return o, nil, err
+	}
+	facts := []fact{
 		{"Pet", cell{Text: names[o.PetID], Name: true, URL: "/console/pets/" + text(o.PetID)}}, {"Quantity", cell{Text: number(o.Quantity)}},
 		{"State", stateCell(o)}, {"Ships", timeCell(o.ShipDate)},
-	}, err
+	}
+	moves, err := v.movesOf(o)
+	for i := range moves {
+		if title := orderSteps[moves[i].Kind]; title != "" {
+			facts = append(facts, fact{title, timeCell(moves[i].At)})
+		}
+	}
+	return o, facts, err
 }
+
+// orderSteps are what the ledger knows of an order that is there.
+var orderSteps = map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed"}
 
 func orderForm(o petstore.Order, facts []fact) form {
 	at := "/console/orders/" + text(o.ID)

@@ -113,6 +113,7 @@ func Routes() []Route {
 func (t *table) shop() {
 	t.look("/console/pets", showPets)
 	t.download("/console/pets.csv", petsCSV)
+	t.look("/console/pets/find", findPets)
 	t.change("/console/pets/new", newPet, createPet)
 	t.change("/console/pets/{id}", showPet, savePet)
 	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)

@@ -28,18 +28,29 @@ func (v *visit) items() source[petstore.InventoryItem] {
 
 func showStock(v *visit) error {
 	query := v.r.URL.Query()
+	pet, choices, err := v.filtered("/console/stock")
+	if err != nil {
+		return err
+	}
+	if pet > 0 && pet != noPet {
+		return v.redirect("/console/stock/" + text(pet))
+	}
 	l := list{
 		Title: "Stock", Lead: "What can still be ordered of each pet; the units of open orders have left it.",
 		Columns: []string{"Pet", "Name", "Quantity", "Status", ""}, Numbers: map[int]bool{2: true},
+		Choices: choices,
 		Filters: []field{
+			petField("Pet", query.Get("petId"), false),
 			{Name: "max", Label: "At most", Kind: "number", Value: query.Get("max"), Hint: "any"},
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
 		},
 		Empty: "There is no stock here yet: each pet brings its own.",
 	}
-	items, err := v.items().page(v, &l)
-	if err != nil {
-		return err
+	var items []petstore.InventoryItem
+	if pet != noPet {
+		if items, err = v.items().page(v, &l); err != nil {
+			return err
+		}
 	}
 	names, err := v.petNames(items)
 	if err != nil {

@@ -169,6 +169,17 @@ func (v *visit) history(p *stockPage) error {
 	return nil
 }
 
+// movesOf returns the movements of an order, the oldest first.
+func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
+	all, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID)
+	for i := range all {
+		if all[i].OrderID == o.ID {
+			moves = append(moves, all[i])
+		}
+	}
+	return moves, err
+}
+
 // moveCells returns a movement as a row. A cancelled order has no page any more.
 func moveCells(m *petstore.Movement, cancelled bool) []cell {
 	what := cell{Text: moved(m)}

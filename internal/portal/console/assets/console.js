@@ -253,6 +253,23 @@
     });
   }
 
+  // While somebody types the name of a pet, the server says which there are.
+  function finding(field) {
+    let waiting = 0;
+    let asked = "";
+    field.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(async () => {
+        const name = field.value.trim();
+        if (name.length < 2 || name === asked || /#\d+$/.test(name)) return;
+        asked = name;
+        const answer = await fetch(`${field.dataset.find}?name=${encodeURIComponent(name)}`);
+        if (!answer.ok || name !== asked) return;
+        field.list.replaceChildren(...(await answer.json()).map((value) => make("option", { value })));
+      }, 250);
+    });
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     theme();
     all(".reset").forEach(countdown);
@@ -261,6 +278,7 @@
     all("[data-rows]").forEach(list);
     all("[data-requests]").forEach(requests);
     all("[data-copy]").forEach(copying);
+    all("[data-find]").forEach(finding);
     const wrong = document.querySelector("[aria-invalid]");
     if (wrong) wrong.focus();
     document.addEventListener("keydown", (event) => {

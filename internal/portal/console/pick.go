@@ -1,0 +1,121 @@
+package console
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// mostPicks is how many pets are offered to choose from.
+const mostPicks = 10
+
+// petField is a field that takes a pet by its number or by its name. Its options are those that the browser's script
+// offers while somebody types.
+func petField(label, value string, required bool) field {
+	return field{Name: "petId", Label: label, Kind: "pet", Value: value, Required: required, Hint: "Name or number"}
+}
+
+// pickName is how a pet is offered, and entered: its name with its number.
+func pickName(p petstore.Pet) string { return p.Name + " #" + text(p.ID) }
+
+// pickedID returns the number that was entered, with or without a #, or 0.
+func pickedID(entered string) int64 {
+	id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(entered), "#"), 10, 64)
+	if err != nil || id < 1 {
+		return 0
+	}
+	return id
+}
+
+// petsMeant returns the pet whose number was entered, or its name with its number; else the first pets with what was
+// entered in their names.
+func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err error) {
+	entered = strings.TrimSpace(entered)
+	if id = pickedID(entered); id > 0 || entered == "" {
+		return id, nil, nil
+	}
+	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
+		pet, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
+		if err != nil && !isMissing(err, petstore.CodePetNotFound) {
+			return 0, nil, err
+		}
+		if err == nil && sameName(pet.Name, entered[:i]) {
+			return pet.ID, nil, nil
+		}
+	}
+	others, err = v.Shop.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: mostPicks}, Name: petstore.Fold(entered)})
+	return 0, others, err
+}
+
+func sameName(a, b string) bool {
+	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
+}
+
+// pick returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
+// several have, it adds a field to the form to choose one of them.
+func (v *visit) pick(f *form, in *input) (int64, error) {
+	entered := in.text("petId")
+	if chosen := pickedID(in.r.PostForm.Get("pet")); chosen > 0 && in.r.PostForm.Get("asked") == entered {
+		return chosen, nil
+	}
+	id, pets, err := v.petsMeant(entered)
+	switch {
+	case err != nil || id > 0:
+		return id, err
+	case len(pets) == 1 && sameName(pets[0].Name, entered):
+		return pets[0].ID, nil
+	case len(pets) == 0:
+		in.faults["petId"] = "There is no pet with this name. Enter a part of its name, or its number."
+		return 0, nil
+	}
+	options := make([]option, len(pets))
+	for i, p := range pets {
+		options[i] = option{Value: text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
+	}
+	which := field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}
+	f.Fields = append([]field{f.Fields[0], which, {Name: "asked", Kind: "hidden", Value: entered}}, f.Fields[1:]...)
+	in.faults["pet"] = "Choose the pet that is meant."
+	if len(pets) == mostPicks {
+		in.faults["pet"] = "Choose the pet that is meant. There may be more than these: enter more of the name to see them."
+	}
+	return 0, nil
+}
+
+// findPets tells the browser's script which pets have what is being entered in their names.
+func findPets(v *visit) error {
+	_, pets, err := v.petsMeant(v.r.URL.Query().Get("name"))
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(pets))
+	for i, p := range pets {
+		names[i] = pickName(p)
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(v.w).Encode(names)
+}
+
+// filtered returns the pet that the query of a list names by its number or its name. With a name that several have it
+// returns 0 and links to the list of each.
+func (v *visit) filtered(path string) (id int64, choices []link, err error) {
+	query := v.r.URL.Query()
+	entered := query.Get("petId")
+	id, pets, err := v.petsMeant(entered)
+	switch {
+	case err != nil || id > 0 || entered == "":
+		return id, nil, err
+	case len(pets) == 1:
+		return pets[0].ID, nil, nil
+	}
+	query.Del("after")
+	for _, p := range pets {
+		query.Set("petId", pickName(p))
+		choices = append(choices, link{Title: pickName(p), URL: address(path, query)})
+	}
+	return noPet, choices, nil
+}
+
+// noPet is the id of no pet.
+const noPet = petstore.MaxID + 1
