@@ -1,8 +1,10 @@
 package ratelimit
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
+	"strings"
 	"sync"
 )
 
@@ -132,4 +134,19 @@ func (s *subject) countsUntil(now int64) int64 {
 	}
 	s.removed = true
 	return now
+}
+
+// overflowName is the subject of all addresses for which the table has no place.
+const overflowName = "a:*"
+
+func addressName(a address) string { return "a:" + a.String() }
+
+// parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
+func parseAddress(subject string) (netip.Addr, error) {
+	if s, ok := strings.CutPrefix(subject, "a:"); ok {
+		if a, err := netip.ParseAddr(strings.TrimSuffix(s, "/64")); err == nil {
+			return a, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("saved window %q names neither a workspace nor an address", subject)
 }

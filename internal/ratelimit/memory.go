@@ -27,35 +27,6 @@ type Memory struct {
 
 var _ Limiter = (*Memory)(nil)
 
-// A subject is what is counted: a workspace or an address.
-type subject struct {
-	name string // in saved rows, and in Redis after keyPrefix
-
-	mu      sync.Mutex
-	limits  Limits
-	windows windows // what was admitted; with a Redis limiter, what Redis is known to have counted
-	changed bool    // since it was saved last
-	removed bool    // from the table of addresses: to be looked up again
-
-	remote *remote // of a Redis limiter alone
-}
-
-// A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it. The subject's mutex
-// guards what follows the subject.
-type Caller struct {
-	id        string
-	workspace int64
-	subject   *subject
-
-	penalty  penalty
-	usage    keyUsage
-	changed  bool       // since it was saved last
-	override *banChange // of a Redis limiter alone: a change of a ban that Redis does not know yet
-}
-
-// keyUsage is what a key did on one day.
-type keyUsage struct{ day, admitted, refused, lastUsed int64 }
-
 // NewMemory returns a limiter that has counted nothing yet. It panics if cfg is not valid. The clock may be set back or
 // forward, and is read once a decision.
 func NewMemory(cfg Config, now func() time.Time) *Memory {
@@ -136,14 +107,6 @@ func (m *Memory) admit(s *subject, c *Caller) Decision {
 	return m.decided(s, c, c.against(), after, o, begins, now)
 }
 
-// against returns the penalty of a key, nil without one.
-func (c *Caller) against() *penalty {
-	if c == nil {
-		return nil
-	}
-	return &c.penalty
-}
-
 // decided notes a decision, after which windows and penalty stand as given, and describes it. The subject's mutex is held.
 func (m *Memory) decided(s *subject, c *Caller, p *penalty, after windows, o Outcome, begins bool, now int64) Decision {
 	m.changes.subject(s)
@@ -156,21 +119,6 @@ func (m *Memory) decided(s *subject, c *Caller, p *penalty, after windows, o Out
 		d.NewBan = p.newBan(&m.rules, c.id)
 	}
 	return d
-}
-
-func (u *keyUsage) count(today int64, o Outcome, now int64) {
-	if u.day != today {
-		if u.day < today {
-			u.admitted, u.refused = 0, 0
-		}
-		u.day = today
-	}
-	if o == Admitted {
-		u.admitted++
-	} else {
-		u.refused++
-	}
-	u.lastUsed = now
 }
 
 // Peek implements Limiter.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -64,21 +63,12 @@ func (o RedisOptions) Validate() error {
 //
 // As the script counts in microseconds, so does this limiter; and in one process it holds what a Memory does.
 type Redis struct {
-	*Memory   // what this node knows
-	onFailure OnFailure
-	log       *slog.Logger
-	options   rueidis.ClientOption
-	client    atomic.Pointer[rueidis.Client] // nil until Redis has answered
-	script    *rueidis.Lua
-	node      string // names this node's local admissions
-	clock     serverClock
-	ownClock  func() time.Time
-	timeout   time.Duration
-	virtual   func() int64 // an instant for the script in place of the server's, in tests; nil: the server's
+	*Memory // what this node knows
+	redisClient
 
-	breaker breaker
-	counts  redisCounts
-	warned  bool // of a refusal, since Redis last answered; for probe alone
+	onFailure OnFailure
+	ownClock  func() time.Time
+	warned    bool // of a refusal, since Redis last answered; for probe alone
 
 	mu    sync.Mutex            // taken after a subject's
 	owing map[*subject]struct{} // those of which Redis is to be told
@@ -87,17 +77,6 @@ type Redis struct {
 }
 
 var _ Limiter = (*Redis)(nil)
-
-// NewRedis returns a limiter that counts in Redis. It tries to connect for a second at most; if Redis does not answer,
-// the limiter begins without it. It returns an error if the URL or the configuration cannot be used. Close ends it.
-func NewRedis(o RedisOptions) (*Redis, error) {
-	r, err := newRedis(o)
-	if err != nil {
-		return nil, err
-	}
-	r.start()
-	return r, nil
-}
 
 // AskRedis returns an error, in the words of Redis if it has any, unless it takes
 // decisions. It counts nothing.
@@ -123,9 +102,11 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	}
 	begin := time.Now()
 	r := &Redis{
-		onFailure: o.OnFailure, log: o.Log, options: options, node: rand.Text(), ownClock: o.Now, timeout: timeout,
-		clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
-		owing: map[*subject]struct{}{}, done: make(chan struct{}),
+		redisClient: redisClient{
+			log: o.Log, options: options, node: rand.Text(), timeout: timeout,
+			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
+		},
+		onFailure: o.OnFailure, ownClock: o.Now, owing: map[*subject]struct{}{}, done: make(chan struct{}),
 	}
 	r.Memory = NewMemory(o.Config, r.time)
 	r.script = rueidis.NewLuaScript(r.rules.script())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,12 +14,10 @@ import (
 
 // Times of the conversation with Redis.
 const (
-	timeout    = 25 * time.Millisecond  // for one decision
-	connecting = time.Second            // for making a connection
-	probing    = 100 * time.Millisecond // between attempts while Redis is away, and between reports
-	checking   = time.Second            // between looks at the server's clock
-	rechecking = 5 * time.Second        // after which sentinels are asked who is the master
-	patience   = 3                      // failures in a row after which Redis is away
+	timeout  = 25 * time.Millisecond  // for one decision
+	probing  = 100 * time.Millisecond // between attempts while Redis is away, and between reports
+	checking = time.Second            // between looks at the server's clock
+	patience = 3                      // failures in a row after which Redis is away
 )
 
 var (
@@ -25,85 +25,22 @@ var (
 	errLate = errors.New("the call came to Redis after its deadline")
 )
 
-// start begins to keep in touch with Redis.
-func (r *Redis) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.stop = cancel
-	r.probe()
-	go func() {
-		defer close(r.done)
-		r.run(ctx)
-	}()
-}
-
-// run keeps in touch with Redis until ctx ends: to find it back while it is away, and else to tell it what single failed
-// calls have left, and to follow its clock.
-func (r *Redis) run(ctx context.Context) {
-	tick := time.NewTicker(probing)
-	defer tick.Stop()
-	for last := time.Now(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		switch {
-		case r.breaker.open.Load():
-			r.probe()
-		case time.Since(last) >= checking:
-			last = time.Now()
-			r.check()
-		default:
-			_ = r.report() // counted, and tried again
-		}
-	}
-}
-
-// Close ends the conversation with Redis, after telling it what was admitted without it, if it answers. It may be
-// repeated. Decisions after that are those of a node without Redis.
-func (r *Redis) Close() {
-	r.stop()
-	<-r.done
-	if !r.breaker.open.Load() {
-		_ = r.report() // what is not told is saved
-	}
-	r.breaker.open.Store(true)
-	if c := r.client.Swap(nil); c != nil {
-		(*c).Close()
-	}
-}
-
-// probe asks whether Redis answers, and if it does, tells it what was admitted without it and closes the breaker.
-func (r *Redis) probe() {
-	err := r.connect()
-	if err == nil {
-		err = r.ping()
-	}
-	if err == nil {
-		err = r.report()
-	}
-	if err != nil {
-		r.complain(err)
-		return
-	}
-	r.warned = false
-	if r.breaker.close() {
-		r.log.Info("Redis answers; requests are counted there")
-	}
-}
-
-// complain logs why Redis does not answer; for everyone to see, once, if it takes somebody to change that.
-func (r *Redis) complain(err error) {
-	if isRefusal(err) && !r.warned {
-		r.warned = true
-		r.log.Warn("Redis refuses this node; requests are counted without it", "err", err)
-		return
-	}
-	r.log.Debug("Redis does not answer", "err", err)
+// A redisClient has the script decide.
+type redisClient struct {
+	log     *slog.Logger
+	options rueidis.ClientOption
+	client  atomic.Pointer[rueidis.Client] // nil until Redis has answered
+	script  *rueidis.Lua
+	node    string // names this node's local admissions
+	clock   serverClock
+	timeout time.Duration
+	virtual func() int64 // an instant for the script in place of the server's, in tests; nil: the server's
+	breaker breaker
+	counts  redisCounts
 }
 
 // connect makes the client, which connects anew by itself from then on.
-func (r *Redis) connect() error {
+func (r *redisClient) connect() error {
 	if r.client.Load() != nil {
 		return nil
 	}
@@ -115,14 +52,14 @@ func (r *Redis) connect() error {
 }
 
 // ping has the script look at a subject that nobody is, and learns the server's clock.
-func (r *Redis) ping() error {
+func (r *redisClient) ping() error {
 	_, err := r.exec(&question{subject: "ping", mode: modePeek}, time.Now().Add(max(r.timeout, probing)))
 	return err
 }
 
 // call has the script decide. A call that came late did nothing; after it the server's clock is known better, which may
 // have been the cause, so it is repeated once, in the same time.
-func (r *Redis) call(q *question) (a answer, err error) {
+func (r *redisClient) call(q *question) (a answer, err error) {
 	end := time.Now().Add(r.timeout)
 	for range 2 {
 		if a, err = r.exec(q, end); err != nil {
@@ -141,7 +78,7 @@ func (r *Redis) call(q *question) (a answer, err error) {
 }
 
 // check finds out that Redis is away while nobody asks it anything.
-func (r *Redis) check() {
+func (r *redisClient) check() {
 	if err := r.ping(); err != nil {
 		r.fail(err)
 		return
@@ -150,14 +87,14 @@ func (r *Redis) check() {
 }
 
 // fail notes that Redis did not answer.
-func (r *Redis) fail(err error) {
+func (r *redisClient) fail(err error) {
 	if r.breaker.fail() {
 		r.log.Error("Redis does not answer; requests are counted without it", "err", err)
 	}
 }
 
 // exec calls the script once.
-func (r *Redis) exec(q *question, end time.Time) (a answer, err error) {
+func (r *redisClient) exec(q *question, end time.Time) (a answer, err error) {
 	client := r.client.Load()
 	if client == nil {
 		return a, errAway
@@ -181,7 +118,7 @@ func (r *Redis) exec(q *question, end time.Time) (a answer, err error) {
 
 // times returns the instant for the script, 0 for the server's own, and the deadline by the server's clock, for calls
 // whose time ends at end. It leaves two fifths of the time for the answer to come back.
-func (r *Redis) times(end time.Time) (at, deadline int64) {
+func (r *redisClient) times(end time.Time) (at, deadline int64) {
 	if r.virtual != nil {
 		at = r.virtual()
 	}
@@ -254,4 +191,23 @@ func (c *serverClock) now() (earliest, latest int64, known bool) {
 	}
 	t := c.ticks()
 	return t + b.low, t + b.high, true
+}
+
+// latencies are the upper bounds of the classes of RedisStats.Latency.
+var latencies = [...]time.Duration{
+	250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond,
+	5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
+}
+
+type redisCounts struct {
+	redis, cached, local, unavailable, failed, late atomic.Int64
+
+	classes [len(latencies) + 1]atomic.Int64
+	total   atomic.Int64 // nanoseconds
+}
+
+func (c *redisCounts) observe(d time.Duration) {
+	i, _ := slices.BinarySearch(latencies[:], d)
+	c.classes[i].Add(1)
+	c.total.Add(int64(d))
 }

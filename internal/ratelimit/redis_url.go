@@ -16,6 +16,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
+const (
+	connecting = time.Second     // for making a connection
+	rechecking = 5 * time.Second // after which sentinels are asked who is the master
+)
+
 // errURL, and what is said beside it, tells nothing of the URL's text, which may hold a password, but a name of an option.
 var (
 	errURL      = errors.New("the URL of Redis cannot be read")

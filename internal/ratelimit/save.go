@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -97,44 +96,6 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 		return fmt.Errorf("save rate limits: %w", err)
 	}
 	return nil
-}
-
-// changes are the subjects and keys that have changed since they were saved. A subject's mutex is taken before its own.
-type changes struct {
-	mu       sync.Mutex
-	subjects []*subject
-	keys     []*Caller
-}
-
-// subject notes a change of a subject, whose mutex is held.
-func (c *changes) subject(s *subject) {
-	if s.changed {
-		return
-	}
-	s.changed = true
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.subjects = append(c.subjects, s)
-}
-
-// key notes a change of a key, whose subject's mutex is held.
-func (c *changes) key(k *Caller) {
-	if k.changed {
-		return
-	}
-	k.changed = true
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keys = append(c.keys, k)
-}
-
-// take returns what has changed since it was last called.
-func take[T any](c *changes, changed *[]T) []T {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := *changed
-	*changed = nil
-	return all
 }
 
 // Dirty returns the rows that have changed since it was last called. The caller saves them, or calls redo, so that the
@@ -276,23 +237,6 @@ func (m *Memory) restoreKey(r SavedKey) error {
 	p.runFrom, p.runUntil = fromMillis(r.RunFrom), fromMillis(r.RunUntil)
 	p.strikes = strikes
 	return nil
-}
-
-// overflowName is the subject of all addresses for which the table has no place.
-const overflowName = "a:*"
-
-func workspaceName(id int64) string { return "w:" + strconv.FormatInt(id, 10) }
-
-func addressName(a address) string { return "a:" + a.String() }
-
-// parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
-func parseAddress(subject string) (netip.Addr, error) {
-	if s, ok := strings.CutPrefix(subject, "a:"); ok {
-		if a, err := netip.ParseAddr(strings.TrimSuffix(s, "/64")); err == nil {
-			return a, nil
-		}
-	}
-	return netip.Addr{}, fmt.Errorf("saved window %q names neither a workspace nor an address", subject)
 }
 
 // toMillis rounds up, so that a minute that is saved and restored is not cut short.

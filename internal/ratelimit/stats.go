@@ -1,10 +1,6 @@
 package ratelimit
 
-import (
-	"slices"
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Stats are figures of what this process knows, for metrics.
 type Stats struct {
@@ -51,25 +47,6 @@ func (t *addressTable) occupancy(now int64) (taken, size int, overflow int64) {
 	t.overflow.mu.Lock()
 	defer t.overflow.mu.Unlock()
 	return len(t.places), t.size, t.overflow.known(now).dayUsed
-}
-
-// latencies are the upper bounds of the classes of RedisStats.Latency.
-var latencies = [...]time.Duration{
-	250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond,
-	5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
-}
-
-type redisCounts struct {
-	redis, cached, local, unavailable, failed, late atomic.Int64
-
-	classes [len(latencies) + 1]atomic.Int64
-	total   atomic.Int64 // nanoseconds
-}
-
-func (c *redisCounts) observe(d time.Duration) {
-	i, _ := slices.BinarySearch(latencies[:], d)
-	c.classes[i].Add(1)
-	c.total.Add(int64(d))
 }
 
 // RedisStats are figures of a Redis limiter for metrics. Each decision is one of the first four.

@@ -123,3 +123,14 @@ func ceilSeconds(ns int64) int64 {
 	}
 	return s
 }
+
+// raised returns the windows with no fewer requests used than others count of the same minute and the same day.
+func (w windows) raised(other windows) windows {
+	if w.minuteStart == other.minuteStart {
+		w.minuteUsed = max(w.minuteUsed, other.minuteUsed)
+	}
+	if w.day == other.day {
+		w.dayUsed = max(w.dayUsed, other.dayUsed)
+	}
+	return w
+}
