@@ -30,6 +30,8 @@ type section struct {
 	Inputs                    []input
 	BodyText                  string
 	BodyMedia                 string
+	SampleURL, SampleBody     string // of the samples; the body is on one line
+	Console                   *place // where the console does the same, nil if nowhere
 }
 
 // An ending says when a deprecated operation is removed, and what replaces it.
@@ -72,10 +74,11 @@ type input struct {
 
 // section builds the section of o. base is the address in its samples.
 func (d *description) section(o *operation, base string, sunset time.Time) section {
+	sample := d.call(o, base)
 	s := section{
 		ID: o.OperationID, Method: o.method, Path: o.path, Summary: o.Summary, URL: sectionURL(o),
 		Description: markdown(o.Description), Stability: o.Stability, Scope: scope(o),
-		Samples: samples(d.call(o, base)), Inputs: d.inputs(o),
+		Samples: samples(sample), Inputs: d.inputs(o), SampleURL: sample.url, SampleBody: oneLine(sample.body), Console: placeOf(o),
 	}
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)
@@ -134,8 +137,8 @@ func (d *description) addBody(s *section, o *operation) {
 	for _, m := range o.RequestBody.Content {
 		s.Body.Media = append(s.Body.Media, m.Key)
 	}
-	s.BodyText = indented(first.Examples[0].Value.Value)
-	s.BodyMedia = s.Body.Media[len(s.Body.Media)-1]
+	last := o.RequestBody.Content[len(o.RequestBody.Content)-1]
+	s.BodyText, s.BodyMedia = indented(last.Value.Examples[0].Value.Value), last.Key
 }
 
 func (d *description) addAnswers(s *section, o *operation) {

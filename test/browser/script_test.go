@@ -3,20 +3,15 @@ package browser
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
-// TestWithoutScript: the console does its work without its script, and offers nothing that needs it. The browser refuses the
-// file instead of all scripts, so that the test itself can still ask.
+// TestWithoutScript: the console does its work without its script, and offers nothing that needs it.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	b := newTab(t)
-	block := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/*.js", Block: true}}}
-	if _, err := chromedp.Call(b.ctx, network.SetBlockedURLs, block); err != nil {
-		t.Fatal(err)
-	}
+	b.withoutScript(t)
 	b.signIn(t, s, s.key)
 	b.open(t, s.url+"/console/categories/new")
 	b.do(t, chromedp.SendKeys("#f-name", "Insects"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	browserlog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -150,6 +151,23 @@ func (b *tab) scheme(t *testing.T, name string) {
 	t.Helper()
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// media has the page as on a medium such as paper ("print"), or on the screen ("").
+func (b *tab) media(t *testing.T, name string) {
+	t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: name}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutScript has the browser refuse all scripts of pages, so that the test itself can still ask.
+func (b *tab) withoutScript(t *testing.T) {
+	t.Helper()
+	block := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/*.js", Block: true}}}
+	if _, err := chromedp.Call(b.ctx, network.SetBlockedURLs, block); err != nil {
 		t.Fatal(err)
 	}
 }

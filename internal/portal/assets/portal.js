@@ -35,7 +35,7 @@
       button.addEventListener("click", async () => {
         const shown = all("pre", panel).find((pre) => pre.offsetParent !== null);
         try {
-          await navigator.clipboard.writeText(shown.innerText);
+          await navigator.clipboard.writeText(samples.copied(shown));
           button.textContent = "Copied";
         } catch {
           getSelection().selectAllChildren(shown);
@@ -205,15 +205,89 @@
     outcome.scrollIntoView({ block: "nearest" });
   }
 
+  // Who is signed in to the console has ids of the own workspace in the forms, else they are of the demo.
+  async function ownIds(forms) {
+    const main = document.querySelector("[data-examples]");
+    if (!main || forms.length === 0) return;
+    let found;
+    try {
+      found = await (await fetch(main.dataset.examples)).json();
+    } catch { return; } // there is no console
+    if (!found.workspace) return;
+    for (const form of forms) {
+      for (const field of all('[data-in="path"]', form)) {
+        if (field.value === field.defaultValue) field.value = found[field.dataset.name] ?? field.value;
+      }
+      const body = form.querySelector("textarea");
+      if (body && body.value === body.defaultValue) {
+        body.value = body.value.replace(/"(petId|categoryId)": \d+/g, (text, name) => (found[name] ? `"${name}": ${found[name]}` : text));
+      }
+      form.querySelector(".whose").append("The ids are of your workspace ", make("bdi", { textContent: found.workspace }), ".");
+    }
+    for (const link of all("[data-console]")) {
+      const id = found[link.dataset.console];
+      if (id) link.href = `${link.href}/${id}`;
+    }
+  }
+
+  // Answers by status in tabs, where without the script they stand one after another.
+  function answers() {
+    for (const list of all(".rest > .answers")) {
+      const op = list.closest(".op").id;
+      const items = [...list.children];
+      if (items.length < 2) continue;
+      const bar = make("div", { className: "statuses" });
+      const tabs = items.map((item, i) => {
+        const status = item.querySelector(".status").textContent;
+        item.id = `${op}-${status}`;
+        const tab = make("button", { type: "button", id: `${item.id}-tab`, className: item.querySelector(".status").className, textContent: status });
+        tab.setAttribute("role", "tab");
+        tab.setAttribute("aria-controls", item.id);
+        item.setAttribute("role", "tabpanel");
+        item.setAttribute("aria-labelledby", tab.id);
+        tab.addEventListener("click", () => choose(i));
+        return tab;
+      });
+      const choose = (at) => {
+        items.forEach((item, i) => item.classList.toggle("off", i !== at));
+        tabs.forEach((tab, i) => {
+          tab.setAttribute("aria-selected", String(i === at));
+          tab.tabIndex = i === at ? 0 : -1;
+        });
+      };
+      bar.setAttribute("role", "tablist");
+      bar.setAttribute("aria-label", "Responses by status");
+      bar.append(...tabs);
+      bar.addEventListener("keydown", (event) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        const to = (tabs.indexOf(document.activeElement) + by + tabs.length) % tabs.length;
+        choose(to);
+        tabs[to].focus();
+      });
+      list.setAttribute("role", "none");
+      list.before(bar);
+      choose(0);
+    }
+  }
+
   function trying() {
     const keys = all(".try .key");
+    const forms = all(".try form");
+    const updates = forms.map((form) => samples.follow(form, request));
+    const update = () => updates.forEach((bring) => bring());
     for (const key of keys) {
       key.value = session.get("key") ?? "";
       key.addEventListener("input", () => {
         session.set("key", key.value);
         keys.forEach((other) => { other.value = key.value; });
+        update();
       });
     }
+    forms.forEach((form, i) => form.addEventListener("input", updates[i]));
+    update();
+    ownIds(forms).then(update);
     for (const box of all(".try")) {
       box.hidden = false;
       const form = box.querySelector("form");
@@ -228,6 +302,6 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [theme, copying, languages, contents, search, trying]) part();
+    for (const part of [theme, copying, languages, contents, search, answers, trying]) part();
   });
 })();

@@ -28,7 +28,7 @@ func (v *visit) auditQuery() operator.AuditQuery {
 
 // listAudit returns the page of the audit log that the query asks for.
 func listAudit(ctx context.Context, v *visit) (list, error) {
-	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Who", "Action", "Of what", "Details")
+	l := listOf("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	q := v.auditQuery()
 	kinds := []option{{Label: "Any action"}}
 	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
@@ -80,7 +80,7 @@ func showAudit(v *visit) error {
 
 // auditSheet is the latest of the audit log about a workspace.
 func (v *visit) auditSheet(id int64) (list, error) {
-	l := listOf("Audit log", "", "Nothing has happened yet.", "Time", "Who", "Action", "Of what", "Details")
+	l := listOf("Audit log", "", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
 	l.New = &link{Title: "All", URL: "/console/audit?workspace=" + text(id)}
 	entries, _, err := v.acting().Audit(v.r.Context(), operator.AuditQuery{Limit: 10, Workspace: id})
 	for _, e := range entries {

@@ -59,6 +59,7 @@ type view struct {
 	Write       bool
 	Operator    bool
 	Nav         []navGroup
+	Docs        string // the page of the reference about this one
 	Body        any
 }
 
@@ -85,7 +86,7 @@ func navigation(path string) []navGroup {
 
 // render answers with a page.
 func (v *visit) render(status int, name, title string, body any) error {
-	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Body: body}
+	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Docs: docsOf(v.r.URL.Path), Body: body}
 	if v.who != nil {
 		data.Workspace, data.Plan, data.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
 		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path)

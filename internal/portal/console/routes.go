@@ -92,6 +92,8 @@ func Routes() []Route {
 	t.open("GET", "/console/link", showLink)
 	t.open("POST", "/console/link", useLink)
 
+	t = append(t, Route{Method: "GET", Path: "/console/examples.json", handle: examples, cost: costPage})
+
 	t.look("/console", showOverview)
 	t.look("/console/{$}", func(v *visit) error { return v.redirect("/console") })
 	t.stream("/console/live", liveOverview)

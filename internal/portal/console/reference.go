@@ -1,0 +1,74 @@
+package console
+
+import (
+	"encoding/json"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// docsOf returns the page of the reference about what a page of the console does.
+func docsOf(path string) string {
+	for _, p := range []struct{ console, docs string }{
+		{"/console/pets/new", "/docs/animals#createPet"}, {"/console/pets", "/docs/animals"},
+		{"/console/categories/new", "/docs/categories#createCategory"}, {"/console/categories", "/docs/categories"},
+		{"/console/orders/new", "/docs/orders#createOrder"}, {"/console/orders", "/docs/orders"}, {"/console/stock", "/docs/inventory"},
+		{"/console/keys/new", "/docs/keys#createKey"}, {"/console/keys", "/docs/keys"}, {"/console/requests", "/docs/guides/errors"},
+	} {
+		if within(p.console, path) {
+			return p.docs
+		}
+	}
+	return "/docs"
+}
+
+// examples answers the reference, which asks for ids of the reader's own workspace.
+// Nobody is told anything who is not signed in.
+func examples(v *visit) error {
+	found := map[string]any{}
+	if v.who != nil {
+		if err := v.addExamples(found); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	_, _ = v.w.Write(text) // a client that is gone cannot be told
+	return nil
+}
+
+// addExamples adds the first of each kind, by the names of the parameters: a pet that
+// is available and an order that is open, if there are any.
+func (v *visit) addExamples(found map[string]any) error {
+	ctx, w, one := v.r.Context(), v.who.Workspace, petstore.Page{Limit: 1}
+	found["workspace"] = access.Printable(w.Name)
+	pets, err := v.Shop.Pets(ctx, w.ID, petstore.PetQuery{Page: one, Statuses: []petstore.Status{petstore.Available}})
+	if err == nil && len(pets) == 0 {
+		pets, err = v.Shop.Pets(ctx, w.ID, petstore.PetQuery{Page: one})
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range pets {
+		found["petId"] = p.ID
+	}
+	categories, err := v.Shop.Categories(ctx, w.ID, petstore.CategoryQuery{Page: one})
+	if err != nil {
+		return err
+	}
+	for _, c := range categories {
+		found["categoryId"] = c.ID
+	}
+	orders, err := v.Shop.Orders(ctx, w.ID, petstore.OrderQuery{Page: one, Complete: new(bool)})
+	if err == nil && len(orders) == 0 {
+		orders, err = v.Shop.Orders(ctx, w.ID, petstore.OrderQuery{Page: one})
+	}
+	for _, o := range orders {
+		found["orderId"] = o.ID
+	}
+	found["keyId"] = v.who.Key.ID
+	return err
+}

@@ -1,0 +1,141 @@
+package browser
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// fill sets a field of a form of the reference, as typing does.
+func (b *tab) fill(t *testing.T, selector, value string) {
+	t.Helper()
+	b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, selector, value)))
+}
+
+// TestSamplesFollow: the samples are what the form would send. What is copied has the key, and works as it stands.
+func TestSamplesFollow(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	b.open(t, s.url+"/docs/animals")
+	const shown = `document.querySelector("#createPet [data-lang=sh]").textContent`
+	before := ask(t, b, chromedp.Evaluate[string](shown))
+	b.fill(t, "#createPet .key", s.key)
+	b.fill(t, "#createPet textarea", `{"name": "Rex's \"best\" friend", "categoryId": 3}`)
+	b.fill(t, `#createPet [data-name="Idempotency-Key"]`, `"a-$HOME-b"`)
+	after := ask(t, b, chromedp.Evaluate[string](shown))
+	if strings.Contains(after, s.key) || !strings.Contains(after, s.key[:8]+"…") || !strings.Contains(after, "best") || before == after {
+		t.Errorf("with a key, a body and a header field the sample changed from\n%s\nto\n%s", before, after)
+	}
+	for lang, want := range map[string][]string{
+		"sh": {s.key, `'{"name": "Rex'\''s \"best\" friend", "categoryId": 3}'`, `\"a-\$HOME-b\"`}, "javascript": {"Bearer " + s.key, "categoryId: 3", `"\"a-$HOME-b\""`},
+		"python": {`"Bearer ` + s.key, `"categoryId": 3`, `"\"a-$HOME-b\""`}, "go": {`"Bearer ` + s.key, "`{", `"\"a-$HOME-b\"")`},
+	} {
+		copied := ask(t, b, chromedp.Evaluate[string](`samples.copied(document.querySelector("#createPet [data-lang=`+lang+`]"))`))
+		for _, w := range want {
+			if !strings.Contains(copied, w) || strings.Contains(copied, "PETSTORE_KEY") || strings.Contains(copied, "uuid") {
+				t.Errorf("the %s that is copied has no %s:\n%s", lang, w, copied)
+			}
+		}
+		if lang != "sh" {
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", copied+` -sS -w ' %{http_code}'`).CombinedOutput()
+		if err != nil || !strings.HasSuffix(string(out), " 201") || !strings.Contains(string(out), `Rex's \"best\" friend`) {
+			t.Errorf("%s\nanswers %s, %v", copied, out, err)
+		}
+	}
+	b.fill(t, `#listPets [data-name="status"]`, "available, sold")
+	if got := ask(t, b, chromedp.Evaluate[string](`samples.copied(document.querySelector("#listPets [data-lang=sh]"))`)); !strings.Contains(got, "/pets?status=available&status=sold\"") {
+		t.Errorf("with two statuses the sample is\n%s", got)
+	}
+	b.quiet(t)
+}
+
+// TestOwnIDs: who is signed in has ids of the own workspace in the reference, others those of the demo; and from an
+// operation one comes to the console, and back.
+func TestOwnIDs(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	const id = `document.querySelector("#getPet [data-name=petId]").value`
+	b.open(t, s.url+"/docs/animals")
+	if got := ask(t, b, chromedp.Evaluate[string](id)); got != "42" || s.call(s.key, "GET", "/pets/42", "") != 200 {
+		t.Errorf("without a session the id is %s, want 42, which the demo has", got)
+	}
+	key := s.newKey("own", 1000, 100000)
+	for body, path := range map[string]string{`{"name":"Cats"}`: "/categories"} {
+		if status := s.call(key, "POST", path, body); status != 201 {
+			t.Fatalf("POST %s answers %d", path, status)
+		}
+	}
+	for _, name := range []string{"One", "Two"} {
+		s.call(key, "POST", "/pets", `{"name":"`+name+`","categoryId":1}`)
+	}
+	s.call(key, "DELETE", "/pets/1", "")
+	b.signIn(t, s, key)
+	b.open(t, s.url+"/docs/animals")
+	b.until(t, id+` === "2"`)
+	b.until(t, `document.querySelector("#getPet .whose").textContent.includes("own")`)
+	b.until(t, `document.querySelector("#getPet [data-lang=sh]").textContent.includes("/pets/2\"")`)
+	b.until(t, `JSON.parse(document.querySelector("#createPet textarea").value).categoryId === 1`)
+	b.do(t, chromedp.Click("#getPet .there"))
+	b.until(t, `location.pathname === "/console/pets/2" && document.readyState === "complete"`)
+	b.do(t, chromedp.Click("header .file"))
+	b.until(t, `location.pathname === "/docs/animals"`)
+	b.open(t, s.url+"/console/orders/new")
+	b.do(t, chromedp.Click("header .file"))
+	b.until(t, `location.pathname === "/docs/orders" && location.hash === "#createOrder"`)
+	b.quiet(t)
+}
+
+// TestAnswerTabs: the answers of an operation are in tabs, which the keys change; without the script, and on paper, they
+// stand one after another.
+func TestAnswerTabs(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	b.open(t, s.url+"/docs/orders#createOrder")
+	const shown = `[...document.querySelectorAll("#createOrder .rest > .answers > li")].filter((e) => e.offsetParent !== null).map((e) => e.querySelector(".status").textContent).join(" ")`
+	first := ask(t, b, chromedp.Evaluate[string](shown))
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#createOrder [role=tab]").focus(); undefined`), chromedp.KeyEvent(kb.ArrowRight))
+	second := ask(t, b, chromedp.Evaluate[string](shown))
+	if first != "201" || second != "400" {
+		t.Errorf("the tabs show %s and then %s, want 201 and 400", first, second)
+	}
+	all := ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll("#createOrder [role=tab]")].map((e) => e.textContent).join(" ")`))
+	b.media(t, "print")
+	if got := ask(t, b, chromedp.Evaluate[string](shown)); got != all {
+		t.Errorf("on paper are %s, want %s", got, all)
+	}
+	b.media(t, "")
+	b.withoutScript(t)
+	b.open(t, s.url+"/docs/orders?plain#createOrder")
+	if got := ask(t, b, chromedp.Evaluate[string](shown)); got != all {
+		t.Errorf("without the script are %s, want %s", got, all)
+	}
+}
+
+// TestAnswerInView: after Send the answer is seen without scrolling, of every operation.
+func TestAnswerInView(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	for _, size := range [][2]int64{{1440, 900}, {390, 844}} {
+		b.window(t, size[0], size[1])
+		for _, page := range reference() {
+			b.open(t, s.url+page)
+			b.fill(t, ".try .key", s.key+"x") // refused: nothing changes
+			for _, op := range strings.Fields(ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll(".op")].map((e) => e.id).join(" ")`))) {
+				b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { const box = document.querySelector("#%[1]s .try"); box.open = true; box.scrollIntoView({behavior: "instant"}); box.querySelector("form button").click(); })()`, op)))
+				b.until(t, fmt.Sprintf(`document.querySelector("#%s .outcome .status").textContent.startsWith("401")`, op))
+				const seen = `(() => { const e = document.querySelector("#%s .outcome .status"), r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })()`
+				if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(seen, op))) {
+					t.Errorf("at %d pixels the answer of %s is out of view", size[0], op)
+				}
+			}
+		}
+	}
+	b.quiet(t, "401")
+}
