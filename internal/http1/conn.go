@@ -79,10 +79,10 @@ type conn struct {
 	remote string               // the peer's address
 	base   context.Context      //nolint:containedctx // of the contexts of its requests
 
-	state   atomic.Int32
-	heard   atomic.Bool // at least one byte came
-	served  atomic.Bool // at least one request was answered
-	bodyDue atomic.Bool // the head of a request has come, and its body is awaited
+	state    atomic.Int32
+	received atomic.Bool // at least one byte
+	served   atomic.Bool // at least one request was answered
+	bodyDue  atomic.Bool // the head of a request has come, and its body is awaited
 
 	buf     *buffer   // nil while nothing has come
 	have    int       // bytes in buf
@@ -130,7 +130,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // hands the connection over. The error is of a connection that has ended.
 func (c *conn) answerPlain(first []byte) error {
 	n, err := c.Conn.Read(first) // net/http's, so that a silent connection holds no buffer of ours
-	c.heard.Store(true)
+	c.received.Store(true)
 	c.buf = buffers.Get().(*buffer)
 	c.have = copy(c.buf[:], first[:n])
 	for err == nil {

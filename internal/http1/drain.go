@@ -9,7 +9,7 @@ import (
 // silence is how long a connection may send nothing before its end harms
 // nobody. Who makes one for a request sends that at once, and three seconds are
 // enough for a client that is starved or whose first packets are lost; who keeps
-// one in a pool must bear that it ends (RFC 9112 §9.5).
+// one in a pool must cope with its end (RFC 9112 §9.5).
 const silence = 3 * time.Second
 
 // Drain ends the connections that have been used, each after the answer that it
@@ -51,7 +51,7 @@ func (s *conns) busy(silence time.Duration) bool {
 		case state != waiting:
 		case c.served.Load():
 			idle = append(idle, c)
-		case c.heard.Load(): // some bytes, of which net/http may have to make sense
+		case c.received.Load(): // some bytes, of which net/http may have to make sense
 		case time.Since(c.came) >= silence:
 			idle = append(idle, c)
 		default:

@@ -103,7 +103,7 @@ func TestTricklingRequests(t *testing.T) {
 				}()
 				w.Want("POST", http.StatusBadRequest)
 				if took := time.Since(began); took != 30*time.Second {
-					t.Errorf("a request that trickles was borne for %v, want 30s", took)
+					t.Errorf("a request that trickles had %v, want 30s", took)
 				}
 				_ = w.Close()
 				time.Sleep(time.Minute) // for the client to notice

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Limits bound the connections of a listener. Who has shown no key is a stranger,
-// and yields to who comes after: see Limit.
+// Limits bound the connections of a listener. One on which no key was shown is
+// anonymous, and yields to those that come after: see Limit.
 type Limits struct {
 	All        int            // connections
-	PerAddress int            // strangers from one address; of IPv6, one /64
-	HTTP2      int            // strangers that speak HTTP/2, which may have many requests waiting
+	PerAddress int            // anonymous ones of one address; of IPv6, one /64
+	HTTP2      int            // anonymous ones that speak HTTP/2, which may have many requests waiting
 	Exempt     []netip.Prefix // proxies, whose address says nothing of their clients
 }
 
 // A Limit holds the connections of a listener to their bounds. Where a bound is
-// reached a stranger is closed for who comes: the oldest of the address that has
-// most of them. If there is none, who comes is closed. So connections of clients
+// reached an anonymous connection is closed for the one that comes: the oldest of
+// the address that has most of them. If there is none, the one that comes is closed. So connections of clients
 // with a key are never closed for others, and such a client finds room unless they
 // hold all of it.
 type Limit struct {
@@ -40,7 +40,7 @@ type Limit struct {
 type room struct {
 	most, used int
 	ending     int
-	strangers  list.List                   // of *member, the oldest first
+	anonymous  list.List                   // of *member, the oldest first
 	addresses  map[netip.Prefix]*list.List // the same, but without those of proxies
 }
 
@@ -92,12 +92,12 @@ type member struct {
 	net.Conn
 	limit *Limit
 	addr  netip.Prefix // zero if it does not count
-	known atomic.Bool  // it is no stranger
+	known atomic.Bool  // a key was shown on it
 	busy  atomic.Int32 // requests of HTTP/2 that are being answered
 
 	// Below the limit's mutex.
 	rooms       []*room
-	places      []place // among their strangers
+	places      []place // among their anonymous ones
 	yields, end bool
 	idle        *idleTimer // of HTTP/2, else nil
 }
@@ -114,7 +114,7 @@ func (t *idleTimer) stop() {
 	}
 }
 
-// A place is where a member stands among the strangers of a room.
+// A place is where a member stands among the anonymous ones of a room.
 type place struct {
 	room             *room
 	inAll, ofAddress *list.Element
@@ -125,8 +125,8 @@ func (l *Limit) admit(c net.Conn) *member {
 	m := &member{Conn: c, limit: l, addr: l.network(c.RemoteAddr())}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if crowd := l.all.addresses[m.addr]; crowd != nil && crowd.Len() >= l.perAddress {
-		l.dismiss(crowd)
+	if group := l.all.addresses[m.addr]; group != nil && group.Len() >= l.perAddress {
+		l.dismiss(group)
 	}
 	if !l.enter(m, &l.all) {
 		return nil
@@ -134,7 +134,7 @@ func (l *Limit) admit(c net.Conn) *member {
 	return m
 }
 
-// enter gives a member a place in a room, for which a stranger may have to go. It
+// enter gives a member a place in a room, for which an anonymous one may have to go. It
 // returns false if none can, or the member itself had to meanwhile.
 func (l *Limit) enter(m *member, r *room) bool {
 	for r.used >= r.most {
@@ -154,13 +154,13 @@ func (l *Limit) enter(m *member, r *room) bool {
 // looked is at how many addresses largest looks, which are others each time.
 const looked = 64
 
-// largest returns the strangers of the address that has most of them, or all
-// strangers if none has more than one.
+// largest returns the anonymous members of the address that has most of them, or
+// of all addresses if none has more than one.
 func (r *room) largest() *list.List {
-	most, n := &r.strangers, 0
-	for _, crowd := range r.addresses {
-		if crowd.Len() > 1 && (most == &r.strangers || crowd.Len() > most.Len()) {
-			most = crowd
+	most, n := &r.anonymous, 0
+	for _, group := range r.addresses {
+		if group.Len() > 1 && (most == &r.anonymous || group.Len() > most.Len()) {
+			most = group
 		}
 		if n++; n == looked {
 			break
@@ -169,12 +169,12 @@ func (r *room) largest() *list.List {
 	return most
 }
 
-// dismiss closes the oldest of a crowd, if there is one.
-func (l *Limit) dismiss(crowd *list.List) bool {
-	if crowd.Len() == 0 {
+// dismiss closes the oldest of a group, if there is one.
+func (l *Limit) dismiss(group *list.List) bool {
+	if group.Len() == 0 {
 		return false
 	}
-	m := crowd.Front().Value.(*member)
+	m := group.Front().Value.(*member)
 	m.settle()
 	m.yields = true
 	for _, r := range m.rooms {
@@ -188,9 +188,9 @@ func (l *Limit) dismiss(crowd *list.List) bool {
 
 func (m *member) lives() bool { return !m.yields && !m.end }
 
-// join makes a member a stranger in a room.
+// join puts a member among the anonymous ones of a room.
 func (r *room) join(m *member) place {
-	p := place{room: r, inAll: r.strangers.PushBack(m)}
+	p := place{room: r, inAll: r.anonymous.PushBack(m)}
 	if m.addr.IsValid() {
 		if r.addresses[m.addr] == nil {
 			r.addresses[m.addr] = list.New()
@@ -200,12 +200,12 @@ func (r *room) join(m *member) place {
 	return p
 }
 
-// settle makes a member one that is no stranger any more.
+// settle takes a member from among the anonymous ones.
 func (m *member) settle() {
 	for _, p := range m.places {
-		p.room.strangers.Remove(p.inAll)
-		if crowd := p.room.addresses[m.addr]; crowd != nil {
-			if crowd.Remove(p.ofAddress); crowd.Len() == 0 {
+		p.room.anonymous.Remove(p.inAll)
+		if group := p.room.addresses[m.addr]; group != nil {
+			if group.Remove(p.ofAddress); group.Len() == 0 {
 				delete(p.room.addresses, m.addr)
 			}
 		}
@@ -297,7 +297,7 @@ func Recognize(ctx context.Context) {
 	}
 	m.known.Store(true)
 	m.settle()
-	if len(m.rooms) > 1 { // HTTP/2's is for strangers
+	if len(m.rooms) > 1 { // HTTP/2's is for anonymous ones
 		m.rooms = m.rooms[:1]
 		l.http2.used--
 		l.left.Broadcast()

@@ -81,14 +81,14 @@ func (p pair) want(name string, open bool) {
 	}
 }
 
-func TestLimitClosesTheOldestStranger(t *testing.T) {
+func TestLimitClosesTheOldestWithoutKey(t *testing.T) {
 	t.Parallel()
 	l := newCrowdedListener(t, Limits{All: 3, PerAddress: 9, HTTP2: 9})
 	known, first, second := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
 	known.recognize()
 	third := l.connect("127.0.0.1")
 	known.want("the one with a key", true)
-	first.want("the oldest stranger", false)
+	first.want("the oldest without a key", false)
 	second.want("a younger one", true)
 	third.want("the newcomer", true)
 	if open, closed := l.Open(), l.Closed(); open != 3 || closed != 1 {
@@ -138,9 +138,9 @@ func TestLimitOfHTTP2(t *testing.T) {
 	first.recognize()
 	speaksHTTP2(second.server, time.Minute)
 	first.want("the one with a key", true)
-	second.want("the only stranger", true)
+	second.want("the only one without a key", true)
 	speaksHTTP2(third.server, time.Minute)
-	second.want("the stranger before", false)
+	second.want("the one before, without a key", false)
 	third.want("the newcomer", true)
 }
 

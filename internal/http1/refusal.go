@@ -18,7 +18,7 @@ const (
 // answer of a handler has this header: a content type and nothing else.
 const refusalHeader = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// answered is told that net/http waits for another request.
+// answered notes that net/http waits for another request.
 func (c *conn) answered() { c.written.CompareAndSwap(begun, nothing) }
 
 // Write sends what net/http writes, but for its own refusals of requests that

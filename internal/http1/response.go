@@ -11,16 +11,16 @@ import (
 
 // A response writes one answer of HTTP/1.1 into memory.
 type response struct {
-	buf    []byte      // the answer so far
-	late   []byte      // the body, if its length was not announced
-	header http.Header // of handlers that set it themselves; nil before
+	buf     []byte      // the answer so far
+	unsized []byte      // the body, if its length was not announced
+	header  http.Header // of handlers that set it themselves; nil before
 
 	status   int
 	bodiless bool // the method or the status has no body
 	measured bool // Content-Length was announced
 	bodied   bool // the header has ended
 	last     bool // the connection ends with it
-	told     bool // and the header says so
+	closing  bool // and the header says so
 	over     bool // the handler has returned
 	released bool // and nobody keeps anything
 
@@ -71,7 +71,7 @@ func (w *response) WriteFields(status int, f *Fields) {
 		case "Content-Length":
 			w.measured = true
 		case "Connection":
-			w.last, w.told = w.last || one.value == "close", true
+			w.last, w.closing = w.last || one.value == "close", true
 		}
 	}
 	if b := w.buf[from:]; bytes.Count(b, []byte("\n")) != len(f.list) || bytes.Count(b, []byte("\r")) != len(f.list) { // a value would end its line
@@ -101,7 +101,7 @@ func (w *response) Write(p []byte) (int, error) {
 	case w.bodiless:
 		return len(p), nil
 	case !w.measured:
-		w.late = append(w.late, p...)
+		w.unsized = append(w.unsized, p...)
 	default:
 		w.endHeader()
 		w.buf = append(w.buf, p...)
@@ -115,7 +115,7 @@ func (w *response) endHeader() {
 	}
 	w.bodied = true
 	w.last = w.last || w.draining.Load()
-	if w.last && !w.told {
+	if w.last && !w.closing {
 		w.buf = appendLine(w.buf, "Connection", "close")
 	}
 	w.buf = append(w.buf, "\r\n"...)
@@ -127,12 +127,12 @@ func (w *response) finish() []byte {
 		w.WriteHeader(http.StatusOK)
 	}
 	if !w.measured && !w.bodiless {
-		w.buf = appendLine(w.buf, "Content-Length", strconv.Itoa(len(w.late)))
+		w.buf = appendLine(w.buf, "Content-Length", strconv.Itoa(len(w.unsized)))
 	}
 	w.endHeader()
-	w.buf = append(w.buf, w.late...)
+	w.buf = append(w.buf, w.unsized...)
 	all := w.buf
-	w.buf, w.late, w.over = nil, nil, true
+	w.buf, w.unsized, w.over = nil, nil, true
 	return all
 }
 

@@ -165,7 +165,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("%s did not happen in time", what)
 		}
 	}
 }

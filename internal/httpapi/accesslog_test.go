@@ -15,8 +15,8 @@ func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	var out lockedBuffer
 	l := httpapi.NewAccessLog(&out)
-	fast, plain := openShop(t, func(o *httpapi.Options) { o.AccessLog = l }), openShop(t)
-	for _, s := range []*shop{fast, plain} {
+	fast, plain := openService(t, func(o *httpapi.Options) { o.AccessLog = l }), openService(t)
+	for _, s := range []*service{fast, plain} {
 		s.stock()
 		s.get("/pets/99").want(404, "pet_not_found")
 		s.do(request{method: "GET", path: "/pets/1", key: "-", header: map[string]string{"X-Request-Id": "mine"}}).want(401, "missing_api_key")
@@ -64,7 +64,7 @@ func linesOf(t *testing.T, text string) []map[string]any {
 func TestAccessLogDoesNotWait(t *testing.T) {
 	t.Parallel()
 	var out lockedBuffer
-	s := openShop(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(&out) })
+	s := openService(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(&out) })
 	s.get("/pets").want(200, "")
 	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(out.String(), `"operation":"listPets"`); {
 		if time.Now().After(deadline) {

@@ -28,9 +28,9 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// An office is the operator's API of a shop.
-type office struct {
-	*shop
+// An operated service has an operator's API besides.
+type operated struct {
+	*service
 	token   string
 	tokenID string
 	backups *fakeBackups
@@ -82,9 +82,9 @@ var loadAdmin = sync.OnceValues(func() (*description, error) {
 	return &description{doc: doc, router: router, seen: map[string]bool{}}, err
 })
 
-func openOffice(t *testing.T) *office {
+func openOperated(t *testing.T) *operated {
 	t.Helper()
-	o := &office{shop: prepareShop(t, limits()), backups: &fakeBackups{}, seen: &seenAnswers{all: map[string]bool{}}}
+	o := &operated{service: prepareService(t, limits()), backups: &fakeBackups{}, seen: &seenAnswers{all: map[string]bool{}}}
 	secret, err := o.db.Secret(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func openOffice(t *testing.T) *office {
 	return o
 }
 
-func (o *office) addToken(until time.Time) (token, id string) {
+func (o *operated) addToken(until time.Time) (token, id string) {
 	o.t.Helper()
 	token, prefix := access.MintToken()
 	t := access.Token{ID: access.MintTokenID(), Name: "test", Prefix: prefix, Hash: access.HashOf(token), CreatedAt: o.clock.Now(), ExpiresAt: until}
@@ -114,7 +114,7 @@ func (o *office) addToken(until time.Time) (token, id string) {
 }
 
 // ask sends a request with the operator's token, or with r.key, and holds the answer against the description.
-func (o *office) ask(r request) answer {
+func (o *operated) ask(r request) answer {
 	o.t.Helper()
 	if r.key == "" {
 		r.key = o.token
@@ -146,7 +146,7 @@ func (o *office) ask(r request) answer {
 	return a
 }
 
-func (o *office) check(req *http.Request, body string, a answer) {
+func (o *operated) check(req *http.Request, body string, a answer) {
 	o.t.Helper()
 	d, err := loadAdmin()
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *office) check(req *http.Request, body string, a answer) {
 	}
 }
 
-func (o *office) send(method, path, body string) answer {
+func (o *operated) send(method, path, body string) answer {
 	o.t.Helper()
 	return o.ask(request{method: method, path: operator.Root + path, body: body})
 }
@@ -196,7 +196,7 @@ func (o *office) send(method, path, body string) answer {
 // description.
 func TestOperatorsAPI(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	made := o.send("POST", "/workspaces", `{"name":"acme","plan":"pro"}`).want(201, "")
 	at := "/workspaces/" + fmt.Sprint(made.id())
 	if got := made.header.Get("Location"); got != operator.Root+at {
@@ -255,7 +255,7 @@ func TestOperatorsAPI(t *testing.T) {
 
 // lossy returns the URL of a server that is o's, but breaks off the first answer to
 // each POST.
-func (o *office) lossy() string {
+func (o *operated) lossy() string {
 	o.t.Helper()
 	at, err := url.Parse(o.url)
 	if err != nil {
@@ -285,7 +285,7 @@ func (o *office) lossy() string {
 // after all, and makes no second one.
 func TestLostKeysComeBack(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	w := o.addWorkspace("acme", access.Quota{PerMinute: 5, PerDay: 5})
 	c, err := operator.NewClient(o.lossy(), o.token)
 	if err != nil {
@@ -313,7 +313,7 @@ func TestLostKeysComeBack(t *testing.T) {
 // by the time of the write.
 func TestNamesThatMove(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	quota := access.Quota{PerMinute: 1, PerDay: 1}
 	for _, test := range []struct {
 		method, rest, body string
@@ -349,7 +349,7 @@ func TestNamesThatMove(t *testing.T) {
 }
 
 // full calls f while the workspace has as many keys as it may.
-func (o *office) full(f func()) {
+func (o *operated) full(f func()) {
 	for err := error(nil); err == nil; {
 		err = o.db.CreateKey(o.t.Context(), o.newKey(), "test")
 	}
@@ -357,7 +357,7 @@ func (o *office) full(f func()) {
 }
 
 // faults makes the operator's API give the answers that all operations share.
-func (o *office) faults() {
+func (o *operated) faults() {
 	expired, _ := o.addToken(o.clock.Now())
 	revoked, id := o.addToken(o.clock.Now().Add(time.Hour))
 	if _, err := o.db.RevokeToken(o.t.Context(), id, o.clock.Now(), "test"); err != nil {
@@ -420,7 +420,7 @@ func (o *office) faults() {
 }
 
 // wantAll fails the test for each operation that did not succeed, and for each code that nobody got.
-func (o *office) wantAll() {
+func (o *operated) wantAll() {
 	o.t.Helper()
 	d, err := loadAdmin()
 	if err != nil {
@@ -447,7 +447,7 @@ func (o *office) wantAll() {
 // TestOperatorHeldBody: a request that was let in before its token was revoked, or ended, does nothing after.
 func TestOperatorHeldBody(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	path := operator.Root + "/workspaces/" + fmt.Sprint(o.workspace.ID) + "/keys"
 	token, id := o.addToken(o.start.Add(time.Hour))
 	ask := request{method: "POST", path: path, body: `{"name":"late"}`, key: token}
@@ -462,7 +462,7 @@ func TestOperatorHeldBody(t *testing.T) {
 // TestOperatorsPanics: a panic is a 500 and in the log; one that only breaks the connection off is no fault.
 func TestOperatorsPanics(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	o.backups.with = http.ErrAbortHandler
 	req, err := http.NewRequestWithContext(t.Context(), "GET", o.url+operator.Root+"/backups", nil)
 	if err != nil {
@@ -485,7 +485,7 @@ func TestOperatorsPanics(t *testing.T) {
 
 func TestBadOperatorsInput(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	at := "/workspaces/" + fmt.Sprint(o.workspace.ID)
 	o.addKeyAs(sampleKey, o.workspace, access.Read, time.Time{})
 	for _, test := range []struct{ method, path, body, pointer, code string }{
@@ -537,7 +537,7 @@ func TestBadOperatorsInput(t *testing.T) {
 // TestOperatorsPages: every workspace and every entry of the audit log comes once.
 func TestOperatorsPages(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t)
+	o := openOperated(t)
 	for i := range 6 {
 		o.send("POST", "/workspaces", fmt.Sprintf(`{"name":"w%d","plan":"free"}`, i)).want(201, "")
 	}

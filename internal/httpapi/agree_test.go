@@ -15,20 +15,20 @@ import (
 )
 
 // TestPlainWayAnswersAsNetHTTP sends the same requests, in the same order, to two
-// shops: to one over net/http alone.
+// services: to one over net/http alone.
 func TestPlainWayAnswersAsNetHTTP(t *testing.T) {
 	t.Parallel()
 	whileRedisAnswers(t, func() (faults []string, without int64) {
 		alone, plain := newTwin(t, true), newTwin(t, false)
 		faults = compare(t, alone, plain)
-		return faults, alone.shop.withoutRedis() + plain.shop.withoutRedis()
+		return faults, alone.service.withoutRedis() + plain.service.withoutRedis()
 	})
 }
 
 // compare returns what the twins answer differently.
 func compare(t *testing.T, alone, plain *twin) (differences []string) {
 	t.Helper()
-	alone.wire, plain.wire = alone.shop.dial(t), plain.shop.dial(t)
+	alone.wire, plain.wire = alone.service.dial(t), plain.service.dial(t)
 	for _, r := range agreements() {
 		want, got := alone.ask(r), plain.ask(r)
 		if got.Status != want.Status || got.Body != want.Body || !slices.Equal(got.Lines, want.Lines) {
@@ -36,15 +36,15 @@ func compare(t *testing.T, alone, plain *twin) (differences []string) {
 				r.method, clip(r.path), r.body, r.header, got.Status, got.Lines, got.Body, want.Status, want.Lines, want.Body))
 		}
 	}
-	if got, want := plain.shop.plain.Load(), int64(len(agreements())); got < want {
+	if got, want := plain.service.plain.Load(), int64(len(agreements())); got < want {
 		t.Errorf("%d requests were plain, want all %d", got, want)
 	}
 	return differences
 }
 
-// A twin is a shop with the same content as another one, and a connection to it.
+// A twin is a service with the same content as another one, and a connection to it.
 type twin struct {
-	shop    *shop
+	service *service
 	wire    *http1test.Wire
 	keys    map[string]string // by what the requests call them
 	secrets *strings.Replacer // of what differs between twins
@@ -52,14 +52,14 @@ type twin struct {
 
 func newTwin(t *testing.T, alone bool) *twin {
 	t.Helper()
-	s := openShop(t, func(o *httpapi.Options) { o.Secret = []byte("the same for both of them") })
+	s := openService(t, func(o *httpapi.Options) { o.Secret = []byte("the same for both of them") })
 	s.netHTTPOnly = alone
 	defer s.plain.Store(0)
 	s.stock()
 	for range 30 {
 		s.post("/pets", `{"name":"A name that repeats","categoryId":1}`).want(201, "")
 	}
-	w := &twin{shop: s, keys: map[string]string{
+	w := &twin{service: s, keys: map[string]string{
 		"all":     s.key,
 		"reader":  s.addKey(s.workspace, access.Read, time.Time{}),
 		"tiny":    s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 2, PerDay: 100}), access.Read, time.Time{}),
@@ -93,7 +93,7 @@ var resets = regexp.MustCompile(`("reset":|^X-RateLimit-Reset: |^Retry-After: |;
 
 // ask returns the answer without what may differ.
 func (w *twin) ask(r request) http1test.Reply {
-	w.shop.t.Helper()
+	w.service.t.Helper()
 	if _, given := r.header["X-Request-Id"]; !given {
 		if r.header == nil {
 			r.header = map[string]string{}
@@ -103,7 +103,7 @@ func (w *twin) ask(r request) http1test.Reply {
 	if r.key != "-" && r.key != "" {
 		r.key = w.keys[r.key]
 	}
-	w.wire.Send(r.text(w.shop.key))
+	w.wire.Send(r.text(w.service.key))
 	a := w.wire.Next(r.method)
 	if strings.Contains(r.header["X-Request-Id"], " ") { // the server makes one
 		a.Body = strings.ReplaceAll(a.Body, a.Line("X-Request-Id"), "MADE")
@@ -127,8 +127,8 @@ func (w *twin) ask(r request) http1test.Reply {
 	return a
 }
 
-// dial opens a connection to the shop.
-func (s *shop) dial(t *testing.T) *http1test.Wire {
+// dial opens a connection to the service.
+func (s *service) dial(t *testing.T) *http1test.Wire {
 	t.Helper()
 	return http1test.Dial(t, strings.TrimPrefix(s.url, "http://"))
 }

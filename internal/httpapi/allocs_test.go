@@ -19,7 +19,7 @@ func TestPlainRequestsAllocateLittle(t *testing.T) {
 	if *storeName != "sqlite" || *limiterName != "memory" {
 		t.Skip("a driver of another server allocates what it likes")
 	}
-	s := openShop(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(io.Discard) })
+	s := openService(t, func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(io.Discard) })
 	s.do(request{method: "POST", path: "/categories", body: `{"name":"Dogs"}`}).want(http.StatusCreated, "")
 	for range 30 {
 		s.do(request{method: "POST", path: "/pets", body: `{"name":"Laika","categoryId":1}`}).want(http.StatusCreated, "")

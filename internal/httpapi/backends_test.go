@@ -22,13 +22,13 @@ import (
 	"example.com/petstore/internal/sqlite"
 )
 
-// What every shop of the run stands on. The tests are the same on each.
+// What every service of the run stands on. The tests are the same on each.
 var (
-	storeName   = flag.String("store", "sqlite", "keep the shops in `STORE`: sqlite or postgres")
+	storeName   = flag.String("store", "sqlite", "keep the services in `STORE`: sqlite or postgres")
 	limiterName = flag.String("limiter", "memory", "count requests in `LIMITER`: memory or redis")
 )
 
-// A store is what a shop keeps all that it has in.
+// A store is what a service keeps all that it has in.
 type store interface {
 	petstore.Store
 	petstore.Bulk
@@ -39,7 +39,7 @@ type store interface {
 }
 
 // database is the server of this run with a migrated database to copy, if the
-// shops stand on PostgreSQL. No test here ends it.
+// services stand on PostgreSQL. No test here ends it.
 var database = postgrestest.Shared{
 	Settings: append(postgrestest.Lax(), "max_connections = 1000", "autovacuum = off", "max_wal_size = 4GB"),
 	Prepare:  makeTemplate,
@@ -55,9 +55,9 @@ var counter struct {
 
 const (
 	template = "petstore_template"
-	// maxShops is how many databases Redis has: one for each shop, since all
+	// maxServices is how many databases Redis has: one for each service, since all
 	// their workspaces have the same ids.
-	maxShops = 16384
+	maxServices = 16384
 )
 
 func TestMain(m *testing.M) {
@@ -90,7 +90,7 @@ func startServers() error {
 	switch *limiterName {
 	case "memory":
 	case "redis":
-		counter.Server, counter.err = redistest.Open("--databases", strconv.Itoa(maxShops))
+		counter.Server, counter.err = redistest.Open("--databases", strconv.Itoa(maxServices))
 	default:
 		return fmt.Errorf("-limiter=%s is none of memory and redis", *limiterName)
 	}
@@ -141,8 +141,8 @@ func openLimiter(t testing.TB, cfg ratelimit.Config, now func() time.Time) ratel
 		redistest.Missing(t, counter.err)
 	}
 	n := counter.databases.Add(1) - 1
-	if n >= maxShops {
-		t.Fatalf("there are more than %d shops", maxShops)
+	if n >= maxServices {
+		t.Fatalf("there are more than %d services", maxServices)
 	}
 	r, err := ratelimit.NewRedis(ratelimit.RedisOptions{URL: fmt.Sprintf("%s/%d", counter.URL(), n), Config: cfg, Now: now})
 	if err != nil {
@@ -155,9 +155,9 @@ func openLimiter(t testing.TB, cfg ratelimit.Config, now func() time.Time) ratel
 	return r
 }
 
-// startOfShop returns when a shop opens. Redis counts by its own clock: then it
-// is the time of day, as that of the shop must agree with it.
-func startOfShop() time.Time {
+// startOfService returns when a service opens. Redis counts by its own clock: then it
+// is the time of day, as that of the service must agree with it.
+func startOfService() time.Time {
 	if *limiterName == "redis" {
 		return time.Now().UTC().Truncate(time.Second).Add(-411 * time.Millisecond) // never ahead of Redis
 	}
@@ -185,9 +185,9 @@ func passed() time.Duration {
 // milliseconds is how the interface writes an instant that is not on a second.
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// withoutRedis returns how many decisions the shop made without an answer of
+// withoutRedis returns how many decisions the service made without an answer of
 // Redis within its 25 ms.
-func (s *shop) withoutRedis() int64 {
+func (s *service) withoutRedis() int64 {
 	if r, ok := s.limiter.(*ratelimit.Redis); ok {
 		return r.RedisStats().Local
 	}

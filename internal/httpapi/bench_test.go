@@ -25,7 +25,7 @@ import (
 // BenchmarkTransports asks by every way there is, and asks a bare net/http server
 // that answers with the same fields and the same body.
 func BenchmarkTransports(b *testing.B) {
-	s := prepareShop(b, limits(), func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(io.Discard) })
+	s := prepareService(b, limits(), func(o *httpapi.Options) { o.AccessLog = httpapi.NewAccessLog(io.Discard) })
 	s.stockDirectly(b)
 	unknown, _ := access.Mint()
 	for _, way := range []struct {
@@ -70,7 +70,7 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // stockDirectly makes a category with some pets, without a connection.
-func (s *shop) stockDirectly(b *testing.B) {
+func (s *service) stockDirectly(b *testing.B) {
 	b.Helper()
 	post := func(path, body string) {
 		r := httptest.NewRequest("POST", path, strings.NewReader(body))

@@ -16,7 +16,7 @@ func TestConsoleSpendsOnlyGuesses(t *testing.T) {
 	t.Parallel()
 	cfg := limits()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 3, PerDay: 100}
-	s := openLimitedShop(t, cfg, func(o *httpapi.Options) {
+	s := openLimitedService(t, cfg, func(o *httpapi.Options) {
 		o.Console = func(w http.ResponseWriter, _ *http.Request, p *httpapi.Page) {
 			w.Header().Set("Wait", strconv.Itoa(int(p.Wait().Seconds())))
 			w.WriteHeader(http.StatusOK)
@@ -43,12 +43,12 @@ func TestConsoleSpendsOnlyGuesses(t *testing.T) {
 	}
 }
 
-// TestConsoleCountsSessions: what the console admits for a session is counted, headed and told like a request of the API.
+// TestConsoleCountsSessions: what the console admits for a session is counted, headed and observed like a request of the API.
 func TestConsoleCountsSessions(t *testing.T) {
 	t.Parallel()
 	seen := make(chan httpapi.Observation, 8)
-	var s *shop
-	s = openLimitedShop(t, limits(), func(o *httpapi.Options) {
+	var s *service
+	s = openLimitedService(t, limits(), func(o *httpapi.Options) {
 		o.Observe = func(o httpapi.Observation) { seen <- o }
 		o.Console = func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) {
 			entry, err := s.keys.Verify(s.key)
@@ -77,16 +77,16 @@ func TestConsoleCountsSessions(t *testing.T) {
 			t.Errorf("%d: %s leaves %s, want %d", i, test.method, got, test.left)
 		}
 		if o := <-seen; o.Outcome != test.outcome || o.Workspace != s.workspace.ID {
-			t.Errorf("%d: %s was told as %+v, want %s of workspace %d", i, test.method, o, test.outcome, s.workspace.ID)
+			t.Errorf("%d: %s was observed as %+v, want %s of workspace %d", i, test.method, o, test.outcome, s.workspace.ID)
 		}
 	}
 }
 
-// TestObservedRefusal: what is told of a refused request is what its answer says of the window.
+// TestObservedRefusal: what is observed of a refused request is what its answer says of the window.
 func TestObservedRefusal(t *testing.T) {
 	t.Parallel()
 	seen := make(chan httpapi.Observation, 8)
-	s := openLimitedShop(t, limits(), func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	s := openLimitedService(t, limits(), func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
 	small := s.addKey(s.addWorkspace("small", access.Quota{PerMinute: 3, PerDay: 1000}), access.Read, time.Time{})
 	for {
 		a := s.do(request{method: "GET", path: "/pets", key: small})
@@ -95,8 +95,8 @@ func TestObservedRefusal(t *testing.T) {
 			continue
 		}
 		head := [2]string{a.header.Get("X-RateLimit-Limit"), a.header.Get("X-RateLimit-Reset")}
-		if told := [2]string{strconv.FormatInt(o.Refused.Limit, 10), strconv.FormatInt(o.Refused.Reset, 10)}; a.status != http.StatusTooManyRequests || told != head || o.Outcome != "minute" {
-			t.Errorf("%d was told as %s %v, and its answer says %v", a.status, o.Outcome, told, head)
+		if seen := [2]string{strconv.FormatInt(o.Refused.Limit, 10), strconv.FormatInt(o.Refused.Reset, 10)}; a.status != http.StatusTooManyRequests || seen != head || o.Outcome != "minute" {
+			t.Errorf("%d was observed as %s %v, and its answer says %v", a.status, o.Outcome, seen, head)
 		}
 		return
 	}
@@ -112,15 +112,15 @@ func aboutWait(got, want string) bool {
 
 func TestNoConsole(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.do(request{method: "GET", path: "/console", key: "-"}).want(404, "route_not_found")
 }
 
-// TestObservation: what is told of a response names the caller, and no key.
+// TestObservation: what is observed of a response names the caller, and no key.
 func TestObservation(t *testing.T) {
 	t.Parallel()
 	seen := make(chan httpapi.Observation, 8)
-	s := openShop(t, func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
+	s := openService(t, func(o *httpapi.Options) { o.Observe = func(o httpapi.Observation) { seen <- o } })
 	a := s.do(request{method: "GET", path: "/pets/" + s.key})
 	entry, err := s.keys.Verify(s.key)
 	if err != nil {

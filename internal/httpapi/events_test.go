@@ -74,7 +74,7 @@ func (a answer) next() string {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.do(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`, header: map[string]string{"X-Request-Id": "r-1"}}).want(201, "")
 	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
 	const first, second, third = `1 category.created {"id":1,"name":"dogs"}` + "\n",
@@ -112,7 +112,7 @@ func TestEvents(t *testing.T) {
 }
 
 // expireEvents makes a workspace whose first events are gone, and returns its key.
-func (s *shop) expireEvents() string {
+func (s *service) expireEvents() string {
 	s.t.Helper()
 	w := s.addWorkspace("expired", access.Quota{PerMinute: 1e9, PerDay: 1e9})
 	key := s.addKey(w, access.Read|access.Write, time.Time{})
@@ -128,7 +128,7 @@ func (s *shop) expireEvents() string {
 
 func TestEventsExpired(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	key := s.expireEvents()
 	a := s.do(request{method: "GET", path: "/events?after=0", key: key}).want(410, "events_expired").field("after", "out_of_range")
 	if !strings.Contains(string(a.body), "the id 2") {
@@ -139,7 +139,7 @@ func TestEventsExpired(t *testing.T) {
 
 func TestEventsOff(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, func(o *httpapi.Options) { o.Events = nil })
+	s := openService(t, func(o *httpapi.Options) { o.Events = nil })
 	s.get("/events").want(404, "route_not_found")
 	s.get("/events/1").want(404, "route_not_found")
 }
@@ -149,7 +149,7 @@ func TestEventsOff(t *testing.T) {
 func TestEventsWait(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{})
-	s := openShop(t, func(o *httpapi.Options) { o.Done = done })
+	s := openService(t, func(o *httpapi.Options) { o.Done = done })
 	answers := make(chan answer, 2)
 	go func() { answers <- s.get("/events?wait=30&type=pet.created") }()
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
@@ -173,7 +173,7 @@ type follow struct {
 }
 
 // follow opens a stream.
-func (s *shop) follow(path string, header map[string]string) *follow {
+func (s *service) follow(path string, header map[string]string) *follow {
 	s.t.Helper()
 	ctx, end := context.WithCancel(s.t.Context())
 	s.t.Cleanup(end)
@@ -254,7 +254,7 @@ func (f *follow) ended() {
 func TestEventStream(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{})
-	s := openShop(t, func(o *httpapi.Options) { o.Done = done })
+	s := openService(t, func(o *httpapi.Options) { o.Done = done })
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
 	all := s.follow("/events", nil)
 	all.want("id: 1", "event: category.created", `data: {"id":1,"type":"category.created","createdAt":"`)
@@ -279,7 +279,7 @@ func TestEventStream(t *testing.T) {
 
 func TestEventStreamFaults(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	stream := map[string]string{"Accept": "text/event-stream"}
 	key := s.expireEvents()
 	s.do(request{method: "GET", path: "/events?after=0", header: stream, key: key}).want(410, "events_expired")
@@ -298,7 +298,7 @@ func TestEventStreamFaults(t *testing.T) {
 // TestEventStreamsEndWithTheirKey: by a revocation and by its time.
 func TestEventStreamsEndWithTheirKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.addKeyAs("key_Revoked000000001", s.workspace, access.Read, time.Time{})
 	revoked := s.addKeyAs("key_Revoked000000002", s.workspace, access.Read, time.Time{})
 	expires := s.addKey(s.workspace, access.Read, s.clock.Now().Add(time.Hour))
@@ -315,7 +315,7 @@ func TestEventStreamsEndWithTheirKey(t *testing.T) {
 
 // fillStreams opens as many streams as a workspace may have, and returns what ends
 // them.
-func (s *shop) fillStreams() (end func()) {
+func (s *service) fillStreams() (end func()) {
 	s.t.Helper()
 	var all []*follow
 	for range 50 {
@@ -330,7 +330,7 @@ func (s *shop) fillStreams() (end func()) {
 
 func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	end := s.fillStreams()
 	stream := request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream"}}
 	if a := s.do(stream).want(429, "too_many_streams"); a.header.Get("Retry-After") != "10" {

@@ -23,9 +23,9 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A shop is a running server on a fresh store of the run's kind, with one
+// A service is a running server on a fresh store of the run's kind, with one
 // workspace on a plan wide enough not to matter.
-type shop struct {
+type service struct {
 	t       testing.TB
 	url     string
 	api     *httpapi.API
@@ -193,15 +193,15 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// openShop starts a shop. Options may be changed before it starts.
-func openShop(t testing.TB, change ...func(*httpapi.Options)) *shop {
+// openService starts a service. Options may be changed before it starts.
+func openService(t testing.TB, change ...func(*httpapi.Options)) *service {
 	t.Helper()
-	return openLimitedShop(t, limits(), change...)
+	return openLimitedService(t, limits(), change...)
 }
 
-func openLimitedShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+func openLimitedService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
-	s := prepareShop(t, cfg, change...)
+	s := prepareService(t, cfg, change...)
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = s.api.Server()
 	server.Listener = s.front(server.Config).Listener(server.Listener)
@@ -213,7 +213,7 @@ func openLimitedShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi
 
 // front returns what stands before the server: it counts the requests that may be
 // plain.
-func (s *shop) front(server *http.Server) *http1.Front {
+func (s *service) front(server *http.Server) *http1.Front {
 	return http1.New(server, http1.Options{Malformed: s.api.Malformed, Plain: func(path string) bool {
 		if s.netHTTPOnly || !httpapi.Plain(path) {
 			return false
@@ -223,11 +223,11 @@ func (s *shop) front(server *http.Server) *http1.Front {
 	}})
 }
 
-// prepareShop returns a shop that nobody serves yet.
-func prepareShop(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *shop {
+// prepareService returns a service that nobody serves yet.
+func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
-	start := startOfShop()
-	s := &shop{t: t, start: start, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	start := startOfService()
+	s := &service{t: t, start: start, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
 	db := openStore(t, s.clock.Now)
 	s.db, s.fault = db, &faultyStore{Store: db}
 	s.limiter = openLimiter(t, cfg, s.clock.Now)
@@ -265,7 +265,7 @@ func limits() ratelimit.Config {
 	}
 }
 
-func (s *shop) addWorkspace(name string, q access.Quota) access.Workspace {
+func (s *service) addWorkspace(name string, q access.Quota) access.Workspace {
 	s.t.Helper()
 	w, err := s.db.CreateWorkspace(s.t.Context(), access.Workspace{Name: name, Plan: access.Enterprise, Quota: q, CreatedAt: s.clock.Now()}, "test")
 	if err != nil {
@@ -275,12 +275,12 @@ func (s *shop) addWorkspace(name string, q access.Quota) access.Workspace {
 }
 
 // addKey returns a key that works at once.
-func (s *shop) addKey(w access.Workspace, scopes access.Scopes, expires time.Time) string {
+func (s *service) addKey(w access.Workspace, scopes access.Scopes, expires time.Time) string {
 	s.t.Helper()
 	return s.addKeyAs(access.MintID(), w, scopes, expires)
 }
 
-func (s *shop) addKeyAs(id string, w access.Workspace, scopes access.Scopes, expires time.Time) string {
+func (s *service) addKeyAs(id string, w access.Workspace, scopes access.Scopes, expires time.Time) string {
 	s.t.Helper()
 	text, prefix := access.Mint()
 	k := access.Key{
@@ -297,7 +297,7 @@ func (s *shop) addKeyAs(id string, w access.Workspace, scopes access.Scopes, exp
 }
 
 // failWith makes the store fail with err until the returned function is called.
-func (s *shop) failWith(err error) (mend func()) {
+func (s *service) failWith(err error) (mend func()) {
 	s.fault.fault.Store(&err)
 	return func() { s.fault.fault.Store(nil) }
 }
@@ -311,7 +311,7 @@ type request struct {
 	method, path string
 	body         string
 	header       map[string]string
-	key          string // "-" for none; the shop's own by default
+	key          string // "-" for none; the service's own by default
 }
 
 // An answer is what came back.
@@ -324,7 +324,7 @@ type answer struct {
 }
 
 // do sends a request and returns the answer, with bodies in JSON by default.
-func (s *shop) do(r request) answer {
+func (s *service) do(r request) answer {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), r.method, s.url+r.path, strings.NewReader(r.body))
 	if err != nil {
@@ -450,20 +450,20 @@ func (a answer) is(body string) answer {
 	return a
 }
 
-func (s *shop) get(path string) answer { return s.do(request{method: "GET", path: path}) }
+func (s *service) get(path string) answer { return s.do(request{method: "GET", path: path}) }
 
-func (s *shop) post(path, body string) answer {
+func (s *service) post(path, body string) answer {
 	return s.do(request{method: "POST", path: path, body: body})
 }
 
-func (s *shop) patch(path, body string) answer {
+func (s *service) patch(path, body string) answer {
 	return s.do(request{method: "PATCH", path: path, body: body})
 }
 
-func (s *shop) put(path, body string) answer {
+func (s *service) put(path, body string) answer {
 	return s.do(request{method: "PUT", path: path, body: body})
 }
 
-func (s *shop) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
+func (s *service) del(path string) answer { return s.do(request{method: "DELETE", path: path}) }
 
 var loopback = netip.MustParsePrefix("127.0.0.0/8")

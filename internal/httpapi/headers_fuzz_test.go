@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ask has the shop answer a request with the header fields that are not empty, without a connection.
-func (s *shop) ask(t *testing.T, method, path, body string, fields map[string]string) answer {
+// ask has the service answer a request with the header fields that are not empty, without a connection.
+func (s *service) ask(t *testing.T, method, path, body string, fields map[string]string) answer {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://shop.example"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
@@ -43,7 +43,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{"", "a", "a b", strings.Repeat("x", 255), strings.Repeat("x", 256), `"quoted"`, "é", "\t", "a,b", "\x7f"} {
 		f.Add(seed)
 	}
-	s := prepareShop(f, limits())
+	s := prepareService(f, limits())
 	right := regexp.MustCompile(`^[!-~]{1,255}$`)
 	f.Fuzz(func(t *testing.T, key string) {
 		s.log.reset()
@@ -76,7 +76,7 @@ func FuzzRequestHeaders(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
-	s := prepareShop(f, limits())
+	s := prepareService(f, limits())
 	right := regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 	f.Fuzz(func(t *testing.T, id, accept, contentType, ifMatch, ifNoneMatch string) {
 		s.log.reset()

@@ -61,7 +61,7 @@ func TestCodesAreTheDescriptions(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for _, path := range []string{
 		"/", "/nothing", "/pets/", "/pets/1/", "/pets/1/photos", "//pets", "/pets//1", "/Pets", "/v1/pets", "/pets/../pets", "/pets/.",
@@ -98,7 +98,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 // what it is told elsewhere.
 func TestRootLeadsReadersToTheDocs(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	browser := map[string]string{"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 	for _, method := range []string{"GET", "HEAD"} {
 		a := s.do(request{method: method, path: "/", header: browser}).want(302, "")
@@ -112,7 +112,7 @@ func TestRootLeadsReadersToTheDocs(t *testing.T) {
 
 func TestHeadIsGetWithoutBody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for _, path := range []string{"/pets", "/pets/1", "/pets/99", "/account", "/openapi.json", "/nothing"} {
 		get, head := s.get(path), s.do(request{method: "HEAD", path: path})
@@ -129,7 +129,7 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	ask := request{method: "OPTIONS", path: "/pets/1", key: "-", header: map[string]string{
 		"Origin": "https://shop.example", "Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization",
 	}}
@@ -174,7 +174,7 @@ func remaining(t testing.TB, a answer) int64 {
 
 func TestGzip(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for range 30 {
 		s.post("/pets", `{"name":"A name that repeats","categoryId":1}`).want(201, "")
@@ -205,7 +205,7 @@ func TestGzip(t *testing.T) {
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	for _, given := range []string{"abc", "A-z_0.9", strings.Repeat("x", 128)} {
 		if got := s.do(request{method: "GET", path: "/pets", header: map[string]string{"X-Request-Id": given}}).header.Get("X-Request-Id"); got != given {
 			t.Errorf("X-Request-Id = %q, want the given %q", got, given)
@@ -221,7 +221,7 @@ func TestRequestID(t *testing.T) {
 
 func TestWaysToSendAKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	other := s.addKey(s.workspace, access.Read, time.Time{})
 	for _, test := range []struct {
 		authorization, plain string
@@ -257,7 +257,7 @@ func TestWaysToSendAKey(t *testing.T) {
 // of the interface is answered.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	tiny := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1}), access.Read, time.Time{})
 	s.do(request{method: "GET", path: "/pets", key: tiny}).want(200, "")
@@ -293,7 +293,7 @@ func TestOrderOfChecks(t *testing.T) {
 
 // spendMinute spends the whole minute of a new key on the free plan, from all
 // sides at once, and returns the key. The account says so too.
-func spendMinute(s *shop) (key string) {
+func spendMinute(s *service) (key string) {
 	s.t.Helper()
 	whileRedisAnswers(s.t, func() (faults []string, alone int64) {
 		before := s.withoutRedis()
@@ -317,7 +317,7 @@ func spendMinute(s *shop) (key string) {
 
 // spend sends n requests at once and returns, sorted, how many more each of the
 // answers says remain.
-func (s *shop) spend(key string, n int) (got []int64) {
+func (s *service) spend(key string, n int) (got []int64) {
 	s.t.Helper()
 	var (
 		wg sync.WaitGroup
@@ -339,7 +339,7 @@ func (s *shop) spend(key string, n int) (got []int64) {
 // TestRateLimit spends a small quota and is told how long to wait.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	key := spendMinute(s)
 	refused := s.do(request{method: "GET", path: "/nothing", key: key}).want(429, "rate_limit_exceeded")
 	for name, want := range map[string]string{
@@ -363,7 +363,7 @@ func TestRateLimit(t *testing.T) {
 func TestRateLimitResets(t *testing.T) {
 	t.Parallel()
 	needsClockOfLimits(t)
-	s := openShop(t)
+	s := openService(t)
 	key := spendMinute(s)
 	s.clock.Advance(60*time.Second - time.Millisecond)
 	s.do(request{method: "GET", path: "/pets", key: key}).want(429, "rate_limit_exceeded")
@@ -376,7 +376,7 @@ func TestRateLimitResets(t *testing.T) {
 func TestBanStarts(t *testing.T) {
 	t.Parallel()
 	needsClockOfLimits(t)
-	s := openShop(t)
+	s := openService(t)
 	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 100}), access.Read, time.Time{})
 	r := request{method: "GET", path: "/pets", key: key}
 	s.do(r).want(200, "")
@@ -419,7 +419,7 @@ func TestAddressesBehindProxies(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := openLimitedShop(t, cfg, func(o *httpapi.Options) {
+			s := openLimitedService(t, cfg, func(o *httpapi.Options) {
 				if test.trusted {
 					o.TrustedProxies = []netip.Prefix{loopback}
 				}
@@ -437,7 +437,7 @@ func TestAddressesBehindProxies(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	mend := s.failWith(errPanic)
 	a := s.get("/pets/1").want(500, "internal_error")
 	if strings.Contains(string(a.body), "panic") || strings.Contains(string(a.body), ".go") {
@@ -461,13 +461,13 @@ func (brokenLimiter) Admit(context.Context, *ratelimit.Caller) ratelimit.Decisio
 // do checks.
 func TestPanicBeforeTheLimits(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, func(o *httpapi.Options) { o.Limiter = brokenLimiter{o.Limiter} })
+	s := openService(t, func(o *httpapi.Options) { o.Limiter = brokenLimiter{o.Limiter} })
 	s.get("/pets/1").want(500, "internal_error")
 }
 
 func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.get("/" + s.key)
 	s.get("/pets?api_key=" + s.key)
 	s.post("/pets", `{"name":"`+s.key+`","categoryId":1}`)
@@ -489,7 +489,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 // TestUnparsable sends what net/http refuses by itself: it gets our answer.
 func TestUnparsable(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	for _, test := range []struct {
 		raw    string
 		status int
@@ -514,7 +514,7 @@ func TestUnparsable(t *testing.T) {
 }
 
 // raw sends bytes and reads the answer.
-func (s *shop) raw(t *testing.T, text string) answer {
+func (s *service) raw(t *testing.T, text string) answer {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -538,7 +538,7 @@ func (s *shop) raw(t *testing.T, text string) answer {
 // TestBothLengthsCloseTheConnection is RFC 9112 §6.1.
 func TestBothLengthsCloseTheConnection(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	a := s.raw(t, "POST /pets HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
 	if a.status != 401 {
 		t.Errorf("both lengths = %d, want the 401 of a request without a key", a.status)
@@ -547,7 +547,7 @@ func TestBothLengthsCloseTheConnection(t *testing.T) {
 
 func TestSpelling(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -568,7 +568,7 @@ func TestSpelling(t *testing.T) {
 // TestHTTP2WithoutTLS: it is not spoken unless somebody asked for it.
 func TestHTTP2WithoutTLS(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	w := s.dial(t)
 	w.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	if r := w.Want("PRI", http.StatusNotFound); !r.Last() {
@@ -581,7 +581,7 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 func TestSlowReadersOfPages(t *testing.T) {
 	t.Parallel()
 	release, inside := make(chan struct{}), make(chan struct{}, 1000)
-	s := openShop(t, func(o *httpapi.Options) {
+	s := openService(t, func(o *httpapi.Options) {
 		o.Docs = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			inside <- struct{}{}
 			<-release
@@ -612,7 +612,7 @@ func TestSlowReadersOfPages(t *testing.T) {
 
 func TestDescriptionIsServed(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	for path, contentType := range map[string]string{"/openapi.json": "application/json", "/openapi.yaml": "application/yaml"} {
 		a := s.do(request{method: "GET", path: path, key: "-"}).want(200, "")
 		if got := a.header.Get("Content-Type"); got != contentType || !strings.Contains(string(a.body), "listPets") {

@@ -26,7 +26,7 @@ func idsOf(t *testing.T, body []byte) []int64 {
 // the error says where and that nothing has changed.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	before := s.get("/pets").body
 	type faults map[string]string // pointer to code
@@ -102,7 +102,7 @@ func TestBadBodies(t *testing.T) {
 
 func TestBadParameters(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for _, test := range []struct{ path, parameter, code string }{
 		{"/pets?limit=0", "limit", "out_of_range"},
@@ -151,7 +151,7 @@ func TestBadParameters(t *testing.T) {
 // TestFaultsSayWhatCame: the first message says what was received, and what to send.
 func TestFaultsSayWhatCame(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for _, test := range []struct{ method, target, body, want string }{
 		{"GET", "/pets?status=available,pending", "", `status must be one of available, pending, sold, not "available,pending"; repeat the parameter: ?status=available&status=pending.`},
@@ -186,7 +186,7 @@ func TestFaultsSayWhatCame(t *testing.T) {
 // TestManyFaults checks that the answer to bad input does not grow with it.
 func TestManyFaults(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	var members, parameters []string
 	for i := range 5000 {
 		members = append(members, fmt.Sprintf(`"m%d":1`, i))

@@ -29,14 +29,14 @@ func (a answer) key() (k keyAnswer) {
 	return k
 }
 
-// with sends a request with another key than the shop's own.
-func (s *shop) with(key, method, path, body string) answer {
+// with sends a request with another key than the service's own.
+func (s *service) with(key, method, path, body string) answer {
 	s.t.Helper()
 	return s.do(request{method: method, path: path, body: body, key: key})
 }
 
 // idOfKey returns the public id of a key.
-func (s *shop) idOfKey(key string) string {
+func (s *service) idOfKey(key string) string {
 	s.t.Helper()
 	e, err := s.keys.Verify(key)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *shop) idOfKey(key string) string {
 // TestLifeOfAKey makes a key, uses it, changes it, rotates it and revokes it, all over HTTP.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	end := s.start.Add(90 * 24 * time.Hour).Truncate(time.Second).Format(time.RFC3339)
 	made := s.post("/keys", `{"name":"till","scopes":["read"],"expiresAt":"`+end+`"}`).want(201, "")
 	k := made.key()
@@ -89,7 +89,7 @@ func TestLifeOfAKey(t *testing.T) {
 }
 
 // wantAudit compares what an actor did, the latest first.
-func (s *shop) wantAudit(actor string, want ...string) {
+func (s *service) wantAudit(actor string, want ...string) {
 	s.t.Helper()
 	entries, err := s.db.Audit(s.t.Context(), 1000)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *shop) wantAudit(actor string, want ...string) {
 // kept has it.
 func TestKeysOnce(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	ask := request{method: "POST", path: "/keys", body: `{"name":"till"}`, header: map[string]string{"Idempotency-Key": "k1"}}
 	first := s.do(ask).want(201, "")
 	again := s.do(ask).want(201, "").is(string(first.body))
@@ -134,7 +134,7 @@ func TestKeysOnce(t *testing.T) {
 // TestKeysGrantNoMore: a key makes none that may do more or lasts longer, revokes any of its workspace, and finds no other.
 func TestKeysGrantNoMore(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	end := s.start.Add(time.Hour)
 	at := func(d time.Duration) string { return end.Add(d).UTC().Format(time.RFC3339) }
 	manager := s.addKey(s.workspace, access.Manage, end)
@@ -171,7 +171,7 @@ func TestKeysGrantNoMore(t *testing.T) {
 // TestRotationKeepsBan: a banned key cannot ask, and one that rotates it for it gains nothing.
 func TestRotationKeepsBan(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	banned := s.addKey(s.workspace, access.Read, time.Time{})
 	ban := access.Ban{KeyID: s.idOfKey(banned), From: s.start, Until: s.start.Add(time.Hour), Reason: "too fast", By: ratelimit.ByOperator}
 	if err := s.db.SetBan(t.Context(), ban, "test"); err != nil {
@@ -185,7 +185,7 @@ func TestRotationKeepsBan(t *testing.T) {
 
 func TestKeyPages(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	want := []string{s.idOfKey(s.key)}
 	for range 24 {
 		s.clock.Advance(time.Millisecond)
@@ -219,7 +219,7 @@ func TestKeyPages(t *testing.T) {
 
 func TestBadKeys(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for _, test := range []struct{ method, path, body, pointer, code string }{
 		{"POST", "/keys", `{}`, "/name", "required"},
@@ -272,7 +272,7 @@ func TestBadKeys(t *testing.T) {
 func TestStrikesLeft(t *testing.T) {
 	t.Parallel()
 	needsClockOfLimits(t)
-	s := openShop(t)
+	s := openService(t)
 	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 100}), access.Read|access.Manage, time.Time{})
 	left := func() int {
 		var a struct {
@@ -307,7 +307,7 @@ func TestStrikesLeft(t *testing.T) {
 // TestHeldBody: who was let in before its key ended, and holds its body back until then, gets no key for it.
 func TestHeldBody(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	ends := map[string]func(id string) error{
 		"invalid_api_key": func(id string) error { return s.db.RevokeKey(t.Context(), id, s.clock.Now(), "test") },
 		"api_key_banned": func(id string) error {
@@ -341,7 +341,7 @@ func TestHeldBody(t *testing.T) {
 func TestHeldWrite(t *testing.T) {
 	t.Parallel()
 	needsClockOfLimits(t)
-	s := openShop(t)
+	s := openService(t)
 	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
 	s.post("/pets", `{"name":"Laika","categoryId":1}`).want(201, "")
 	s.patch("/inventory/1", `{"quantity":9}`).want(200, "")
@@ -377,7 +377,7 @@ func TestHeldWrite(t *testing.T) {
 }
 
 // held sends a request whose body begins after the server asks for it, and after meanwhile.
-func (s *shop) held(base string, r request, meanwhile func() error) answer {
+func (s *service) held(base string, r request, meanwhile func() error) answer {
 	s.t.Helper()
 	held := &heldBody{Reader: strings.NewReader(r.body), meanwhile: meanwhile}
 	req, err := http.NewRequestWithContext(s.t.Context(), r.method, base+r.path, held)

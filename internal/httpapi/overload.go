@@ -13,8 +13,8 @@ import (
 // milliseconds when there is room.
 const (
 	gateTarget   = 100 * time.Millisecond // how long the admitted may take on average
-	gateBurst    = 3 * time.Second        // for so long all who come wait: a crowd that passes is not refused
-	gateRest     = time.Second            // when nobody has waited for so long, the next crowd is a new one
+	gateBurst    = 3 * time.Second        // for so long all who come wait: a burst that passes is not refused
+	gateRest     = time.Second            // when nobody has waited for so long, the next burst is a new one
 	gatePatience = 100 * time.Millisecond // how long a request waits to be admitted, at first
 	gateLongest  = 300 * time.Millisecond // and how long at most, if refusing takes too much
 	gatePeriod   = 20 * time.Millisecond  // between two reviews of the limit
@@ -23,7 +23,7 @@ const (
 	gateMost     = 4096                   // the limit is never above, nor is the number of those who wait
 )
 
-// errOverloaded refuses a request that waited in vain. It has no cause to log:
+// errOverloaded refuses a request that was not admitted in time. It has no cause to log:
 // the access log has its line.
 var errOverloaded = &petstore.Error{
 	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
@@ -35,7 +35,7 @@ type GateStats struct {
 	Limit   int64 // of requests that are carried out at once, as it is now
 	Inside  int64 // that are carried out now
 	Waiting int64 // that wait to be admitted now
-	Refused int64 // that waited in vain, or came when too many waited, since the start
+	Refused int64 // that were not admitted in time, or came when too many waited, since the start
 }
 
 // A gate keeps the requests of one kind that are carried out at once so few that
@@ -68,8 +68,8 @@ type gate struct {
 	rate     float64   // done a second, smoothed
 	filled   float64   // inside, smoothed
 
-	crowded   time.Time // when the gate was first closed to this crowd
-	pressedAt time.Time // when somebody last had to wait
+	burstSince time.Time // when the gate was first closed to this burst
+	pressedAt  time.Time // when somebody last had to wait
 }
 
 // A waiter stands in the ring of a gate, or among those free for use.
@@ -188,10 +188,10 @@ func (g *gate) queue() *waiter {
 // mutex.
 func (g *gate) patienceAt(now time.Time) time.Duration {
 	if now.Sub(g.pressedAt) > gateRest {
-		g.crowded = now
+		g.burstSince = now
 	}
 	g.pressedAt = now
-	return max(time.Duration(g.patience.Load()), gateBurst-now.Sub(g.crowded))
+	return max(time.Duration(g.patience.Load()), gateBurst-now.Sub(g.burstSince))
 }
 
 // withdraw reports false if the waiter was admitted meanwhile.

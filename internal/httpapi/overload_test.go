@@ -19,8 +19,8 @@ func fillGate(t *testing.T, g *gate, n int64) {
 	}
 }
 
-// TestGateRefusesAfterItsPatience: the first of a crowd wait long, those who come
-// later only for a moment, and a crowd after a rest is a new one.
+// TestGateRefusesAfterItsPatience: the first of a burst wait long, those who come
+// later only for a moment, and a burst after a rest is a new one.
 func TestGateRefusesAfterItsPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // a way in which nobody said it before.
 func TestPagesFollowThePets(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.post("/categories", `{"name":"Dogs"}`).want(http.StatusCreated, "")
 	for i := range 25 {
 		s.post("/pets", fmt.Sprintf(`{"name":"pet %d","categoryId":1}`, i)).want(http.StatusCreated, "")
@@ -82,10 +82,10 @@ func unzipped(t *testing.T, a answer) []byte {
 	return body
 }
 
-// TestPagesAreOfTheirWorkspace asks for the same page in two shops.
+// TestPagesAreOfTheirWorkspace asks for the same page in two workspaces.
 func TestPagesAreOfTheirWorkspace(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.post("/categories", `{"name":"Dogs"}`).want(http.StatusCreated, "")
 	s.post("/pets", `{"name":"Laika","categoryId":1}`).want(http.StatusCreated, "")
 	other := s.addKey(s.addWorkspace("other", s.workspace.Quota), 1, s.start.AddDate(1, 0, 0))

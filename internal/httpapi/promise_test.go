@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// samples returns a request that works for every operation, on a shop that
+// samples returns a request that works for every operation, on a service that
 // stock has filled. Those that destroy something come last.
 func samples() map[string]request {
 	return map[string]request{
@@ -53,8 +53,8 @@ func samples() map[string]request {
 // The keys of samples.
 const sampleKey, spareKey, olderKey = "key_Sample0000000001", "key_Sample0000000002", "key_Sample0000000003"
 
-// stock fills a shop with what samples needs.
-func (s *shop) stock() {
+// stock fills a service with what samples needs.
+func (s *service) stock() {
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
 	s.post("/categories", `{"name":"empty"}`).want(201, "")
 	for range 3 {
@@ -73,7 +73,7 @@ func (s *shop) stock() {
 // description lists for every operation. That it gives no other is checked
 // with every request of every test.
 func TestPromises(t *testing.T) {
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	for id, r := range samples() {
 		s.genericFaults(id, r)
@@ -102,7 +102,7 @@ func TestPromises(t *testing.T) {
 }
 
 // genericFaults makes an operation give the answers that it shares with others.
-func (s *shop) genericFaults(id string, r request) {
+func (s *service) genericFaults(id string, r request) {
 	with := func(change func(*request)) answer {
 		q := r
 		q.header = map[string]string{}
@@ -150,7 +150,7 @@ func (s *shop) genericFaults(id string, r request) {
 	}
 }
 
-func (s *shop) idempotencyFaults(r request) {
+func (s *service) idempotencyFaults(r request) {
 	r.header = map[string]string{"Idempotency-Key": "same-" + r.path}
 	release := s.fault.holdWrites()
 	answers := make(chan answer, 2)
@@ -169,7 +169,7 @@ func (s *shop) idempotencyFaults(r request) {
 
 // keyFaults makes an operation on keys give the answers of those alone. A second
 // request with its Idempotency-Key waits for the first, and is answered as that.
-func (s *shop) keyFaults(id string, r request) {
+func (s *service) keyFaults(id string, r request) {
 	const rotated, expired = "key_Rotated0000000", "key_Expired0000000"
 	switch id {
 	case "listKeys":
@@ -217,7 +217,7 @@ func (s *shop) keyFaults(id string, r request) {
 }
 
 // fullOfKeys makes a request for a key while the workspace has too many.
-func (s *shop) fullOfKeys(r request) {
+func (s *service) fullOfKeys(r request) {
 	var made []string
 	for err := error(nil); err == nil; {
 		k := s.newKey()
@@ -233,14 +233,14 @@ func (s *shop) fullOfKeys(r request) {
 	}
 }
 
-// newKey returns a key of the shop that the store does not have.
-func (s *shop) newKey() access.Key {
+// newKey returns a key of the service that the store does not have.
+func (s *service) newKey() access.Key {
 	text, prefix := access.Mint()
 	return access.Key{ID: access.MintID(), WorkspaceID: s.workspace.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text), Scopes: access.Read, CreatedAt: s.clock.Now()}
 }
 
 // refusals makes every operation refuse for the limit and for a ban.
-func (s *shop) refusals() {
+func (s *service) refusals() {
 	tiny := s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1})
 	key := s.addKey(tiny, access.Read|access.Write, time.Time{})
 	s.do(request{method: "GET", path: "/pets", key: key}).want(200, "")
@@ -263,7 +263,7 @@ func (s *shop) refusals() {
 }
 
 // specificFaults makes operations give the answers that are theirs alone.
-func (s *shop) specificFaults(t *testing.T) {
+func (s *service) specificFaults(t *testing.T) {
 	const none = "999999"
 	for _, c := range []struct{ path, code string }{
 		{"/pets/", "pet_not_found"}, {"/categories/", "category_not_found"},
@@ -314,8 +314,8 @@ func (s *shop) specificFaults(t *testing.T) {
 }
 
 func sunsetPromises(t *testing.T) {
-	sunset := startOfShop()
-	s := openShop(t, func(o *httpapi.Options) { o.Sunset = sunset })
+	sunset := startOfService()
+	s := openService(t, func(o *httpapi.Options) { o.Sunset = sunset })
 	s.stock()
 	a := s.get("/pets/1").want(410, "operation_sunset")
 	if a.header.Get("Sunset") != sunset.Format(http.TimeFormat) || a.header.Get("Deprecation") == "" {
@@ -328,7 +328,7 @@ func sunsetPromises(t *testing.T) {
 func addressPromises(t *testing.T) {
 	cfg := limits()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 2, PerDay: 10}
-	s := openLimitedShop(t, cfg)
+	s := openLimitedService(t, cfg)
 	for range 2 {
 		s.do(request{method: "GET", path: "/account", key: "guess"}).want(401, "invalid_api_key")
 	}

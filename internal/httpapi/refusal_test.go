@@ -41,7 +41,7 @@ func TestHalfClosedConnection(t *testing.T) {
 		t.Run(fmt.Sprint("net/http alone ", alone), func(t *testing.T) {
 			t.Parallel()
 			closed := make(chan struct{})
-			s := openShop(t, func(o *httpapi.Options) { o.Service = petstore.NewService(attentiveStore{o.Service.Store, closed}) })
+			s := openService(t, func(o *httpapi.Options) { o.Service = petstore.NewService(attentiveStore{o.Service.Store, closed}) })
 			s.netHTTPOnly = alone
 			w := s.dial(t)
 			w.Send(request{method: "POST", path: "/categories", body: `{"name":"dogs"}`}.text(s.key))
@@ -60,7 +60,7 @@ func TestHalfClosedConnection(t *testing.T) {
 func TestRateLimitSeconds(t *testing.T) {
 	t.Parallel()
 	needsClockOfLimits(t)
-	s := openShop(t)
+	s := openService(t)
 	key := s.addKey(s.addWorkspace("tiny", access.Quota{PerMinute: 1, PerDay: 1000}), access.Read, time.Time{})
 	r := request{method: "GET", path: "/pets", key: key}
 	for i, want := range []string{`"minute";r=0;t=60, `, `"minute";r=0;t=60, `, `"minute";r=0;t=59, `} {
@@ -79,7 +79,7 @@ func TestRateLimitSeconds(t *testing.T) {
 // TestBanSaysWhose checks that a client is blamed for what it did alone.
 func TestBanSaysWhose(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	for by, want := range map[string]string{ratelimit.ByOperator: "by the operator", ratelimit.ByLimiter: "kept sending"} {
 		key := s.addKey(s.workspace, access.Read, time.Time{})
 		e, err := s.keys.Verify(key)
@@ -107,7 +107,7 @@ func TestPreflightsAreFree(t *testing.T) {
 	t.Parallel()
 	cfg := limits()
 	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 10}
-	s := openLimitedShop(t, cfg)
+	s := openLimitedService(t, cfg)
 	preflight := request{method: "OPTIONS", key: "-", header: map[string]string{
 		"Origin": "https://shop.example", "Access-Control-Request-Method": "GET",
 	}}
@@ -136,7 +136,7 @@ func TestTwoForwardingHeaders(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := openLimitedShop(t, cfg, func(o *httpapi.Options) { o.TrustedProxies = []netip.Prefix{loopback} })
+			s := openLimitedService(t, cfg, func(o *httpapi.Options) { o.TrustedProxies = []netip.Prefix{loopback} })
 			for i, want := range []int{401, 429, 429} {
 				r := request{method: "GET", path: "/pets", key: "-", header: map[string]string{
 					test.by: test.value, test.invented: fmt.Sprintf(test.other, i),

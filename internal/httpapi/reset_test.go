@@ -13,7 +13,7 @@ import (
 // come back, and then there is nothing left.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	kind := &petstore.Category{Name: "Dogs"}
 	batch := &petstore.Batch{Units: []petstore.Unit{{Category: kind}}}
 	for range 20_000 {

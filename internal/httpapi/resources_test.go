@@ -12,10 +12,10 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// TestLifeOfAShop follows stock through every state, as a shop would.
-func TestLifeOfAShop(t *testing.T) {
+// TestLifeOfAWorkspace follows stock through every state.
+func TestLifeOfAWorkspace(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.post("/categories", `{"name":"dogs","description":"They bark."}`).want(201, "").
 		is(`{"id":1,"name":"dogs","description":"They bark."}`)
 	created := s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "").
@@ -49,7 +49,7 @@ func TestLifeOfAShop(t *testing.T) {
 
 func TestNothingIsOversold(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	s.patch("/inventory/2", `{"quantity":10}`).want(200, "")
 	var (
@@ -76,14 +76,14 @@ func TestNothingIsOversold(t *testing.T) {
 // another.
 func TestWorkspacesAreApart(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
-	stranger := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read|access.Write|access.Manage, time.Time{})
+	foreign := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read|access.Write|access.Manage, time.Time{})
 	for id, r := range samples() {
 		if slices.Contains([]string{"createCategory", "getAccount", "createKey", "listKeys"}, id) {
 			continue // they name nothing of another workspace
 		}
-		r.key = stranger
+		r.key = foreign
 		a := s.do(r)
 		switch {
 		case strings.HasPrefix(id, "list"):
@@ -92,7 +92,7 @@ func TestWorkspacesAreApart(t *testing.T) {
 			a.want(400, "validation_failed")
 		default:
 			if a.status != 404 {
-				t.Errorf("%s with a stranger's key = %d %s, want 404", id, a.status, a.body)
+				t.Errorf("%s with another workspace's key = %d %s, want 404", id, a.status, a.body)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func TestWorkspacesAreApart(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
 	for i := range 45 {
 		s.post("/pets", fmt.Sprintf(`{"name":"Pet %02d","categoryId":1}`, i)).want(201, "")
@@ -151,7 +151,7 @@ func TestLists(t *testing.T) {
 
 func TestCursorsFitOneList(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	cursor := between(t, s.get("/pets?limit=1").header.Get("Link"), "cursor=", ">")
 	s.get("/pets?limit=2&cursor="+cursor).want(200, "")
@@ -165,8 +165,8 @@ func TestCursorsFitOneList(t *testing.T) {
 	} {
 		s.get(path).want(400, "invalid_cursor").field("cursor", "invalid_format")
 	}
-	stranger := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read, time.Time{})
-	s.do(request{method: "GET", path: "/pets?cursor=" + cursor, key: stranger}).want(400, "invalid_cursor")
+	foreign := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read, time.Time{})
+	s.do(request{method: "GET", path: "/pets?cursor=" + cursor, key: foreign}).want(400, "invalid_cursor")
 	s.get("/pets?cursor="+cursor+"&cursor="+cursor).want(400, "invalid_parameter")
 }
 
@@ -182,7 +182,7 @@ func between(t *testing.T, s, before, after string) string {
 
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	r := request{method: "POST", path: "/store/orders", body: `{"petId":1}`, header: map[string]string{"Idempotency-Key": "k1"}}
 	first := s.do(r).want(201, "")
@@ -212,7 +212,7 @@ func TestIdempotency(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openService(t)
 	s.stock()
 	etag := s.get("/pets/1").header.Get("ETag")
 	if one := s.get("/pets?id=1").header.Get("ETag"); one != etag {
