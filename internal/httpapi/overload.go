@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,8 +61,7 @@ type gate struct {
 	due      atomic.Int64 // when the next review is, in Unix nanoseconds
 
 	mu       sync.Mutex
-	newest   waiter // the head of a ring, newest first
-	free     *waiter
+	queue    []*waiter // the newest last
 	reviewed time.Time // when the last review was
 	counted  int64     // done at that time
 	turned   int64     // refused at that time
@@ -72,18 +72,16 @@ type gate struct {
 	pressedAt  time.Time // when somebody last had to wait
 }
 
-// A waiter stands in the ring of a gate, or among those free for use.
+// A waiter is a request that waits to be admitted.
 type waiter struct {
-	newer, older *waiter
-	turn         chan struct{} // holds a token when admitted
-	timer        *time.Timer
+	admitted bool // below the gate's mutex
+	turn     chan struct{}
 }
 
 func newGate() *gate {
 	g := &gate{}
 	g.limit.Store(gateCalm)
 	g.patience.Store(int64(gatePatience))
-	g.newest.newer, g.newest.older = &g.newest, &g.newest
 	return g
 }
 
@@ -122,66 +120,66 @@ func (g *gate) leave() {
 
 // admit lets in as many as there is room for. The caller holds the mutex.
 func (g *gate) admit() {
-	for w := g.newest.older; w != &g.newest && g.tryEnter(); w = g.newest.older {
-		g.remove(w)
-		w.turn <- struct{}{}
+	for n := len(g.queue); n > 0 && g.tryEnter(); n-- {
+		w := g.queue[n-1]
+		g.remove(n - 1)
+		w.admitted = true
+		close(w.turn)
 	}
 }
 
-func (g *gate) remove(w *waiter) {
-	w.newer.older, w.older.newer = w.older, w.newer
-	w.newer, w.older = nil, nil
+// remove takes the waiter at a place out of the queue. The caller holds the mutex.
+func (g *gate) remove(at int) {
+	g.queue = slices.Delete(g.queue, at, at+1)
 	g.waiting.Add(-1)
 }
 
 // wait returns whether the request was admitted before its patience ended.
 func (g *gate) wait() bool {
 	g.pressed.Store(true)
-	w := g.queue()
+	w, patience := g.join()
 	if w == nil {
 		g.refused.Add(1)
 		return false
 	}
-	admitted := true
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	select {
 	case <-w.turn:
-		w.timer.Stop()
-	case <-w.timer.C:
-		switch {
-		case !g.withdraw(w):
-			<-w.turn
-		case !g.tryEnter(): // what was to wake it may itself have had no turn on a busy processor
-			admitted = false
-			g.refused.Add(1)
-		}
+	case <-timer.C:
 	}
-	g.mu.Lock()
-	g.pressedAt = time.Now()
-	w.older, g.free = g.free, w
-	g.mu.Unlock()
-	return admitted
+	return g.settle(w)
 }
 
-// queue returns a waiter at the head of the ring, or nil if too many wait.
-func (g *gate) queue() *waiter {
+// join puts a request into the queue, and returns how long it may wait; nil if too
+// many do.
+func (g *gate) join() (*waiter, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.waiting.Load() >= gateMost {
-		return nil
+	if len(g.queue) >= gateMost {
+		return nil, 0
 	}
-	patience := g.patienceAt(time.Now())
-	w := g.free
-	if w != nil {
-		g.free = w.older
-		w.timer.Reset(patience)
-	} else {
-		w = &waiter{turn: make(chan struct{}, 1), timer: time.NewTimer(patience)}
-	}
-	w.newer, w.older = &g.newest, g.newest.older
-	w.newer.older, w.older.newer = w, w
+	w := &waiter{turn: make(chan struct{})}
+	g.queue = append(g.queue, w)
 	g.waiting.Add(1)
 	g.admit() // the last one inside may have left without seeing anybody wait
-	return w
+	return w, g.patienceAt(time.Now())
+}
+
+// settle ends a wait, and returns whether the request is admitted.
+func (g *gate) settle(w *waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pressedAt = time.Now()
+	if w.admitted {
+		return true
+	}
+	g.remove(slices.Index(g.queue, w))
+	if g.tryEnter() { // what was to wake it may itself have had no turn on a busy processor
+		return true
+	}
+	g.refused.Add(1)
+	return false
 }
 
 // patienceAt returns how long who comes now may wait. The caller holds the
@@ -192,17 +190,6 @@ func (g *gate) patienceAt(now time.Time) time.Duration {
 	}
 	g.pressedAt = now
 	return max(time.Duration(g.patience.Load()), gateBurst-now.Sub(g.burstSince))
-}
-
-// withdraw reports false if the waiter was admitted meanwhile.
-func (g *gate) withdraw(w *waiter) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if w.older == nil {
-		return false
-	}
-	g.remove(w)
-	return true
 }
 
 // review sets the limit from what was done since the last one.
