@@ -238,14 +238,14 @@ func (e *examination) events(ctx context.Context) {
 			}
 			problems, checkErr := feed.Check(ctx, db, w.ID)
 			for _, p := range problems {
-				e.add(problem, "mirrors made from the feed are wrong: let them read the lists again, and report this", "%s", p)
+				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}
 			err = errors.Join(err, checkErr)
 		}
 		return err
 	})
 	if err != nil {
-		e.add(problem, "try again when the database has time", "%v", err)
+		e.add(problem, "try again when the database is less busy", "%v", err)
 	}
 }
 
@@ -398,7 +398,7 @@ func (e *serverExamination) server(ctx context.Context) {
 		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
 	}
 	if e.diagnosis.Unnamed != "" {
-		e.add(warning, "make the extensions and the index, as docs/many-nodes.md says, then restart the service", "%s", e.diagnosis.Unnamed)
+		e.add(warning, "create the extensions and the index as docs/many-nodes.md says, then restart the server", "%s", e.diagnosis.Unnamed)
 	}
 }
 

@@ -64,8 +64,11 @@ func byDefault(value string) string {
 	if value == "" {
 		return "not set by default"
 	}
-	return "default `" + value + "`"
+	return "default `" + zeros.ReplaceAllString(value, "$1") + "`"
 }
+
+// zeros matches a duration of whole hours or minutes.
+var zeros = regexp.MustCompile(`^(\d+h|\d+m|\d+h\d+m)(0m)?0s$`)
 
 // flag matches another setting in a text, or a path of the server.
 var flag = regexp.MustCompile(`--[a-z-]+`)
