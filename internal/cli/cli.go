@@ -49,7 +49,7 @@ func (a *app) root() *cobra.Command {
 		{"service", "Run a server:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
 		{"access", "Workspaces and keys:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
 		{"data", "Data:", []*cobra.Command{
-			a.importCommand(), a.exportCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
+			a.importCommand(), a.exportCommand(), a.eventsCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
 		}},
 		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.openapiCommand()}},
 		{"other", "Other:", []*cobra.Command{a.versionCommand()}},

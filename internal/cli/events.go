@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/node"
+	"example.com/petstore/internal/petstore"
+)
+
+// How many events are read at once, and how often the end of a feed is looked at.
+const (
+	eventsAtOnce = 1000
+	lookForMore  = 500 * time.Millisecond
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var q feed.Query
+	after := int64(-1) // the oldest that is kept
+	var follow bool
+	o := tables()
+	cmd := a.command(spec{
+		use: "events WORKSPACE", args: cobra.ExactArgs(1),
+		short: "Print what has changed in a workspace",
+		long: `Print the events of a workspace, one line each, from the oldest that is kept. With
+--follow, go on with each new event until interrupted. A server can keep running
+meanwhile. To follow a server on another machine, use its API: GET /events.`,
+		example:  "  petstore events acme --follow\n  petstore events acme --type order.created,order.cancelled --after 107",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			q.After, q.Oldest, q.Limit = after, after < 0, eventsAtOnce
+			return a.withReader(ctx, func(db node.Store) error { return a.events(ctx, db, args[0], q, follow, o) })
+		},
+	})
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with each new event")
+	cmd.Flags().Var(listOf(&q.Types, word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of these types, `TYPE,...`")
+	cmd.Flags().Var(whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
+	return cmd
+}
+
+func (a *app) events(ctx context.Context, db node.Store, workspace string, q feed.Query, follow bool, o *output) error {
+	w, err := db.Workspace(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	for {
+		page, err := db.Events(ctx, w.ID, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Events {
+			if err := a.printEvent(&page.Events[i], o); err != nil {
+				return err
+			}
+		}
+		if q.After, q.Oldest = page.Next, false; page.More {
+			continue
+		}
+		if !follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookForMore):
+		}
+	}
+}
+
+// printEvent prints an event in a line.
+func (a *app) printEvent(e *petstore.Event, o *output) error {
+	if a.chosen(o) == "json" {
+		_, err := fmt.Fprintf(a.out, "%s\n", e.AppendJSON(nil))
+		return err
+	}
+	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(time.UnixMilli(e.CreatedAt.Millis), ""), e.Type, e.Data)
+	if len(e.Previous) > 0 {
+		line += " was " + string(e.Previous)
+	}
+	_, err := fmt.Fprintln(a.out, access.Printable(line))
+	return err
+}
