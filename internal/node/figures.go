@@ -18,6 +18,11 @@ func (n *node) newMetrics() *ops.Metrics {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "petstore_connections_closed_total", Help: "Connections of the public listener that were closed because there were too many.",
 		}, func() float64 { return float64(n.connections.Closed()) }))
+	if n.Config.EventRetention > 0 {
+		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
+		}, n.eventStreams))
+	}
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
 		m.MustRegister(newRedisCollector(r.RedisStats))
 	}
@@ -34,6 +39,15 @@ func (n *node) sources() ops.Sources {
 		s.Backup = n.backup
 	}
 	return s
+}
+
+// eventStreams returns how many streams of events are open.
+func (n *node) eventStreams() float64 {
+	api := n.api.Load()
+	if api == nil {
+		return 0
+	}
+	return float64(api.Streams())
 }
 
 // gate returns the numbers of the gate of one kind of requests, which are zero

@@ -102,7 +102,7 @@ func visit(ctx context.Context, base, key string) {
 	for _, r := range []struct {
 		method, path string
 		body         io.Reader
-	}{{http.MethodPost, "/categories", body}, {http.MethodGet, "/pets", http.NoBody}} {
+	}{{http.MethodPost, "/categories", body}, {http.MethodGet, "/pets", http.NoBody}, {http.MethodGet, "/events", http.NoBody}} {
 		req, err := http.NewRequestWithContext(ctx, r.method, base+r.path, r.body)
 		if err != nil {
 			return
