@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
@@ -261,15 +260,4 @@ func (l *load) clash(err error, format string, id int64) error {
 		return petstore.Errorf(petstore.CodeValidationFailed, format, id)
 	}
 	return err
-}
-
-// bulkPause is for other processes to write: longer than askEvery, with which they ask
-// whether they can.
-const bulkPause = 2 * time.Millisecond
-
-// changeMuch is change for one of many transactions that write much, with a pause
-// before it.
-func (db *DB) changeMuch(ctx context.Context, run func(*conn) error) error {
-	time.Sleep(bulkPause)
-	return db.change(ctx, run)
 }

@@ -41,15 +41,15 @@ type checkpointer struct {
 
 // newCheckpointer returns one for the open database. Until its close, no commit of
 // the writer moves frames.
-func newCheckpointer(db *DB) (*checkpointer, error) {
-	c, err := openConn(db.path, false)
+func newCheckpointer(path string, writer *conn, fail func(error), log *slog.Logger) (*checkpointer, error) {
+	c, err := openConn(path, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
+	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	p := &checkpointer{conn: c, fail: db.fail, log: db.log, wake: make(chan struct{}, 1), ended: make(chan struct{}), next: shortLog}
+	p := &checkpointer{conn: c, fail: fail, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), next: shortLog}
 	go func() {
 		defer close(p.ended)
 		for range p.wake {

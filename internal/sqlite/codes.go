@@ -1,13 +1,12 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"example.com/petstore/internal/groupcommit"
-	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -39,28 +38,6 @@ func gravityOf(err error) gravity {
 	return ordinary
 }
 
-// judge turns an error of SQLite or of a context into what a caller sees. A
-// final one fails the database.
-func (db *DB) judge(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*petstore.Error](err); ok {
-		return err
-	}
-	switch gravityOf(err) {
-	case final:
-		db.fail(err)
-		return petstore.Unavailable(err)
-	case passing:
-		return petstore.Unavailable(err)
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return petstore.Unavailable(err)
-	}
-	return err
-}
-
 // A fault is what ended the database, if anything did.
 type fault struct {
 	cause  atomic.Pointer[error] // groupcommit.ErrClosed after Close
@@ -78,25 +55,17 @@ func (f *fault) err() error {
 	return nil
 }
 
-// fail ends the database for good: after a failed fsync nobody knows what is on
-// the disk, and asking again may wrongly say that all is well.
-func (db *DB) fail(cause error) {
-	db.fault.once.Do(func() {
-		db.fault.cause.CompareAndSwap(nil, &cause)
-		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
-		close(db.fault.failed)
-	})
-}
-
-// Err returns why nothing can be written, or nil: the error that failed the
-// database for good, or that of the last commit.
-func (db *DB) Err() error {
-	if err := db.fault.err(); err != nil && err != groupcommit.ErrClosed {
-		return err
+// explain puts SQLite's codes that a user meets when opening a file in words.
+func explain(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultNotADB:
+		return errors.New("is not an SQLite database")
+	case sqlite.ResultCorrupt:
+		return fmt.Errorf("is damaged: %w", err)
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return fmt.Errorf("is locked by another process: %w", err)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
+		return fmt.Errorf("cannot be written; the file and its directory must both be writable: %w", err)
 	}
-	return db.watcher.err()
+	return err
 }
-
-// Failed returns a channel that is closed when the database fails for good. From
-// then on every call returns Unavailable; a restart recovers what was committed.
-func (db *DB) Failed() <-chan struct{} { return db.fault.failed }

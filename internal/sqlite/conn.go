@@ -1,18 +1,13 @@
 package sqlite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 	"unsafe"
 
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/petstore"
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -21,6 +16,11 @@ import (
 
 // busyTimeout is how long a statement waits for another process's lock.
 const busyTimeout = 5 * time.Second
+
+// Writers of several processes take turns by asking again and again: SQLite has
+// no queue for them. So every writer asks often, and who writes much at a time
+// pauses longer between two transactions than the others need to ask.
+const askEvery = time.Millisecond
 
 // How many pages of 4 KiB connections hold in memory at most.
 const (
@@ -34,8 +34,6 @@ const (
 	// frames behind it anew. Some versions of SQLite take a multiple of 256 for "never".
 	unspilledPages = 1000
 )
-
-var errMissing = errors.New("the file does not exist")
 
 // A conn is a connection; one goroutine at a time uses it. Its statements are
 // prepared once and kept.
@@ -52,68 +50,24 @@ type conn struct {
 	told    []int64                    // the workspaces whose feeds have grown
 }
 
-// prepareFile returns the absolute path, and creates an empty file with the
-// right mode: SQLite gives its -wal and -shm files the same one.
-func prepareFile(path string, o Options) (string, error) {
-	if path == "" {
-		return "", errors.New("no path is given")
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(abs)
-	owner := dbfile.Owner(abs)
-	switch {
-	case owner != "":
-		return "", fmt.Errorf("belongs to the database %s", owner)
-	case err == nil && !info.Mode().IsRegular():
-		return "", noFile(info)
-	case err == nil:
-		// Not opened here: closing it again would drop the locks that SQLite
-		// holds on the file elsewhere in this process (POSIX, fcntl).
-		return filepath.EvalSymlinks(abs) // SQLite names the log by the file that a link leads to
-	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
-		return "", fileError(abs, err)
-	}
-	if err := dbfile.CheckPresent(abs); err != nil {
-		return "", err
-	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return "", fileError(abs, err)
-	}
-	return abs, f.Close()
-}
+// A petKey names a pet.
+type petKey struct{ workspace, id int64 }
 
-// fileError says in words why a file could not be opened.
-func fileError(path string, err error) error {
-	dir := filepath.Dir(path)
-	info, dirErr := os.Stat(dir)
-	switch {
-	case errors.Is(dirErr, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s does not exist", dir)
-	case dirErr == nil && !info.IsDir():
-		return fmt.Errorf("%s is not a directory", dir)
-	case errors.Is(err, fs.ErrNotExist):
-		return cmp.Or(dbfile.CheckPresent(path), errMissing)
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("the file cannot be opened: permission denied")
-	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return fmt.Errorf("cannot be opened: %w", err)
-}
+// A nameChange is the folded names of a pet before and after a transaction, "" for none.
+type nameChange struct{ before, after string }
 
-// noFile returns the error of what is there, but no file.
-func noFile(info fs.FileInfo) error {
-	if info.IsDir() {
-		return errors.New("is a directory")
-	}
-	return errors.New("is not a file")
-}
+// The kinds of rows that have ids, each with a counter.
+const (
+	petID = iota
+	categoryID
+	orderID
+	entryID // of the ledger
+	kinds
+)
+
+// ids are the counters of a workspace while the writer's transaction lasts: one
+// that places many orders reads and writes them once.
+type ids [kinds]int64
 
 // openConn opens one connection and sets what SQLite keeps by connection.
 func openConn(path string, readOnly bool) (*conn, error) {
@@ -275,4 +229,42 @@ func keepPlansOf(tls *libc.TLS, db, _, _ uintptr) int32 {
 	list := libc.NewVaList(int32(1), uintptr(0))
 	defer libc.Xfree(tls, list)
 	return sqlite3.Xsqlite3_db_config(tls, db, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG, list)
+}
+
+// A stack holds the connections to read with that nobody uses. The one given
+// back last is taken first: its cache is warm.
+type stack struct {
+	free chan struct{} // a token for each idle connection
+	mu   sync.Mutex
+	idle []*conn
+}
+
+func newStack(size int) *stack {
+	return &stack{free: make(chan struct{}, size)}
+}
+
+func (s *stack) push(c *conn) {
+	s.mu.Lock()
+	s.idle = append(s.idle, c)
+	s.mu.Unlock()
+	s.free <- struct{}{}
+}
+
+// pop returns a connection whose token the caller has taken.
+func (s *stack) pop() *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.idle) - 1
+	c := s.idle[last]
+	s.idle = s.idle[:last]
+	return c
+}
+
+// empty takes all idle connections for good.
+func (s *stack) empty() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle := s.idle
+	s.idle = nil
+	return idle
 }

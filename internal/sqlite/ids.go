@@ -6,19 +6,6 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// The kinds of rows that have ids, each with a counter.
-const (
-	petID = iota
-	categoryID
-	orderID
-	entryID // of the ledger
-	kinds
-)
-
-// ids are the counters of a workspace while the writer's transaction lasts: one
-// that places many orders reads and writes them once.
-type ids [kinds]int64
-
 const (
 	selectIDs = "SELECT pets, categories, orders, entries FROM counters WHERE workspace=?"
 	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4, entries=?5 WHERE workspace=?1"

@@ -28,9 +28,6 @@ const (
 		" AND workspace < 1 << 23 AND id < 1 << 40 AND (workspace, id) <= (SELECT workspace, pet FROM names_indexed)"
 )
 
-// A petKey names a pet.
-type petKey struct{ workspace, id int64 }
-
 // allIndexed is behind all pets.
 var allIndexed = petKey{workspace: 1 << 62}
 
@@ -56,9 +53,6 @@ func (c *conn) indexed() (last petKey, err error) {
 	_, err = c.one(selectIndexed, func(row *sqlite.Stmt) { last = petKey{row.ColumnInt64(0), row.ColumnInt64(1)} })
 	return last, err
 }
-
-// A nameChange is the folded names of a pet before and after a transaction, "" for none.
-type nameChange struct{ before, after string }
 
 // renamed notes what a change does to the name of a pet.
 func (c *conn) renamed(workspace, id int64, before, after string) {

@@ -2,50 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"sync"
 
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
-
-// A stack holds the connections to read with that nobody uses. The one given
-// back last is taken first: its cache is warm.
-type stack struct {
-	free chan struct{} // a token for each idle connection
-	mu   sync.Mutex
-	idle []*conn
-}
-
-func newStack(size int) *stack {
-	return &stack{free: make(chan struct{}, size)}
-}
-
-func (s *stack) push(c *conn) {
-	s.mu.Lock()
-	s.idle = append(s.idle, c)
-	s.mu.Unlock()
-	s.free <- struct{}{}
-}
-
-// pop returns a connection whose token the caller has taken.
-func (s *stack) pop() *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := len(s.idle) - 1
-	c := s.idle[last]
-	s.idle = s.idle[:last]
-	return c
-}
-
-// empty takes all idle connections for good.
-func (s *stack) empty() []*conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	idle := s.idle
-	s.idle = nil
-	return idle
-}
 
 // reader takes a connection to read with; release gives it back.
 func (db *DB) reader(ctx context.Context) (*conn, error) {

@@ -1,6 +1,6 @@
-// Package sqlite keeps everything in one SQLite file: the workspaces
-// ([petstore.Store]), the workspaces and keys ([access.Store]) and what the
-// rate limiter saves ([ratelimit.Store]).
+// Package sqlite keeps everything in one SQLite file: pets and orders
+// ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
+// ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([feed.Store]).
 //
 // Writes that wait share one durable commit, see writer.go; reads run beside
 // them on connections of their own and see what was committed last. It decides
@@ -10,11 +10,7 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -88,149 +84,6 @@ var (
 	_ ratelimit.Store = (*DB)(nil)
 )
 
-// Open opens the database in the file path. Unless o says otherwise it creates
-// the file, readable by its owner alone, and brings it up to date. ctx bounds
-// the opening, not the DB.
-//
-// Errors are one line that begins with the path. A file of another program, or
-// made by a newer version of this one, is refused and left as it is.
-func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	db, err := open(ctx, path, o.withDefaults())
-	if err != nil {
-		return nil, fmt.Errorf("database %s: %w", path, err)
-	}
-	go db.write()
-	if o.Serve {
-		db.watcher.running.Go(db.watchFiles)
-	}
-	return db, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Readers <= 0 {
-		o.Readers = max(4, 2*runtime.GOMAXPROCS(0))
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
-func open(ctx context.Context, path string, o Options) (*DB, error) {
-	path, err := prepareFile(path, o)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := o.claim(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	db := &DB{
-		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
-		stopped: make(chan struct{}), stopIndexing: func() {},
-		count:  o.Readers,
-		closed: make(chan struct{}),
-		fault:  fault{failed: make(chan struct{})},
-	}
-	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
-		Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
-	})
-	db.queue = groupcommit.NewQueue[job](nil)
-	db.readers = newStack(o.Readers)
-	if err := db.connect(ctx, o); err != nil {
-		_ = db.disconnect() // the first failure is what counts
-		return nil, explain(err)
-	}
-	return db, nil
-}
-
-// connect opens all connections, the writer's first: it creates and migrates.
-func (db *DB) connect(ctx context.Context, o Options) (err error) {
-	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
-		return err
-	}
-	if err := db.writer.becomeCurrent(ctx, o); err != nil {
-		return err
-	}
-	db.writer.silent = o.NoEvents
-	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
-		if err := db.writer.exec(pragma); err != nil {
-			return err
-		}
-	}
-	if err := db.Begin(accessTx{db.writer}); err != nil {
-		return err
-	}
-	for range o.Readers {
-		c, err := openConn(db.path, o.ReadOnly)
-		if err != nil {
-			return err
-		}
-		db.readers.push(c)
-		if err := c.exec("PRAGMA query_only=ON"); err != nil {
-			return err
-		}
-	}
-	if o.Cached > 0 {
-		db.cache = newCache(o.Cached)
-	}
-	if !o.ReadOnly {
-		if db.checkpointer, err = newCheckpointer(db); err != nil {
-			return err
-		}
-	}
-	if err := db.watch(); err != nil || o.ReadOnly {
-		return err
-	}
-	return db.startIndexing()
-}
-
-// disconnect closes the connections that nobody uses.
-func (db *DB) disconnect() error {
-	db.checkpointer.stop()
-	if db.abandoned() {
-		return nil
-	}
-	errs := []error{db.checkpointer.close()}
-	for _, c := range db.readers.empty() {
-		errs = append(errs, c.Close())
-	}
-	if db.writer != nil {
-		errs = append(errs, db.writer.Close())
-	}
-	db.watcher.files.Close()
-	return errors.Join(append(errs, db.watcher.lock.Close())...)
-}
-
-// Close waits for the writes and reads under way, then closes the file. If other
-// processes have it open, it returns when they know of what was committed. Later
-// calls of other methods return Unavailable.
-func (db *DB) Close() error {
-	var err error
-	db.closing.Do(func() {
-		db.watcher.close()
-		db.stopIndexing()
-		db.queue.Close()
-		<-db.stopped
-		db.fault.close()
-		for range db.count {
-			<-db.readers.free
-		}
-		close(db.closed)
-		if err = db.disconnect(); err != nil {
-			err = fmt.Errorf("database %s: %w", db.path, err)
-		}
-		if _, missing := os.Stat(db.path + "-wal"); missing == nil { // who closes the file last removes it
-			time.Sleep(time.Until(db.wrote.Add(noticeEvery + noticeEvery/4)))
-		}
-	})
-	return err
-}
-
 // Stats are numbers for metrics, counted since Open.
 type Stats struct {
 	groupcommit.Stats
@@ -249,3 +102,97 @@ func (db *DB) Stats() Stats {
 		IdleReaders: len(db.readers.free),
 	}
 }
+
+// A job is carried out on the writer's connection, inside a transaction that it
+// shares with others.
+type job struct {
+	run   func(*conn) error
+	reach reach
+}
+
+// A write is a job that waits for the writer.
+type write = groupcommit.Write[job]
+
+// A reach says what a write may change of what the cache holds, and whether it
+// notes that it wrote a row.
+type reach uint8
+
+const (
+	anything reach = iota
+	named          // what it notes in conn.touched
+)
+
+// change has run carried out in a transaction and returns after it is durable.
+// While it waits, the end of ctx withdraws it. A panic of run becomes the
+// caller's.
+func (db *DB) change(ctx context.Context, run func(*conn) error) error {
+	return db.changeOf(ctx, anything, run)
+}
+
+// changeOf is change for a write that reaches no further than stated.
+func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
+	if db.readOnly {
+		return petstore.Unavailable(errors.New("the database is open for reading only"))
+	}
+	w, err := db.queue.Do(ctx, job{run, r})
+	if err != nil {
+		return petstore.Unavailable(err)
+	}
+	return w.Err
+}
+
+// bulkPause is for other processes to write: longer than askEvery, with which they ask
+// whether they can.
+const bulkPause = 2 * time.Millisecond
+
+// changeMuch is change for one of many transactions that write much, with a pause
+// before it.
+func (db *DB) changeMuch(ctx context.Context, run func(*conn) error) error {
+	time.Sleep(bulkPause)
+	return db.change(ctx, run)
+}
+
+// judge turns an error of SQLite or of a context into what a caller sees. A
+// final one fails the database.
+func (db *DB) judge(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*petstore.Error](err); ok {
+		return err
+	}
+	switch gravityOf(err) {
+	case final:
+		db.fail(err)
+		return petstore.Unavailable(err)
+	case passing:
+		return petstore.Unavailable(err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return petstore.Unavailable(err)
+	}
+	return err
+}
+
+// fail ends the database for good: after a failed fsync nobody knows what is on
+// the disk, and asking again may wrongly say that all is well.
+func (db *DB) fail(cause error) {
+	db.fault.once.Do(func() {
+		db.fault.cause.CompareAndSwap(nil, &cause)
+		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
+		close(db.fault.failed)
+	})
+}
+
+// Err returns why nothing can be written, or nil: the error that failed the
+// database for good, or that of the last commit.
+func (db *DB) Err() error {
+	if err := db.fault.err(); err != nil && err != groupcommit.ErrClosed {
+		return err
+	}
+	return db.watcher.err()
+}
+
+// Failed returns a channel that is closed when the database fails for good. From
+// then on every call returns Unavailable; a restart recovers what was committed.
+func (db *DB) Failed() <-chan struct{} { return db.fault.failed }

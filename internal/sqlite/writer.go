@@ -1,54 +1,14 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"example.com/petstore/internal/dbfile"
-	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
-
-// A job is carried out on the writer's connection, inside a transaction that it
-// shares with others.
-type job struct {
-	run   func(*conn) error
-	reach reach
-}
-
-// A write is a job that waits for the writer.
-type write = groupcommit.Write[job]
-
-// A reach says what a write may change of what the cache holds, and whether it
-// notes that it wrote a row.
-type reach uint8
-
-const (
-	anything reach = iota
-	named          // what it notes in conn.touched
-)
-
-// change has run carried out in a transaction and returns after it is durable.
-// While it waits, the end of ctx withdraws it. A panic of run becomes the
-// caller's.
-func (db *DB) change(ctx context.Context, run func(*conn) error) error {
-	return db.changeOf(ctx, anything, run)
-}
-
-// changeOf is change for a write that reaches no further than stated.
-func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
-	if db.readOnly {
-		return petstore.Unavailable(errors.New("the database is open for reading only"))
-	}
-	w, err := db.queue.Do(ctx, job{run, r})
-	if err != nil {
-		return petstore.Unavailable(err)
-	}
-	return w.Err
-}
 
 // write is the writer goroutine.
 func (db *DB) write() {
@@ -234,11 +194,6 @@ func (db *DB) notice() error {
 	db.RingAll()
 	return db.checkSchema()
 }
-
-// Writers of several processes take turns by asking again and again: SQLite has
-// no queue for them. So every writer asks often, and who writes much at a time
-// pauses longer between two transactions than the others need to ask.
-const askEvery = time.Millisecond
 
 // tellAfter is how long a writer waits for another process before it says so.
 const tellAfter = time.Second

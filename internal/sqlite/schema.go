@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/migrations"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// applicationID marks a file as ours: "PETS" in ASCII, in the header that
+// SQLite keeps for this.
+const applicationID = 0x50455453
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// known are the migrations that this program knows.
+var known = migrations.MustLoad(migrationFiles)
+
+// migrations returns the known migrations with what the file says of them. It
+// refuses a file that is not ours or is newer.
+func (c *conn) migrations() ([]migrations.Migration, error) {
+	ours, err := c.isOurs()
+	if err != nil {
+		return nil, err
+	}
+	if !ours {
+		return known.Status(nil)
+	}
+	var rows []migrations.Row
+	err = c.each("SELECT version, name, at FROM migrations", func(row *sqlite.Stmt) {
+		rows = append(rows, migrations.Row{Version: row.ColumnInt(0), Name: row.ColumnText(1), Millis: row.ColumnInt64(2), Beside: row.ColumnInt(0)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	set := 0
+	if _, err = c.one(selectSchema, func(row *sqlite.Stmt) { set = row.ColumnInt(0) }); err != nil {
+		return nil, err
+	}
+	if set > known.Latest() {
+		return nil, known.Newer(set)
+	}
+	return known.Status(rows)
+}
+
+// isOurs reports whether the file is marked as ours. It returns an error for
+// one that is somebody else's, and false for an empty one.
+func (c *conn) isOurs() (bool, error) {
+	var id, tables int64
+	// In one statement: another process may be making the file.
+	_, err := c.one("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", func(row *sqlite.Stmt) {
+		id, tables = row.ColumnInt64(0), row.ColumnInt64(1)
+	})
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case id == applicationID:
+		return true, nil
+	case id != 0 || tables > 0:
+		return false, errors.New("is an SQLite database of another program")
+	}
+	return false, nil
+}
+
+// becomeCurrent makes sure that the schema is the newest, as o allows.
+func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	all, err := c.migrations()
+	if err != nil {
+		return err
+	}
+	lacking := migrations.Lacking(all)
+	if o.ReadOnly || o.NoMigrate {
+		return lacking
+	}
+	if err := c.useWAL(ctx); err != nil {
+		return err
+	}
+	if lacking == nil {
+		return nil
+	}
+	return c.applyAll(all, o.Now)
+}
+
+// applyAll carries out the migrations that the file lacks. An index of millions of
+// rows is sorted in a temporary file: in memory it would take a gigabyte.
+func (c *conn) applyAll(all []migrations.Migration, now func() time.Time) error {
+	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
+		if err := c.exec(pragma); err != nil {
+			return err
+		}
+	}
+	if _, err := known.Up(all, now, c.apply); err != nil {
+		return err
+	}
+	return c.exec("PRAGMA temp_store=MEMORY")
+}
+
+// useWAL puts the file into the journal mode that lets readers run beside a
+// writer. SQLite does not wait here for another process by itself.
+func (c *conn) useWAL(ctx context.Context) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		mode := ""
+		_, err := c.one("PRAGMA journal_mode=WAL", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("cannot use write-ahead logging here (journal mode %s)", mode)
+		case sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// apply carries out one migration in a transaction of its own, unless another
+// process was faster.
+func (c *conn) apply(m migrations.Migration, script string) (did bool, err error) {
+	end, err := sqlitex.ImmediateTransaction(c.Conn)
+	if err != nil {
+		return false, err
+	}
+	defer end(&err)
+	all, err := c.migrations()
+	if err != nil || all[m.Version-1].Applied {
+		return false, err
+	}
+	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
+		return false, err
+	}
+	if m.Version == 1 {
+		if err := c.sign(); err != nil {
+			return false, err
+		}
+	}
+	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil { // a program that has the file open sees it, see checkSchema
+		return false, err
+	}
+	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
+}
+
+// sign marks a new file as ours and gives it its secret.
+func (c *conn) sign() error {
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return c.exec("INSERT INTO meta (name, value) VALUES ('secret', ?)", secret)
+}
+
+// selectSchema is of what the last migration has set, 0 in a file whose last one did
+// not yet.
+const selectSchema = "PRAGMA user_version"
+
+// checkSchema returns an error, and fails the database, if its schema is a newer
+// one.
+func (db *DB) checkSchema() error {
+	has := 0
+	_, err := db.writer.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
+	if err == nil && has > known.Latest() {
+		err = known.Newer(has)
+		db.fail(err)
+	}
+	return err
+}
