@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // shared is the server of this run.
@@ -57,6 +58,7 @@ func newFile(t *testing.T) string {
 	_, err = db.Load(k.ctx, acme, &petstore.Batch{File: "digest", Through: 42})
 	ok(t, err)
 	k.keys(acme)
+	k.webhook(acme)
 	ok(t, db.SaveLimits(k.ctx, ratelimit.Saved{
 		Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},
 		Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, Day: 20500, Admitted: 4, Strikes: "8,9"}},
@@ -93,6 +95,24 @@ func (k shopkeeper) keys(workspace int64) {
 	}
 	ok(k.T, k.RevokeKey(k.ctx, "key_b", time.Now(), "cli"))
 	ok(k.T, k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
+}
+
+// webhook makes a webhook to which all events so far are due.
+func (k shopkeeper) webhook(workspace int64) {
+	const id = "wh_AAAAAAAAAAAAAAAAAAAAAAAAAA"
+	now := time.Now()
+	_, err := k.ChangeWebhook(k.ctx, webhook.Change{Workspace: workspace, By: "cli", Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
+		*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/events", State: webhook.Active, CreatedAt: now, Secret: "whsec_new"}
+		return nil
+	}})
+	ok(k.T, err)
+	_, err = k.HoldWebhooks(k.ctx, webhook.Lease{Node: "a", Now: now, Until: now.Add(time.Minute)})
+	ok(k.T, err)
+	queued, err := k.QueueDeliveries(k.ctx, id, "a", now, 100)
+	ok(k.T, err)
+	if !queued {
+		k.Error("no events are due to the webhook")
+	}
 }
 
 // once is the Idempotency-Key of an order.

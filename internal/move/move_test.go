@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/webhook"
 )
 
 // A try is one run of a move.
@@ -67,6 +68,7 @@ type stock interface {
 	petstore.Store
 	petstore.Bulk
 	access.Store
+	webhook.Store
 	Check(ctx context.Context) ([]string, error)
 	Close() error
 }
@@ -95,6 +97,7 @@ func wantSame(t *testing.T, got, want stock) {
 		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
 		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
 		"Audit":      func(s stock) (any, error) { return s.Audit(ctx, 100) },
+		"Webhooks":   func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
 		"Reached":    func(s stock) (any, error) { return s.Reached(ctx, w.ID, "digest") },
 	} {
 		a, err1 := read(got)
