@@ -44,6 +44,16 @@ var operations = []struct{ id, method, path, tag, own string }{
 	{"updateKey", "PATCH", "/keys/{keyId}", "keys", "200 404 409 412 413 415"},
 	{"revokeKey", "DELETE", "/keys/{keyId}", "keys", "204 404 412"},
 	{"rotateKey", "POST", "/keys/{keyId}/rotate", "keys", "201 404 409 413 415 422"},
+	{"listWebhooks", "GET", "/webhooks", "webhooks", "200 304"},
+	{"createWebhook", "POST", "/webhooks", "webhooks", "201 409 413 415 422"},
+	{"getWebhook", "GET", "/webhooks/{webhookId}", "webhooks", "200 304 404"},
+	{"updateWebhook", "PATCH", "/webhooks/{webhookId}", "webhooks", "200 404 412 413 415"},
+	{"deleteWebhook", "DELETE", "/webhooks/{webhookId}", "webhooks", "204 404 412"},
+	{"rotateWebhook", "POST", "/webhooks/{webhookId}/rotate", "webhooks", "200 404"},
+	{"testWebhook", "POST", "/webhooks/{webhookId}/test", "deliveries", "200 404"},
+	{"replayWebhook", "POST", "/webhooks/{webhookId}/replay", "deliveries", "200 404 410 413 415"},
+	{"listDeliveries", "GET", "/webhooks/{webhookId}/deliveries", "deliveries", "200 304 404"},
+	{"retryDelivery", "POST", "/webhooks/{webhookId}/deliveries/{deliveryId}/retry", "deliveries", "200 404"},
 	{"getAccount", "GET", "/account", "account", "200"},
 }
 
@@ -226,7 +236,7 @@ func TestCodes(t *testing.T) {
 func TestTags(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
-	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "keys": "", "events": "", "Pets": "", "Store": ""}
+	parents := map[string]string{"animals": "Pets", "categories": "Pets", "orders": "Store", "inventory": "Store", "account": "", "keys": "", "events": "", "webhooks": "", "deliveries": "", "Pets": "", "Store": ""}
 	for _, tag := range doc.Tags {
 		parent, _ := tag.Extensions["x-parent"].(string)
 		if want, ok := parents[tag.Name]; !ok || parent != want {

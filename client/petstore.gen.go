@@ -11,11 +11,19 @@ import (
 	"time"
 )
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateFailed    DeliveryState = "failed"
+	DeliveryStatePending   DeliveryState = "pending"
+)
+
 // Defines values for Code.
 const (
 	CodeAPIKeyBanned          Code = "api_key_banned"
 	CodeCategoryInUse         Code = "category_in_use"
 	CodeCategoryNotFound      Code = "category_not_found"
+	CodeDeliveryNotFound      Code = "delivery_not_found"
 	CodeEventNotFound         Code = "event_not_found"
 	CodeEventsExpired         Code = "events_expired"
 	CodeExpiredAPIKey         Code = "expired_api_key"
@@ -49,9 +57,11 @@ const (
 	CodeServiceUnavailable    Code = "service_unavailable"
 	CodeTooManyKeys           Code = "too_many_keys"
 	CodeTooManyStreams        Code = "too_many_streams"
+	CodeTooManyWebhooks       Code = "too_many_webhooks"
 	CodeURITooLong            Code = "uri_too_long"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeValidationFailed      Code = "validation_failed"
+	CodeWebhookNotFound       Code = "webhook_not_found"
 )
 
 // Defines values for EventType.
@@ -114,6 +124,19 @@ const (
 	ScopeManage Scope = "manage"
 	ScopeRead   Scope = "read"
 	ScopeWrite  Scope = "write"
+)
+
+// Defines values for WebhookPatchState.
+const (
+	WebhookPatchStateActive WebhookPatchState = "active"
+	WebhookPatchStatePaused WebhookPatchState = "paused"
+)
+
+// Defines values for WebhookState.
+const (
+	WebhookStateActive   WebhookState = "active"
+	WebhookStateDisabled WebhookState = "disabled"
+	WebhookStatePaused   WebhookState = "paused"
 )
 
 // Account The workspace behind a key, and what is left of its plan.
@@ -233,6 +256,54 @@ type CategoryReplacement struct {
 	// Example: Dogs
 	Name string `json:"name"`
 }
+
+// Delivery One event on its way to one webhook.
+type Delivery struct {
+	// Answer The first KiB of the body that the receiver answered.
+	//
+	// Example: ok
+	Answer string `json:"answer,omitempty,omitzero"`
+
+	// Error Why there was no answer, in words that may change.
+	//
+	// Example: There was no answer within 15 seconds.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// ID Identifier of the event.
+	//
+	// Example: 108
+	ID int64 `json:"id"`
+
+	// LatencyMs How long the answer took, in milliseconds.
+	//
+	// Example: 12
+	LatencyMs int64 `json:"latencyMs,omitempty,omitzero"`
+
+	// NextTryAt When it is tried next; absent unless it is pending.
+	NextTryAt time.Time `json:"nextTryAt,omitempty,omitzero"`
+
+	// State Whether it will be tried, has arrived, or will not be tried again.
+	State DeliveryState `json:"state"`
+
+	// Status The status that the receiver answered; absent if no answer came.
+	//
+	// Example: 204
+	Status int `json:"status,omitempty,omitzero"`
+
+	// TriedAt The latest try; absent before the first.
+	TriedAt time.Time `json:"triedAt,omitempty,omitzero"`
+
+	// Tries How often it was tried.
+	//
+	// Example: 1
+	Tries int64 `json:"tries"`
+
+	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+	Type EventType `json:"type"`
+}
+
+// DeliveryState Whether it will be tried, has arrived, or will not be tried again.
+type DeliveryState string
 
 // Problem What every answer from 400 on looks like.
 type Problem struct {
@@ -408,6 +479,48 @@ type MadeKey struct {
 	State KeyState `json:"state"`
 }
 
+// MadeWebhook A webhook with its secret, which is answered this once.
+type MadeWebhook struct {
+	// After All events up to this id are delivered, are being retried, or are of other types.
+	//
+	// Example: 109
+	After int64 `json:"after"`
+
+	// CreatedAt When the webhook was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Description What you want to remember of it.
+	//
+	// Example: stock control
+	Description string `json:"description,omitempty,omitzero"`
+
+	// FailingSince The first failure since the last success; absent if there is none.
+	FailingSince time.Time `json:"failingSince,omitempty,omitzero"`
+
+	// ID Identifier of the webhook.
+	//
+	// Example: wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP
+	ID string `json:"id"`
+
+	// Secret With which events are signed. Keep it as a password.
+	//
+	// Example: whsec_EXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE0=
+	Secret string `json:"secret"`
+
+	// State Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+	State WebhookState `json:"state"`
+
+	// Types The types of events that are sent; all of them if it is absent.
+	//
+	// Example: ["order.created","order.cancelled"]
+	Types []EventType `json:"types,omitempty,omitzero"`
+
+	// URL Where events are posted to. It begins with `https://`, has no user and no fragment, and leads to a public address.
+	//
+	// Example: https://example.com/petstore
+	URL string `json:"url"`
+}
+
 // Fault One fault of a request. It names a `pointer` or a `parameter`.
 type Fault struct {
 	// Code Machine-readable kind of the fault.
@@ -492,6 +605,24 @@ type NewPet struct {
 
 	// Status `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
 	Status PetStatus `json:"status,omitempty,omitzero"`
+}
+
+// NewWebhook A webhook as you ask for it.
+type NewWebhook struct {
+	// Description What you want to remember of it.
+	//
+	// Example: stock control
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Types The types of events that are sent; all of them if it is absent.
+	//
+	// Example: ["order.created","order.cancelled"]
+	Types []EventType `json:"types,omitempty,omitzero"`
+
+	// URL Where events are posted to. It begins with `https://`, has no user and no fragment, and leads to a public address.
+	//
+	// Example: https://example.com/petstore
+	URL string `json:"url"`
 }
 
 // Order An order of one pet. Its id, pet and quantity never change.
@@ -612,6 +743,101 @@ type RateLimitWindow struct {
 
 // Scope What a key may do: `read` is every GET, `write` everything that changes, `manage` the keys of the workspace.
 type Scope string
+
+// Webhook A URL to which the events of your workspace are posted.
+type Webhook struct {
+	// After All events up to this id are delivered, are being retried, or are of other types.
+	//
+	// Example: 109
+	After int64 `json:"after"`
+
+	// CreatedAt When the webhook was made.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Description What you want to remember of it.
+	//
+	// Example: stock control
+	Description string `json:"description,omitempty,omitzero"`
+
+	// FailingSince The first failure since the last success; absent if there is none.
+	FailingSince time.Time `json:"failingSince,omitempty,omitzero"`
+
+	// ID Identifier of the webhook.
+	//
+	// Example: wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP
+	ID string `json:"id"`
+
+	// State Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+	State WebhookState `json:"state"`
+
+	// Types The types of events that are sent; all of them if it is absent.
+	//
+	// Example: ["order.created","order.cancelled"]
+	Types []EventType `json:"types,omitempty,omitzero"`
+
+	// URL Where events are posted to. It begins with `https://`, has no user and no fragment, and leads to a public address.
+	//
+	// Example: https://example.com/petstore
+	URL string `json:"url"`
+}
+
+// WebhookAnswer What a receiver said.
+type WebhookAnswer struct {
+	// Answer The first KiB of the body that the receiver answered.
+	//
+	// Example: ok
+	Answer string `json:"answer,omitempty,omitzero"`
+
+	// Error Why there was no answer, in words that may change.
+	//
+	// Example: There was no answer within 15 seconds.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// LatencyMs How long the answer took, in milliseconds.
+	//
+	// Example: 12
+	LatencyMs int64 `json:"latencyMs"`
+
+	// Status The status that the receiver answered; absent if no answer came.
+	//
+	// Example: 204
+	Status int `json:"status,omitempty,omitzero"`
+}
+
+// WebhookPatch What is to change of a webhook.
+type WebhookPatch struct {
+	// Description What you want to remember of it.
+	//
+	// Example: stock control
+	Description Nullable[string] `json:"description,omitempty,omitzero"`
+
+	// State Whether events are sent.
+	State WebhookPatchState `json:"state,omitempty,omitzero"`
+
+	// Types The types of events that are sent; null for all of them.
+	//
+	// Example: ["order.created","order.cancelled"]
+	Types Nullable[[]EventType] `json:"types,omitempty,omitzero"`
+
+	// URL Where events are posted to. It begins with `https://`, has no user and no fragment, and leads to a public address.
+	//
+	// Example: https://example.com/petstore
+	URL string `json:"url,omitempty,omitzero"`
+}
+
+// WebhookPatchState Whether events are sent.
+type WebhookPatchState string
+
+// WebhookReplay From where on events are delivered again.
+type WebhookReplay struct {
+	// After The id of an event, or 0 for the beginning.
+	//
+	// Example: 100
+	After int64 `json:"after"`
+}
+
+// WebhookState Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+type WebhookState string
 
 // GetAccount is GET /account: read your account.
 //
@@ -1254,4 +1480,196 @@ func (c *Client) UpdateOrder(ctx context.Context, orderID int64, body OrderPatch
 		mediaType: "application/merge-patch+json",
 	}
 	return do[Order](ctx, c, r, opts)
+}
+
+// ListWebhooksParams choose what ListWebhooks answers. A zero field chooses nothing.
+type ListWebhooksParams struct {
+	// Limit The most items to answer with.
+	Limit int
+
+	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	Cursor string
+}
+
+func (p ListWebhooksParams) query() url.Values {
+	q := url.Values{}
+	addQuery(q, "limit", p.Limit)
+	addQuery(q, "cursor", p.Cursor)
+	return q
+}
+
+// ListWebhooks is GET /webhooks: list webhooks.
+//
+// The webhooks of your workspace in the order in which they were made, at most 20. Their secrets are shown by no answer but those that make them.
+func (c *Client) ListWebhooks(ctx context.Context, params ListWebhooksParams, opts ...CallOption) (Page[Webhook], error) {
+	r := request{
+		operation: "listWebhooks",
+		method:    http.MethodGet,
+		path:      expand("/webhooks"),
+		query:     params.query(),
+	}
+	return list[Webhook](ctx, c, r, opts)
+}
+
+// AllWebhooks returns what ListWebhooks answers, from params.Cursor on, page after page, 100 items each unless
+// params.Limit says otherwise. After an error, which comes with a zero item, it ends.
+func (c *Client) AllWebhooks(ctx context.Context, params ListWebhooksParams, opts ...CallOption) iter.Seq2[Webhook, error] {
+	if params.Limit == 0 {
+		params.Limit = largestPage
+	}
+	return all(params.Cursor, func(cursor string) (Page[Webhook], error) {
+		params.Cursor = cursor
+		return c.ListWebhooks(ctx, params, opts...)
+	})
+}
+
+// CreateWebhook is POST /webhooks: create a webhook.
+//
+// Has the events of your workspace posted to a URL, from the next event on: all of them, or those of `types`. The answer has the `secret` with which they are signed, this once.
+// A workspace has at most 20 webhooks (409 `too_many_webhooks`).
+//
+// The URL must begin with `https://` and lead to a public address. Each event is tried up to ten times within about three days, until it is answered with a 2xx status within 15
+// seconds; redirects are not followed. Five days without a success, or an answer 410, disable the webhook.
+func (c *Client) CreateWebhook(ctx context.Context, body NewWebhook, opts ...CallOption) (MadeWebhook, error) {
+	r := request{
+		operation: "createWebhook",
+		method:    http.MethodPost,
+		path:      expand("/webhooks"),
+		body:      body,
+		mediaType: "application/json",
+	}
+	return do[MadeWebhook](ctx, c, r, opts)
+}
+
+// DeleteWebhook is DELETE /webhooks/{webhookId}: delete a webhook.
+//
+// Deletes the webhook and its deliveries. What is being sent may still arrive.
+func (c *Client) DeleteWebhook(ctx context.Context, webhookID string, opts ...CallOption) error {
+	r := request{
+		operation: "deleteWebhook",
+		method:    http.MethodDelete,
+		path:      expand("/webhooks/{webhookId}", webhookID),
+	}
+	_, err := do[none](ctx, c, r, opts)
+	return err
+}
+
+// GetWebhook is GET /webhooks/{webhookId}: read a webhook.
+//
+// One webhook of your workspace, without its secret.
+func (c *Client) GetWebhook(ctx context.Context, webhookID string, opts ...CallOption) (Webhook, error) {
+	r := request{
+		operation: "getWebhook",
+		method:    http.MethodGet,
+		path:      expand("/webhooks/{webhookId}", webhookID),
+	}
+	return do[Webhook](ctx, c, r, opts)
+}
+
+// UpdateWebhook is PATCH /webhooks/{webhookId}: change a webhook.
+//
+// Changes the members that the body names (JSON merge patch, RFC 7396); `types: null` means all events. A webhook with the `state` `paused` gets nothing, and all that came meanwhile
+// when it is `active` again. So does one that was disabled.
+func (c *Client) UpdateWebhook(ctx context.Context, webhookID string, body WebhookPatch, opts ...CallOption) (Webhook, error) {
+	r := request{
+		operation: "updateWebhook",
+		method:    http.MethodPatch,
+		path:      expand("/webhooks/{webhookId}", webhookID),
+		body:      body,
+		mediaType: "application/merge-patch+json",
+	}
+	return do[Webhook](ctx, c, r, opts)
+}
+
+// ListDeliveriesParams choose what ListDeliveries answers. A zero field chooses nothing.
+type ListDeliveriesParams struct {
+	// Limit The most items to answer with.
+	Limit int
+
+	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	Cursor string
+}
+
+func (p ListDeliveriesParams) query() url.Values {
+	q := url.Values{}
+	addQuery(q, "limit", p.Limit)
+	addQuery(q, "cursor", p.Cursor)
+	return q
+}
+
+// ListDeliveries is GET /webhooks/{webhookId}/deliveries: list deliveries.
+//
+// What was sent to the webhook, and what it said: the newest event first, at most 20 or as many as `limit` says up to 100. Deliveries that ended are kept for 30 days, and at most
+// 1,000 of a webhook.
+func (c *Client) ListDeliveries(ctx context.Context, webhookID string, params ListDeliveriesParams, opts ...CallOption) (Page[Delivery], error) {
+	r := request{
+		operation: "listDeliveries",
+		method:    http.MethodGet,
+		path:      expand("/webhooks/{webhookId}/deliveries", webhookID),
+		query:     params.query(),
+	}
+	return list[Delivery](ctx, c, r, opts)
+}
+
+// AllDeliveries returns what ListDeliveries answers, from params.Cursor on, page after page, 100 items each unless
+// params.Limit says otherwise. After an error, which comes with a zero item, it ends.
+func (c *Client) AllDeliveries(ctx context.Context, webhookID string, params ListDeliveriesParams, opts ...CallOption) iter.Seq2[Delivery, error] {
+	if params.Limit == 0 {
+		params.Limit = largestPage
+	}
+	return all(params.Cursor, func(cursor string) (Page[Delivery], error) {
+		params.Cursor = cursor
+		return c.ListDeliveries(ctx, webhookID, params, opts...)
+	})
+}
+
+// RetryDelivery is POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry: retry a delivery.
+//
+// Sends an event again now, also one that was delivered or that failed for good, with all its tries before it. If the webhook is not active, it is sent when it is.
+func (c *Client) RetryDelivery(ctx context.Context, webhookID string, deliveryID int64, opts ...CallOption) (Delivery, error) {
+	r := request{
+		operation: "retryDelivery",
+		method:    http.MethodPost,
+		path:      expand("/webhooks/{webhookId}/deliveries/{deliveryId}/retry", webhookID, deliveryID),
+	}
+	return do[Delivery](ctx, c, r, opts)
+}
+
+// ReplayWebhook is POST /webhooks/{webhookId}/replay: replay events.
+//
+// Delivers all events after the one with the id `after` again, and then goes on. They come under the same `webhook-id` as before. Who asks for events that are not kept any more is
+// answered with 410 `events_expired`.
+func (c *Client) ReplayWebhook(ctx context.Context, webhookID string, body WebhookReplay, opts ...CallOption) (Webhook, error) {
+	r := request{
+		operation: "replayWebhook",
+		method:    http.MethodPost,
+		path:      expand("/webhooks/{webhookId}/replay", webhookID),
+		body:      body,
+		mediaType: "application/json",
+	}
+	return do[Webhook](ctx, c, r, opts)
+}
+
+// RotateWebhook is POST /webhooks/{webhookId}/rotate: rotate the secret.
+//
+// Gives the webhook a new `secret`, and answers it this once. For 24 hours the old secret signs too, so a receiver can change at any time.
+func (c *Client) RotateWebhook(ctx context.Context, webhookID string, opts ...CallOption) (MadeWebhook, error) {
+	r := request{
+		operation: "rotateWebhook",
+		method:    http.MethodPost,
+		path:      expand("/webhooks/{webhookId}/rotate", webhookID),
+	}
+	return do[MadeWebhook](ctx, c, r, opts)
+}
+
+// TestWebhook is POST /webhooks/{webhookId}/test: test a webhook.
+//
+// Posts an event of the type `webhook.test` now, whatever the webhook's state, and answers with what the receiver said. It is tried once, and waits 15 seconds for an answer at most.
+func (c *Client) TestWebhook(ctx context.Context, webhookID string, opts ...CallOption) (WebhookAnswer, error) {
+	r := request{
+		operation: "testWebhook",
+		method:    http.MethodPost,
+		path:      expand("/webhooks/{webhookId}/test", webhookID),
+	}
+	return do[WebhookAnswer](ctx, c, r, opts)
 }

@@ -45,6 +45,9 @@ type Config struct {
 
 	EventRetention time.Duration // for how long events are kept; 0: none are
 
+	WebhookAllowHTTP bool           // post events to http:// URLs too
+	WebhookAllowTo   []netip.Prefix // post events to these addresses too, though they are not public
+
 	Backup       Backup
 	Ban          Ban
 	AddressTable int // callers without a key that are counted apart

@@ -43,6 +43,8 @@ func (c *Config) Settings() []Setting {
 		{Name: "db", Usage: "keep the data in the SQLite file `PATH`, or in PostgreSQL at a postgres:// URL", Secret: true, value: text{&c.DB}},
 		{Name: "db-read", Usage: "read pets, orders and stock from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
 		{Name: "event-retention", Usage: "keep events for `DURATION`; 0 for no events at all", value: duration{&c.EventRetention, 0}},
+		{Name: "webhook-allow-http", Usage: "allow webhooks to have http:// URLs", value: boolean{&c.WebhookAllowHTTP}},
+		{Name: "webhook-allow-to", Usage: "allow webhooks to private addresses in these `CIDR,...` ranges", value: &prefixes{to: &c.WebhookAllowTo}},
 		{Name: "redis", Usage: "count requests in Redis at `URL`, together with all other nodes", Secret: true, value: text{&c.Redis}},
 		{Name: "limiter-on-failure", Usage: "while Redis is away: `CHOICE` local (each node continues from the last known counts) or deny (503)", value: choice{&c.LimiterOnFailure, []string{"local", "deny"}}},
 		{Name: "log-level", Usage: "log messages of `LEVEL` and above: debug, info, warn or error", value: level{&c.LogLevel}},
@@ -73,7 +75,10 @@ func (c *Config) Register(flags *pflag.FlagSet, names ...string) {
 	for i, s := range all {
 		known[i] = s.Name
 		if len(names) == 0 || slices.Contains(names, s.Name) {
-			flags.Var(s.value, s.Name, s.Usage)
+			flag := flags.VarPF(s.value, s.Name, "", s.Usage)
+			if _, yes := s.value.(boolean); yes {
+				flag.NoOptDefVal = "true"
+			}
 			FromEnvironment(flags, s.Name)
 		}
 	}

@@ -210,6 +210,22 @@ func (v duration) Set(s string) error {
 	return nil
 }
 
+type boolean struct{ to *bool }
+
+func (v boolean) Type() string   { return "bool" }
+func (v boolean) String() string { return strconv.FormatBool(v.to != nil && *v.to) }
+
+// Words returns what Set takes, for completion.
+func (v boolean) Words() []string { return []string{"false", "true"} }
+
+func (v boolean) Set(s string) error {
+	if s != "true" && s != "false" {
+		return errors.New("must be true or false")
+	}
+	*v.to = s == "true"
+	return nil
+}
+
 type number struct {
 	to       *int
 	min, max int

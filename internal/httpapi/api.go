@@ -22,15 +22,19 @@ import (
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/webhook"
 )
 
 // Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
-// Events, Done, Console, Observe and AccessLog are needed.
+// Events, Webhooks, Done, Console, Observe and AccessLog are needed.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
 	Limiter ratelimit.Limiter
+
+	// Webhooks are those of workspaces; nil if no events are kept.
+	Webhooks *webhook.Service
 
 	// OnBan is told of every ban that the limiter starts. It must not block.
 	OnBan func(ratelimit.Ban)
@@ -131,6 +135,7 @@ func (a *API) surface(o *Options) []path {
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
 		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams}).paths(),
+		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, guard: guard{&p.auth, &p.meter, &p.gates, o.Now}}.paths(),
 	)

@@ -20,6 +20,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/ratelimit/redistest"
 	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/webhook"
 )
 
 // What every service of the run stands on. The tests are the same on each.
@@ -34,6 +35,7 @@ type store interface {
 	petstore.Bulk
 	access.Store
 	feed.Store
+	webhook.Store
 	Secret(ctx context.Context) ([]byte, error)
 	Close() error
 }

@@ -7,6 +7,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
 )
 
 // The codes of failures that this package decides.
@@ -56,6 +57,8 @@ var statuses = map[petstore.Code]int{
 	petstore.CodeOrderNotFound:         http.StatusNotFound,
 	access.CodeKeyNotFound:             http.StatusNotFound,
 	petstore.CodeEventNotFound:         http.StatusNotFound,
+	webhook.CodeWebhookNotFound:        http.StatusNotFound,
+	webhook.CodeDeliveryNotFound:       http.StatusNotFound,
 	codeMethodNotAllowed:               http.StatusMethodNotAllowed,
 	codeNotAcceptable:                  http.StatusNotAcceptable,
 	petstore.CodeInsufficientStock:     http.StatusConflict,
@@ -65,6 +68,7 @@ var statuses = map[petstore.Code]int{
 	petstore.CodeCategoryInUse:         http.StatusConflict,
 	petstore.CodeOrderCompleted:        http.StatusConflict,
 	access.CodeTooManyKeys:             http.StatusConflict,
+	webhook.CodeTooManyWebhooks:        http.StatusConflict,
 	access.CodeKeyRotated:              http.StatusConflict,
 	access.CodeKeyExpired:              http.StatusConflict,
 	petstore.CodeIdempotencyInProgress: http.StatusConflict,

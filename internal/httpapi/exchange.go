@@ -76,6 +76,7 @@ type route struct {
 	guess   bool // of a public page: tries a key, and spends the quota of the caller's address
 	free    bool // spends no quota
 	streams bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
+	waits   bool // for somebody else: it is carried out beside the gates
 	sunset  bool // deprecated, with a last day
 }
 

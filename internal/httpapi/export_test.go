@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/webhook"
 )
 
 // ReadBody reads a body in one of the ways there are, for fuzzing.
@@ -21,6 +22,8 @@ func ReadBody(which uint8, body []byte) error {
 		func() error { _, err := readNewOrder(body, 0); return err },
 		func() error { _, err := readOrderPatch(body, 1); return err },
 		func() error { _, err := readInventoryUpdate(body, 1); return err },
+		func() error { _, err := readNewWebhook(body); return err },
+		func() error { _, err := readWebhookPatch(body); return err },
 	}
 	return readers[int(which)%len(readers)]()
 }
@@ -68,7 +71,7 @@ type (
 
 // wholeSurface returns the interface with operations that cannot be carried out.
 func wholeSurface() []path {
-	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}})
+	return new(API).surface(&Options{Service: petstore.NewService(noStore{}), Events: noEvents{}, Webhooks: &webhook.Service{}})
 }
 
 // Surface returns "METHOD /path operationId" of every operation.

@@ -240,7 +240,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 	}
 	o := httpapi.Options{
 		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Secret: secret,
-		Events: &faultyFeed{db, s.fault},
+		Events: &faultyFeed{db, s.fault}, Webhooks: s.webhooks(db),
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },
 		Docs:    http.HandlerFunc(httpapi.NotFound),

@@ -196,7 +196,7 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 // carryOut has the operation answer the request, unless there is too much to do
 // already.
 func (p *pipeline) carryOut(x *exchange) error {
-	if x.route.streams {
+	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
 	}
 	gate := p.gates.of(x.route.method)

@@ -46,6 +46,16 @@ func samples() map[string]request {
 		"rotateKey":        {method: "POST", path: "/keys/" + olderKey + "/rotate", body: `{"overlap":"1h"}`},
 		"listEvents":       {method: "GET", path: "/events"},
 		"getEvent":         {method: "GET", path: "/events/1"},
+		"listWebhooks":     {method: "GET", path: "/webhooks"},
+		"createWebhook":    {method: "POST", path: "/webhooks", body: `{"url":"https://example.com/"}`},
+		"getWebhook":       {method: "GET", path: "/webhooks/" + sampleHook},
+		"updateWebhook":    {method: "PATCH", path: "/webhooks/" + sampleHook, body: `{"description":"till"}`},
+		"deleteWebhook":    {method: "DELETE", path: "/webhooks/" + spareHook},
+		"rotateWebhook":    {method: "POST", path: "/webhooks/" + sampleHook + "/rotate"},
+		"testWebhook":      {method: "POST", path: "/webhooks/" + sampleHook + "/test"},
+		"replayWebhook":    {method: "POST", path: "/webhooks/" + sampleHook + "/replay", body: `{"after":1}`},
+		"listDeliveries":   {method: "GET", path: "/webhooks/" + sampleHook + "/deliveries"},
+		"retryDelivery":    {method: "POST", path: "/webhooks/" + sampleHook + "/deliveries/1/retry"},
 		"getAccount":       {method: "GET", path: "/account"},
 	}
 }
@@ -67,6 +77,8 @@ func (s *service) stock() {
 	for _, id := range []string{sampleKey, spareKey, olderKey} {
 		s.addKeyAs(id, s.workspace, access.Read, time.Time{})
 	}
+	s.addHook(s.workspace, sampleHook)
+	s.addHook(s.workspace, spareHook)
 }
 
 // TestPromises makes the server give every status and code that the
@@ -145,6 +157,8 @@ func (s *service) genericFaults(id string, r request) {
 	switch {
 	case strings.HasPrefix(r.path, "/keys"):
 		s.keyFaults(id, r)
+	case strings.HasPrefix(r.path, "/webhooks"):
+		s.webhookFaults(id, r)
 	case r.method == "POST":
 		s.idempotencyFaults(r)
 	}
@@ -290,7 +304,7 @@ func (s *service) specificFaults(t *testing.T) {
 			}
 		}
 	}
-	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/keys"} {
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/keys", "/webhooks", "/webhooks/" + sampleHook + "/deliveries"} {
 		s.get(list+"?cursor=made-up").want(400, "invalid_cursor")
 	}
 	s.get("/events/"+none).want(404, "event_not_found")

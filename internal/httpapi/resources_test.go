@@ -80,13 +80,13 @@ func TestWorkspacesAreApart(t *testing.T) {
 	s.stock()
 	foreign := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read|access.Write|access.Manage, time.Time{})
 	for id, r := range samples() {
-		if slices.Contains([]string{"createCategory", "getAccount", "createKey", "listKeys"}, id) {
+		if slices.Contains([]string{"createCategory", "getAccount", "createKey", "listKeys", "createWebhook"}, id) {
 			continue // they name nothing of another workspace
 		}
 		r.key = foreign
 		a := s.do(r)
 		switch {
-		case strings.HasPrefix(id, "list"):
+		case strings.HasPrefix(id, "list") && id != "listDeliveries":
 			a.want(200, "").is(`[]`)
 		case id == "createPet" || id == "createOrder" || id == "replacePet":
 			a.want(400, "validation_failed")

@@ -57,7 +57,8 @@ func (n *node) child(segment string) *node {
 	return n.next[segment]
 }
 
-// find returns the path that a target is for, and the id in it.
+// find returns the path that a target is for, and the id in it; of an id within an id
+// both, with a slash between.
 func (t *router) find(u *url.URL) (p *path, id string) {
 	if !ours(u) || !clean(u.Path) {
 		return nowhere, ""
@@ -72,7 +73,10 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 		case next != nil:
 			n = next
 		case n.id != nil && segment != "":
-			n, id = n.id, segment
+			if id != "" {
+				id += "/"
+			}
+			n, id = n.id, id+segment
 		default:
 			return p, ""
 		}

@@ -18,14 +18,19 @@ func TestRouterFindsWhatTheMuxFinds(t *testing.T) {
 	var got found
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) { got = found{} })
 	for _, p := range paths {
-		mux.HandleFunc(p.pattern, func(_ http.ResponseWriter, r *http.Request) { got = found{p.pattern, r.PathValue(p.param)} })
+		mux.HandleFunc(p.pattern, func(_ http.ResponseWriter, r *http.Request) {
+			got = found{p.pattern, r.PathValue(p.param)}
+			if inner := r.PathValue("deliveryId"); inner != "" {
+				got.id += "/" + inner
+			}
+		})
 	}
 	count := 0
 	for _, p := range paths {
 		root, _, _ := strings.Cut(p.pattern, "/{")
 		root = strings.TrimSuffix(root, "/")
 		for _, end := range []string{
-			"", "/", "/1", "/1/", "/-", "/a~b", "/1/2", "/pets", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531", "/1/rotate", "/a%2Fb/rotate", "/1%2Frotate", "/%31/rotat%65",
+			"", "/", "/1", "/1/", "/-", "/a~b", "/1/2", "/pets", "x", "x/1", "/%31", "/a%2Fb", "/%2F", "%2F1", "/%20", "/1%2F", "/%2531", "/1/rotate", "/1/deliveries", "/1/deliveries/2", "/1/deliveries/2/retry", "/1/deliveries//retry", "/a%2Fb/deliveries/c%2Fd/retry", "/a%2Fb/rotate", "/1%2Frotate", "/%31/rotat%65",
 		} {
 			for _, asked := range []string{root + end, strings.Replace(root, "s", "%73", 1) + end, strings.Replace(root, "e/o", "e%2Fo", 1) + end} {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, asked, nil)

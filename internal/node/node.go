@@ -53,6 +53,7 @@ type node struct {
 	bans        *banKeeper
 	backups     *scheduler
 	metrics     *ops.Metrics
+	webhooks    *webhooks // nil if no events are kept
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog          // nil if n.log takes the requests too
 	connections *http1.Limit                // of the public listener
@@ -85,6 +86,9 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
 	n.metrics = n.newMetrics()
+	if n.Config.EventRetention > 0 {
+		n.webhooks = n.newWebhooks()
+	}
 	n.bans, n.backups = newBanKeeper(n.store, n.log, n.metrics), n.newScheduler()
 	tie := newTie(n.limiter)
 	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
@@ -141,7 +145,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	api, err := httpapi.New(httpapi.Options{
 		Service: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
-		Events: n.events(), Done: ctx.Done(),
+		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
 	})
@@ -176,6 +180,9 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
 	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
 	running.Go(func() { every(ctx, forgetEvents, n.forgetEvents) })
+	if n.webhooks != nil {
+		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
+	}
 	running.Go(func() { n.bans.run(ctx) })
 	running.Go(func() { n.backups.run(ctx) })
 	return func() error {

@@ -15,6 +15,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // A Store is what the node and the commands need of a database.
@@ -23,6 +24,7 @@ type Store interface {
 	petstore.Bulk
 	access.Store
 	feed.Store
+	webhook.Store
 	ratelimit.Store
 	usage.Store
 

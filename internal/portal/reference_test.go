@@ -234,7 +234,7 @@ func TestNavigationFollowsTheGroups(t *testing.T) {
 			got = append(got, g.Name+"/"+tag.Name)
 		}
 	}
-	want := []string{"Pets/animals", "Pets/categories", "Store/orders", "Store/inventory", "Events/events", "Account/account", "Account/keys"}
+	want := []string{"Pets/animals", "Pets/categories", "Store/orders", "Store/inventory", "Events/events", "Events/webhooks", "Events/deliveries", "Account/account", "Account/keys"}
 	if !slices.Equal(got, want) {
 		t.Errorf("navigation = %v, want %v", got, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,9 @@ import (
 
 // overlap is for how long both secrets sign after a rotation.
 const overlap = 24 * time.Hour
+
+// maxTests is how many receivers may be tested at once.
+const maxTests = 64
 
 // maxDescription is the greatest number of characters of a description.
 const maxDescription = 500
@@ -25,6 +29,8 @@ type Service struct {
 	Sender *Sender
 	Now    func() time.Time
 	Wake   func() // tells this node's deliverer that something has changed
+
+	testing atomic.Int64 // receivers that are waited for
 }
 
 // A New is what a webhook is to be.
@@ -114,7 +120,9 @@ func (s *Service) Replay(ctx context.Context, workspace int64, id string, after 
 			return petstore.Invalid([]petstore.Field{{Pointer: "/after", Code: petstore.OutOfRange,
 				Message: fmt.Sprintf("after must be from 0 to %d, the id of the latest event, not %d.", f.Last, after)}})
 		case after < f.Forgotten:
-			return petstore.EventsExpired(after, f.Forgotten+1)
+			gone := petstore.EventsExpired(after, f.Forgotten+1)
+			gone.Fields = []petstore.Field{{Pointer: "/after", Code: petstore.OutOfRange, Message: gone.Message}}
+			return gone
 		}
 		w.After = after
 		return nil
@@ -135,6 +143,11 @@ func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer,
 	if err != nil {
 		return Answer{}, err
 	}
+	if s.testing.Add(1) > maxTests {
+		s.testing.Add(-1)
+		return Answer{}, &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many webhooks are being tested. Try again shortly."}
+	}
+	defer s.testing.Add(-1)
 	now := s.Now()
 	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
 	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
@@ -176,6 +189,9 @@ func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {
 func checkTypes(fields []petstore.Field, types []petstore.EventType) []petstore.Field {
 	if types != nil && len(types) == 0 {
 		return append(fields, petstore.Field{Pointer: "/types", Code: petstore.TooShort, Message: "types must have at least one type; without types all events are sent."})
+	}
+	if len(types) > len(petstore.EventTypes()) {
+		return append(fields, petstore.Field{Pointer: "/types", Code: petstore.TooLong, Message: fmt.Sprintf("There are only %d types of events.", len(petstore.EventTypes()))})
 	}
 	seen := make(map[petstore.EventType]bool)
 	for i, t := range types {

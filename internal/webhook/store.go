@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -70,6 +71,23 @@ type Changed struct {
 	Webhook  Webhook // as it is; without a call that did it before
 	Body     []byte  // the form with the secret, as first answered; nil without Change.Once
 	Replayed bool
+}
+
+// WithSecret returns the canonical form with the secret, as first answered.
+func (c *Changed) WithSecret() []byte {
+	if c.Body != nil {
+		return c.Body
+	}
+	return c.Webhook.WithSecret()
+}
+
+// ID returns the id of the webhook.
+func (c *Changed) ID() string {
+	var w struct{ ID string }
+	if c.Replayed && json.Unmarshal(c.Body, &w) == nil {
+		return w.ID
+	}
+	return c.Webhook.ID
 }
 
 // A Lease is asked for by a node.

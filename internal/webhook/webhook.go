@@ -5,6 +5,7 @@
 package webhook
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
@@ -91,6 +92,12 @@ func (w Webhook) AppendJSON(dst []byte) []byte {
 func (w Webhook) WithSecret() []byte {
 	body := w.AppendJSON(make([]byte, 0, 512))
 	return append(petstore.AppendString(append(body[:len(body)-1], `,"secret":`...), w.Secret), '}')
+}
+
+// WithoutSecret returns what WithSecret returned without the secret.
+func WithoutSecret(body []byte) []byte {
+	at := bytes.LastIndex(body, []byte(`,"secret":"`))
+	return append(body[:at:at], '}')
 }
 
 func appendInstant(dst []byte, name string, t time.Time) []byte {

@@ -1,0 +1,240 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+// webhooks are the operations on the webhooks of the caller's workspace.
+type webhooks struct{ service *webhook.Service }
+
+// paths returns none if no events are kept.
+func (h webhooks) paths() []path {
+	if h.service == nil {
+		return nil
+	}
+	const one = "/webhooks/{webhookId}"
+	post := func(id string, do handler, body bodyKind) []route {
+		return []route{{method: "POST", id: id, scope: access.Manage, handle: do, body: body}}
+	}
+	test := post("testWebhook", h.test, noBody)
+	test[0].waits = true
+	return []path{
+		{pattern: "/webhooks", routes: []route{
+			{method: "GET", id: "listWebhooks", scope: access.Manage, handle: h.list, query: []string{"limit", "cursor"}},
+			{method: "POST", id: "createWebhook", scope: access.Manage, handle: h.create, body: jsonBody},
+		}},
+		{pattern: one, param: "webhookId", text: true, routes: []route{
+			{method: "GET", id: "getWebhook", scope: access.Manage, handle: h.get},
+			{method: "PATCH", id: "updateWebhook", scope: access.Manage, handle: h.update, body: patchBody},
+			{method: "DELETE", id: "deleteWebhook", scope: access.Manage, handle: h.remove},
+		}},
+		{pattern: one + "/rotate", param: "webhookId", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
+		{pattern: one + "/test", param: "webhookId", text: true, routes: test},
+		{pattern: one + "/replay", param: "webhookId", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
+		{pattern: one + "/deliveries", param: "webhookId", text: true, routes: []route{
+			{method: "GET", id: "listDeliveries", scope: access.Manage, handle: h.deliveries, query: []string{"limit", "cursor"}},
+		}},
+		{pattern: one + "/deliveries/{deliveryId}/retry", param: "webhookId", text: true, routes: post("retryDelivery", h.retry, noBody)},
+	}
+}
+
+// caller returns who asks, for the audit log.
+func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
+
+func (h webhooks) list(x *exchange) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	after, err := l.place()
+	if err != nil {
+		return err
+	}
+	all, err := h.service.Store.Webhooks(x.ctx, x.workspace())
+	if err != nil {
+		return err
+	}
+	for len(all) > 0 && placeOfWebhook(all[0]) <= after {
+		all = all[1:]
+	}
+	return sendList(l, all, placeOfWebhook)
+}
+
+// placeOfWebhook orders webhooks by their creation.
+func placeOfWebhook(w webhook.Webhook) place {
+	return place(fmt.Sprintf("%015d%s", w.CreatedAt.UnixMilli(), w.ID))
+}
+
+func (h webhooks) get(x *exchange) error {
+	w, err := h.service.Store.Webhook(x.ctx, x.workspace(), x.pathID)
+	if err != nil {
+		return err
+	}
+	return sendResource(x, w)
+}
+
+func (h webhooks) create(x *exchange) error {
+	once, err := onceBy(x, x.entry.Key.ID)
+	if err != nil {
+		return err
+	}
+	n, err := readNewWebhook(x.body)
+	if err != nil {
+		return err
+	}
+	made, err := h.service.Create(x.ctx, x.workspace(), n, once, x.caller())
+	if err != nil {
+		return err
+	}
+	x.set("Location", x.env.baseURL+"/webhooks/"+made.ID())
+	return sendWithSecret(x, http.StatusCreated, made)
+}
+
+func (h webhooks) rotate(x *exchange) error {
+	once, err := onceBy(x, x.entry.Key.ID)
+	if err != nil {
+		return err
+	}
+	made, err := h.service.Rotate(x.ctx, x.workspace(), x.pathID, once, x.caller())
+	if err != nil {
+		return err
+	}
+	return sendWithSecret(x, http.StatusOK, made)
+}
+
+// sendWithSecret answers with a webhook and its secret, this once and to whoever repeats
+// the request. The entity tag is that of getWebhook.
+func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
+	body := made.WithSecret()
+	x.setTag("", petstore.TagOf(webhook.WithoutSecret(body)))
+	if made.Replayed {
+		x.set("Idempotency-Replayed", "true")
+	}
+	x.send(status, "application/json", body)
+	return nil
+}
+
+func (h webhooks) update(x *exchange) error {
+	on, err := conditionOf(x.r.Header)
+	if err != nil {
+		return err
+	}
+	p, err := readWebhookPatch(x.body)
+	if err != nil {
+		return err
+	}
+	now, err := h.service.Update(x.ctx, x.workspace(), x.pathID, p, on, x.caller())
+	if err != nil {
+		return err
+	}
+	return sendChanged(x, now)
+}
+
+func (h webhooks) remove(x *exchange) error {
+	on, err := conditionOf(x.r.Header)
+	if err != nil {
+		return err
+	}
+	if err := h.service.Delete(x.ctx, x.workspace(), x.pathID, on, x.caller()); err != nil {
+		return err
+	}
+	x.sendEmpty(http.StatusNoContent)
+	return nil
+}
+
+func (h webhooks) test(x *exchange) error {
+	answer, err := h.service.Test(x.ctx, x.workspace(), x.pathID)
+	if err != nil {
+		return err
+	}
+	x.send(http.StatusOK, "application/json", answer.AppendJSON(nil))
+	return nil
+}
+
+func (h webhooks) replay(x *exchange) error {
+	var after int64
+	var f form
+	f.read(x.body, members{"after": into(&after, f.integer)}, "after")
+	if err := f.err(nil); err != nil {
+		return err
+	}
+	now, err := h.service.Replay(x.ctx, x.workspace(), x.pathID, after, x.caller())
+	if err != nil {
+		return err
+	}
+	return sendChanged(x, now)
+}
+
+func (h webhooks) deliveries(x *exchange) error {
+	l, err := newListing(x)
+	if err != nil {
+		return err
+	}
+	p, err := l.page()
+	if err != nil {
+		return err
+	}
+	page, err := h.service.Deliveries(x.ctx, x.workspace(), x.pathID, p)
+	if err != nil {
+		return err
+	}
+	return sendList(l, page, func(d webhook.Delivery) place { return numbered(d.ID) })
+}
+
+func (h webhooks) retry(x *exchange) error {
+	id, text, _ := strings.Cut(x.pathID, "/")
+	delivery, err := readID("deliveryId", text)
+	if err != nil {
+		return err
+	}
+	d, err := h.service.Retry(x.ctx, x.workspace(), id, delivery)
+	if err != nil {
+		return err
+	}
+	return sendChanged(x, d)
+}
+
+// readOnlyOfWebhooks takes the members of a webhook that the server alone sets.
+func (f *form) readOnlyOfWebhooks(known members) members {
+	for _, name := range []string{"id", "createdAt", "after", "failingSince", "secret"} {
+		known[name] = f.readOnly
+	}
+	return known
+}
+
+func readNewWebhook(body []byte) (webhook.New, error) {
+	var n webhook.New
+	var f form
+	f.read(body, f.readOnlyOfWebhooks(members{
+		"url":         into(&n.URL, f.text),
+		"types":       into(&n.Types, f.eventTypes),
+		"description": into(&n.Description, f.text),
+		"state":       f.readOnly,
+	}), "url")
+	return n, f.err(nil)
+}
+
+func readWebhookPatch(body []byte) (webhook.Patch, error) {
+	var p webhook.Patch
+	var f form
+	f.read(body, f.readOnlyOfWebhooks(members{
+		"url":         intoOptional(&p.URL, f.text),
+		"types":       intoOptional(&p.Types, f.eventTypes),
+		"description": intoOptional(&p.Description, f.text),
+		"state":       intoOptional(&p.State, func(m member) webhook.State { return webhook.State(f.text(m)) }),
+	}))
+	return p, f.err(nil)
+}
+
+// eventTypes reads the names of types, which need not exist.
+func (f *form) eventTypes(m member) []petstore.EventType {
+	all := []petstore.EventType{}
+	f.strings(m, func(_, name string) { all = append(all, petstore.EventType(name)) })
+	return all
+}
