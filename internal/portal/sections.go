@@ -30,7 +30,6 @@ type section struct {
 	Inputs                    []input
 	BodyText                  string
 	BodyMedia                 string
-	SampleURL, SampleBody     string // of the samples; the body is on one line
 	Console                   *place // where the console does the same, nil if nowhere
 }
 
@@ -74,11 +73,10 @@ type input struct {
 
 // section builds the section of o. base is the address in its samples.
 func (d *description) section(o *operation, base string, sunset time.Time) section {
-	sample := d.call(o, base)
 	s := section{
 		ID: o.OperationID, Method: o.method, Path: o.path, Summary: o.Summary, URL: sectionURL(o),
 		Description: markdown(o.Description), Stability: o.Stability, Scope: scope(o),
-		Samples: samples(sample), Inputs: d.inputs(o), SampleURL: sample.url, SampleBody: oneLine(sample.body), Console: placeOf(o),
+		Samples: samples(d.call(o, base)), Inputs: d.inputs(o), Console: placeOf(o),
 	}
 	if o.Deprecated {
 		s.Ending = d.ending(o, sunset)

@@ -69,7 +69,8 @@ const samples = (() => {
       const code = pre.querySelector("code");
       return { pre, code, text: code.textContent, words: [...new Set(all(".k", code).map((word) => word.textContent))], as: languages[pre.dataset.lang] };
     });
-    const first = new URL(form.dataset.sample);
+    const first = /"(https?:[^"]+)"/.exec(panels[0].text)[1];
+    const body = form.querySelector("textarea")?.defaultValue;
     const target = () => request(form)[0];
     const sent = () => quoted([target(), fields(), request(form)[1].body ?? ""]);
     const fields = () => Object.entries(request(form)[1].headers).filter(([name]) => name !== "Authorization" && name !== "Content-Type");
@@ -77,8 +78,8 @@ const samples = (() => {
 
     function written({ text, as }) {
       if (sent() === before) return text;
-      text = text.replace(form.dataset.sample, () => (first.origin + target()).replaceAll("!", "%21"));
-      if (form.dataset.body) text = text.replace(as.body(form.dataset.body), () => as.body(line(request(form)[1].body)));
+      text = text.replace(first, () => (new URL(first).origin + target()).replaceAll("!", "%21"));
+      if (body) text = text.replace(as.body(line(body)), () => as.body(line(request(form)[1].body)));
       for (const [name, value] of fields()) {
         if (name === "Idempotency-Key") text = text.replace(as.once[0], () => as.once[1](value)).replace("import uuid\n", "");
         else text = text.replace(as.after, (found) => found + as.field(name, value));
