@@ -24,13 +24,13 @@ var catalogues = []struct {
 	pets int64
 }{{"pets=1000", 1000}, {"pets=1", 1}}
 
-// stocked makes a database of a shop with that many pets on a server that waits
-// for its disk, and returns the shop's id.
+// stocked makes a database of a workspace with that many pets on a server that waits
+// for its disk, and returns the workspace's id.
 func stocked(b *testing.B, server *postgrestest.Server, pets int64) (url string, db *postgres.DB, workspace int64) {
 	b.Helper()
 	url = server.Database(b, "")
 	db = node(b, url, postgres.Options{})
-	workspace, first := newShop(b, db, petstore.MaxQuantity)
+	workspace, first := newStocked(b, db, petstore.MaxQuantity)
 	execute(b, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
 		SELECT workspace, id + n, name, category, status, quantity, open_orders, movements, folded
 		FROM petstore.pets, generate_series(1, $1 - 1) n WHERE id = $2`, pets, first)

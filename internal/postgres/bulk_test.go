@@ -48,7 +48,7 @@ func BenchmarkLoad(b *testing.B) {
 	for _, size := range []int{64, 2000} {
 		b.Run(fmt.Sprintf("units=%d", size), func(b *testing.B) {
 			db := node(b, newDatabase(b), postgres.Options{})
-			workspace, _ := newShop(b, db, 1)
+			workspace, _ := newStocked(b, db, 1)
 			kind := &petstore.Category{Name: "Dogs"}
 			units := []petstore.Unit{{Category: kind}}
 			for n := range b.N {

@@ -23,7 +23,7 @@ type dumper interface {
 func dumped(t *testing.T, db dumper, workspace int64) string {
 	t.Helper()
 	var text bytes.Buffer
-	w := interchange.NewWriter(&text, interchange.NDJSON, interchange.Head{Workspace: "shop", ExportedAt: petstore.At(time.UnixMilli(0))})
+	w := interchange.NewWriter(&text, interchange.NDJSON, interchange.Head{Workspace: "acme", ExportedAt: petstore.At(time.UnixMilli(0))})
 	if err := db.Dump(t.Context(), workspace, w); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestDump(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, db, 5)
+	workspace, pet := newStocked(t, db, 5)
 	s := petstore.NewService(db)
 	for i := range 4 {
 		n := petstore.NewOrder{PetID: pet, Quantity: 1, Complete: i%2 == 0}
@@ -63,7 +63,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	w, err := file.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := file.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (fullDisk) Category(petstore.Category) error { return errFull }
 func TestDumpStops(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{})
-	workspace, _ := newShop(t, db, 1)
+	workspace, _ := newStocked(t, db, 1)
 	if err := db.Dump(t.Context(), workspace, fullDisk{}); err != errFull {
 		t.Errorf("Dump into a full disk = %v, want %v", err, errFull)
 	}

@@ -102,7 +102,7 @@ func TestRestart(t *testing.T) {
 	server := postgrestest.Start(t)
 	url := server.URL("postgres")
 	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, a, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	news := b.Notify()
 	<-news
 	crowd := buy(t, workspace, pet, 16, a, b)
@@ -134,7 +134,7 @@ func TestSessionsAreEnded(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, db, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
 	crowd := buy(t, workspace, pet, 8, db)
 	for range 5 {
 		crowd.more(50)
@@ -151,7 +151,7 @@ func TestSessionsAreEnded(t *testing.T) {
 func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	workspace, pet := newShop(t, node(t, url, postgres.Options{}), 5)
+	workspace, pet := newStocked(t, node(t, url, postgres.Options{}), 5)
 	db := node(t, url+"&default_transaction_read_only=on", postgres.Options{NoMigrate: true})
 	_, err := petstore.NewService(db).CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
 	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
@@ -169,7 +169,7 @@ func TestUnconfirmedCommit(t *testing.T) {
 	ctx := t.Context()
 	server := postgrestest.Start(t)
 	db := node(t, server.URL("postgres"), postgres.Options{})
-	workspace, pet := newShop(t, db, 5)
+	workspace, pet := newStocked(t, db, 5)
 	if err := server.Configure(ctx, "synchronous_standby_names", "nobody"); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestPromotion(t *testing.T) {
 	primary, standby := synchronous(t)
 	url := postgrestest.URL("postgres", primary, standby)
 	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, a, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	crowd := buy(t, workspace, pet, 32, a, b)
 	crowd.more(500)
 	if err := primary.Crash(); err != nil {
@@ -237,7 +237,7 @@ func TestReplica(t *testing.T) {
 	primary := postgrestest.Start(t)
 	replica := primary.Standby(t)
 	db := node(t, primary.URL("postgres"), postgres.Options{ReadURL: replica.URL("postgres")})
-	workspace, pet := newShop(t, db, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
 	s := petstore.NewService(db)
 	for want := int64(100); want < 150; want++ {
 		if _, err := s.UpdateInventory(ctx, workspace, pet, want, petstore.Condition{}); err != nil {

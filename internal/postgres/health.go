@@ -158,7 +158,7 @@ func DiagnoseReplica(ctx context.Context, url, readURL string) (problems []strin
 	case err != nil:
 		return nil, err
 	case !bytes.Equal(want, got):
-		problems = append(problems, "the server of --db-read has another shop than that of --db")
+		problems = append(problems, "the server of --db-read has other data than that of --db")
 	case behind > staleReplica:
 		problems = append(problems, fmt.Sprintf("the replica is %v behind", behind.Round(time.Second)))
 	case lag < 0:

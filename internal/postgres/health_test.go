@@ -49,7 +49,7 @@ func TestReplicaLag(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); db.Watch(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	newShop(t, db, 1)
+	newStocked(t, db, 1)
 	eventually(t, "no lag", func() bool { return db.Stats().ReplicaLag == 0 })
 	if err := replica.Exec(ctx, "postgres", "SELECT pg_wal_replay_pause()"); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestReplicaLag(t *testing.T) {
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{Readers: 3})
-	newShop(t, db, 1)
+	newStocked(t, db, 1)
 	s := db.Stats()
 	var names []string
 	for _, p := range s.Pools {
@@ -88,7 +88,7 @@ func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
-	newShop(t, db, 1)
+	newStocked(t, db, 1)
 	began := time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)
 	if err := db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}); err != nil {
 		t.Fatal(err)

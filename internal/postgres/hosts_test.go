@@ -16,8 +16,8 @@ func TestReadsGoToThePrimary(t *testing.T) {
 	primary := postgrestest.Start(t)
 	standby := primary.Standby(t)
 	db := node(t, postgrestest.URL("postgres", standby, primary), postgres.Options{})
-	workspace, pet := newShop(t, db, petstore.MaxQuantity)
-	eventually(t, "the shop at the standby", func() bool {
+	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
+	eventually(t, "the workspace at the standby", func() bool {
 		var n int
 		err := direct(t, standby.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM petstore.pets").Scan(&n)
 		return err == nil && n == 1

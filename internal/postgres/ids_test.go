@@ -23,7 +23,7 @@ func TestIDs(t *testing.T) {
 	url := newDatabase(t)
 	a := node(t, url, postgres.Options{Now: clock})
 	b := node(t, url, postgres.Options{Now: clock})
-	workspace, pet := newShop(t, a, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	order := func(db *postgres.DB) int64 {
 		t.Helper()
 		made, err := petstore.NewService(db).CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)

@@ -17,7 +17,7 @@ func TestOrdersByShipDate(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, db, 1)
+	workspace, pet := newStocked(t, db, 1)
 	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete, ship_date)
 		SELECT w, n, $2, 1, n % 2 = 0, CASE WHEN n % 3 > 0 THEN n * 7919 % 1000 END
 		FROM generate_series($1::bigint, $1 + 1) w, generate_series(1, 3000) n`, workspace, pet)

@@ -71,11 +71,11 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// newShop makes a workspace with one pet of that stock, and returns their ids.
-func newShop(tb testing.TB, db *postgres.DB, stock int64) (workspace, pet int64) {
+// newStocked makes a workspace with one pet of that stock, and returns their ids.
+func newStocked(tb testing.TB, db *postgres.DB, stock int64) (workspace, pet int64) {
 	tb.Helper()
 	ctx := context.Background()
-	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestSearchByName(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	workspace, _ := newShop(t, db, 1)
+	workspace, _ := newStocked(t, db, 1)
 	fillNames(t, url, workspace, 6000)
 	wantSearch(t, db, workspace)
 	s := petstore.NewService(db)
@@ -92,7 +92,7 @@ func wantSearch(t *testing.T, db *postgres.DB, workspace int64) {
 func TestNameIsFoundByTheIndex(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	workspace, _ := newShop(t, node(t, url, postgres.Options{}), 1)
+	workspace, _ := newStocked(t, node(t, url, postgres.Options{}), 1)
 	fillNames(t, url, workspace, *searched)
 	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", *searched-100, workspace)
 	execute(t, url, "VACUUM ANALYZE")
@@ -117,7 +117,7 @@ func TestWithoutExtensions(t *testing.T) {
 	execute(t, url, `CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`)
 	var log bytes.Buffer
 	db := node(t, url, postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	workspace, _ := newShop(t, db, 1)
+	workspace, _ := newStocked(t, db, 1)
 	fillNames(t, url, workspace, 6000)
 	wantSearch(t, db, workspace)
 	if !strings.Contains(log.String(), "there is no index of names") {

@@ -24,7 +24,7 @@ func TestBuyersOnManyNodes(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = node(t, url, postgres.Options{})
 	}
-	workspace, pet := newShop(t, nodes[0], 100)
+	workspace, pet := newStocked(t, nodes[0], 100)
 	var (
 		wg  sync.WaitGroup
 		mu  sync.Mutex
@@ -60,7 +60,7 @@ func TestManyNodesWriteEverything(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, _ := newShop(t, a, 50)
+	workspace, _ := newStocked(t, a, 50)
 	ctx := t.Context()
 	write := func(s *petstore.Service, n int) error {
 		pet, order := int64(n%3+1), int64(n%40+1)
@@ -103,7 +103,7 @@ func TestOneKeyOnManyNodes(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	nodes := []*postgres.DB{node(t, url, postgres.Options{}), node(t, url, postgres.Options{})}
-	workspace, _ := newShop(t, nodes[0], 1)
+	workspace, _ := newStocked(t, nodes[0], 1)
 	ids := make([]int64, 60)
 	var wg sync.WaitGroup
 	for i := range ids {
@@ -130,7 +130,7 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, _ := newShop(t, here, 1)
+	workspace, _ := newStocked(t, here, 1)
 	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Hash: access.HashOf("x")}
 	if err := here.CreateKey(t.Context(), k, "cli"); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestFeedsReachOtherNodes(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, _ := newShop(t, here, 1)
+	workspace, _ := newStocked(t, here, 1)
 	<-there.Notify() // it listens
 	for name, write := range map[string]func() error{
 		"a change": func() error {
@@ -248,8 +248,8 @@ func TestNotMigrated(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, url, want string }{
-		{"no server", "postgres://me:secret@127.0.0.1:1/shop", "database shop on 127.0.0.1:1: "},
-		{"not a URL", "postgres://me:secret@127.0.0.1:port/shop", "the database's URL: "},
+		{"no server", "postgres://me:secret@127.0.0.1:1/petstore", "database petstore on 127.0.0.1:1: "},
+		{"not a URL", "postgres://me:secret@127.0.0.1:port/petstore", "the database's URL: "},
 	} {
 		_, err := postgres.Open(t.Context(), test.url, postgres.Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
@@ -267,7 +267,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	newShop(t, db, 5)
+	newStocked(t, db, 5)
 	wantSound(t, db)
 	execute(t, url, "UPDATE petstore.pets SET quantity = 6, open_orders = 1; UPDATE petstore.counters SET pets = 0")
 	got, err := db.Check(t.Context())
@@ -285,7 +285,7 @@ func TestCheckFindsDamage(t *testing.T) {
 func TestImpossibleText(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{})
-	workspace, _ := newShop(t, db, 5)
+	workspace, _ := newStocked(t, db, 5)
 	if got, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 5}, Name: "a\x00"}); err != nil || len(got) != 0 {
 		t.Errorf("Pets named with a NUL = %v, %v, want none", got, err)
 	}

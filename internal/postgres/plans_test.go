@@ -39,7 +39,7 @@ func TestListsCostNoMoreDeeper(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	db := node(t, url, postgres.Options{})
-	workspace, _ := newShop(t, db, 1)
+	workspace, _ := newStocked(t, db, 1)
 	fill := `INSERT INTO petstore.categories (workspace, id, name, folded) SELECT w, n, 'Tiere', 'tiere' FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 3000) n;`
 	execute(t, url, fill, workspace)
 	execute(t, url, `INSERT INTO petstore.categories (workspace, id, name, folded) VALUES ($1 + 1, 1, 'e', 'e')`, workspace)
@@ -101,7 +101,7 @@ func TestResetUnderLoad(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, a, petstore.MaxQuantity)
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
 	done := make(chan struct{})
 	for i := range 8 {
 		s := petstore.NewService([]*postgres.DB{a, b}[i%2])

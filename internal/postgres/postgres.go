@@ -75,7 +75,7 @@ var (
 )
 
 // Open opens the database at url, which may name several hosts
-// ("postgres://a,b/shop?target_session_attrs=read-write"): the one that takes
+// ("postgres://a,b/petstore?target_session_attrs=read-write"): the one that takes
 // writes is used, whichever that is at the time. Unless o says otherwise Open
 // brings the schema up to date; it lies in the schema "petstore" of the
 // database. ctx bounds the opening, not the DB.

@@ -34,7 +34,7 @@ func TestUpgradeRolls(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	before := node(t, url, postgres.Options{})
-	workspace, pet := newShop(t, before, 3)
+	workspace, pet := newStocked(t, before, 3)
 	migrateFurther(t, url, knownMigrations(t))
 	after := node(t, url, postgres.Options{})
 	for _, db := range []*postgres.DB{before, after} {

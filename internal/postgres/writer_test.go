@@ -52,8 +52,8 @@ func grouped(t *testing.T, db *postgres.DB, workspace int64, calls ...func() err
 	return errs
 }
 
-// A shop is a workspace with one pet, for tests of groups.
-type shop struct {
+// A tenant is a workspace with one pet, for tests of groups.
+type tenant struct {
 	*postgres.DB
 	*petstore.Service
 	t              *testing.T
@@ -61,22 +61,22 @@ type shop struct {
 	workspace, pet int64
 }
 
-func openShop(t *testing.T, stock int64) *shop {
+func openTenant(t *testing.T, stock int64) *tenant {
 	t.Helper()
-	s := &shop{t: t, url: newDatabase(t)}
+	s := &tenant{t: t, url: newDatabase(t)}
 	s.DB = node(t, s.url, postgres.Options{})
 	s.Service = petstore.NewService(s.DB)
-	s.workspace, s.pet = newShop(t, s.DB, stock)
+	s.workspace, s.pet = newStocked(t, s.DB, stock)
 	t.Cleanup(func() { wantSound(t, s.DB) })
 	return s
 }
 
-func (s *shop) order() error {
+func (s *tenant) order() error {
 	_, err := s.CreateOrder(context.Background(), s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 1}, nil)
 	return err
 }
 
-func (s *shop) wantStock(want int64) {
+func (s *tenant) wantStock(want int64) {
 	s.t.Helper()
 	if got, err := s.DB.InventoryItem(context.Background(), s.workspace, s.pet); err != nil || got.Quantity != want {
 		s.t.Errorf("InventoryItem = %+v, %v, want quantity %d", got, err, want)
@@ -102,7 +102,7 @@ func wantCodes(t *testing.T, errs []error, want ...petstore.Code) {
 
 func TestGroupSeesItself(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 3)
+	s := openTenant(t, 3)
 	errs := grouped(t, s.DB, s.workspace, repeat(5, s.order)...)
 	wantCodes(t, errs, "", "", "", petstore.CodePetNotAvailable, petstore.CodePetNotAvailable)
 	if got := s.Stats(); got.LargestGroup != 5 || got.SplitGroups != 0 {
@@ -115,7 +115,7 @@ func TestGroupSeesItself(t *testing.T) {
 // transaction, but its own change alone.
 func TestGroupNeighbours(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	bad := func() error {
 		_, err := s.Do(t.Context(), &petstore.Change{Workspace: s.workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
 			return petstore.Effects{SaveCategory: &petstore.Category{Name: "a\x00b"}}, nil
@@ -135,7 +135,7 @@ func TestGroupNeighbours(t *testing.T) {
 
 func TestGroupOfOneKey(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	var ids [4]int64
 	var calls []func() error
 	for i := range ids {
@@ -160,7 +160,7 @@ func TestGroupOfOneKey(t *testing.T) {
 // is renamed and then deleted, all in one group.
 func TestGroupDropsWhatItSaved(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	ctx := t.Context()
 	made, err := s.CreateOrder(ctx, s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 4}, nil)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestGroupDropsWhatItSaved(t *testing.T) {
 // one depends on whose turn is first, since it is dropped apart from the group.
 func TestCategoryIsDroppedAlone(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 1)
+	s := openTenant(t, 1)
 	ctx := t.Context()
 	c, err := s.CreateCategory(ctx, s.workspace, petstore.NewCategory{Name: "cats"}, nil)
 	if err != nil {
@@ -213,7 +213,7 @@ func TestCategoryIsDroppedAlone(t *testing.T) {
 
 func TestPanicIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	explode := func() (err error) {
 		defer func() {
 			if v := recover(); v == nil || !strings.Contains(v.(string), "boom") {
@@ -230,7 +230,7 @@ func TestPanicIsTheCallersOwn(t *testing.T) {
 
 func TestWithdrawnWhileWaiting(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := grouped(t, s.DB, s.workspace, func() error {
 		_, err := s.CreateOrder(ctx, s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 1}, nil)
@@ -249,7 +249,7 @@ func TestWithdrawnWhileWaiting(t *testing.T) {
 func TestAfterClose(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{})
-	workspace, pet := newShop(t, db, 1)
+	workspace, pet := newStocked(t, db, 1)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestAfterClose(t *testing.T) {
 // TestDeadlock: a session that locks against our order makes ours the victim.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
-	s := openShop(t, 10)
+	s := openTenant(t, 10)
 	ctx := t.Context()
 	second, err := s.CreatePet(ctx, s.workspace, petstore.NewPet{Name: "Tom", CategoryID: 1}, nil)
 	if err != nil {

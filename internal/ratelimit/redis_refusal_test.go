@@ -14,7 +14,7 @@ import (
 func TestARefusalIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	server.Do(t, "ACL", "SETUSER", "shop", "on", ">secret", "~petstore:*", "+@all")
+	server.Do(t, "ACL", "SETUSER", "petstore", "on", ">secret", "~petstore:*", "+@all")
 	server.Do(t, "ACL", "SETUSER", "weak", "on", ">secret", "~petstore:*", "+cluster", "+client")
 	locked := redistest.Start(t)
 	locked.Do(t, "CONFIG", "SET", "requirepass", "secret")
@@ -25,7 +25,7 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 		url  string
 		want string // part of the warning; "": none
 	}{
-		"password":    {"redis://shop:guessed@" + server.Addr(), "WRONGPASS"},
+		"password":    {"redis://petstore:guessed@" + server.Addr(), "WRONGPASS"},
 		"user":        {"redis://nobody:guessed@" + server.Addr(), "WRONGPASS"},
 		"right":       {"redis://weak:secret@" + server.Addr(), "NOPERM"},
 		"no password": {locked.URL(), "NOAUTH"},

@@ -33,7 +33,7 @@ func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(master, sentinel *redistest.Server){
 		"killed":   func(master, _ *redistest.Server) { master.Kill() },
-		"relieved": func(_, sentinel *redistest.Server) { sentinel.Do(t, "SENTINEL", "FAILOVER", "shop") },
+		"relieved": func(_, sentinel *redistest.Server) { sentinel.Do(t, "SENTINEL", "FAILOVER", "petstore") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,8 +47,8 @@ func failOver(t *testing.T, end func(master, sentinel *redistest.Server)) {
 	awaitMinute(t)
 	master := redistest.Start(t, "--repl-diskless-sync-delay", "0")
 	replica := redistest.StartReplica(t, master)
-	sentinels := redistest.StartSentinels(t, 3, "shop", master, 1)
-	nodes := startNodesAt(t, redistest.SentinelURL("shop", sentinels), 2, time.Second)
+	sentinels := redistest.StartSentinels(t, 3, "petstore", master, 1)
+	nodes := startNodesAt(t, redistest.SentinelURL("petstore", sentinels), 2, time.Second)
 	keys := handles(nodes, plenty)
 	admitted := int64(0)
 	admit := func() {

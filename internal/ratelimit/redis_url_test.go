@@ -17,13 +17,13 @@ func TestClientOptions(t *testing.T) {
 		database               int
 	}
 	for url, want := range map[string]server{
-		"redis://h":                            {addresses: "h:6379"},
-		"redis://":                             {addresses: "localhost:6379"},
-		"redis://:p%40ss@h:1/2":                {addresses: "h:1", password: "p@ss", database: 2},
-		"redis://u:p@h?db=3":                   {addresses: "h:6379", user: "u", password: "p", database: 3},
-		"redis://[::1]:7?addr=[::2]:8&addr=:9": {addresses: "[::1]:7 [::2]:8 [::1]:9"},
-		"redis://h:1?addr=g&master_set=shop":   {addresses: "h:1 g:6379", master: "shop"},
-		"unix://u:p@/run/redis.sock?db=1":      {addresses: "/run/redis.sock", user: "u", password: "p", database: 1},
+		"redis://h":                              {addresses: "h:6379"},
+		"redis://":                               {addresses: "localhost:6379"},
+		"redis://:p%40ss@h:1/2":                  {addresses: "h:1", password: "p@ss", database: 2},
+		"redis://u:p@h?db=3":                     {addresses: "h:6379", user: "u", password: "p", database: 3},
+		"redis://[::1]:7?addr=[::2]:8&addr=:9":   {addresses: "[::1]:7 [::2]:8 [::1]:9"},
+		"redis://h:1?addr=g&master_set=petstore": {addresses: "h:1 g:6379", master: "petstore"},
+		"unix://u:p@/run/redis.sock?db=1":        {addresses: "/run/redis.sock", user: "u", password: "p", database: 1},
 	} {
 		o, err := clientOptions(url)
 		got := server{strings.Join(o.InitAddress, " "), o.Username, o.Password, o.Sentinel.MasterSet, o.SelectDB}
@@ -52,7 +52,7 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 		"redis://h/one":                   "database",
 		"redis://h/-1":                    "database",
 		"redis://h?db=1x":                 "database",
-		"redis://h?masterset=shop":        `no option "masterset"`,
+		"redis://h?masterset=petstore":    `no option "masterset"`,
 		"redis://h?skip_verify=true":      `no option "skip_verify"`,
 		"unix:///run/r.sock?addr=h":       `no option "addr"`,
 		"redis://h?master_set=":           "master_set has no value",
@@ -112,16 +112,16 @@ func TestALostLinkIsMadeAnew(t *testing.T) {
 func TestAPasswordAndADatabase(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	server.Do(t, "ACL", "SETUSER", "shop", "on", ">secret", "~petstore:*", "+@all")
+	server.Do(t, "ACL", "SETUSER", "petstore", "on", ">secret", "~petstore:*", "+@all")
 	at := netip.MustParseAddrPort(server.Addr()).String()
-	r := startNodesAt(t, "redis://shop:secret@"+at+"/3", 1, 10*time.Second)[0]
+	r := startNodesAt(t, "redis://petstore:secret@"+at+"/3", 1, 10*time.Second)[0]
 	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
 		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
 	}
 	if got := server.Do(t, "DBSIZE"); got != "0" {
 		t.Errorf("database 0 has %s keys, want all of them in database 3", got)
 	}
-	stranger, err := NewRedis(RedisOptions{URL: "redis://shop:wrong@" + at, Config: DefaultConfig(), Now: time.Now})
+	stranger, err := NewRedis(RedisOptions{URL: "redis://petstore:wrong@" + at, Config: DefaultConfig(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

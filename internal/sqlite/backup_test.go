@@ -16,42 +16,42 @@ import (
 )
 
 // A workspace with one pet that can be ordered for ever.
-func openShop(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
+func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "test")
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := petstore.NewService(db)
-	if _, err := shop.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
+	service := petstore.NewService(db)
+	if _, err := service.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Guppy", CategoryID: 1}, nil); err != nil {
+	if _, err := service.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Guppy", CategoryID: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shop.UpdateInventory(t.Context(), w.ID, 1, petstore.MaxQuantity, petstore.Condition{}); err != nil {
+	if _, err := service.UpdateInventory(t.Context(), w.ID, 1, petstore.MaxQuantity, petstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	return db, shop, w.ID
+	return db, service, w.ID
 }
 
 // Every order that was acknowledged before a backup began is in it.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db, shop, workspace := openShop(t, filepath.Join(dir, "shop.db"))
+	db, service, workspace := openStocked(t, filepath.Join(dir, "petstore.db"))
 	ctx, stop := context.WithCancel(t.Context())
 	var buyers sync.WaitGroup
 	var acknowledged atomic.Int64
 	for range 4 {
 		buyers.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := shop.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+				if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
 					t.Error(err)
 					return
 				}
@@ -101,12 +101,12 @@ func openOrders(t *testing.T, path string, workspace int64) int64 {
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path, copied := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db")
-	db, shop, workspace := openShop(t, path)
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, service, workspace := openStocked(t, path)
 	if err := db.Backup(t.Context(), copied); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shop.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
+	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
@@ -144,8 +144,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			path, bad := filepath.Join(dir, "shop.db"), filepath.Join(dir, "bad.db")
-			db, _, workspace := openShop(t, path)
+			path, bad := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "bad.db")
+			db, _, workspace := openStocked(t, path)
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -164,8 +164,8 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 
 func TestBackupRefusesToReplaceItself(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "shop.db")
-	db, _, _ := openShop(t, path)
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	db, _, _ := openStocked(t, path)
 	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
 		t.Errorf("Backup onto itself = %v, want a refusal", err)
 	}

@@ -35,7 +35,7 @@ func openAt(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
 // newShop makes a workspace with one pet, and returns the workspace's id.
 func newShop(t *testing.T, db *sqlite.DB, stock int64) int64 {
 	t.Helper()
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 type sales struct {
 	t         *testing.T
 	db        *DB
-	shop      *petstore.Service
+	service   *petstore.Service
 	workspace int64
 	pets      []int64 // that are there
 	orders    []petstore.Order
@@ -32,11 +32,11 @@ type sales struct {
 func TestOrdersOfPets(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	shops := 0
+	opened := 0
 	rapid.Check(t, func(r *rapid.T) {
-		shops++
-		s := &sales{t: t, db: db, shop: petstore.NewService(db)}
-		s.open(fmt.Sprint("shop ", shops), 3)
+		opened++
+		s := &sales{t: t, db: db, service: petstore.NewService(db)}
+		s.open(fmt.Sprint("workspace ", opened), 3)
 		r.Repeat(map[string]func(*rapid.T){
 			"place": s.place, "place many": s.placeMany, "complete": s.complete, "cancel": s.cancel, "delete a pet": s.deletePet, "age": s.age, "list": s.list,
 		})
@@ -63,14 +63,14 @@ func (s *sales) open(name string, pets int) {
 		s.t.Fatal(err)
 	}
 	s.workspace = w.ID
-	if _, err := s.shop.CreateCategory(s.t.Context(), s.workspace, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
+	if _, err := s.service.CreateCategory(s.t.Context(), s.workspace, petstore.NewCategory{Name: "Dogs"}, nil); err != nil {
 		s.t.Fatal(err)
 	}
 	for id := range int64(pets) {
-		if _, err := s.shop.CreatePet(s.t.Context(), s.workspace, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil); err != nil {
+		if _, err := s.service.CreatePet(s.t.Context(), s.workspace, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil); err != nil {
 			s.t.Fatal(err)
 		}
-		if _, err := s.shop.UpdateInventory(s.t.Context(), s.workspace, id+1, 1_000_000, petstore.Condition{}); err != nil {
+		if _, err := s.service.UpdateInventory(s.t.Context(), s.workspace, id+1, 1_000_000, petstore.Condition{}); err != nil {
 			s.t.Fatal(err)
 		}
 		s.pets = append(s.pets, id+1)
@@ -88,7 +88,7 @@ func (s *sales) place(r *rapid.T) {
 	}); err != nil {
 		r.Fatal(err)
 	}
-	made, err := s.shop.CreateOrder(s.t.Context(), s.workspace, n, nil)
+	made, err := s.service.CreateOrder(s.t.Context(), s.workspace, n, nil)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (s *sales) placeMany(r *rapid.T) {
 
 // remember keeps an order as it is now, among the others in the order of ids.
 func (s *sales) remember(r *rapid.T, id int64) {
-	o, err := s.shop.Order(s.t.Context(), s.workspace, id)
+	o, err := s.service.Order(s.t.Context(), s.workspace, id)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func (s *sales) openOrder(r *rapid.T) int64 {
 
 func (s *sales) complete(r *rapid.T) {
 	id := s.openOrder(r)
-	if _, err := s.shop.UpdateOrder(s.t.Context(), s.workspace, id, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
+	if _, err := s.service.UpdateOrder(s.t.Context(), s.workspace, id, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
 		r.Fatal(err)
 	}
 	s.remember(r, id)
@@ -138,7 +138,7 @@ func (s *sales) complete(r *rapid.T) {
 
 func (s *sales) cancel(r *rapid.T) {
 	id := s.openOrder(r)
-	if err := s.shop.CancelOrder(s.t.Context(), s.workspace, id, petstore.Condition{}); err != nil {
+	if err := s.service.CancelOrder(s.t.Context(), s.workspace, id, petstore.Condition{}); err != nil {
 		r.Fatal(err)
 	}
 	s.orders = slices.DeleteFunc(s.orders, func(o petstore.Order) bool { return o.ID == id })
@@ -154,12 +154,12 @@ func (s *sales) deletePet(r *rapid.T) {
 		if o.PetID != pet || o.Complete {
 			continue
 		}
-		if _, err := s.shop.UpdateOrder(s.t.Context(), s.workspace, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
+		if _, err := s.service.UpdateOrder(s.t.Context(), s.workspace, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{}); err != nil {
 			r.Fatal(err)
 		}
 		s.remember(r, o.ID)
 	}
-	if err := s.shop.DeletePet(s.t.Context(), s.workspace, pet, petstore.Condition{}); err != nil {
+	if err := s.service.DeletePet(s.t.Context(), s.workspace, pet, petstore.Condition{}); err != nil {
 		r.Fatal(err)
 	}
 	s.pets = slices.DeleteFunc(s.pets, func(id int64) bool { return id == pet })
@@ -233,8 +233,8 @@ func (e *exported) Order(o petstore.Order) error     { *e = append(*e, o); retur
 func TestImportedOrdersOfPets(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
-	s.open("shop", 0)
+	s := &sales{t: t, db: db, service: petstore.NewService(db)}
+	s.open("acme", 0)
 	load := func(u petstore.Unit) {
 		t.Helper()
 		if _, err := u.Check(petstore.At(db.now())); err != nil {
@@ -247,7 +247,7 @@ func TestImportedOrdersOfPets(t *testing.T) {
 	order := petstore.Order{ID: 10, PetID: 5, Quantity: 1, Complete: true}
 	load(petstore.Unit{PetID: 5, Orders: []petstore.Order{order}})
 	load(petstore.Unit{PetID: 5, Pet: &petstore.StockedPet{Pet: petstore.Pet{ID: 5, Name: "Rex", CategoryID: 1, Status: petstore.Available}, Quantity: 3}})
-	made, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 5, Quantity: 1}, nil)
+	made, err := s.service.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 5, Quantity: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,9 +265,9 @@ func TestImportedOrdersOfPets(t *testing.T) {
 func TestOrdersOfOthers(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
-	s.open("shop", 2)
-	made, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	s := &sales{t: t, db: db, service: petstore.NewService(db)}
+	s.open("acme", 2)
+	made, err := s.service.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,9 +297,9 @@ func TestOrdersOfOthers(t *testing.T) {
 func TestExportMissesNoOrder(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	s := &sales{t: t, db: db, shop: petstore.NewService(db)}
-	s.open("shop", 1)
-	if _, err := s.shop.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+	s := &sales{t: t, db: db, service: petstore.NewService(db)}
+	s.open("acme", 1)
+	if _, err := s.service.CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.change(t.Context(), func(c *conn) error { return c.exec("UPDATE pets SET recent=x''") }); err != nil {

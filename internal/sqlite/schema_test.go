@@ -50,7 +50,7 @@ func TestANewerSchemaEndsWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := openTest(t, Options{Cached: cached})
-			workspace := newWorkspace(t, t.Context(), db, "shop")
+			workspace := newWorkspace(t, t.Context(), db, "acme")
 			byAnother(t, db, migrateByNewer...)
 			_, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
 			if petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
@@ -75,7 +75,7 @@ func TestANewerSchemaEndsReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := openTest(t, Options{Cached: 64})
-			workspace := newWorkspace(t, t.Context(), db, "shop")
+			workspace := newWorkspace(t, t.Context(), db, "acme")
 			byAnother(t, db, migrateByNewer...)
 			eventually(t, "reads are refused", func() bool { return petstore.CodeOf(read(db, workspace)) == petstore.CodeServiceUnavailable })
 			wantNewer(t, db)
@@ -103,7 +103,7 @@ func wantNewer(t *testing.T, db *DB) {
 func TestAnotherIndexIsNoNewerSchema(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Cached: 64})
-	workspace := newWorkspace(t, t.Context(), db, "shop")
+	workspace := newWorkspace(t, t.Context(), db, "acme")
 	for _, query := range []string{"CREATE INDEX mine ON pets (name)", "VACUUM"} {
 		byAnother(t, db, query)
 		if _, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: query}, nil); err != nil {

@@ -217,7 +217,7 @@ func TestSearchesFindAll(t *testing.T) {
 		n++
 		db.effort = searchEffort{rapid.Int64Range(0, 9).Draw(r, "first"), rapid.Int64Range(0, 9).Draw(r, "short"), rapid.IntRange(0, 9).Draw(r, "few"),
 			rapid.SampledFrom([]int{2, 1000}).Draw(r, "terms")}
-		m := &nameModel{db: db, ctx: t.Context(), workspace: newWorkspace(r, t.Context(), db, fmt.Sprint("shop ", n)), pets: map[int64]petstore.Pet{}}
+		m := &nameModel{db: db, ctx: t.Context(), workspace: newWorkspace(r, t.Context(), db, fmt.Sprint("workspace ", n)), pets: map[int64]petstore.Pet{}}
 		m.begin(r)
 		r.Repeat(m.actions())
 		m.search(r)
@@ -304,7 +304,7 @@ func TestSearchesReadLittle(t *testing.T) {
 	t.Parallel()
 	const pets = 20_000
 	db := openTest(t, Options{Readers: 1})
-	workspace := newWorkspace(t, t.Context(), db, "shop")
+	workspace := newWorkspace(t, t.Context(), db, "acme")
 	names := make([]string, pets)
 	for i := range names {
 		names[i] = inventedName(i)
@@ -360,7 +360,7 @@ func TestCheckFindsLostNames(t *testing.T) {
 		"a structure is lost": "DELETE FROM pet_names_data WHERE id=(SELECT max(id) FROM pet_names_data)",
 	} {
 		db := openUnsynced(t)
-		importNames(t, db, newWorkspace(t, t.Context(), db, "shop"), "Rex", "Rex", "Rex")
+		importNames(t, db, newWorkspace(t, t.Context(), db, "acme"), "Rex", "Rex", "Rex")
 		if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 			t.Fatalf("Check = %q, %v, want nothing", problems, err)
 		}

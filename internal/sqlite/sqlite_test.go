@@ -21,7 +21,7 @@ func TestReopenKeepsEverything(t *testing.T) {
 		return db
 	}
 	db := open()
-	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(ctx, access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		t.Fatal(err)
 	}

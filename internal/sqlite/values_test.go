@@ -166,7 +166,7 @@ func TestListsByValueReadLittle(t *testing.T) {
 	}
 	for what, small := range steps[0] {
 		if large := steps[1][what]; large > small*11/10 {
-			t.Errorf("%s takes %d steps of SQLite's machine in the large shop, %d in the small one, want as many", what, large, small)
+			t.Errorf("%s takes %d steps of SQLite's machine in the large workspace, %d in the small one, want as many", what, large, small)
 		}
 	}
 }

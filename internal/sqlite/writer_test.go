@@ -264,7 +264,7 @@ func TestBusy(t *testing.T) {
 func TestFailed(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "shop", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		t.Fatal(err)
 	}
