@@ -67,6 +67,7 @@ type run struct {
 	rand   *rand.Rand
 	server *servertest.Server
 	buyers *buyers
+	feed   *listener
 	done   int // faults so far
 }
 
@@ -102,6 +103,8 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	defer cancel()
 	l := newLedger(stock)
 	r.buyers = startBuyers(ctx, max(c.buyers, clients), c.seed, key, r.server.URL, l)
+	r.feed = startListener(ctx, key, &r.buyers.url)
+	defer r.feed.end()
 	if err = r.suffer(began); err != nil {
 		cancel() // there may be no server any more to wait for
 	}
@@ -154,6 +157,10 @@ func (r *run) settle(l *ledger) error {
 			return err
 		}
 	}
+	if err := r.feed.finish(context.Background()); err != nil {
+		return fmt.Errorf("the feed: %w", err)
+	}
+	l.heard(r.feed)
 	if err := r.server.Stop(); err != nil {
 		return fmt.Errorf("the server ended with %w\n%s", err, r.server.LogText())
 	}
