@@ -16,6 +16,7 @@ var Dated = [...]struct{ Table, At string }{
 	{"bans", "begins_at"},
 	{"limit_windows", "minute_start"},
 	{"usage", "start * 1000"},
+	{"key_days", "day * 1000"},
 	{"console_sessions", "started_at"},
 }
 

@@ -170,7 +170,7 @@ func forgetUse(tx Tx, workspace int64) error {
 	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(workspace, 10)); err != nil {
 		return err
 	}
-	for _, query := range []string{"DELETE FROM limit_keys WHERE workspace = $1", "DELETE FROM usage WHERE workspace = $1"} {
+	for _, query := range []string{"DELETE FROM limit_keys WHERE workspace = $1", "DELETE FROM usage WHERE workspace = $1", "DELETE FROM key_days WHERE workspace = $1"} {
 		if err := exec(tx, query, workspace); err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ type Observation struct {
 	Duration  time.Duration
 	Plan      string           // of the caller; "" without a valid key
 	Outcome   string           // "admitted", "minute", "day", "banned", or "free" if it spends no quota
+	Sunset    bool             // the operation will end
 	Refused   ratelimit.Window // what the answer to a refused request says of the limits; else zero
 }
 
@@ -52,7 +53,7 @@ func (b *observer) report(x *exchange, took time.Duration) {
 		o.Method = x.r.Method
 	}
 	if x.route != nil {
-		o.Operation = x.route.id
+		o.Operation, o.Sunset = x.route.id, x.route.sunset
 	}
 	if x.counted || x.decision.Outcome == ratelimit.Banned {
 		o.Outcome = x.decision.Outcome.String()

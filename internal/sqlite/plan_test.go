@@ -264,7 +264,7 @@ func TestIndexesOfUpdates(t *testing.T) {
 func TestWorkspaceTables(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	kept := []string{"api_keys", "counters", "feeds", "limit_keys", "names_indexed", "removals", "usage", "webhooks"} // they are of the workspace
+	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "names_indexed", "removals", "usage", "webhooks"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
 		return c.each(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`, func(row *sqlite.Stmt) {
 			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(workspaceTables, func(t accesssql.Table) bool { return t.Name == name }) {

@@ -17,6 +17,7 @@ func RunUsage(t *testing.T, open func(t *testing.T) usage.Store) {
 		"concurrency": testUsageConcurrently,
 		"forgets":     testUsageForgets,
 		"of all":      testUsageOfAll,
+		"of keys":     testKeyDays,
 	} {
 		t.Run("usage "+name, func(t *testing.T) {
 			t.Parallel()
@@ -108,4 +109,40 @@ func testUsageOfAll(t *testing.T, s usage.Store) {
 	if got, err := s.UsageOfAll(t.Context(), usage.Minute, 0, 600-60); err != nil || len(got) != 0 {
 		t.Errorf("UsageOfAll of a time without requests = %v, %v, want none", got, err)
 	}
+}
+
+// testKeyDays: what keys did adds up by the day, belongs to their workspace, and is forgotten when it is old.
+func testKeyDays(t *testing.T, s usage.Store) {
+	const day = int64(usage.Day)
+	one := func(workspace int64, key string, n, unit int64) usage.KeyDay {
+		k := usage.KeyDay{Workspace: workspace, KeyID: key, Day: n * day, Deprecated: 7 * unit}
+		for i := range k.Requests {
+			k.Requests[i] = unit * int64(i+1)
+		}
+		return k
+	}
+	add := func(days ...usage.KeyDay) {
+		t.Helper()
+		if err := s.AddKeyDays(t.Context(), days); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(workspace int64, key string, from int64, want ...usage.KeyDay) {
+		t.Helper()
+		got, err := s.KeyDays(t.Context(), workspace, key, from*day)
+		if err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("KeyDays(%d, %q, day %d) = %v, %v, want %v", workspace, key, from, got, err, want)
+		}
+	}
+	add()
+	add(one(1, "b", 3, 1), one(1, "a", 4, 1), one(2, "a", 3, 1), one(1, "a", 3, 1))
+	add(one(1, "a", 3, 2), one(1, "a", 3, 4))
+	want(1, "", 0, one(1, "a", 3, 7), one(1, "a", 4, 1), one(1, "b", 3, 1))
+	want(1, "", 4, one(1, "a", 4, 1))
+	want(1, "a", 0, one(1, "a", 3, 7), one(1, "a", 4, 1))
+	want(2, "b", 0)
+	if n, err := s.ForgetKeyDays(t.Context(), 4*day); err != nil || n != 3 {
+		t.Errorf("ForgetKeyDays = %d, %v, want 3", n, err)
+	}
+	want(1, "", 0, one(1, "a", 4, 1))
 }

@@ -19,6 +19,8 @@ type Event struct {
 	KeyID     string
 	RequestID string
 
+	Deprecated bool // the operation will end
+
 	Refused string // by what the limiter refused it: "minute", "day", "banned"; or ""
 	Limit   int64  // of the window, if it was refused
 	Until   int64  // when it could be sent again, in Unix seconds, if it was refused

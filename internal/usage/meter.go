@@ -13,6 +13,7 @@ type meter struct {
 	now     Counts
 	pending map[int64]*Counts // by minute, without the one of now; nil if there are none
 
+	keys     map[keyDay]*KeyDay // what waits; nil if nothing does
 	rings    [rings]ring
 	watchers []chan Event
 }
@@ -32,6 +33,7 @@ func (m *meter) count(r *Recorder, e *Event) bool {
 	}
 	m.now.Requests[ClassOf(e.Status)]++
 	m.now.Latency[bucketOf(e.Duration)]++
+	m.countKey(e)
 	m.log(r, e)
 	return true
 }

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -45,9 +46,14 @@ func (r *Recorder) Save(ctx context.Context) error {
 	r.saving.Lock()
 	defer r.saving.Unlock()
 	var rows []Row
+	var days []KeyDay
 	for i := range r.shards {
-		rows = r.collect(&r.shards[i], rows)
+		rows, days = r.collect(&r.shards[i], rows, days)
 	}
+	return errors.Join(r.saveRows(ctx, rows), r.saveKeys(ctx, days))
+}
+
+func (r *Recorder) saveRows(ctx context.Context, rows []Row) error {
 	for len(rows) > 0 {
 		n := min(len(rows), maxRows)
 		if err := r.store.AddUsage(ctx, withHours(rows[:n])); err != nil {
@@ -59,15 +65,16 @@ func (r *Recorder) Save(ctx context.Context) error {
 	return nil
 }
 
-// collect appends what the meters of a shard counted, by the minute, and removes those that are idle.
-func (r *Recorder) collect(s *shard, rows []Row) []Row {
+// collect appends what the meters of a shard counted, by the minute and by the key, and removes those that are idle.
+func (r *Recorder) collect(s *shard, rows []Row, days []KeyDay) ([]Row, []KeyDay) {
 	for workspace, m := range s.all() {
 		for minute, c := range m.take(r) {
 			rows = append(rows, Row{Workspace: workspace, Step: Minute, Start: minute, Counts: *c})
 		}
+		days = m.takeKeys(workspace, days)
 		r.retire(s, workspace, m)
 	}
-	return rows
+	return rows, days
 }
 
 func (s *shard) all() map[int64]*meter {
@@ -90,7 +97,7 @@ func (r *Recorder) retire(s *shard, workspace int64, m *meter) {
 	defer s.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.watchers) > 0 || len(m.pending) > 0 || m.now.Total() > 0 || r.now().Unix()-m.last < int64(idle/time.Second) {
+	if len(m.watchers) > 0 || len(m.pending) > 0 || len(m.keys) > 0 || m.now.Total() > 0 || r.now().Unix()-m.last < int64(idle/time.Second) {
 		return
 	}
 	m.gone = true
@@ -136,10 +143,16 @@ func (m *meter) giveBack(r *Recorder, row *Row) bool {
 
 // forget removes what is older than it is kept for.
 func (r *Recorder) forget(ctx context.Context, log *slog.Logger) {
-	for step, keep := range map[Step]time.Duration{Minute: KeepMinutes, Hour: KeepHours} {
+	for step, keep := range map[Step]time.Duration{Minute: KeepMinutes, Hour: KeepHours, Day: KeepHours} {
+		before := r.now().Add(-keep - time.Duration(step)*time.Second).Unix()
 		for removed := 1; removed > 0 && ctx.Err() == nil; {
 			var err error
-			if removed, err = r.store.ForgetUsage(ctx, step, r.now().Add(-keep-time.Duration(step)*time.Second).Unix()); err != nil {
+			if step == Day {
+				removed, err = r.store.ForgetKeyDays(ctx, before)
+			} else {
+				removed, err = r.store.ForgetUsage(ctx, step, before)
+			}
+			if err != nil {
 				if ctx.Err() == nil {
 					log.Error("old usage could not be removed", "err", err)
 				}

@@ -142,6 +142,17 @@ type Store interface {
 	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
 	UsageOfAll(ctx context.Context, step Step, from, to int64) ([]Row, error)
 
+	// AddKeyDays adds what keys did to what is kept of the same key and day, all or none.
+	AddKeyDays(ctx context.Context, days []KeyDay) error
+
+	// KeyDays returns what a key of a workspace did on the days that start at from or later, in Unix seconds, or what all
+	// its keys did if keyID is "": by key and day.
+	KeyDays(ctx context.Context, workspace int64, keyID string, from int64) ([]KeyDay, error)
+
+	// ForgetKeyDays removes days that start before the instant in Unix seconds, at most a few thousand at a time, and
+	// returns how many it removed.
+	ForgetKeyDays(ctx context.Context, before int64) (int, error)
+
 	// ForgetUsage removes the rows of a step that start before the instant in Unix seconds, at most a few thousand at a
 	// time, and returns how many it removed.
 	ForgetUsage(ctx context.Context, step Step, before int64) (int, error)

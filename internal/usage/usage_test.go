@@ -26,10 +26,47 @@ type span struct {
 type memory struct {
 	mu   sync.Mutex
 	rows map[span]usage.Counts
+	days []usage.KeyDay
 	err  error
 }
 
 func newMemory() *memory { return &memory{rows: map[span]usage.Counts{}} }
+
+func (m *memory) AddKeyDays(_ context.Context, days []usage.KeyDay) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	for i := range days {
+		d := &days[i]
+		if j := slices.IndexFunc(m.days, func(k usage.KeyDay) bool { return k.KeyID == d.KeyID && k.Day == d.Day && k.Workspace == d.Workspace }); j >= 0 {
+			m.days[j].Add(d)
+		} else {
+			m.days = append(m.days, *d)
+		}
+	}
+	return nil
+}
+
+func (m *memory) KeyDays(_ context.Context, workspace int64, keyID string, from int64) (list []usage.KeyDay, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.days {
+		if k.Workspace == workspace && k.Day >= from && (keyID == "" || k.KeyID == keyID) {
+			list = append(list, k)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) ForgetKeyDays(_ context.Context, before int64) (n int, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n = len(m.days)
+	m.days = slices.DeleteFunc(m.days, func(k usage.KeyDay) bool { return k.Day < before })
+	return n - len(m.days), nil
+}
 
 func (m *memory) AddUsage(_ context.Context, rows []usage.Row) error {
 	m.mu.Lock()
@@ -413,5 +450,38 @@ func TestTotal(t *testing.T) {
 	}
 	if rows[0].Requests[usage.Success] != 3 || rows[1].Requests[usage.ServerError] != 1 {
 		t.Errorf("Total = %v, want 3 successes and then a server's error", rows)
+	}
+}
+
+// TestKeyDays: what a key did is counted by the day, saved or not, on all nodes, and survives a store that takes nothing for a while.
+func TestKeyDays(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	one, two := usage.NewRecorder(store, func() time.Time { return noon }), usage.NewRecorder(store, func() time.Time { return noon })
+	record := func(r *usage.Recorder, key string, on time.Time, status int, deprecated bool) {
+		r.Record(7, usage.Event{At: on, Status: status, KeyID: key, Deprecated: deprecated})
+	}
+	record(one, "a", noon, 200, true)
+	record(one, "a", noon, 429, false)
+	record(two, "a", noon, 200, false)
+	record(one, "a", noon.Add(24*time.Hour), 500, false)
+	record(one, "b", noon, 404, false)
+	store.err = errors.New("no room")
+	if err := one.Save(t.Context()); err == nil {
+		t.Error("Save succeeds on a store that fails")
+	}
+	store.err = nil
+	for _, r := range []*usage.Recorder{one, two} {
+		if err := r.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(two, "a", noon, 200, true)
+	days, err := two.KeyDays(t.Context(), 7, "a", noon)
+	if err != nil || len(days) != 2 || days[0].Total() != 4 || days[0].Requests[usage.Limited] != 1 || days[0].Deprecated != 2 || days[1].Requests[usage.ServerError] != 1 {
+		t.Errorf("KeyDays = %+v, %v, want 4 requests, one of them refused and two deprecated, and a failure on the next day", days, err)
+	}
+	if days, err = two.KeyDays(t.Context(), 7, "", noon.Add(24*time.Hour)); err != nil || len(days) != 1 {
+		t.Errorf("KeyDays from tomorrow on = %+v, %v, want one day", days, err)
 	}
 }

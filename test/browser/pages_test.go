@@ -131,12 +131,20 @@ func TestEveryPage(t *testing.T) {
 		b.inspect(t, "a form with a fault", program)
 		b.quiet(t, "422")
 		b.open(t, s.url+"/console/keys/new")
-		b.do(t, chromedp.SendKeys("#f-name", "till"))
+		b.do(t, chromedp.SendKeys("#f-name", "kiosk"))
 		b.submit(t, "^/console/keys/new$")
 		b.until(t, `document.querySelector("#made") !== null`)
 		b.inspect(t, "a key that was made", program)
-		for _, what := range []string{"/rotate", "/revoke"} {
-			b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "till")+what, program)
+		key := ask(t, b, chromedp.Text("#made"))
+		for range 3 {
+			s.call(key, "GET", "/pets/1", "")
+		}
+		b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk"), program)
+		b.until(t, `document.querySelector(".days tbody").rows.length === 1 && [...document.querySelectorAll(".what")].some((e) => e.textContent === "getPet")`)
+		b.look(t, s.url+"/console", program)
+		b.until(t, `document.querySelector(".sunset tbody").textContent.includes("3")`)
+		for _, what := range []string{"", "/rotate", "/revoke"} {
+			b.look(t, s.url+"/console/keys/"+s.keyNamed("demo", "kiosk")+what, program)
 		}
 		b.quiet(t)
 	})

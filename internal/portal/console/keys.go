@@ -85,6 +85,7 @@ func (v *visit) keyCells(k *keyRow) []cell {
 	}
 	if k.RevokedAt.IsZero() {
 		at := "/console/keys/" + k.ID
+		row[0].URL = at
 		if k.CheckRotation(v.Now()) == nil {
 			row[7].Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
 		}
@@ -290,15 +291,16 @@ func rotateKey(v *visit) error {
 	return v.made(made.Secret)
 }
 
-func (v *visit) revokeForm(k access.Key) form {
+func (v *visit) revokeForm(k access.Key) (form, error) {
+	facts, err := v.whatBreaks(k)
 	f := form{
-		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
-		Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
+		Title: "Revoke this key?", Lead: "Requests with it are refused within a second: what still uses it stops working. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Back: link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 	}
 	if k.ID == v.who.Key.ID {
 		f.Lead += " It is the key that you signed in with: you will be signed out."
 	}
-	return f
+	return f, err
 }
 
 func askRevoke(v *visit) error {
@@ -306,7 +308,11 @@ func askRevoke(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(v.revokeForm(k))
+	f, err := v.revokeForm(k)
+	if err != nil {
+		return err
+	}
+	return v.show(f)
 }
 
 func revokeKey(v *visit) error {

@@ -22,6 +22,8 @@ type overview struct {
 	Latency latency
 	Buckets []bucket
 	Meters  []meter
+	Steps   []step   // to do first; nil once they are done
+	Sunset  [][]cell // keys that use an operation that will end
 	Low     [][]cell
 	Open    [][]cell
 	Live    string // the address of what changes
@@ -117,6 +119,12 @@ func showOverview(v *visit) error {
 	o := overview{Span: s, Chart: f.Chart, Totals: f.Totals, Latency: f.Latency, Buckets: f.Buckets, Meters: f.Meters, Live: "/console/live?range=" + s.Name}
 	for _, other := range spans() {
 		o.Spans = append(o.Spans, navLink{other.Title, "/console?range=" + other.Name, other.Name == s.Name})
+	}
+	if o.Steps, err = v.firstSteps(); err != nil {
+		return err
+	}
+	if o.Sunset, err = v.sunsetWatch(); err != nil {
+		return err
 	}
 	if o.Low, err = v.low(); err != nil {
 		return err

@@ -37,7 +37,7 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 		return nil, err
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "form", "made"} {
+	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "key", "form", "made"} {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err

@@ -105,6 +105,7 @@ func Routes() []Route {
 	t.look("/console/keys", showKeys)
 	t.download("/console/keys.csv", keysCSV)
 	t.manage("/console/keys/new", newKey, createKey)
+	t.manage("/console/keys/{id}", showKey, renameKey)
 	t.manage("/console/keys/{id}/rotate", askRotate, rotateKey)
 	t.manage("/console/keys/{id}/revoke", askRevoke, revokeKey)
 	t.shop()

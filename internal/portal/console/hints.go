@@ -1,0 +1,91 @@
+package console
+
+import (
+	"slices"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/usage"
+)
+
+// A step is one of the first things to do in a workspace.
+type step struct {
+	Title string
+	URL   string
+	Done  bool
+}
+
+// firstSteps returns what to do first in a workspace that has no pet or no order yet, or nil.
+func (v *visit) firstSteps() ([]step, error) {
+	ctx, workspace, one := v.r.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
+	pets, err := v.Shop.Pets(ctx, workspace, petstore.PetQuery{Page: one})
+	if err != nil {
+		return nil, err
+	}
+	orders, err := v.Shop.Orders(ctx, workspace, petstore.OrderQuery{Page: one})
+	if err != nil || len(pets) > 0 && len(orders) > 0 {
+		return nil, err
+	}
+	categories, err := v.Shop.Categories(ctx, workspace, petstore.CategoryQuery{Page: one})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := v.Access.KeyPage(ctx, workspace, access.KeyPage{Unrevoked: true, Limit: 2})
+	asked := slices.ContainsFunc(v.Usage.Latest(workspace), func(e usage.Event) bool { return e.Operation != "" })
+	return []step{
+		{"Add a category", "/console/categories/new", len(categories) > 0},
+		{"Add a pet", "/console/pets/new", len(pets) > 0},
+		{"Create a key for your program", "/console/keys/new", len(keys) > 1},
+		{"Make the first request", "/docs/guides/first-request", asked},
+		{"Place an order", "/console/orders/new", len(orders) > 0},
+	}, err
+}
+
+// sunsetDays is how far back the overview looks for requests of operations that will end.
+const sunsetDays = 7
+
+// sunsetWatch returns the keys that still use an operation that will end, the busiest first: the key, how often, and on
+// which day last.
+func (v *visit) sunsetWatch() (rows [][]cell, err error) {
+	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, 1-sunsetDays))
+	if err != nil {
+		return nil, err
+	}
+	type use struct {
+		id      string
+		n, last int64
+	}
+	var uses []use
+	for i := range days { // by key and day
+		d := &days[i]
+		if d.Deprecated == 0 {
+			continue
+		}
+		if n := len(uses); n == 0 || uses[n-1].id != d.KeyID {
+			uses = append(uses, use{id: d.KeyID})
+		}
+		last := &uses[len(uses)-1]
+		last.n, last.last = last.n+d.Deprecated, d.Day
+	}
+	if len(uses) == 0 {
+		return nil, nil
+	}
+	keys, err := v.knownKeys()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
+	names := keyNames(keys)
+	for _, u := range uses[:min(len(uses), few)] {
+		key := cell{Text: u.id, Name: true}
+		if i := slices.IndexFunc(keys, func(k access.Key) bool { return k.ID == u.id }); i >= 0 {
+			key.Text = names[u.id]
+			if keys[i].RevokedAt.IsZero() {
+				key.URL = "/console/keys/" + u.id
+			}
+		}
+		rows = append(rows, []cell{key, {Text: number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
+	}
+	return rows, nil
+}

@@ -1,0 +1,180 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/usage"
+)
+
+// A keyPage is one key: what it may do, what it did, and what can be done with it.
+type keyPage struct {
+	Title string
+	Links []link
+	Forms []form
+	Facts []fact
+	Days  []keyDay
+	Sum   string // of the days
+	Uses  []keyUse
+	ID    string
+}
+
+// A keyDay is what a key did on a UTC day.
+type keyDay struct {
+	At                      time.Time
+	Good, Failed, Refused   string
+	Share                   int64 // of the busiest day, in percent
+	FailedShare, LimitShare int64
+}
+
+// A keyUse is what a key was used for lately.
+type keyUse struct {
+	What       string
+	Times      int
+	Failed     int
+	Last       time.Time
+	Deprecated bool
+}
+
+// shownDays is how many days the page of a key shows.
+const shownDays = 14
+
+func renameForm(k *access.Key, now time.Time) form {
+	return form{
+		Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name",
+		Fields: []field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, versionOf(access.KeyAt{Key: *k, At: now})},
+	}
+}
+
+// keyPage reads the page of the key in the path.
+func (v *visit) keyPage() (keyPage, access.Key, error) {
+	k, err := v.key()
+	if err != nil {
+		return keyPage{}, k, err
+	}
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: v.keyFacts(k), Uses: v.usesOf(k.ID), Forms: []form{renameForm(&k, v.Now())}}
+	at := "/console/keys/" + k.ID
+	if k.CheckRotation(v.Now()) == nil {
+		p.Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
+	}
+	p.Links = append(p.Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
+	p.Days, p.Sum = daysOf(days)
+	return p, k, err
+}
+
+// daysOf returns the days as they are shown, the latest first.
+func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
+	most, total := int64(1), int64(0)
+	for i := range days {
+		most, total = max(most, days[i].Total()), total+days[i].Total()
+	}
+	for _, d := range slices.Backward(days) {
+		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
+		shown = append(shown, keyDay{
+			At: time.Unix(d.Day, 0).UTC(), Good: number(d.Total() - failed - refused), Failed: number(failed), Refused: number(refused),
+			Share: d.Total() * 100 / most, FailedShare: (failed + refused) * 100 / most, LimitShare: refused * 100 / most,
+		})
+	}
+	return shown, number(total)
+}
+
+// keyFacts are what there is to know of a key.
+func (v *visit) keyFacts(k access.Key) []fact {
+	facts := append(keyFacts(k), fact{"State", cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}}, fact{"Created", cell{At: k.CreatedAt}})
+	if k.State(v.Now()) == "banned" {
+		facts = append(facts, fact{"Banned until", cell{At: k.Ban.Until}})
+	}
+	if !k.ExpiresAt.IsZero() {
+		facts = append(facts, fact{"Expires", cell{At: k.ExpiresAt}})
+	}
+	used, today := cell{Text: "never"}, cell{Text: "0"}
+	if e := v.Keys.Entry(k.ID); e != nil {
+		u := v.Limiter.Usage(e.Slot)
+		today.Text = number(u.Admitted)
+		if u.Refused > 0 {
+			today.Note = number(u.Refused) + " refused"
+		}
+		if !u.LastUsed.IsZero() {
+			used = cell{At: u.LastUsed}
+		}
+	}
+	return append(facts, fact{"Last used", used}, fact{"Today", today})
+}
+
+// usesOf returns what a key was used for in the log, the most frequent first.
+func (v *visit) usesOf(keyID string) []keyUse {
+	uses := map[string]*keyUse{}
+	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
+		if e.KeyID != keyID {
+			continue
+		}
+		what := cmp.Or(e.Operation, e.Method+" "+e.Path)
+		if uses[what] == nil {
+			uses[what] = &keyUse{What: what, Last: e.At, Deprecated: e.Deprecated}
+		}
+		uses[what].Times++
+		if e.Status >= http.StatusBadRequest {
+			uses[what].Failed++
+		}
+	}
+	var list []keyUse
+	for _, u := range uses {
+		list = append(list, *u)
+	}
+	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(b.Times-a.Times, cmp.Compare(a.What, b.What)) })
+	return list[:min(len(list), pageSize)]
+}
+
+func (v *visit) showKeyPage(status int, p keyPage) error {
+	for i := range p.Forms {
+		p.Forms[i].Locked = v.locked()
+	}
+	return v.render(status, "key", p.Title, p)
+}
+
+func showKey(v *visit) error {
+	p, _, err := v.keyPage()
+	if err != nil {
+		return err
+	}
+	return v.showKeyPage(http.StatusOK, p)
+}
+
+func renameKey(v *visit) error {
+	p, k, err := v.keyPage()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.text("name")))}
+	if _, err = v.keyring().Update(v.r.Context(), k.ID, patch, in.condition()); err == nil {
+		v.follow()
+		return v.done("/console/keys/"+k.ID, "The key was renamed.")
+	}
+	if err := in.take(&p.Forms[0], err); err != nil {
+		return err
+	}
+	in.refill(&p.Forms[0])
+	return v.showKeyPage(http.StatusUnprocessableEntity, p)
+}
+
+// whatBreaks says, of a key that is to be revoked, what still uses it.
+func (v *visit) whatBreaks(k access.Key) ([]fact, error) {
+	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -6))
+	_, sum := daysOf(days)
+	facts := append(v.keyFacts(k), fact{"Requests in the last 7 days", cell{Text: sum}})
+	var uses []string
+	for _, u := range v.usesOf(k.ID) {
+		uses = append(uses, u.What)
+	}
+	if len(uses) > 0 {
+		facts = append(facts, fact{"Lately used for", cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
+	}
+	return facts, err
+}

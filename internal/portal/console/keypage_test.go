@@ -1,0 +1,68 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/usage"
+)
+
+// TestKeyPage: what a key did by day and lately, its new name, and what it would break to revoke it.
+func TestKeyPage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	k, _ := h.key(w, access.Read, time.Time{})
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	at := "/console/keys/" + k.ID
+	g.get("/console/keys").want(200, `href="`+at+`"`)
+	g.get(at).want(200, "It was not used in the last 14 days").want(200, "<dt>Last used</dt><dd>never")
+	for i := range 6 {
+		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
+		h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: []int{404, 429}[i%2], KeyID: k.ID})
+	}
+	if err := h.usage.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.advance(24 * time.Hour)
+	g = h.signedIn(w, access.Read|access.Write|access.Manage)
+	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
+	a := g.get(at).want(200, "13 requests in the last 14 days").want(200, `<td class="n">6</td><td class="n">3</td><td class="n">3</td>`)
+	a.want(200, `<code class="what">getPet</code> <a class="badge pending" href="/docs/guides/sunset">deprecated</a></td><td class="n">7</td>`)
+	if strings.Index(a.body, "2 Mar") > strings.Index(a.body, "1 Mar") {
+		t.Error("the days do not begin with the latest")
+	}
+	g.get("/console").want(200, "Still using getPet").want(200, `<td class="n">7</td><td>2 Mar</td>`)
+	g.get(at+"/revoke").want(200, "<dt>Requests in the last 7 days</dt><dd>13</dd>").want(200, "getPet, listPets")
+
+	version := versionIn.FindStringSubmatch(a.body)[1]
+	g.post(at, "name", " ", "version", version).want(422, "blank")
+	g.post(at, "name", "web shop", "version", version).leadsTo(at)
+	g.get(at).want(200, "<h1><bdi>web shop</bdi></h1>")
+	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")
+	looker := h.signedIn(w, access.Read|access.Write)
+	looker.get(at).want(200, "This key may only look")
+	looker.post(at, "name", "mine").want(403, "")
+}
+
+// TestFirstSteps: an empty workspace is told what to do first, until it is done.
+func TestFirstSteps(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	if err := h.shop.DeletePet(t.Context(), w.ID, 1, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	g := h.signedIn(w, access.Read|access.Write)
+	done := `<li class="done"><a href="/console/categories/new">Add a category</a>`
+	g.get("/console").want(200, "First steps").want(200, done).want(200, `<li><a href="/console/pets/new">Add a pet`)
+	g.post("/console/pets/new", "name", "Rex", "categoryId", "1", "status", "").leadsTo("/console/pets/2")
+	g.get("/console").want(200, `<li class="done"><a href="/console/pets/new">Add a pet`)
+	g.post("/console/orders/new", "petId", "2", "quantity", "1").leadsTo("/console/orders/1")
+	if a := g.get("/console").want(200, "Overview"); strings.Contains(a.body, "First steps") {
+		t.Error("the first steps are still shown after the first order")
+	}
+}

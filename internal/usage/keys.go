@@ -1,0 +1,145 @@
+package usage
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// Day is how long the span of a KeyDay is, in seconds.
+const Day Step = 86400
+
+// A KeyDay is what one key did on one UTC day.
+type KeyDay struct {
+	Workspace  int64
+	KeyID      string
+	Day        int64 // Unix seconds of its start
+	Requests   [Classes]int64
+	Deprecated int64 // of them those of an operation that will end
+}
+
+// Total returns the number of requests.
+func (k *KeyDay) Total() (n int64) {
+	for _, m := range k.Requests {
+		n += m
+	}
+	return n
+}
+
+// Add adds what o counted to k.
+func (k *KeyDay) Add(o *KeyDay) {
+	for i, n := range o.Requests {
+		k.Requests[i] += n
+	}
+	k.Deprecated += o.Deprecated
+}
+
+// maxKeyDays is how many of a workspace wait for the store: more keys than it can have.
+const maxKeyDays = 1000
+
+type keyDay struct {
+	id  string
+	day int64
+}
+
+// countKey adds a request to what its key did.
+func (m *meter) countKey(e *Event) {
+	if e.KeyID == "" {
+		return
+	}
+	second := e.At.Unix()
+	k := KeyDay{KeyID: e.KeyID, Day: second - second%int64(Day)}
+	k.Requests[ClassOf(e.Status)]++
+	if e.Deprecated {
+		k.Deprecated++
+	}
+	m.addKey(&k)
+}
+
+func (m *meter) addKey(k *KeyDay) {
+	at := keyDay{k.KeyID, k.Day}
+	if have := m.keys[at]; have != nil {
+		have.Add(k)
+		return
+	}
+	if m.keys == nil {
+		m.keys = map[keyDay]*KeyDay{}
+	}
+	if len(m.keys) < maxKeyDays {
+		kept := *k
+		m.keys[at] = &kept
+	}
+}
+
+// takeKeys appends what the keys of the workspace did and the store does not know, and forgets it.
+func (m *meter) takeKeys(workspace int64, days []KeyDay) []KeyDay {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.keys {
+		k.Workspace = workspace
+		days = append(days, *k)
+	}
+	m.keys = nil
+	return days
+}
+
+// saveKeys saves what keys did. What the store does not take waits for the next time.
+func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
+	for len(days) > 0 {
+		n := min(len(days), maxRows)
+		if err := r.store.AddKeyDays(ctx, days[:n]); err != nil {
+			for i := range days {
+				for !r.meter(days[i].Workspace).giveKeyBack(&days[i]) {
+				}
+			}
+			return err
+		}
+		days = days[n:]
+	}
+	return nil
+}
+
+func (m *meter) giveKeyBack(k *KeyDay) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.gone {
+		m.addKey(k)
+	}
+	return !m.gone
+}
+
+// KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them did if
+// keyID is "": by key and day, without days on which it did nothing. It is what all processes have saved and what this
+// one has not saved yet.
+func (r *Recorder) KeyDays(ctx context.Context, workspace int64, keyID string, from time.Time) ([]KeyDay, error) {
+	first := from.Unix() - from.Unix()%int64(Day)
+	r.saving.RLock()
+	defer r.saving.RUnlock()
+	days, err := r.store.KeyDays(ctx, workspace, keyID, first)
+	if err != nil {
+		return nil, err
+	}
+	if m := r.find(workspace); m != nil {
+		days = m.withKeys(days, keyID, first)
+	}
+	slices.SortFunc(days, func(a, b KeyDay) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day)) })
+	return days, nil
+}
+
+// withKeys adds to days what waits.
+func (m *meter) withKeys(days []KeyDay, keyID string, first int64) []KeyDay {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for at, k := range m.keys {
+		if at.day < first || keyID != "" && at.id != keyID {
+			continue
+		}
+		if i := slices.IndexFunc(days, func(d KeyDay) bool { return d.KeyID == at.id && d.Day == at.day }); i >= 0 {
+			days[i].Add(k)
+		} else {
+			days = append(days, *k)
+		}
+	}
+	return days
+}
