@@ -16,8 +16,8 @@ const silence = 3 * time.Second
 // is busy with, and those that have sent nothing for a while, and returns when
 // that is done. What net/http has is left to the server. From now on every
 // answer is its connection's last. If ctx ends first, Drain cuts all of them and
-// returns its error; the server's Close would not, as it cannot be told from what
-// Shutdown does to a connection that the server takes for a silent one.
+// returns its error; the server's Close would not, as it looks like what Shutdown does to a
+// connection that the server takes for a silent one.
 func (f *Front) Drain(ctx context.Context) error {
 	f.draining.Store(true)
 	patience := silence

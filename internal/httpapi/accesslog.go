@@ -26,8 +26,8 @@ const (
 	accessMost  = 32 << 10 // bytes that wait
 )
 
-// NewAccessLog returns the access log that writes to w. A failure of w is not
-// told: there is nowhere to tell it.
+// NewAccessLog returns the access log that writes to w. A failure of w is
+// ignored: there is no other log.
 func NewAccessLog(w io.Writer) *AccessLog {
 	l := &AccessLog{w: w, lines: make([]byte, 0, accessMost+1024)}
 	l.timer = time.AfterFunc(time.Hour, l.Flush)

@@ -36,7 +36,7 @@ type Options struct {
 	// Webhooks are those of workspaces; nil if no events are kept.
 	Webhooks *webhook.Service
 
-	// OnBan is told of every ban that the limiter starts. It must not block.
+	// OnBan is called for every ban that the limiter starts. It must not block.
 	OnBan func(ratelimit.Ban)
 
 	// Secret signs cursors; every node of an installation has the same.
@@ -75,7 +75,7 @@ type Options struct {
 
 	Now func() time.Time
 
-	// Observe is told of every response. It must not block.
+	// Observe is called for every response. It must not block.
 	Observe func(Observation)
 }
 
@@ -108,7 +108,7 @@ func New(o Options) (*API, error) {
 		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		gates:    newGates(),
-		observer: observer{tell: o.Observe, log: o.Log, access: o.AccessLog},
+		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
 	}}
 	a.streams.open = make(map[int64]int)
 	a.pipeline.router = newRouter(a.surface(&o))

@@ -192,7 +192,7 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 // Header.Set would make it canonical.
 func (x *exchange) set(name, value string) { x.fields.Set(name, value) }
 
-// logFailure writes the cause of a failure, which the client is not told.
+// logFailure logs the cause of a failure, which is not sent to the client.
 func (x *exchange) logFailure(err error) {
 	x.env.log.ErrorContext(x.ctx, "request failed", "request_id", x.id, "err", err)
 }

@@ -32,11 +32,11 @@ type Observation struct {
 	Refused   ratelimit.Window // what the answer to a refused request says of the limits; else zero
 }
 
-// An observer tells of exchanges that are over.
+// An observer measures and logs exchanges that are over.
 type observer struct {
-	tell   func(Observation)
-	log    *slog.Logger
-	access *AccessLog // nil if log takes the lines of requests
+	observe func(Observation)
+	log     *slog.Logger
+	access  *AccessLog // nil if log takes the lines of requests
 }
 
 var knownMethods = []string{
@@ -64,7 +64,7 @@ func (b *observer) report(x *exchange, took time.Duration) {
 	if x.entry != nil {
 		o.Plan, o.Workspace, o.KeyID = string(x.entry.Workspace.Plan), x.entry.Workspace.ID, x.entry.Key.ID
 	}
-	b.tell(o)
+	b.observe(o)
 	switch {
 	case !b.log.Enabled(x.ctx, slog.LevelInfo):
 	case b.access != nil:
