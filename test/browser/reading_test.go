@@ -110,12 +110,28 @@ func TestWayIn(t *testing.T) {
 	b.until(t, `location.pathname === "/docs" && document.readyState === "complete"`)
 	b.do(t, chromedp.Click(`header a[href="/console"]`))
 	b.until(t, `location.pathname === "/console/signin" && document.readyState === "complete"`)
-	b.do(t, chromedp.Click(`main a[href^="/docs"]`))
+	b.do(t, chromedp.Click(`main a[href^="/docs/guides"]`))
 	b.until(t, `location.pathname.startsWith("/docs/guides/") && document.readyState === "complete" && document.querySelector(location.hash || "main")?.textContent.includes("petstore key create")`)
 	b.quiet(t)
 	b.open(t, s.url+"/docs/anmials")
 	b.until(t, `document.querySelector("h1")?.textContent === "Page not found" && document.querySelector("#search") !== null`)
 	b.quiet(t, "404")
+}
+
+// TestSearchInConsole: the console searches the docs, by the key too, and without its script.
+func TestSearchInConsole(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	b.signIn(t, s, s.key)
+	b.do(t, chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); undefined`))
+	b.until(t, `document.activeElement.id === "find"`)
+	b.do(t, chromedp.KeyEvent("how to page\n"))
+	b.until(t, `location.pathname === "/docs/search" && document.querySelector("main a[href='/docs/guides/pagination']") !== null`)
+	b.withoutScript(t)
+	b.open(t, s.url+"/console/pets")
+	b.do(t, chromedp.SendKeys("#find", "insufficient_stock\n"))
+	b.until(t, `location.pathname === "/docs/search" && document.querySelector("main a[href='/docs/guides/errors#insufficient_stock']") !== null`)
+	b.quiet(t, "ERR_BLOCKED")
 }
 
 // TestManyTabs: a page that is not looked at gives its live stream back, so that the eighth tab still has one.

@@ -134,6 +134,10 @@ func TestAnswerInView(t *testing.T) {
 				if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(seen, op))) {
 					t.Errorf("at %d pixels the answer of %s is out of view", size[0], op)
 				}
+				const order = `document.querySelector("#%[1]s .tabs").getBoundingClientRect().top < document.querySelector("#%[1]s .answers").getBoundingClientRect().top`
+				if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(order, op))) {
+					t.Errorf("at %d pixels the samples of %s stand behind its errors", size[0], op)
+				}
 			}
 		}
 	}

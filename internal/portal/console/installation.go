@@ -46,6 +46,9 @@ type totals struct {
 	mu   sync.Mutex
 	rows map[string][]usage.Row
 	read map[string]time.Time
+
+	counted   time.Time // when the workspaces were
+	all, over int
 }
 
 func (c *Console) totalRows(ctx context.Context, s span) ([]usage.Row, error) {
@@ -100,19 +103,29 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 }
 
 // countWorkspaces returns how many there are, and how many of them are over their
-// quota.
+// quota, as of totalsFor ago at most: with Redis each of them is a call.
 func (v *visit) countWorkspaces(ctx context.Context) (all, over int, err error) {
+	t := &v.totals
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if age := v.Now().Sub(t.counted); age >= 0 && age < totalsFor {
+		return t.all, t.over, nil
+	}
 	list, err := v.acting().Workspaces(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
 	standings, err := v.acting().Standings(ctx, list)
+	if err != nil {
+		return 0, 0, err
+	}
+	t.counted, t.all, t.over = v.Now(), len(list), 0
 	for i := range standings {
 		if standings[i].Over() != "" {
-			over++
+			t.over++
 		}
 	}
-	return len(list), over, err
+	return t.all, t.over, nil
 }
 
 func (v *visit) workspaceSummary(all, over int) summary {

@@ -283,6 +283,10 @@
     if (wrong) wrong.focus();
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && location.hash === "#nav") location.hash = "main";
+      const find = document.getElementById("find");
+      if (event.key !== "/" || !find || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select")) return;
+      event.preventDefault();
+      find.focus();
     });
   });
 })();
