@@ -16,13 +16,13 @@ import (
 
 // reference are pages that nobody needs to sign in for, and so are guides; inside are those of the demo shop's console.
 func reference() []string {
-	return []string{"/docs/animals", "/docs/categories", "/docs/orders", "/docs/inventory", "/docs/account", "/docs/keys"}
+	return []string{"/docs/animals", "/docs/categories", "/docs/orders", "/docs/inventory", "/docs/account", "/docs/keys", "/docs/events", "/docs/webhooks", "/docs/deliveries"}
 }
 
 func guides() []string {
 	return []string{
 		"/console/signin", "/docs", "/docs/guides", "/docs/guides/first-request", "/docs/guides/keys", "/docs/guides/errors", "/docs/guides/limits",
-		"/docs/guides/idempotency", "/docs/guides/pagination", "/docs/guides/stock", "/docs/guides/command-line", "/docs/guides/sunset",
+		"/docs/guides/idempotency", "/docs/guides/pagination", "/docs/guides/stock", "/docs/guides/events", "/docs/guides/command-line", "/docs/guides/sunset",
 		"/docs/search", "/docs/search?q=order", "/docs/search?q=giraffe",
 	}
 }
