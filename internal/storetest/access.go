@@ -47,8 +47,8 @@ var accessTests = map[string]func(*testing.T, Open){
 	"orphan rows":         testOrphanRows,
 }
 
-// key makes a key of the shop.
-func (s *shop) key(name string, expires time.Time) access.Key {
+// key makes a key of the workspace.
+func (s *tenant) key(name string, expires time.Time) access.Key {
 	s.Helper()
 	text, prefix := access.Mint()
 	k := access.Key{
@@ -62,7 +62,7 @@ func (s *shop) key(name string, expires time.Time) access.Key {
 	return k
 }
 
-func (s *shop) wantKey(want access.Key) {
+func (s *tenant) wantKey(want access.Key) {
 	s.Helper()
 	if got, err := s.Key(s.ctx, want.ID); err != nil || !reflect.DeepEqual(got, want) {
 		s.Errorf("Key = %+v, %v, want %+v", got, err, want)
@@ -70,7 +70,7 @@ func (s *shop) wantKey(want access.Key) {
 }
 
 func testWorkspaces(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	made, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Enterprise,
 		Quota: access.Quota{PerMinute: 7, PerDay: 9}, CreatedAt: start.Add(time.Hour)}, "cli")
 	if err != nil {
@@ -88,15 +88,15 @@ func testWorkspaces(t *testing.T, open Open) {
 		t.Errorf("SetPlan = %+v, %v, want %+v", got, err, want)
 	}
 	all, err := s.Workspaces(s.ctx)
-	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "shop" || !all[1].CreatedAt.Equal(start) {
-		t.Errorf("Workspaces = %+v, %v, want alpha and shop", all, err)
+	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "tenant" || !all[1].CreatedAt.Equal(start) {
+		t.Errorf("Workspaces = %+v, %v, want alpha and tenant", all, err)
 	}
 	_, err = s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	wantCode(t, "CreateWorkspace again", err, access.CodeWorkspaceExists)
 }
 
 func testRename(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	s.order(s.pet(5), 1)
 	other.pet(1)
@@ -128,7 +128,7 @@ func testRename(t *testing.T, open Open) {
 // testNamesThatMove: what changes a workspace goes by its id, whoever has its old name
 // by now; the audit log has the name that it had then.
 func testNamesThatMove(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	pet := other.pet(5)
 	s.pet(5)
@@ -161,7 +161,7 @@ func testNamesThatMove(t *testing.T, open Open) {
 }
 
 func testSameName(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	got := codes(parallel(20, func(int) error {
 		_, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: "new", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 		return err
@@ -172,7 +172,7 @@ func testSameName(t *testing.T, open Open) {
 }
 
 func testReset(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	k := s.key("k", time.Time{})
 	s.order(s.pet(5), 1)
@@ -188,8 +188,8 @@ func testReset(t *testing.T, open Open) {
 	other.wantItem(kept, 5, petstore.Available)
 }
 
-// wantEmpty fails the test unless the shop has no rows.
-func (s *shop) wantEmpty() {
+// wantEmpty fails the test unless the workspace has no rows.
+func (s *tenant) wantEmpty() {
 	s.Helper()
 	page := petstore.Page{Limit: 10}
 	pets, err1 := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
@@ -197,12 +197,12 @@ func (s *shop) wantEmpty() {
 	orders, err3 := s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page})
 	_, err4 := s.Movements(s.ctx, s.workspace, 1)
 	if len(pets)+len(categories)+len(orders) > 0 || err1 != nil || err2 != nil || err3 != nil || petstore.CodeOf(err4) != petstore.CodePetNotFound {
-		s.Errorf("the shop has %v, %v, %v, %v (%v, %v, %v), want nothing", pets, categories, orders, err4, err1, err2, err3)
+		s.Errorf("the workspace has %v, %v, %v, %v (%v, %v, %v), want nothing", pets, categories, orders, err4, err1, err2, err3)
 	}
 }
 
 func testDeleteWorkspace(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	doomed := s.beside("doomed")
 	k := doomed.key("k", time.Time{})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), By: "operator"}, "cli"), "")
@@ -222,7 +222,7 @@ func testDeleteWorkspace(t *testing.T, open Open) {
 }
 
 func testKeys(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	first, second := s.key("first", time.Time{}), s.key("second", start.Add(time.Hour))
 	other.key("foreign", time.Time{})
@@ -241,7 +241,7 @@ func testKeys(t *testing.T, open Open) {
 }
 
 func testRotate(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	until := start.Add(24 * time.Hour)
 	for _, test := range []struct {
 		name         string
@@ -279,7 +279,7 @@ func testRotate(t *testing.T, open Open) {
 }
 
 func testRevoke(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	for _, at := range []time.Time{start.Add(time.Minute), start.Add(time.Hour)} {
 		wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, k.ID, at, "cli"), "")
@@ -289,7 +289,7 @@ func testRevoke(t *testing.T, open Open) {
 }
 
 func testBans(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	for level, by := range []string{"limiter", "operator"} {
 		k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Duration(level+1) * time.Minute), Level: level, Reason: "too fast", By: by}
@@ -305,7 +305,7 @@ func testBans(t *testing.T, open Open) {
 
 // testFutureRows: what a clock wrote that was ahead is counted until its time has come.
 func testFutureRows(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	wantRows := func(what string, now time.Time, want int64) {
 		t.Helper()
@@ -326,7 +326,7 @@ func testFutureRows(t *testing.T, open Open) {
 
 // testOrphanRows: what is of no key and no workspace is counted, and nothing else.
 func testOrphanRows(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
 	k, gone := s.key("k", time.Time{}), s.beside("gone")
 	rowsOf := func(n byte, workspace int64, key string) {
@@ -351,7 +351,7 @@ func testOrphanRows(t *testing.T, open Open) {
 }
 
 // follow reads the changes since state and compares their ids.
-func (s *shop) follow(what string, state int64, all bool, workspaces []int64, keys ...string) int64 {
+func (s *tenant) follow(what string, state int64, all bool, workspaces []int64, keys ...string) int64 {
 	s.Helper()
 	got, err := s.Changes(s.ctx, state)
 	if err != nil {
@@ -375,7 +375,7 @@ func (s *shop) follow(what string, state int64, all bool, workspaces []int64, ke
 }
 
 func testChanges(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	a, b := s.key("a", time.Time{}), s.key("b", time.Time{})
 	state := s.follow("from the beginning", 0, true, []int64{s.workspace}, a.ID, b.ID)
 	if state == 0 {
@@ -383,7 +383,7 @@ func testChanges(t *testing.T, open Open) {
 	}
 	state = s.follow("without any", state, false, nil)
 	s.pet(3)
-	state = s.follow("after a shop's write", state, false, nil)
+	state = s.follow("after a workspace's write", state, false, nil)
 	_, err := s.SetPlan(s.ctx, s.workspace, access.Free, access.FreeQuota, "cli")
 	wantCode(t, "SetPlan", err, "")
 	state = s.follow("after SetPlan", state, false, []int64{s.workspace})
@@ -407,7 +407,7 @@ func testChanges(t *testing.T, open Open) {
 }
 
 func testMissingAccess(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	_, err := s.Workspace(s.ctx, "x")
 	wantCode(t, "Workspace", err, access.CodeWorkspaceNotFound)
 	_, err = s.SetPlan(s.ctx, 99, access.Free, access.FreeQuota, "cli")
@@ -431,7 +431,7 @@ func testMissingAccess(t *testing.T, open Open) {
 }
 
 func testSecret(t *testing.T, open Open) {
-	s, other := newShop(t, open), newShop(t, open)
+	s, other := newTenant(t, open), newTenant(t, open)
 	first, err1 := s.Secret(s.ctx)
 	again, err2 := s.Secret(s.ctx)
 	foreign, err3 := other.Secret(s.ctx)
@@ -442,7 +442,7 @@ func testSecret(t *testing.T, open Open) {
 }
 
 func testAudit(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Reason: "too fast"}, "limiter"), "")
 	wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "operator"), "")
@@ -451,7 +451,7 @@ func testAudit(t *testing.T, open Open) {
 		{At: s.clock.Now(), Actor: "operator", Action: "ban.lift", Subject: k.ID},
 		{At: s.clock.Now(), Actor: "limiter", Action: "ban.set", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "key.create", Subject: k.ID},
-		{At: start, Actor: "cli", Action: "workspace.create", Subject: "shop"},
+		{At: start, Actor: "cli", Action: "workspace.create", Subject: "tenant"},
 	}
 	got, err := s.Audit(s.ctx, 100)
 	for i := range got {
@@ -477,7 +477,7 @@ func testLinksOfWrongClocks(t *testing.T, open Open) {
 		"an hour": time.Hour, "two hours": 2 * time.Hour, "a day": day, "a year": 365 * day, "a day behind": -day, "a year behind": -365 * day,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, open)
+			s := newTenant(t, open)
 			use := func(number byte, want bool) {
 				t.Helper()
 				link := access.Link{Hash: [32]byte{number}, Until: start.Add(10 * time.Minute)}
@@ -505,7 +505,7 @@ func testLinksOfWrongClocks(t *testing.T, open Open) {
 
 // testLinks: a link is used once, however many try at the same time, and its use stands in the audit log.
 func testLinks(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	signIn := access.AuditEntry{Actor: "operator", Action: "operator.sign_in", Subject: "operator", Detail: "by a link"}
 	link := access.Link{Hash: [32]byte{1}, Until: start.Add(10 * time.Minute)}
 	var first atomic.Int64

@@ -62,7 +62,7 @@ func (k *keeper) of(pet int64) *petstore.Unit {
 	return &k.units[len(k.units)-1]
 }
 
-func (s *shop) dump() *keeper {
+func (s *tenant) dump() *keeper {
 	s.Helper()
 	k := new(keeper)
 	if err := s.Dump(s.ctx, s.workspace, k); err != nil {
@@ -72,7 +72,7 @@ func (s *shop) dump() *keeper {
 }
 
 // load loads units, which must be in order.
-func (s *shop) load(b *petstore.Batch) []petstore.Refusal {
+func (s *tenant) load(b *petstore.Batch) []petstore.Refusal {
 	s.Helper()
 	for i := range b.Units {
 		if place, err := b.Units[i].Check(petstore.At(s.clock.Now())); err != nil {
@@ -86,8 +86,8 @@ func (s *shop) load(b *petstore.Batch) []petstore.Refusal {
 	return refused
 }
 
-// lively fills a shop with rows of every kind and state.
-func (s *shop) lively() {
+// lively fills a workspace with rows of every kind and state.
+func (s *tenant) lively() {
 	s.Helper()
 	description := "Those that \"bark\"; ä, 猫"
 	made, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "Dogs", Description: &description}, nil)
@@ -120,7 +120,7 @@ func (s *shop) lively() {
 // testBulkRoundTrip: what one workspace gives another one takes, and gives
 // again.
 func testBulkRoundTrip(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.lively()
 	want := s.dump()
 	copied := s.beside("copy")
@@ -146,7 +146,7 @@ func newPets(n int) []petstore.Unit {
 // testBulkNewIDs: units without an id get ids that follow each other, in their
 // order, above those that were given.
 func testBulkNewIDs(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	category := s.category("Cats")
 	before := s.petIn(category, "Tom", petstore.Available)
 	units := newPets(500)
@@ -182,7 +182,7 @@ func testBulkNewIDs(t *testing.T, open Open) {
 
 // clashes are units that contradict what lively leaves, or each other, with what
 // refuses them.
-func (s *shop) clashes() []struct {
+func (s *tenant) clashes() []struct {
 	name  string
 	units []petstore.Unit // of which the last one is refused
 	place petstore.Place
@@ -232,7 +232,7 @@ func (s *shop) clashes() []struct {
 
 // testBulkRefusals: one unit that contradicts the store undoes its batch.
 func testBulkRefusals(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.lively()
 	want := s.dump()
 	for _, c := range s.clashes() {
@@ -256,7 +256,7 @@ func testBulkRefusals(t *testing.T, open Open) {
 // testBulkSkips: with SkipRefused the other units are kept, those that stand on
 // the refused one too if it was there before.
 func testBulkSkips(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.lively()
 	b := &petstore.Batch{SkipRefused: true}
 	var refusedAt []int
@@ -284,7 +284,7 @@ func testBulkSkips(t *testing.T, open Open) {
 // testBulkCounters: ids that a batch brings along, or names as issued, are not
 // issued again; those of a batch that was refused are.
 func testBulkCounters(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	dogs := s.category("Dogs")
 	pet := func(id, category int64) petstore.Unit {
 		a := petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
@@ -309,7 +309,7 @@ func testBulkCounters(t *testing.T, open Open) {
 }
 
 func testBulkNowhere(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for _, units := range [][]petstore.Unit{newPets(1), {{Category: &petstore.Category{ID: 1, Name: "Dogs"}}}} {
 		_, err := s.Load(s.ctx, s.workspace+1, &petstore.Batch{Units: units})
 		wantCode(t, "Load into no workspace", err, access.CodeWorkspaceNotFound)
@@ -319,7 +319,7 @@ func testBulkNowhere(t *testing.T, open Open) {
 // testBulkBesideWriters: several loads and the writes of a server go on at once,
 // and no id is given twice.
 func testBulkBesideWriters(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	dogs := s.category("Dogs")
 	const each, rounds = 20, 10
 	errs := parallel(8, func(i int) error {
@@ -368,7 +368,7 @@ func errorText(err error) string {
 }
 
 // wantReached fails the test unless the store remembers the line of a file.
-func (s *shop) wantReached(file string, want int) {
+func (s *tenant) wantReached(file string, want int) {
 	s.Helper()
 	if got, err := s.Reached(s.ctx, s.workspace, file); got != want || err != nil {
 		s.Errorf("Reached(%q) = %d, %v, want %d", file, got, err, want)
@@ -376,7 +376,7 @@ func (s *shop) wantReached(file string, want int) {
 }
 
 func testReached(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	dogs := petstore.Unit{Category: &petstore.Category{ID: 70, Name: "Dogs"}}
 	s.wantReached("a", 0)
 	s.load(&petstore.Batch{File: "a", Through: 7, Units: []petstore.Unit{dogs}})

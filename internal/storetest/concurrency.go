@@ -23,7 +23,7 @@ var concurrencyTests = map[string]func(*testing.T, Open){
 
 // testBuyers: exactly as many orders as there are units.
 func testBuyers(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(50)
 	got := codes(parallel(200, func(int) error {
 		_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
@@ -37,7 +37,7 @@ func testBuyers(t *testing.T, open Open) {
 
 // testCancellers: an order is cancelled or completed once, whoever is first.
 func testCancellers(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(1)
 	order := s.order(pet, 1)
 	got := codes(parallel(40, func(i int) error {
@@ -54,7 +54,7 @@ func testCancellers(t *testing.T, open Open) {
 // testDeleters: no pet goes into a category that goes, no order onto a pet that
 // goes.
 func testDeleters(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for range 10 {
 		category, pet := s.category("dogs"), s.pet(100)
 		parallel(8, func(i int) error {
@@ -76,7 +76,7 @@ func testDeleters(t *testing.T, open Open) {
 
 // wantReferences fails the test unless each pet has its category and each open
 // order its pet.
-func (s *shop) wantReferences() {
+func (s *tenant) wantReferences() {
 	s.Helper()
 	page := petstore.Page{Limit: 100_000}
 	pets, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
@@ -101,7 +101,7 @@ func (s *shop) wantReferences() {
 // testEverything: all writes at once, on few rows. The ledger is checked when
 // the test ends.
 func testEverything(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	for range 4 {
 		s.pet(20)
@@ -110,11 +110,11 @@ func testEverything(t *testing.T, open Open) {
 	errs := parallel(32, func(worker int) error {
 		random := rand.New(rand.NewPCG(1, uint64(worker)))
 		for range 25 {
-			shop := []*shop{s, other}[random.IntN(2)]
-			if err := shop.randomWrite(random); err != nil && petstore.CodeOf(err) == "" {
+			one := []*tenant{s, other}[random.IntN(2)]
+			if err := one.randomWrite(random); err != nil && petstore.CodeOf(err) == "" {
 				return err
 			}
-			if _, err := shop.Stores.Inventory(s.ctx, shop.workspace, petstore.InventoryQuery{Page: petstore.Page{Limit: 20}}); err != nil {
+			if _, err := one.Stores.Inventory(s.ctx, one.workspace, petstore.InventoryQuery{Page: petstore.Page{Limit: 20}}); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func testEverything(t *testing.T, open Open) {
 	other.wantReferences()
 }
 
-func (s *shop) randomWrite(random *rand.Rand) error {
+func (s *tenant) randomWrite(random *rand.Rand) error {
 	pet, order := random.Int64N(6)+1, random.Int64N(60)+1
 	switch random.IntN(10) {
 	case 0:
@@ -157,7 +157,7 @@ func (s *shop) randomWrite(random *rand.Rand) error {
 // testSameKey: one row, however many send the request at once, on however many
 // nodes; each node has a service of its own.
 func testSameKey(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	ids := make([]int64, 40)
 	errs := parallel(len(ids), func(i int) error {
 		node := petstore.NewService(s.Stores)
@@ -182,7 +182,7 @@ func testSameKey(t *testing.T, open Open) {
 // testNeighbours: what fails, by a rule or by the engine's last line of
 // defence, takes nobody with it.
 func testNeighbours(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(1000)
 	const callers = 90
 	errs := parallel(callers, func(i int) error {
@@ -223,7 +223,7 @@ type step struct {
 
 // testLinearizable: every caller sees one pet as if calls came one by one.
 func testLinearizable(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(10)
 	const callers, calls = 6, 12
 	history := make([][]porcupine.Operation, callers)
@@ -261,7 +261,7 @@ func testLinearizable(t *testing.T, open Open) {
 
 // take carries out a step and returns what it saw: the stock that was read, or
 // whether it happened.
-func (s *shop) take(pet int64, in *step, orders *[]int64) (int64, error) {
+func (s *tenant) take(pet int64, in *step, orders *[]int64) (int64, error) {
 	switch in.op {
 	case 's':
 		_, err := s.UpdateInventory(s.ctx, s.workspace, pet, in.quantity, petstore.Condition{})

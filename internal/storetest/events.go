@@ -21,7 +21,7 @@ import (
 var eventTests = map[string]func(*testing.T, Open){
 	"each change":     testEachChange,
 	"no change":       testNoChange,
-	"whole shop":      testWholeShop,
+	"whole workspace": testWholeWorkspace,
 	"many writers":    testManyWriters,
 	"rolled back":     testEventsOfFailures,
 	"pages":           testEventPages,
@@ -34,13 +34,13 @@ var eventTests = map[string]func(*testing.T, Open){
 	"other workspace": testEventsApart,
 }
 
-// events returns the whole feed of the shop.
-func (s *shop) events() []petstore.Event {
+// events returns the whole feed of the workspace.
+func (s *tenant) events() []petstore.Event {
 	s.Helper()
 	return s.eventsAfter(feed.Query{Oldest: true, Limit: 50})
 }
 
-func (s *shop) eventsAfter(q feed.Query) (all []petstore.Event) {
+func (s *tenant) eventsAfter(q feed.Query) (all []petstore.Event) {
 	s.Helper()
 	for {
 		page, err := s.Events(s.ctx, s.workspace, q)
@@ -56,7 +56,7 @@ func (s *shop) eventsAfter(q feed.Query) (all []petstore.Event) {
 }
 
 // since returns what f adds to the feed, one line for each event.
-func (s *shop) since(f func()) []string {
+func (s *tenant) since(f func()) []string {
 	s.Helper()
 	before := s.events()
 	f()
@@ -71,14 +71,14 @@ func (s *shop) since(f func()) []string {
 	return lines
 }
 
-func (s *shop) wantEvents(what string, f func(), want ...string) {
+func (s *tenant) wantEvents(what string, f func(), want ...string) {
 	s.Helper()
 	if got := s.since(f); !slices.Equal(got, want) {
 		s.Errorf("%s: events\n\t%s\nwant\n\t%s", what, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
-func (s *shop) must(_ any, err error) {
+func (s *tenant) must(_ any, err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
@@ -86,7 +86,7 @@ func (s *shop) must(_ any, err error) {
 }
 
 func testEachChange(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	on := petstore.Condition{}
 	var dogs, pet, first, second int64
 	s.wantEvents("create category", func() { dogs = s.category("dogs") }, `category.created {"id":1,"name":"dogs"}`)
@@ -133,10 +133,10 @@ func testEachChange(t *testing.T, open Open) {
 	wantCode(t, "Event", err, petstore.CodeEventNotFound)
 }
 
-// testNoChange: what leaves a shop as it is has no event; what a request causes
+// testNoChange: what leaves a workspace as it is has no event; what a request causes
 // names it.
 func testNoChange(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(3)
 	s.wantEvents("no change", func() {
 		s.stock(pet, 3)
@@ -156,7 +156,7 @@ func testNoChange(t *testing.T, open Open) {
 	}
 }
 
-// A mirror is a shop that knows nothing but events: resources by kind and id.
+// A mirror is a workspace that knows nothing but events: resources by kind and id.
 type mirror map[string]string
 
 // apply does what an event says, and returns what is wrong with it.
@@ -194,7 +194,7 @@ func (m mirror) apply(e petstore.Event) error {
 func before(e petstore.Event) string {
 	var data, previous map[string]json.RawMessage
 	_ = json.Unmarshal(e.Data, &data)         // what fails
-	_ = json.Unmarshal(e.Previous, &previous) // is another shop
+	_ = json.Unmarshal(e.Previous, &previous) // is another workspace
 	maps.Copy(data, previous)
 	var out []string
 	for _, name := range []string{"id", "petId", "name", "categoryId", "description", "quantity", "shipDate", "status", "complete"} {
@@ -205,8 +205,8 @@ func before(e petstore.Event) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
-// wantMirror fails unless all events, from the first on, give the shop.
-func (s *shop) wantMirror(t interface{ Errorf(string, ...any) }) {
+// wantMirror fails unless all events, from the first on, give the workspace.
+func (s *tenant) wantMirror(t interface{ Errorf(string, ...any) }) {
 	s.Helper()
 	got := mirror{}
 	for _, e := range s.events() {
@@ -229,32 +229,32 @@ func (s *shop) wantMirror(t interface{ Errorf(string, ...any) }) {
 		}
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("all events give\n%v\nwant the shop\n%v", got, want)
+		t.Errorf("all events give\n%v\nwant the workspace\n%v", got, want)
 	}
 	if problems, err := feed.Check(s.ctx, s, s.workspace); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %q, %v, want no problems", problems, err)
 	}
 }
 
-// testWholeShop: all events applied to an empty shop give the shop, whatever was done.
-func testWholeShop(t *testing.T, open Open) {
-	s := newShop(t, open)
+// testWholeWorkspace: all events applied to an empty workspace give the workspace, whatever was done.
+func testWholeWorkspace(t *testing.T, open Open) {
+	s := newTenant(t, open)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
-		shop := s.beside(fmt.Sprint("shop ", n))
+		one := s.beside(fmt.Sprint("workspace ", n))
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		for range rapid.IntRange(1, 25).Draw(t, "writes") {
-			if err := shop.anyWrite(random); err != nil && petstore.CodeOf(err) == "" {
+			if err := one.anyWrite(random); err != nil && petstore.CodeOf(err) == "" {
 				t.Fatal(err)
 			}
 		}
-		shop.wantMirror(t)
+		one.wantMirror(t)
 	})
 }
 
 // anyWrite is randomWrite, and what that leaves out.
-func (s *shop) anyWrite(random *rand.Rand) error {
+func (s *tenant) anyWrite(random *rand.Rand) error {
 	id, on := random.Int64N(4)+1, petstore.Condition{}
 	switch random.IntN(12) {
 	case 0, 1:
@@ -280,9 +280,9 @@ func (s *shop) anyWrite(random *rand.Rand) error {
 }
 
 // testManyWriters: a reader who goes on from the last id he saw misses nothing, and the
-// feeds of many writers give their shops.
+// feeds of many writers give their workspaces.
 func testManyWriters(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	for range 4 {
 		s.pet(20)
@@ -310,8 +310,8 @@ func testManyWriters(t *testing.T, open Open) {
 	errs := parallel(24, func(worker int) error {
 		random := rand.New(rand.NewPCG(9, uint64(worker)))
 		for range 15 {
-			shop := []*shop{s, other}[random.IntN(2)]
-			if err := shop.anyWrite(random); err != nil && petstore.CodeOf(err) == "" {
+			one := []*tenant{s, other}[random.IntN(2)]
+			if err := one.anyWrite(random); err != nil && petstore.CodeOf(err) == "" {
 				return err
 			}
 		}
@@ -336,7 +336,7 @@ func testManyWriters(t *testing.T, open Open) {
 
 // testEventsOfFailures: what is undone leaves no event, whoever shared its transaction.
 func testEventsOfFailures(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(1000)
 	parallel(60, func(i int) error {
 		if i%2 == 0 {
@@ -377,7 +377,7 @@ func (c changing) Pet(p petstore.StockedPet) error {
 
 // testEventsChecked: a check finds what is not as its last event says.
 func testEventsChecked(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.pet(3)
 	for want, change := range map[string]func(*petstore.StockedPet){
 		"the pet 1 is not as its last event says":              func(p *petstore.StockedPet) { p.Name = "Tom" },
@@ -392,7 +392,7 @@ func testEventsChecked(t *testing.T, open Open) {
 }
 
 func testEventPages(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(1000)
 	for range 30 {
 		s.order(pet, 1)
@@ -418,7 +418,7 @@ func testEventPages(t *testing.T, open Open) {
 
 // testForgotten: old events go, oldest first, and who asks for them is told.
 func testForgotten(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(5000)
 	for range 300 {
 		s.order(pet, 1)
@@ -459,7 +459,7 @@ func testForgotten(t *testing.T, open Open) {
 // testNotKept: while no events are kept, changes may happen that none tells of. Who goes
 // on from before learns that.
 func testNotKept(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(5)
 	last := int64(len(s.events()))
 	for range 2 {
@@ -476,7 +476,7 @@ func testNotKept(t *testing.T, open Open) {
 }
 
 func testEventsOfReset(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.pet(5)
 	last := int64(len(s.events()))
 	s.must(0, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
@@ -490,7 +490,7 @@ func testEventsOfReset(t *testing.T, open Open) {
 }
 
 func testEventsOfImport(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantEvents("import", func() {
 		s.load(&petstore.Batch{Units: newPets(3)})
 		s.load(&petstore.Batch{Imported: &petstore.Imported{Categories: 1, Pets: 3}})
@@ -499,7 +499,7 @@ func testEventsOfImport(t *testing.T, open Open) {
 
 // testWritten: who waits is woken by a commit, and by nobody else's.
 func testWritten(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	wake, sleep := s.Written(s.workspace), s.Written(other.workspace)
 	s.category("dogs")
@@ -516,7 +516,7 @@ func testWritten(t *testing.T, open Open) {
 }
 
 func testEventsApart(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	s.category("dogs")
 	if got := other.events(); len(got) != 0 {

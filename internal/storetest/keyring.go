@@ -20,7 +20,7 @@ func ids(keys []access.Key) []string {
 }
 
 // lastAudit returns the latest entry of the audit log.
-func (s *shop) lastAudit() access.AuditEntry {
+func (s *tenant) lastAudit() access.AuditEntry {
 	s.Helper()
 	entries, err := s.Audit(s.ctx, 1)
 	if err != nil || len(entries) != 1 {
@@ -31,7 +31,7 @@ func (s *shop) lastAudit() access.AuditEntry {
 
 // testKeyUpdates: name, expiry and revocation are kept, noted and followed; what edit refuses changes nothing.
 func testKeyUpdates(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("before", time.Time{})
 	before, err := s.Changes(s.ctx, 0)
 	wantCode(t, "Changes", err, "")
@@ -70,7 +70,7 @@ func testKeyUpdates(t *testing.T, open Open) {
 
 // testKeysOnce: who asks for a key twice under one Idempotency-Key gets the same one, for a day.
 func testKeysOnce(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	maker := s.key("maker", time.Time{})
 	ring := access.Keyring{Store: s.Stores, Now: s.clock.Now, By: "api:" + access.Actor(maker.ID), Maker: &maker, Secret: "what the maker sent"}
 	once := &petstore.Idempotency{Operation: "POST /keys", Key: "k-1", Fingerprint: [32]byte{1}}
@@ -111,7 +111,7 @@ func testKeysOnce(t *testing.T, open Open) {
 
 // testKeyring: a key changes those of its workspace alone, gives no more than it has, and no key comes back to life.
 func testKeyring(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	end := s.clock.Now().Add(time.Hour)
 	forever, maker := s.key("forever", time.Time{}), s.key("maker", end)
 	foreign := s.beside("other").key("foreign", time.Time{})
@@ -163,7 +163,7 @@ func testKeyring(t *testing.T, open Open) {
 
 // testHolder: what a key does, it does as it is then, whatever it was when the request began.
 func testHolder(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	end := s.clock.Now().Add(time.Hour)
 	ends := map[petstore.Code]func(k access.Key) error{
 		access.CodeInvalidKey: func(k access.Key) error { return s.RevokeKey(s.ctx, k.ID, s.clock.Now(), "cli") },
@@ -208,7 +208,7 @@ func testHolder(t *testing.T, open Open) {
 
 // testTokens: they are found by their hash, also when they have ended, and are revoked once.
 func testTokens(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	made := func(name string, hash byte) access.Token {
 		one := access.Token{ID: "op_" + name, Name: name, Prefix: "pso_abcd", Hash: access.Hash{hash}, CreatedAt: s.clock.Now(), ExpiresAt: s.clock.Now().Add(time.Hour)}
 		wantCode(t, "AddToken", s.AddToken(s.ctx, one, "cli"), "")
@@ -247,7 +247,7 @@ func testTokens(t *testing.T, open Open) {
 
 // testAuditPages: every entry once, the newest first.
 func testAuditPages(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for range 5 {
 		s.key("k", time.Time{})
 	}

@@ -13,8 +13,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// mint returns a key of the shop that the store does not have.
-func (s *shop) mint(expires time.Time) access.Key {
+// mint returns a key of the workspace that the store does not have.
+func (s *tenant) mint(expires time.Time) access.Key {
 	text, prefix := access.Mint()
 	return access.Key{
 		ID: access.MintID(), WorkspaceID: s.workspace, Name: "k", Prefix: prefix, Hash: access.HashOf(text),
@@ -24,7 +24,7 @@ func (s *shop) mint(expires time.Time) access.Key {
 
 // testKeyBounds: a workspace has a hundred live keys at most, whoever comes at once, and however they are made.
 func testKeyBounds(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	first := s.key("first", time.Time{})
 	var refused atomic.Int64
 	var all sync.WaitGroup
@@ -62,7 +62,7 @@ func testKeyBounds(t *testing.T, open Open) {
 
 // testExpiredKeys: of those that expired and were not revoked, a hundred stay.
 func testExpiredKeys(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	oldest := s.key("oldest", s.clock.Now().Add(time.Minute))
 	for range 3 {
 		for range 50 {
@@ -82,7 +82,7 @@ func testExpiredKeys(t *testing.T, open Open) {
 
 // testRotateKeepsBan: a rotation is no way out of a ban.
 func testRotateKeepsBan(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Level: 3, Reason: "too fast", By: "limiter"}
 	wantCode(t, "SetBan", s.SetBan(s.ctx, *k.Ban, "limiter"), "")
@@ -96,7 +96,7 @@ func testRotateKeepsBan(t *testing.T, open Open) {
 
 // testKeyPages: every key once, in either order, those of one instant too.
 func testKeyPages(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other").key("foreign", time.Time{})
 	for i := range 9 {
 		wantCode(t, "CreateKey", s.CreateKey(s.ctx, s.mint(time.Time{}), "cli"), "")
@@ -147,7 +147,7 @@ func testKeyPages(t *testing.T, open Open) {
 
 // testSessions: they end one by one, with all of their key, with their time, and when a key has too many.
 func testSessions(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	made := func(n byte, key string, life time.Duration) access.Session {
 		one := access.Session{Hash: [32]byte{n}, KeyID: key, Started: s.clock.Now(), Until: s.clock.Now().Add(life)}
 		wantCode(t, "StartSession", s.StartSession(s.ctx, one), "")
@@ -198,7 +198,7 @@ func testSessions(t *testing.T, open Open) {
 
 // testNames: a name is found however its letters are composed, and as it was kept before names were composed.
 func testNames(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for _, kept := range []string{"caf\u00e9", "old cafe\u0301"} {
 		if _, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: kept, Plan: access.Free, Quota: access.FreeQuota}, "cli"); err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ var limitTests = map[string]func(*testing.T, Open){
 	"wrong clock": testWrongClock,
 }
 
-func (s *shop) wantLimits(what string, want ratelimit.Saved) {
+func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
 	s.Helper()
 	got, err := s.LoadLimits(s.ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *shop) wantLimits(what string, want ratelimit.Saved) {
 }
 
 func testLimits(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantLimits("at first", ratelimit.Saved{})
 	windows := []ratelimit.SavedWindow{
 		{Subject: "a:*", MinuteStart: 1, MinuteUsed: 2, Day: 20500, DayUsed: 4},
@@ -62,7 +62,7 @@ func testLimits(t *testing.T, open Open) {
 // testOldDays: rows that still count are never left out, whatever a clock that
 // was wrong wrote beside them.
 func testOldDays(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	window := func(subject string, day int64) ratelimit.SavedWindow {
 		return ratelimit.SavedWindow{Subject: subject, Day: day, DayUsed: 1}
 	}
@@ -106,11 +106,11 @@ func testOldDays(t *testing.T, open Open) {
 // day to a workspace that asks nothing meanwhile, however often it restarts.
 func testWrongClock(t *testing.T, open Open) {
 	for name, off := range clocksOff {
-		t.Run(name, func(t *testing.T) { wrongClock(t, newShop(t, open), off) })
+		t.Run(name, func(t *testing.T) { wrongClock(t, newTenant(t, open), off) })
 	}
 }
 
-func wrongClock(t *testing.T, s *shop, off time.Duration) {
+func wrongClock(t *testing.T, s *tenant, off time.Duration) {
 	limits := ratelimit.Limits{PerMinute: 10, PerDay: 10}
 	restart := func(workspace int64, want ...ratelimit.Outcome) {
 		t.Helper()

@@ -21,30 +21,30 @@ var listTests = map[string]func(*testing.T, Open){
 	"limits":     testListLimits,
 }
 
-// A catalogue is a shop with all its rows.
+// A catalogue is a workspace with all its rows.
 type catalogue struct {
-	*shop
+	*tenant
 	pets       []petstore.Pet
 	items      []petstore.InventoryItem
 	categories []petstore.Category
 	orders     []petstore.Order
 }
 
-// newCatalogue fills a shop, and one beside it whose rows must never show.
+// newCatalogue fills a workspace, and one beside it whose rows must never show.
 func newCatalogue(t *testing.T, open Open) *catalogue {
 	t.Helper()
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.beside("other").fill(60)
 	s.fill(40)
 	page := petstore.Page{Limit: 1000}
-	c := &catalogue{shop: s}
+	c := &catalogue{tenant: s}
 	var err [4]error
 	c.pets, err[0] = s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
 	c.items, err[1] = s.Stores.Inventory(s.ctx, s.workspace, petstore.InventoryQuery{Page: page})
 	c.categories, err[2] = s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: page})
 	c.orders, err[3] = s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page})
 	if err != [4]error{} || len(c.pets) != 40 || len(c.items) != 40 || len(c.categories) != 7 || len(c.orders) != 25 {
-		t.Fatalf("the shop has %d pets, %d items, %d categories, %d orders (%v), want 40, 40, 7, 25",
+		t.Fatalf("the workspace has %d pets, %d items, %d categories, %d orders (%v), want 40, 40, 7, 25",
 			len(c.pets), len(c.items), len(c.categories), len(c.orders), err)
 	}
 	return c
@@ -53,7 +53,7 @@ func newCatalogue(t *testing.T, open Open) *catalogue {
 var names = []string{"Rex", "REXINA", "Straße", "Ärger", "luna", "Luna Rex"}
 
 // fill makes n pets in seven categories, with stock and orders of every kind.
-func (s *shop) fill(n int64) {
+func (s *tenant) fill(n int64) {
 	s.Helper()
 	for i := range 7 {
 		s.category(names[i%len(names)])
@@ -186,11 +186,11 @@ func testInventoryLists(t *testing.T, open Open) {
 
 // testListLimits: a limit of nothing, and a list of nothing.
 func testListLimits(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for _, limit := range []int{0, 1, 1000} {
 		got, err := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: petstore.Page{Limit: limit}})
 		if len(got) != 0 || err != nil {
-			t.Errorf("Pets of an empty shop, limit %d = %v, %v, want none", limit, got, err)
+			t.Errorf("Pets of an empty workspace, limit %d = %v, %v, want none", limit, got, err)
 		}
 	}
 	s.pet(1)

@@ -22,12 +22,12 @@ func once(key, body string) *petstore.Idempotency {
 	return &petstore.Idempotency{Operation: "POST /categories", Key: key, Fingerprint: sha256.Sum256([]byte(body))}
 }
 
-func (s *shop) createOnce(i *petstore.Idempotency) (petstore.Created, error) {
+func (s *tenant) createOnce(i *petstore.Idempotency) (petstore.Created, error) {
 	return s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, i)
 }
 
 // wantOnce compares the outcome of a creation.
-func (s *shop) wantOnce(what string, i *petstore.Idempotency, id int64, replayed bool) petstore.Created {
+func (s *tenant) wantOnce(what string, i *petstore.Idempotency, id int64, replayed bool) petstore.Created {
 	s.Helper()
 	got, err := s.createOnce(i)
 	if err != nil || got.ID != id || got.Replayed != replayed {
@@ -37,7 +37,7 @@ func (s *shop) wantOnce(what string, i *petstore.Idempotency, id int64, replayed
 }
 
 func testReplay(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	first := s.wantOnce("first", once("k", "a"), 1, false)
 	_, err := s.UpdateCategory(s.ctx, s.workspace, 1, petstore.CategoryPatch{Name: petstore.Some("cats")}, petstore.Condition{})
 	wantCode(t, "UpdateCategory", err, "")
@@ -52,7 +52,7 @@ func testReplay(t *testing.T, open Open) {
 }
 
 func testScope(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantOnce("first", once("k", "a"), 1, false)
 	elsewhere := once("k", "a")
 	elsewhere.Operation = "POST /other"
@@ -62,7 +62,7 @@ func testScope(t *testing.T, open Open) {
 }
 
 func testExpiry(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantOnce("first", once("k", "a"), 1, false)
 	s.clock.advance(petstore.KeepReceipts - time.Millisecond)
 	s.wantOnce("before 24 hours", once("k", "a"), 1, true)
@@ -72,7 +72,7 @@ func testExpiry(t *testing.T, open Open) {
 }
 
 func testFailureKeepsNothing(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(1)
 	s.stock(pet, 0)
 	i := &petstore.Idempotency{Operation: "POST /store/orders", Key: "k", Fingerprint: sha256.Sum256(nil)}
@@ -91,7 +91,7 @@ func testFailureKeepsNothing(t *testing.T, open Open) {
 }
 
 func testForget(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantOnce("old", once("old", "a"), 1, false)
 	s.clock.advance(time.Hour)
 	s.wantOnce("young", once("young", "a"), 2, false)
@@ -103,7 +103,7 @@ func testForget(t *testing.T, open Open) {
 	s.wantOnce("old", once("old", "a"), 3, false)
 }
 
-func (s *shop) wantForgotten(what string, want int) {
+func (s *tenant) wantForgotten(what string, want int) {
 	s.Helper()
 	if n, err := s.Forget(s.ctx); n != want || err != nil {
 		s.Errorf("Forget %s = %d, %v, want %d", what, n, err, want)
@@ -121,7 +121,7 @@ var clocksOff = map[string]time.Duration{
 func testReceiptsWrongClock(t *testing.T, open Open) {
 	for name, off := range clocksOff {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, open)
+			s := newTenant(t, open)
 			s.wantOnce("before", once("before", "a"), 1, false)
 			s.clock.set(off)
 			s.wantForgotten("while the clock is wrong", 0)
@@ -144,7 +144,7 @@ func testReceiptsWrongClock(t *testing.T, open Open) {
 // testReplayOfOrder: the answer is kept even if what it made is gone, until the
 // workspace is reset.
 func testReplayOfOrder(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantOnce("first", once("k", "a"), 1, false)
 	wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, 1, petstore.Condition{}), "")
 	s.wantOnce("after its deletion", once("k", "a"), 1, true)
@@ -155,7 +155,7 @@ func testReplayOfOrder(t *testing.T, open Open) {
 // RunRestarts holds an engine against what a store promises over restarts. Each call
 // of open is another process with the same database.
 func RunRestarts(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.wantOnce("before", once("before", "a"), 1, false)
 	s.clock.advance(20 * time.Hour)
 	s.wantForgotten("in the first process", 0)

@@ -21,8 +21,8 @@ var removalTests = map[string]func(*testing.T, Open){
 	"saved after deletion": testSavedAfterDeletion,
 }
 
-// herd gives a shop so many pets.
-func (s *shop) herd(pets int) {
+// herd gives a workspace so many pets.
+func (s *tenant) herd(pets int) {
 	s.Helper()
 	for range pets / 1000 {
 		s.load(&petstore.Batch{Units: newPets(1000)})
@@ -30,7 +30,7 @@ func (s *shop) herd(pets int) {
 }
 
 // isResetting reports whether a workspace is being reset.
-func (s *shop) isResetting() bool {
+func (s *tenant) isResetting() bool {
 	s.Helper()
 	w, err := s.Workspace(s.ctx, s.name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *shop) isResetting() bool {
 }
 
 // await polls until done returns true.
-func (s *shop) await(what string, done func() bool) {
+func (s *tenant) await(what string, done func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -52,7 +52,7 @@ func (s *shop) await(what string, done func() bool) {
 // testResetBeside: while thirty thousand pets are removed, other workspaces are
 // written to again and again, and the workspace itself is closed.
 func testResetBeside(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	other := s.beside("other")
 	s.herd(30_000)
 	var ended atomic.Bool
@@ -91,7 +91,7 @@ func testResetBeside(t *testing.T, open Open) {
 }
 
 // breakOff calls remove and ends its context when that has begun.
-func (s *shop) breakOff(remove func(context.Context) error, begun func() bool) {
+func (s *tenant) breakOff(remove func(context.Context) error, begun func() bool) {
 	s.Helper()
 	s.herd(20_000)
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -107,7 +107,7 @@ func (s *shop) breakOff(remove func(context.Context) error, begun func() bool) {
 	}
 }
 
-func (s *shop) resume() {
+func (s *tenant) resume() {
 	s.Helper()
 	for range 2 { // and nothing more to do
 		wantCode(s.T, "Resume", s.Resume(s.ctx), "")
@@ -119,7 +119,7 @@ func (s *shop) resume() {
 }
 
 func testResetBrokenOff(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	s.breakOff(func(ctx context.Context) error { return s.ResetWorkspace(ctx, s.workspace, "cli") }, s.isResetting)
 	if !s.isResetting() {
 		t.Error("the workspace is not resetting")
@@ -129,7 +129,7 @@ func testResetBrokenOff(t *testing.T, open Open) {
 }
 
 func testDeletionBrokenOff(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	s.breakOff(func(ctx context.Context) error { return s.DeleteWorkspace(ctx, s.workspace, "cli") }, func() bool {
 		_, err := s.Workspace(s.ctx, s.name)
@@ -143,7 +143,7 @@ func testDeletionBrokenOff(t *testing.T, open Open) {
 // testSavedAfterDeletion: what servers save of a workspace before they learn that
 // it was deleted does not stay.
 func testSavedAfterDeletion(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
 	save := func() {
 		t.Helper()

@@ -22,7 +22,7 @@ var rowTests = map[string]func(*testing.T, Open){
 }
 
 func testKept(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	description := "Good boys & girls"
 	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: "dogs", Description: &description}, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func testKept(t *testing.T, open Open) {
 }
 
 func testMissing(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for _, id := range []int64{math.MinInt64, -1, 0, 1, 7, petstore.MaxID, math.MaxInt64} {
 		_, err := s.Stores.Pet(s.ctx, s.workspace, id)
 		wantCode(t, "Pet", err, petstore.CodePetNotFound)
@@ -73,10 +73,10 @@ func testMissing(t *testing.T, open Open) {
 }
 
 func testIsolation(t *testing.T, open Open) {
-	mine := newShop(t, open)
+	mine := newTenant(t, open)
 	other := mine.beside("other")
 	var pets, orders [2]int64
-	for i, s := range []*shop{mine, other} {
+	for i, s := range []*tenant{mine, other} {
 		pets[i] = s.pet(5)
 		orders[i] = s.order(pets[i], int64(i+1))
 	}
@@ -102,7 +102,7 @@ func testIsolation(t *testing.T, open Open) {
 
 // testIDs: ascending from 1, and none is issued again.
 func testIDs(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	category := s.category("dogs")
 	for want := int64(1); want <= 3; want++ {
 		if got := s.petIn(category, "Rex", petstore.Available); got != want {
@@ -128,7 +128,7 @@ func testIDs(t *testing.T, open Open) {
 }
 
 func testMovements(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.petIn(s.category("dogs"), "Rex", petstore.Available)
 	s.stock(pet, 10)
 	first, second := s.order(pet, 3), s.order(pet, 2)
@@ -159,7 +159,7 @@ func testMovements(t *testing.T, open Open) {
 
 // testWithdrawn: a context that is over before the change begins.
 func testWithdrawn(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	if _, err := s.CreateCategory(ctx, s.workspace, petstore.NewCategory{Name: "dogs"}, nil); err == nil {
@@ -175,7 +175,7 @@ func testWithdrawn(t *testing.T, open Open) {
 
 // testTexts: what is kept is what was given, byte for byte.
 func testTexts(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	for _, name := range []string{"'; DROP TABLE pets; --", `"quoted" \ back`, "ünïcödé 🐶", "İstanbul ẞ", "%_like%", "a"} {
 		id := s.category(name)
 		got, err := s.Stores.Category(s.ctx, s.workspace, id)

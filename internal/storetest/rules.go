@@ -22,7 +22,7 @@ var ruleTests = map[string]func(*testing.T, Open){
 }
 
 func testNewPet(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	category := s.category("dogs")
 	for _, test := range []struct {
 		status, want petstore.Status
@@ -38,7 +38,7 @@ func testNewPet(t *testing.T, open Open) {
 }
 
 func testPlacing(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(3)
 	place := func(quantity int64) error {
 		_, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: quantity}, nil)
@@ -54,7 +54,7 @@ func testPlacing(t *testing.T, open Open) {
 }
 
 func testCompleting(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	first, second := s.order(pet, 1), s.order(pet, 1)
 	wantCode(t, "complete", s.complete(first), "")
@@ -70,7 +70,7 @@ func testCompleting(t *testing.T, open Open) {
 }
 
 func testCancelling(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	order := s.order(pet, 2)
 	s.wantItem(pet, 0, petstore.Pending)
@@ -82,7 +82,7 @@ func testCancelling(t *testing.T, open Open) {
 }
 
 func testCounting(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	order := s.order(pet, 1)
 	s.stock(pet, 0)
@@ -96,7 +96,7 @@ func testCounting(t *testing.T, open Open) {
 }
 
 func testByHand(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	order := s.order(pet, 1)
 	wantCode(t, "sold with an open order", s.mark(pet, petstore.Sold), petstore.CodePetHasOpenOrders)
@@ -109,7 +109,7 @@ func testByHand(t *testing.T, open Open) {
 }
 
 func testDeleting(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	done, open2 := s.order(pet, 1), s.order(pet, 1)
 	drop := func() error { return s.DeletePet(s.ctx, s.workspace, pet, petstore.Condition{}) }
@@ -126,7 +126,7 @@ func testDeleting(t *testing.T, open Open) {
 }
 
 func testCategory(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	dogs, cats := s.category("dogs"), s.category("cats")
 	pet := s.petIn(dogs, "Rex", petstore.Available)
 	drop := func(id int64) error { return s.DeleteCategory(s.ctx, s.workspace, id, petstore.Condition{}) }
@@ -149,7 +149,7 @@ func testCategory(t *testing.T, open Open) {
 }
 
 func testPrecondition(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	now, err := s.Stores.InventoryItem(s.ctx, s.workspace, pet)
 	if err != nil {
@@ -168,7 +168,7 @@ func testPrecondition(t *testing.T, open Open) {
 // testFailingChange: an error of Decide undoes nothing but its change, and an
 // engine refuses what no rule would ask of it.
 func testFailingChange(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	pet := s.pet(2)
 	_, err := s.Do(s.ctx, &petstore.Change{
 		Workspace: s.workspace,

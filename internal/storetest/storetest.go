@@ -1,5 +1,5 @@
 // Package storetest is the conformance suite of the stores: whatever engine
-// keeps the shops, the keys and the limiter's rows passes it. It knows the
+// keeps the pets, the keys and the limiter's rows passes it. It knows the
 // interfaces' promises alone, no engine.
 package storetest
 
@@ -102,8 +102,8 @@ func (c *clock) Elapsed() time.Duration {
 // start is when every test begins.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// A shop is a workspace under test, with its store.
-type shop struct {
+// A tenant is a workspace under test, with its stores.
+type tenant struct {
 	*testing.T
 	Stores
 	*petstore.Service
@@ -113,26 +113,26 @@ type shop struct {
 	name      string
 }
 
-// newShop opens stores and makes a workspace. When the test ends the ledger
+// newTenant opens stores and makes a workspace. When the test ends the ledger
 // must be in order.
-func newShop(t *testing.T, open Open) *shop {
+func newTenant(t *testing.T, open Open) *tenant {
 	t.Helper()
 	c := &clock{now: start}
-	s := &shop{T: t, Stores: open(t, c.Now, c.Elapsed), clock: c, ctx: t.Context()}
+	s := &tenant{T: t, Stores: open(t, c.Now, c.Elapsed), clock: c, ctx: t.Context()}
 	s.Service = petstore.NewService(s.Stores)
-	s.workspace, s.name = s.newWorkspace("shop").ID, "shop"
+	s.workspace, s.name = s.newWorkspace("tenant").ID, "tenant"
 	t.Cleanup(func() { s.checkLedger() })
 	return s
 }
 
-// beside returns the shop of another workspace of the same stores.
-func (s *shop) beside(name string) *shop {
+// beside returns another workspace of the same stores.
+func (s *tenant) beside(name string) *tenant {
 	other := *s
 	other.workspace, other.name = s.newWorkspace(name).ID, name
 	return &other
 }
 
-func (s *shop) newWorkspace(name string) access.Workspace {
+func (s *tenant) newWorkspace(name string) access.Workspace {
 	s.Helper()
 	w, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *shop) newWorkspace(name string) access.Workspace {
 	return w
 }
 
-func (s *shop) checkLedger() {
+func (s *tenant) checkLedger() {
 	s.Helper()
 	problems, err := s.Check(context.WithoutCancel(s.ctx))
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *shop) checkLedger() {
 }
 
 // category makes a category and returns its id.
-func (s *shop) category(name string) int64 {
+func (s *tenant) category(name string) int64 {
 	s.Helper()
 	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: name}, nil)
 	if err != nil {
@@ -163,14 +163,14 @@ func (s *shop) category(name string) int64 {
 }
 
 // pet makes a pet with that stock in a category of its own, and returns its id.
-func (s *shop) pet(stock int64) int64 {
+func (s *tenant) pet(stock int64) int64 {
 	s.Helper()
 	id := s.petIn(s.category("pets"), "Rex", petstore.Available)
 	s.stock(id, stock)
 	return id
 }
 
-func (s *shop) petIn(category int64, name string, status petstore.Status) int64 {
+func (s *tenant) petIn(category int64, name string, status petstore.Status) int64 {
 	s.Helper()
 	p, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: name, CategoryID: category, Status: status}, nil)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *shop) petIn(category int64, name string, status petstore.Status) int64 
 	return p.ID
 }
 
-func (s *shop) stock(pet, quantity int64) {
+func (s *tenant) stock(pet, quantity int64) {
 	s.Helper()
 	if _, err := s.UpdateInventory(s.ctx, s.workspace, pet, quantity, petstore.Condition{}); err != nil {
 		s.Fatal(err)
@@ -187,7 +187,7 @@ func (s *shop) stock(pet, quantity int64) {
 }
 
 // order places an order that must succeed, and returns its id.
-func (s *shop) order(pet, quantity int64) int64 {
+func (s *tenant) order(pet, quantity int64) int64 {
 	s.Helper()
 	o, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: quantity}, nil)
 	if err != nil {
@@ -197,22 +197,22 @@ func (s *shop) order(pet, quantity int64) int64 {
 }
 
 // complete fulfils an order.
-func (s *shop) complete(order int64) error {
+func (s *tenant) complete(order int64) error {
 	_, err := s.UpdateOrder(s.ctx, s.workspace, order, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
 	return err
 }
 
-func (s *shop) cancel(order int64) error {
+func (s *tenant) cancel(order int64) error {
 	return s.CancelOrder(s.ctx, s.workspace, order, petstore.Condition{})
 }
 
-func (s *shop) mark(pet int64, status petstore.Status) error {
+func (s *tenant) mark(pet int64, status petstore.Status) error {
 	_, err := s.UpdatePet(s.ctx, s.workspace, pet, petstore.PetPatch{Status: petstore.Some(status)}, petstore.Condition{})
 	return err
 }
 
 // wantItem compares the stock of a pet.
-func (s *shop) wantItem(pet, quantity int64, status petstore.Status) {
+func (s *tenant) wantItem(pet, quantity int64, status petstore.Status) {
 	s.Helper()
 	want := petstore.InventoryItem{PetID: pet, Quantity: quantity, Status: status}
 	if got, err := s.InventoryItem(s.ctx, s.workspace, pet); got != want || err != nil {

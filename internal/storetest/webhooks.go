@@ -29,7 +29,7 @@ var webhookTests = map[string]func(*testing.T, Open){
 func webhookID(n int) string { return "wh_" + strings.Repeat("A", 25) + string(rune('A'+n)) }
 
 // hook makes a webhook behind the event with the id after.
-func (s *shop) hook(n int, after int64, types ...petstore.EventType) webhook.Webhook {
+func (s *tenant) hook(n int, after int64, types ...petstore.EventType) webhook.Webhook {
 	s.Helper()
 	w := webhook.Webhook{
 		ID: webhookID(n), Workspace: s.workspace, URL: "https://example.com/events", Types: types, Description: "till",
@@ -45,12 +45,12 @@ func (s *shop) hook(n int, after int64, types ...petstore.EventType) webhook.Web
 	return c.Webhook
 }
 
-func (s *shop) editHook(id string, edit func(*webhook.Webhook, webhook.Feed) error) error {
+func (s *tenant) editHook(id string, edit func(*webhook.Webhook, webhook.Feed) error) error {
 	_, err := s.ChangeWebhook(s.ctx, webhook.Change{Workspace: s.workspace, ID: id, By: "api:key_1", Action: "webhook.update", Edit: edit})
 	return err
 }
 
-func (s *shop) hold(node string) (ids []string) {
+func (s *tenant) hold(node string) (ids []string) {
 	s.Helper()
 	now := s.clock.Now()
 	held, err := s.HoldWebhooks(s.ctx, webhook.Lease{Node: node, Now: now, Until: now.Add(15 * time.Second)})
@@ -63,7 +63,7 @@ func (s *shop) hold(node string) (ids []string) {
 	return ids
 }
 
-func (s *shop) queue(id, node string, want bool) {
+func (s *tenant) queue(id, node string, want bool) {
 	s.Helper()
 	if queued, err := s.QueueDeliveries(s.ctx, id, node, s.clock.Now(), 100); queued != want || err != nil {
 		s.Errorf("QueueDeliveries(%s, %s) = %t, %v, want %t", id, node, queued, err, want)
@@ -71,7 +71,7 @@ func (s *shop) queue(id, node string, want bool) {
 }
 
 // due returns the ids of what is due now, and when the next will be.
-func (s *shop) due(id string) (ids []int64, next time.Time) {
+func (s *tenant) due(id string) (ids []int64, next time.Time) {
 	s.Helper()
 	all, next, err := s.DueDeliveries(s.ctx, id, s.clock.Now(), 100)
 	if err != nil {
@@ -83,21 +83,21 @@ func (s *shop) due(id string) (ids []int64, next time.Time) {
 	return ids, next
 }
 
-func (s *shop) wantDue(what, id string, want ...int64) {
+func (s *tenant) wantDue(what, id string, want ...int64) {
 	s.Helper()
 	if got, _ := s.due(id); !slices.Equal(got, want) {
 		s.Errorf("%s: due are %d, want %d", what, got, want)
 	}
 }
 
-func (s *shop) record(tries ...webhook.Try) {
+func (s *tenant) record(tries ...webhook.Try) {
 	s.Helper()
 	if err := s.RecordTries(s.ctx, tries); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *shop) getHook(id string) webhook.Webhook {
+func (s *tenant) getHook(id string) webhook.Webhook {
 	s.Helper()
 	w, err := s.Stores.Webhook(s.ctx, s.workspace, id)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *shop) getHook(id string) webhook.Webhook {
 }
 
 func testWebhookChanges(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	want := s.hook(0, 7, petstore.OrderCreated, petstore.PetUpdated)
 	if got := s.getHook(want.ID); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("Webhook = %v, want %v", got, want)
@@ -146,7 +146,7 @@ func testWebhookChanges(t *testing.T, open Open) {
 }
 
 func testWebhookOnce(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	rotate := func(secret, key string) (webhook.Changed, error) {
 		return s.ChangeWebhook(s.ctx, webhook.Change{
@@ -169,7 +169,7 @@ func testWebhookOnce(t *testing.T, open Open) {
 
 // testDeliveries: events become due in their order, and a try leaves what came of it.
 func testDeliveries(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	pet := s.pet(5) // category, pet, item, item
 	s.order(pet, 1)
@@ -224,7 +224,7 @@ func testDeliveries(t *testing.T, open Open) {
 }
 
 func testWebhookTypes(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0, petstore.CategoryCreated, petstore.InventoryUpdated).ID
 	s.hold("a")
 	s.pet(5)
@@ -239,7 +239,7 @@ func testWebhookTypes(t *testing.T, open Open) {
 
 // testWebhookLeases: each active webhook is one node's, until its lease ends or it lets go.
 func testWebhookLeases(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	first := s.hook(0, 0).ID
 	s.category("Cats")
 	wantHeld := func(node string, want ...string) {
@@ -276,7 +276,7 @@ func testWebhookLeases(t *testing.T, open Open) {
 // testWebhookFailures: a success ends a row of failures; a row that is too long, or a
 // receiver that wants no more, ends the webhook.
 func testWebhookFailures(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	s.hold("a")
 	s.pet(5)
@@ -311,7 +311,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 }
 
 func testPrunedDeliveries(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	s.hold("a")
 	for range 6 {
@@ -347,7 +347,7 @@ func testPrunedDeliveries(t *testing.T, open Open) {
 
 // testReplays: a webhook that goes back has its deliveries due again.
 func testReplays(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	s.hold("a")
 	for range 3 {
@@ -374,7 +374,7 @@ func testReplays(t *testing.T, open Open) {
 
 // testWebhookEnds: what a webhook and a workspace have goes with them.
 func testWebhookEnds(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	first, second := s.hook(0, 0).ID, s.hook(1, 0).ID
 	s.hold("a")
 	s.category("c")
@@ -406,7 +406,7 @@ func testWebhookEnds(t *testing.T, open Open) {
 
 // testManyQueues: however many queue at once, each event becomes due once.
 func testManyQueues(t *testing.T, open Open) {
-	s := newShop(t, open)
+	s := newTenant(t, open)
 	id := s.hook(0, 0).ID
 	s.hold("a")
 	for range 50 {
