@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 		{"data", "Data:", []*cobra.Command{
 			a.importCommand(), a.exportCommand(), a.eventsCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
 		}},
-		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.openapiCommand()}},
+		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.webhookCommand(), a.listenCommand(), a.openapiCommand()}},
 		{"other", "Other:", []*cobra.Command{a.versionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

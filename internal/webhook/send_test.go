@@ -60,7 +60,7 @@ func TestSignVector(t *testing.T) {
 // the secrets and with no other.
 func TestSend(t *testing.T) {
 	t.Parallel()
-	old, other := mintSecret(), mintSecret()
+	old, other := MintSecret(), MintSecret()
 	url := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || string(body) != `{"id":1}` || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "Petstore/test" {

@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, workspace int64, n New, once *pets
 	return s.change(ctx, Change{Workspace: workspace, By: by, Action: "webhook.create", Once: once, Edit: func(w *Webhook, f Feed) error {
 		*w = Webhook{
 			ID: mintID(), Workspace: workspace, URL: n.URL, Types: n.Types, Description: n.Description,
-			State: Active, CreatedAt: s.Now(), After: f.Last, Secret: mintSecret(),
+			State: Active, CreatedAt: s.Now(), After: f.Last, Secret: MintSecret(),
 		}
 		return nil
 	}})
@@ -107,7 +107,7 @@ func (s *Service) Delete(ctx context.Context, workspace int64, id string, on pet
 // Rotate gives a webhook a new secret, once if asked to. The old one signs too for a day.
 func (s *Service) Rotate(ctx context.Context, workspace int64, id string, once *petstore.Idempotency, by string) (Changed, error) {
 	return s.change(ctx, Change{Workspace: workspace, ID: id, By: by, Action: "webhook.rotate", Once: once, Edit: func(w *Webhook, _ Feed) error {
-		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), mintSecret()
+		w.OldSecret, w.OldUntil, w.Secret = w.Secret, s.Now().Add(overlap), MintSecret()
 		return nil
 	}})
 }

@@ -145,8 +145,8 @@ func (d Delivery) AppendJSON(dst []byte) []byte {
 // secretPrefix begins every secret, as Standard Webhooks says.
 const secretPrefix = "whsec_"
 
-// mintSecret returns a new secret of 256 bits.
-func mintSecret() string {
+// MintSecret returns a new secret of 256 bits.
+func MintSecret() string {
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // it never fails
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])

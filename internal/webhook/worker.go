@@ -222,7 +222,7 @@ func (w *worker) observe(t *Try, due Due) {
 	w.d.o.Observe(o)
 }
 
-// messageID is the same for each try of an event, and for each webhook of a workspace.
-func messageID(workspace, event int64) string {
+// MessageID is the same for each try of an event, and for each webhook of a workspace.
+func MessageID(workspace, event int64) string {
 	return "evt_" + strconv.FormatInt(workspace, 10) + "_" + strconv.FormatInt(event, 10)
 }

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+	"example.com/petstore/internal/webhook"
+)
+
+// listenPause is how long listen waits after a failure.
+const listenPause = time.Second
+
+func (a *app) listenCommand() *cobra.Command {
+	var to string
+	var types []client.EventType
+	return a.remote(remote{
+		use: "listen", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
+		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
+would, signed with a secret that is printed. Each event is a line, with what the
+receiver answered. This needs nothing but a server and a key with the scope read: no
+webhook, and no public address. It goes on after an interruption of either side.`,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
+			eventTypeFlag(f, &types, "forward only events of these types, `TYPE,...`")
+		},
+		run: func(ctx context.Context, c *client.Client, _ *output, _ []string) error {
+			l := &listener{app: a, client: c, to: to, secret: webhook.MintSecret(), params: client.ListEventsParams{Type: types}}
+			return l.run(ctx)
+		},
+	})
+}
+
+// A listener forwards events to a receiver.
+type listener struct {
+	*app
+	client *client.Client
+	sender *webhook.Sender
+	to     string
+	secret string
+	params client.ListEventsParams // After is the last event that was forwarded
+}
+
+func (l *listener) run(ctx context.Context) error {
+	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	l.sender = webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, everywhere), Now: l.now, Version: version().Version})
+	defer l.sender.Close()
+	account, err := l.client.GetAccount(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := l.last(ctx)
+	if err != nil {
+		return err
+	}
+	l.params.After = &last
+	fmt.Fprintf(l.out, "Forwarding the events of %s to %s\nSecret: %s\n", account.Workspace.Name, l.to, l.secret)
+	for {
+		err := l.follow(ctx, account.Workspace.ID)
+		if e, ok := errors.AsType[*client.Error](err); ok && e.Status < 500 {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(l.err, "petstore: trying again: %s\n", withoutPrefix(err))
+		pause(ctx)
+	}
+}
+
+// last returns the id of the latest event, or 0, with some two dozen requests.
+func (l *listener) last(ctx context.Context) (int64, error) {
+	low, high := int64(0), int64(1) // the last one is low or behind it, and before high
+	for {
+		some, err := l.some(ctx, high-1)
+		if err != nil {
+			return 0, err
+		}
+		if !some {
+			break
+		}
+		low, high = high, 2*high
+	}
+	for low < high-1 {
+		middle := low + (high-low)/2
+		some, err := l.some(ctx, middle-1)
+		if err != nil {
+			return 0, err
+		}
+		if some {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// some reports whether there are events after an id, kept or not.
+func (l *listener) some(ctx context.Context, after int64) (bool, error) {
+	page, err := l.client.ListEvents(ctx, client.ListEventsParams{After: &after, Limit: 1})
+	if e, ok := errors.AsType[*client.Error](err); ok && e.Code == client.CodeEventsExpired {
+		return true, nil
+	}
+	return len(page.Items) > 0, err
+}
+
+// follow forwards events until the server cannot be asked.
+func (l *listener) follow(ctx context.Context, workspace int64) error {
+	for e, err := range l.client.FollowEvents(ctx, l.params) {
+		if err != nil {
+			return err
+		}
+		if err := l.forward(ctx, workspace, e); err != nil {
+			return err
+		}
+		l.params.After = &e.ID
+	}
+	return ctx.Err()
+}
+
+// forward posts an event until the receiver answers.
+func (l *listener) forward(ctx context.Context, workspace int64, e client.Event) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	m := webhook.Message{ID: webhook.MessageID(workspace, e.ID), URL: l.to, Secrets: []string{l.secret}, Body: body}
+	for {
+		answer := l.sender.Send(ctx, m)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		said := answer.Error
+		if answer.Status != 0 {
+			said = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
+		}
+		if _, err := fmt.Fprintf(l.out, "%-8d %-18s  %s (%d ms)\n", e.ID, e.Type, said, answer.Latency.Milliseconds()); err != nil || answer.Status != 0 {
+			return err
+		}
+		pause(ctx)
+	}
+}
+
+// pause waits before something is tried again.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(listenPause):
+	}
+}

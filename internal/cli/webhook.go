@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+)
+
+func (a *app) webhookCommand() *cobra.Command {
+	cmd := a.group("webhook", "Create, list, show, change, test and replay the webhooks of a workspace",
+		a.webhookCreate(), a.webhookList(), a.webhookShow(), a.webhookUpdate(), a.webhookDelete(), a.webhookRotate(), a.webhookTest(), a.webhookReplay(), a.webhookDeliveries())
+	cmd.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scope\nmanage, which is best given as PETSTORE_KEY. Secrets are printed once."
+	cmd.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
+	return cmd
+}
+
+func webhookRows(all []client.Webhook) rows {
+	r := rows{{"ID", "URL", "TYPES", "STATE", "AFTER", "FAILING SINCE"}}
+	for _, w := range all {
+		r.add(w.ID, w.URL, typesOf(w.Types), string(w.State), number(w.After), moment(w.FailingSince, "-"))
+	}
+	return r
+}
+
+func typesOf(types []client.EventType) string {
+	if len(types) == 0 {
+		return "all"
+	}
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ",")
+}
+
+// eventTypeFlag reads the types of events.
+func eventTypeFlag(f *pflag.FlagSet, to *[]client.EventType, usage string) {
+	f.Var(listOf(to, word(new(client.EventType), eventTypes()...)), "type", usage)
+}
+
+func eventTypes() []client.EventType {
+	return []client.EventType{
+		client.EventTypePetCreated, client.EventTypePetUpdated, client.EventTypePetDeleted,
+		client.EventTypeCategoryCreated, client.EventTypeCategoryUpdated, client.EventTypeCategoryDeleted,
+		client.EventTypeOrderCreated, client.EventTypeOrderUpdated, client.EventTypeOrderCompleted, client.EventTypeOrderCancelled,
+		client.EventTypeInventoryCreated, client.EventTypeInventoryUpdated, client.EventTypeInventoryDeleted,
+		client.EventTypeCatalogueImported, client.EventTypeWorkspaceReset,
+	}
+}
+
+func (a *app) webhookCreate() *cobra.Command {
+	var n client.NewWebhook
+	return a.remote(remote{
+		use: "create URL", args: cobra.ExactArgs(1), short: "Create a webhook, and print its secret once",
+		flags: func(f *pflag.FlagSet) {
+			eventTypeFlag(f, &n.Types, "send only events of these types, `TYPE,...` (default all)")
+			f.Var(text(&n.Description), "description", "remember `TEXT` with it")
+		},
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			n.URL = args[0]
+			made, err := c.CreateWebhook(ctx, n)
+			if err != nil {
+				return err
+			}
+			return a.showSecret(o, made)
+		},
+	})
+}
+
+// showSecret prints a webhook with its secret, for the one time that it is known.
+func (a *app) showSecret(o *output, made client.MadeWebhook) error {
+	err := a.print(o, made, func() rows {
+		return rows{{"ID", made.ID}, {"URL", made.URL}, {"TYPES", typesOf(made.Types)}, {"STATE", string(made.State)}, {}, {made.Secret}}
+	})
+	if err == nil {
+		fmt.Fprintln(a.err, "petstore: keep the secret: it is not shown again")
+	}
+	return err
+}
+
+func (a *app) webhookList() *cobra.Command {
+	var page pageFlags
+	return a.remote(remote{
+		use: "list", short: "List the webhooks", flags: page.register,
+		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+			params := client.ListWebhooksParams{Limit: page.limit, Cursor: page.cursor}
+			return listed(a, o, page, func() (client.Page[client.Webhook], error) { return c.ListWebhooks(ctx, params) },
+				c.AllWebhooks(ctx, params), webhookRows)
+		},
+	})
+}
+
+// onWebhook returns the command that does something to one webhook, and prints it.
+func (a *app) onWebhook(use, short string, flags func(*pflag.FlagSet), do func(ctx context.Context, c *client.Client, id string) (client.Webhook, error)) *cobra.Command {
+	return a.remote(remote{
+		use: use, args: cobra.ExactArgs(1), short: short, flags: flags,
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			w, err := do(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return one(a, o, w, webhookRows)
+		},
+	})
+}
+
+func (a *app) webhookShow() *cobra.Command {
+	return a.onWebhook("show ID", "Show a webhook", nil, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+		return c.GetWebhook(ctx, id)
+	})
+}
+
+func (a *app) webhookUpdate() *cobra.Command {
+	var patch client.WebhookPatch
+	var types []client.EventType
+	var description string
+	flags := func(f *pflag.FlagSet) {
+		f.Var(text(&patch.URL), "url", "post to `URL`")
+		f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
+		eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
+		f.Var(text(&description), "description", "remember `TEXT` with it")
+	}
+	return a.onWebhook("update ID", "Change a webhook, pause it, or make it active again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+		if a.given("type") {
+			patch.Types = client.Set(types)
+		}
+		if a.given("description") {
+			patch.Description = client.Set(description)
+		}
+		return c.UpdateWebhook(ctx, id, patch)
+	})
+}
+
+func (a *app) webhookReplay() *cobra.Command {
+	var after int64
+	flags := func(f *pflag.FlagSet) {
+		f.Int64Var(&after, "after", 0, "deliver the events after the one with this `ID`; 0 is the beginning")
+	}
+	return a.onWebhook("replay ID", "Deliver events again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+		return c.ReplayWebhook(ctx, id, client.WebhookReplay{After: after})
+	})
+}
+
+// deletion is what is printed of a webhook that is no more.
+type deletion struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}
+
+func (a *app) webhookDelete() *cobra.Command {
+	return a.remote(remote{
+		use: "delete ID", args: cobra.ExactArgs(1), short: "Delete a webhook and its deliveries",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			if err := c.DeleteWebhook(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.done(o, deletion{args[0], true}, "Deleted the webhook %s", args[0])
+		},
+	})
+}
+
+func (a *app) webhookRotate() *cobra.Command {
+	return a.remote(remote{
+		use: "rotate ID", args: cobra.ExactArgs(1), short: "Give a webhook a new secret, and print it once",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			made, err := c.RotateWebhook(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.showSecret(o, made)
+		},
+	})
+}
+
+func (a *app) webhookTest() *cobra.Command {
+	return a.remote(remote{
+		use: "test ID", args: cobra.ExactArgs(1), short: "Post an event of the type webhook.test, and print the answer",
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			answer, err := c.TestWebhook(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.print(o, answer, func() rows {
+				return rows{{"STATUS", statusOf(answer.Status)}, {"LATENCY", number(answer.LatencyMs) + " ms"}, {"ANSWER", answer.Answer + answer.Error}}
+			})
+		},
+	})
+}
+
+func statusOf(status int) string {
+	if status == 0 {
+		return "none"
+	}
+	return number(int64(status))
+}
+
+func (a *app) webhookDeliveries() *cobra.Command {
+	var page pageFlags
+	return a.remote(remote{
+		use: "deliveries ID", args: cobra.ExactArgs(1), short: "List what was sent to a webhook, the newest event first", flags: page.register,
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			params := client.ListDeliveriesParams{Limit: page.limit, Cursor: page.cursor}
+			return listed(a, o, page, func() (client.Page[client.Delivery], error) { return c.ListDeliveries(ctx, args[0], params) },
+				c.AllDeliveries(ctx, args[0], params), deliveryRows)
+		},
+	})
+}
+
+func deliveryRows(all []client.Delivery) rows {
+	r := rows{{"EVENT", "TYPE", "STATE", "TRIES", "STATUS", "NEXT TRY", "ANSWER"}}
+	for _, d := range all {
+		answer, _, _ := strings.Cut(d.Answer+d.Error, "\n")
+		r.add(number(d.ID), string(d.Type), string(d.State), number(d.Tries), statusOf(d.Status), moment(d.NextTryAt, "-"), answer)
+	}
+	return r
+}
