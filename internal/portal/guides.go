@@ -26,20 +26,30 @@ func guides() []guide {
 		{"idempotency", "Idempotency", "Repeat a POST without doing it twice."},
 		{"pagination", "Lists and pages", "Walk through any list, and read only what has changed."},
 		{"events", "Events", "Learn of every change, in order and exactly once."},
+		{"webhooks", "Webhooks", "Have events posted to your URL, and be sure whom they come from."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
 		{"command-line", "Command line", "The same from a shell, with petstore api."},
 		{"sunset", "Deprecation and sunset", "What ends when, and what replaces it."},
 	}
 }
 
-//go:embed retry
-var retryFiles embed.FS
+//go:embed retry verify
+var programs embed.FS
 
 // retrySamples returns the programs that wait and repeat; they are run by the tests.
 func retrySamples() ([]sample, error) {
-	list := []sample{{"sh", "curl", "retry.sh"}, {"javascript", "JavaScript", "retry.mjs"}, {"python", "Python", "retry.py"}, {"go", "Go", "main.go"}}
+	return samplesIn("retry", sample{"sh", "curl", "retry.sh"}, sample{"javascript", "JavaScript", "retry.mjs"}, sample{"python", "Python", "retry.py"}, sample{"go", "Go", "main.go"})
+}
+
+// verifySamples returns the functions that verify events; they are run by the tests.
+func verifySamples() ([]sample, error) {
+	return samplesIn("verify", sample{"javascript", "JavaScript", "verify.mjs"}, sample{"python", "Python", "verify.py"}, sample{"go", "Go", "verify.go"}, sample{"sh", "Shell", "verify.sh"})
+}
+
+// samplesIn reads samples whose code is the name of a file in a folder.
+func samplesIn(folder string, list ...sample) ([]sample, error) {
 	for i := range list {
-		text, err := retryFiles.ReadFile("retry/" + list[i].Code)
+		text, err := programs.ReadFile(folder + "/" + list[i].Code)
 		if err != nil {
 			return nil, err
 		}

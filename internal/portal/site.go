@@ -66,6 +66,7 @@ type view struct {
 	Tag         *navTag
 	Failures    []failure
 	Retry       []sample
+	Verify      []sample
 	Prev, Next  *link
 	Query       string // what was searched for
 	Found       []entry
@@ -96,7 +97,11 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.addPages(retry)
+	verify, err := verifySamples()
+	if err != nil {
+		return nil, err
+	}
+	return s, s.addPages(retry, verify)
 }
 
 func (d *description) navigation(opts ReferenceOptions) []navGroup {
@@ -127,7 +132,7 @@ func (d *description) navTag(name string, opts ReferenceOptions) navTag {
 }
 
 // addPages makes the overview, the guides and a page for each tag, in the order in which they are read.
-func (s *site) addPages(retry []sample) error {
+func (s *site) addPages(retry, verify []sample) error {
 	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return err
@@ -140,7 +145,7 @@ func (s *site) addPages(retry []sample) error {
 	}
 	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One subject a page, each with requests that work as they stand."}}
 	for _, g := range s.Guides {
-		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, Retry: retry})
+		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, Retry: retry, Verify: verify})
 	}
 	for _, g := range s.Nav {
 		for i := range g.Tags {
