@@ -27,9 +27,9 @@ func (a *app) eventsCommand() *cobra.Command {
 	o := tables()
 	cmd := a.command(spec{
 		use: "events WORKSPACE", args: cobra.ExactArgs(1),
-		short: "Print what has changed in a workspace",
-		long: `Print the events of a workspace, one line each, from the oldest that is kept. With
---follow, go on with each new event until interrupted. A server can keep running
+		short: "Print the events of a workspace",
+		long: `Print the events of a workspace, one per line, from the oldest that is kept. With
+--follow, keep printing new events until interrupted. A server can keep running
 meanwhile. To follow a server on another machine, use its API: GET /events.`,
 		example:  "  petstore events acme --follow\n  petstore events acme --type order.created,order.cancelled --after 107",
 		settings: []string{"db"}, output: o,
@@ -38,7 +38,7 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 			return a.withReader(ctx, func(db node.Store) error { return a.events(ctx, db, args[0], q, follow, o) })
 		},
 	})
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with each new event")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
 	cmd.Flags().Var(listOf(&q.Types, word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of these types, `TYPE,...`")
 	cmd.Flags().Var(whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
 	return cmd

@@ -43,7 +43,7 @@ func (c *Config) Settings() []Setting {
 		{Name: "db", Usage: "keep the data in the SQLite file `PATH`, or in PostgreSQL at a postgres:// URL", Secret: true, value: text{&c.DB}},
 		{Name: "db-read", Usage: "read pets, orders and stock from the PostgreSQL replica at `URL`", Secret: true, value: text{&c.DBRead}},
 		{Name: "event-retention", Usage: "keep events for `DURATION`; 0 for no events at all", value: duration{&c.EventRetention, 0}},
-		{Name: "webhook-allow-http", Usage: "allow webhooks to have http:// URLs", value: boolean{&c.WebhookAllowHTTP}},
+		{Name: "webhook-allow-http", Usage: "allow webhooks with http:// URLs", value: boolean{&c.WebhookAllowHTTP}},
 		{Name: "webhook-allow-to", Usage: "allow webhooks to private addresses in these `CIDR,...` ranges", value: &prefixes{to: &c.WebhookAllowTo}},
 		{Name: "redis", Usage: "count requests in Redis at `URL`, together with all other nodes", Secret: true, value: text{&c.Redis}},
 		{Name: "limiter-on-failure", Usage: "while Redis is away: `CHOICE` local (each node continues from the last known counts) or deny (503)", value: choice{&c.LimiterOnFailure, []string{"local", "deny"}}},

@@ -11,7 +11,7 @@ import (
 const selectNamed = "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('petstore.pet_names_by_part') AND indisvalid)"
 
 // unnamed says what it means that there is none.
-const unnamed = "there is no index of names: to search pets by name all of a workspace are read"
+const unnamed = "there is no index of names: a search by name reads all pets of the workspace"
 
 func (db *DB) findNames(ctx context.Context) error {
 	if err := db.readers.QueryRow(ctx, selectNamed).Scan(&db.named); err != nil {

@@ -35,6 +35,7 @@ func sections() []section {
 		{"max-connections", "Connections"},
 		{"base-url", "The API"},
 		{"db", "Data"},
+		{"event-retention", "Events and webhooks"},
 		{"redis", "Counting requests together"},
 		{"log-level", "Log"},
 		{"drain-delay", "Stopping"},
