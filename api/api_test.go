@@ -36,6 +36,7 @@ var operations = []struct{ id, method, path, tag, own string }{
 	{"listInventory", "GET", "/inventory", "inventory", "200 304"},
 	{"getInventoryItem", "GET", "/inventory/{petId}", "inventory", "200 304 404"},
 	{"updateInventory", "PATCH", "/inventory/{petId}", "inventory", "200 404 412 413 415"},
+	{"listMovements", "GET", "/inventory/{petId}/movements", "inventory", "200 304 404"},
 	{"listEvents", "GET", "/events", "events", "200 304 410"},
 	{"getEvent", "GET", "/events/{eventId}", "events", "200 304 404"},
 	{"listKeys", "GET", "/keys", "keys", "200 304"},

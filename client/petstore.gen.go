@@ -104,6 +104,18 @@ const (
 	FaultCodeUnknownField  FaultCode = "unknown_field"
 )
 
+// Defines values for MovementKind.
+const (
+	MovementKindCancelled MovementKind = "cancelled"
+	MovementKindCompleted MovementKind = "completed"
+	MovementKindCreated   MovementKind = "created"
+	MovementKindDeleted   MovementKind = "deleted"
+	MovementKindPlaced    MovementKind = "placed"
+	MovementKindSale      MovementKind = "sale"
+	MovementKindSet       MovementKind = "set"
+	MovementKindSold      MovementKind = "sold"
+)
+
 // Defines values for PetStatus.
 const (
 	PetStatusAvailable PetStatus = "available"
@@ -124,6 +136,12 @@ const (
 	ScopeManage Scope = "manage"
 	ScopeRead   Scope = "read"
 	ScopeWrite  Scope = "write"
+)
+
+// Defines values for Sort.
+const (
+	SortNewestFirst Sort = "-id"
+	SortOldestFirst Sort = "id"
 )
 
 // Defines values for WebhookPatchState.
@@ -543,6 +561,34 @@ type Fault struct {
 // FaultCode Machine-readable kind of the fault.
 type FaultCode string
 
+// Movement An entry of a pet's ledger.
+type Movement struct {
+	// At When it happened.
+	At time.Time `json:"at"`
+
+	// Delta The units added to what can be ordered, or taken from it.
+	Delta int `json:"delta"`
+
+	// Kind What moved the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took them and was complete at once;
+	// `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the stock was counted anew; `sold`, the pet was
+	// marked as sold; `deleted`, the pet was deleted.
+	Kind MovementKind `json:"kind"`
+
+	// Number 1, 2, 3, … for each pet, in the order in which they happened.
+	Number int64 `json:"number"`
+
+	// OrderID The order that moved it; absent if none did.
+	OrderID int64 `json:"orderId,omitempty,omitzero"`
+
+	// Quantity What could be ordered afterwards.
+	Quantity int `json:"quantity"`
+}
+
+// MovementKind What moved the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took them and was complete at once;
+// `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the stock was counted anew; `sold`, the pet was
+// marked as sold; `deleted`, the pet was deleted.
+type MovementKind string
+
 // NewCategory A category as you create it.
 type NewCategory struct {
 	// Description Short description of the category: at most 1,000 characters, no control characters. It is normalised to NFC before it is counted and stored.
@@ -744,6 +790,9 @@ type RateLimitWindow struct {
 // Scope What a key may do: `read` is every GET, `write` everything that changes, `manage` the keys of the workspace.
 type Scope string
 
+// Sort The order of a list, by its ids.
+type Sort string
+
 // Webhook A URL to which the events of your workspace are posted.
 type Webhook struct {
 	// After All events up to this id are delivered, are being retried, or are of other types.
@@ -859,6 +908,9 @@ type ListCategoriesParams struct {
 	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
+	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	Sort string
+
 	// Name Only categories whose name contains this text, in upper or lower case.
 	Name string
 }
@@ -867,13 +919,14 @@ func (p ListCategoriesParams) query() url.Values {
 	q := url.Values{}
 	addQuery(q, "limit", p.Limit)
 	addQuery(q, "cursor", p.Cursor)
+	addQuery(q, "sort", p.Sort)
 	addQuery(q, "name", p.Name)
 	return q
 }
 
 // ListCategories is GET /categories: list categories.
 //
-// At most 20 categories of your workspace, or as many as `limit` says up to 100, in ascending order of their id.
+// At most 20 categories of your workspace, or as many as `limit` says up to 100, in ascending order of their id unless `sort` says otherwise.
 func (c *Client) ListCategories(ctx context.Context, params ListCategoriesParams, opts ...CallOption) (Page[Category], error) {
 	r := request{
 		operation: "listCategories",
@@ -1030,6 +1083,9 @@ type ListInventoryParams struct {
 	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
+	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	Sort string
+
 	// Status Only with one of these statuses; repeat the parameter for several.
 	Status []PetStatus
 
@@ -1041,6 +1097,7 @@ func (p ListInventoryParams) query() url.Values {
 	q := url.Values{}
 	addQuery(q, "limit", p.Limit)
 	addQuery(q, "cursor", p.Cursor)
+	addQuery(q, "sort", p.Sort)
 	addQuery(q, "status", p.Status)
 	addQuery(q, "maxQuantity", p.MaxQuantity)
 	return q
@@ -1048,7 +1105,7 @@ func (p ListInventoryParams) query() url.Values {
 
 // ListInventory is GET /inventory: list the inventory.
 //
-// The stock of at most 20 pets, or as many as `limit` says up to 100, in ascending order of the pet's id. `maxQuantity=0` finds what is out of stock.
+// The stock of at most 20 pets, or as many as `limit` says up to 100, in ascending order of the pet's id unless `sort` says otherwise. `maxQuantity=0` finds what is out of stock.
 func (c *Client) ListInventory(ctx context.Context, params ListInventoryParams, opts ...CallOption) (Page[InventoryItem], error) {
 	r := request{
 		operation: "listInventory",
@@ -1100,6 +1157,48 @@ func (c *Client) UpdateInventory(ctx context.Context, petID int64, body Inventor
 		mediaType: "application/merge-patch+json",
 	}
 	return do[InventoryItem](ctx, c, r, opts)
+}
+
+// ListMovementsParams choose what ListMovements answers. A zero field chooses nothing.
+type ListMovementsParams struct {
+	// Limit The most items to answer with.
+	Limit int
+
+	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	Cursor string
+}
+
+func (p ListMovementsParams) query() url.Values {
+	q := url.Values{}
+	addQuery(q, "limit", p.Limit)
+	addQuery(q, "cursor", p.Cursor)
+	return q
+}
+
+// ListMovements is GET /inventory/{petId}/movements: list what moved the stock of a pet.
+//
+// The ledger of one pet, also of one that was deleted: everything that changed how many units can be ordered, and by which order, the newest first. At most 20
+// movements, or as many as `limit` says up to 100. The sum of all `delta` is the stock.
+func (c *Client) ListMovements(ctx context.Context, petID int64, params ListMovementsParams, opts ...CallOption) (Page[Movement], error) {
+	r := request{
+		operation: "listMovements",
+		method:    http.MethodGet,
+		path:      expand("/inventory/{petId}/movements", petID),
+		query:     params.query(),
+	}
+	return list[Movement](ctx, c, r, opts)
+}
+
+// AllMovements returns what ListMovements answers, from params.Cursor on, page after page, 100 items each unless
+// params.Limit says otherwise. After an error, which comes with a zero item, it ends.
+func (c *Client) AllMovements(ctx context.Context, petID int64, params ListMovementsParams, opts ...CallOption) iter.Seq2[Movement, error] {
+	if params.Limit == 0 {
+		params.Limit = largestPage
+	}
+	return all(params.Cursor, func(cursor string) (Page[Movement], error) {
+		params.Cursor = cursor
+		return c.ListMovements(ctx, petID, params, opts...)
+	})
 }
 
 // ListKeysParams choose what ListKeys answers. A zero field chooses nothing.
@@ -1229,6 +1328,9 @@ type ListPetsParams struct {
 	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
+	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	Sort string
+
 	// ID Only pets with these ids; repeat the parameter for several.
 	ID []int64
 
@@ -1246,6 +1348,7 @@ func (p ListPetsParams) query() url.Values {
 	q := url.Values{}
 	addQuery(q, "limit", p.Limit)
 	addQuery(q, "cursor", p.Cursor)
+	addQuery(q, "sort", p.Sort)
 	addQuery(q, "id", p.ID)
 	addQuery(q, "status", p.Status)
 	addQuery(q, "categoryId", p.CategoryID)
@@ -1255,7 +1358,7 @@ func (p ListPetsParams) query() url.Values {
 
 // ListPets is GET /pets: list pets.
 //
-// At most 20 pets of your workspace, or as many as `limit` says up to 100, in ascending order of their id.
+// At most 20 pets of your workspace, or as many as `limit` says up to 100, in ascending order of their id unless `sort` says otherwise.
 //
 // With `id`, only those are answered, and ids that do not exist are left out without an error: this is the successor of the deprecated `GET /pets/{petId}`,
 // and reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If exactly one id is asked for, the
@@ -1369,6 +1472,9 @@ type ListOrdersParams struct {
 	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
+	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	Sort string
+
 	// PetID Only orders of this pet.
 	PetID int64
 
@@ -1386,6 +1492,7 @@ func (p ListOrdersParams) query() url.Values {
 	q := url.Values{}
 	addQuery(q, "limit", p.Limit)
 	addQuery(q, "cursor", p.Cursor)
+	addQuery(q, "sort", p.Sort)
 	addQuery(q, "petId", p.PetID)
 	addQuery(q, "complete", p.Complete)
 	addQuery(q, "shipDateFrom", p.ShipDateFrom)
@@ -1395,7 +1502,8 @@ func (p ListOrdersParams) query() url.Values {
 
 // ListOrders is GET /store/orders: list orders.
 //
-// At most 20 orders of your workspace, or as many as `limit` says up to 100, open and completed, in ascending order of their id. Cancelled orders are gone.
+// At most 20 orders of your workspace, or as many as `limit` says up to 100, open and completed, in ascending order of their id unless `sort`
+// says otherwise. Cancelled orders are gone.
 func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams, opts ...CallOption) (Page[Order], error) {
 	r := request{
 		operation: "listOrders",

@@ -118,12 +118,26 @@ type pageFlags struct {
 	limit  int
 	cursor string
 	all    bool
+	newest bool
 }
 
 func (p *pageFlags) register(flags *pflag.FlagSet) {
 	flags.Var(whole(&p.limit, 1, 100), "limit", "print at most `N` items, 1 to 100 (default 20)")
 	flags.Var(text(&p.cursor), "cursor", "continue at `CURSOR`, which the previous page printed")
 	flags.BoolVar(&p.all, "all", false, "print all pages")
+}
+
+// sorted is register for a list that can begin with the newest.
+func (p *pageFlags) sorted(flags *pflag.FlagSet) {
+	p.register(flags)
+	flags.BoolVar(&p.newest, "newest", false, "print the newest first")
+}
+
+func (p *pageFlags) sort() string {
+	if p.newest {
+		return string(client.SortNewestFirst)
+	}
+	return ""
 }
 
 // listed prints a page, or all pages, of items. It says on stderr where the next page starts.

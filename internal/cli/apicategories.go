@@ -26,13 +26,13 @@ func (a *app) categoriesList() *cobra.Command {
 	var page pageFlags
 	var params client.ListCategoriesParams
 	return a.remote(remote{
-		use: "list [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List categories",
+		use: "list [--name TEXT] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List categories",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&params.Name), "name", "only categories whose name contains `TEXT`")
-			page.register(f)
+			page.sorted(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.Limit, params.Cursor = page.limit, page.cursor
+			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			return listed(a, o, page, func() (client.Page[client.Category], error) { return c.ListCategories(ctx, params) },
 				c.AllCategories(ctx, params), categoryRows)
 		},

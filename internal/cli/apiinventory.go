@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) apiInventory() *cobra.Command {
-	return a.group("inventory", "List, show and set the stock", a.inventoryList(), a.inventoryGet(), a.inventorySet())
+	return a.group("inventory", "List, show and set the stock", a.inventoryList(), a.inventoryGet(), a.inventorySet(), a.inventoryMovements())
 }
 
 func inventoryRows(items []client.InventoryItem) rows {
@@ -28,14 +28,14 @@ func (a *app) inventoryList() *cobra.Command {
 	var params client.ListInventoryParams
 	var most int
 	return a.remote(remote{
-		use: "list [--status S,...] [--max-quantity N] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
+		use: "list [--status S,...] [--max-quantity N] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
 			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only pets with at most `N` units")
-			page.register(f)
+			page.sorted(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.Limit, params.Cursor = page.limit, page.cursor
+			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			if a.given("max-quantity") {
 				params.MaxQuantity = &most
 			}
@@ -81,6 +81,35 @@ func (a *app) inventorySet() *cobra.Command {
 			return one(a, o, item, inventoryRows)
 		},
 	})
+}
+
+func (a *app) inventoryMovements() *cobra.Command {
+	var page pageFlags
+	return a.remote(remote{
+		use: "movements PET [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List what moved the stock of a pet, the newest first",
+		flags: page.register,
+		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+			id, err := idOf("PET", args[0])
+			if err != nil {
+				return err
+			}
+			params := client.ListMovementsParams{Limit: page.limit, Cursor: page.cursor}
+			return listed(a, o, page, func() (client.Page[client.Movement], error) { return c.ListMovements(ctx, id, params) },
+				c.AllMovements(ctx, id, params), movementRows)
+		},
+	})
+}
+
+func movementRows(movements []client.Movement) rows {
+	r := rows{{"NUMBER", "AT", "KIND", "ORDER", "DELTA", "QUANTITY"}}
+	for _, m := range movements {
+		order := ""
+		if m.OrderID != 0 {
+			order = number(m.OrderID)
+		}
+		r.add(number(m.Number), moment(m.At, ""), string(m.Kind), order, strconv.Itoa(m.Delta), strconv.Itoa(m.Quantity))
+	}
+	return r
 }
 
 func (a *app) apiAccount() *cobra.Command {

@@ -29,16 +29,16 @@ func (a *app) ordersList() *cobra.Command {
 	var params client.ListOrdersParams
 	var complete bool
 	return a.remote(remote{
-		use: "list [--pet ID] [--complete=BOOL] [--from INSTANT] [--to INSTANT] [--limit N] [--cursor CURSOR | --all]", short: "List orders",
+		use: "list [--pet ID] [--complete=BOOL] [--from INSTANT] [--to INSTANT] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List orders",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(id(&params.PetID), "pet", "only orders for the pet with `ID`")
 			f.BoolVar(&complete, "complete", false, "only completed orders; with --complete=false only open ones")
 			f.Var(instantFlag(&params.ShipDateFrom), "from", "only orders that ship at or after `INSTANT` (RFC 3339)")
 			f.Var(instantFlag(&params.ShipDateTo), "to", "only orders that ship at or before `INSTANT`")
-			page.register(f)
+			page.sorted(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.Limit, params.Cursor = page.limit, page.cursor
+			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			if a.given("complete") {
 				params.Complete = &complete
 			}

@@ -31,16 +31,16 @@ func (a *app) petsList() *cobra.Command {
 	var page pageFlags
 	var params client.ListPetsParams
 	return a.remote(remote{
-		use: "list [--id ID,...] [--status S,...] [--category ID] [--name TEXT] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
+		use: "list [--id ID,...] [--status S,...] [--category ID] [--name TEXT] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(listOf(&params.ID, id(nil)), "id", "only pets with these `ID,...`")
 			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
 			f.Var(id(&params.CategoryID), "category", "only pets in the category with `ID`")
 			f.Var(text(&params.Name), "name", "only pets whose name contains `TEXT`")
-			page.register(f)
+			page.sorted(f)
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
-			params.Limit, params.Cursor = page.limit, page.cursor
+			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			return listed(a, o, page, func() (client.Page[client.Pet], error) { return c.ListPets(ctx, params) }, c.AllPets(ctx, params), petRows)
 		},
 	})

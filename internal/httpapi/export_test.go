@@ -30,7 +30,7 @@ func ReadBody(which uint8, body []byte) error {
 
 // ReadQuery reads a query as every list does, for fuzzing.
 func ReadQuery(raw string) error {
-	known := []string{"limit", "cursor", "id", "status", "categoryId", "name", "complete", "shipDateFrom", "maxQuantity"}
+	known := []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name", "complete", "shipDateFrom", "maxQuantity"}
 	x := &exchange{
 		env:   &env{cursors: cursors{secret: make([]byte, 32)}},
 		r:     &http.Request{URL: &url.URL{RawQuery: raw}},

@@ -117,6 +117,14 @@ func (s *faultyStore) Orders(ctx context.Context, ws int64, q petstore.OrderQuer
 	return guarded(s, func() ([]petstore.Order, error) { return s.Store.Orders(ctx, ws, q) })
 }
 
+func (s *faultyStore) Movements(ctx context.Context, ws, id, from int64, limit int) (page []petstore.Movement, next int64, err error) {
+	page, err = guarded(s, func() ([]petstore.Movement, error) {
+		page, next, err = s.Store.Movements(ctx, ws, id, from, limit)
+		return page, err
+	})
+	return page, next, err
+}
+
 func (s *faultyStore) Inventory(ctx context.Context, ws int64, q petstore.InventoryQuery) ([]petstore.InventoryItem, error) {
 	return guarded(s, func() ([]petstore.InventoryItem, error) { return s.Store.Inventory(ctx, ws, q) })
 }

@@ -8,12 +8,42 @@ import (
 func inventoryPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/inventory", routes: []route{
-			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "status", "maxQuantity"}},
+			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", param: "petId", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
 			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
 		}},
+		{pattern: "/inventory/{petId}/movements", param: "petId", routes: []route{
+			{method: "GET", id: "listMovements", scope: access.Read, handle: listMovements(s), query: []string{"limit", "cursor"}},
+		}},
+	}
+}
+
+// listMovements answers with the newest movements first: stores know the end of a ledger.
+func listMovements(s *petstore.Service) handler {
+	return func(x *exchange) error {
+		l, err := newListing(x)
+		if err != nil {
+			return err
+		}
+		at, err := l.place()
+		if err != nil {
+			return err
+		}
+		from, err := at.number()
+		if err != nil {
+			return err
+		}
+		page, next, err := s.Movements(x.ctx, x.workspace(), x.param, from, l.limit)
+		if err != nil {
+			return err
+		}
+		link := ""
+		if next != 0 {
+			link = l.next(numbered(next))
+		}
+		return sendEntries(x, page, link, next != 0)
 	}
 }
 

@@ -41,6 +41,7 @@ func newListing(x *exchange) (*listing, error) {
 // those of place.
 func (l *listing) page() (petstore.Page, error) {
 	p := petstore.Page{Limit: l.limit + 1}
+	p.Newest = l.query.choice("sort", "id", "-id") == "-id"
 	after, err := l.place()
 	if err == nil {
 		p.After, err = after.number()
@@ -55,7 +56,7 @@ func (l *listing) place() (place, error) {
 	if err := l.query.err(); err != nil || !given {
 		return "", err
 	}
-	return l.x.env.cursors.open(l.x.workspace(), l.x.path.pattern, l.filters, cursor)
+	return l.x.env.cursors.open(l.x.workspace(), l.x.address(), l.filters, cursor)
 }
 
 // sendList answers with one page. entries may be one longer than the page.
@@ -115,6 +116,6 @@ func (l *listing) next(at place) string {
 	if l.filters != "" {
 		link += l.filters + "&"
 	}
-	cursor := l.x.env.cursors.seal(l.x.workspace(), l.x.path.pattern, l.filters, at)
+	cursor := l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
 }

@@ -17,7 +17,7 @@ func (p *pets) paths() []path {
 	s := p.service
 	return []path{
 		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: p.list, query: []string{"limit", "cursor", "id", "status", "categoryId", "name"}},
+			{method: "GET", id: "listPets", scope: access.Read, handle: p.list, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", param: "petId", routes: []route{

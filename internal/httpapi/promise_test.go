@@ -38,6 +38,7 @@ func samples() map[string]request {
 		"listInventory":    {method: "GET", path: "/inventory"},
 		"getInventoryItem": {method: "GET", path: "/inventory/1"},
 		"updateInventory":  {method: "PATCH", path: "/inventory/1", body: `{"quantity":50}`},
+		"listMovements":    {method: "GET", path: "/inventory/1/movements"},
 		"listKeys":         {method: "GET", path: "/keys"},
 		"createKey":        {method: "POST", path: "/keys", body: `{"name":"till"}`},
 		"getKey":           {method: "GET", path: "/keys/" + sampleKey},
@@ -304,9 +305,10 @@ func (s *service) specificFaults(t *testing.T) {
 			}
 		}
 	}
-	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/keys", "/webhooks", "/webhooks/" + sampleHook + "/deliveries"} {
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory", "/inventory/1/movements", "/keys", "/webhooks", "/webhooks/" + sampleHook + "/deliveries"} {
 		s.get(list+"?cursor=made-up").want(400, "invalid_cursor")
 	}
+	s.get("/inventory/"+none+"/movements").want(404, "pet_not_found")
 	s.get("/events/"+none).want(404, "event_not_found")
 	s.get("/events/x").want(400, "invalid_parameter")
 	s.do(request{method: "GET", path: "/events?after=0", key: s.expireEvents()}).want(410, "events_expired")

@@ -163,6 +163,15 @@ func (q *query) statuses(name string) []petstore.Status {
 	return slices.Compact(out)
 }
 
+// choice reads a parameter with few possible values; "" if it is absent.
+func (q *query) choice(name string, values ...string) string {
+	text, ok := q.one(name)
+	if ok && !slices.Contains(values, text) {
+		q.add(name, petstore.InvalidEnum, "%s must be one of %s, not %.40q.", name, strings.Join(values, ", "), text)
+	}
+	return text
+}
+
 // repeating says how to send the values of a parameter that may be repeated, if
 // they came as one, with commas, as some clients send them; "" if they did not.
 func repeating(name, text string) string {

@@ -86,7 +86,7 @@ func TestWorkspacesAreApart(t *testing.T) {
 		r.key = foreign
 		a := s.do(r)
 		switch {
-		case strings.HasPrefix(id, "list") && id != "listDeliveries":
+		case strings.HasPrefix(id, "list") && id != "listDeliveries" && id != "listMovements":
 			a.want(200, "").is(`[]`)
 		case id == "createPet" || id == "createOrder" || id == "replacePet":
 			a.want(400, "validation_failed")
@@ -120,6 +120,10 @@ func TestLists(t *testing.T) {
 		{"id=3&id=1&id=3&id=999", []int{2}},
 		{"id=3", []int{1}},
 		{"categoryId=2", []int{0}},
+		{"sort=id&limit=45", []int{45}},
+		{"sort=-id", []int{20, 20, 5}},
+		{"sort=-id&limit=30&name=pET", []int{30, 15}},
+		{"sort=-id&id=3&id=1&id=999&limit=1", []int{1, 1}},
 	} {
 		t.Run(test.query, func(t *testing.T) {
 			path := "/pets?" + test.query
@@ -131,7 +135,7 @@ func TestLists(t *testing.T) {
 					t.Fatalf("page %d of %s has %d entries, want %d", i, test.query, len(ids), want)
 				}
 				for _, id := range ids {
-					if id <= last {
+					if last > 0 && (id <= last) != strings.HasPrefix(test.query, "sort=-id") {
 						t.Fatalf("page %d of %s: %d after %d", i, test.query, id, last)
 					}
 					last = id
@@ -162,12 +166,57 @@ func TestCursorsFitOneList(t *testing.T) {
 		"/pets?cursor=" + cursor[1:],
 		"/pets?cursor=" + strings.ToUpper(cursor),
 		"/pets?cursor=",
+		"/pets?sort=-id&cursor=" + cursor,
 	} {
 		s.get(path).want(400, "invalid_cursor").field("cursor", "invalid_format")
 	}
 	foreign := s.addKey(s.addWorkspace("other", access.Quota{PerMinute: 1e6, PerDay: 1e6}), access.Read, time.Time{})
 	s.do(request{method: "GET", path: "/pets?cursor=" + cursor, key: foreign}).want(400, "invalid_cursor")
 	s.get("/pets?cursor="+cursor+"&cursor="+cursor).want(400, "invalid_parameter")
+}
+
+// TestSort: every list begins with the newest if asked to, and knows no other order.
+func TestSort(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	s.stock()
+	for _, path := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
+		ascending := idsOf(t, s.get(path).want(200, "").body)
+		slices.Reverse(ascending)
+		if got := idsOf(t, s.get(path+"?sort=-id").want(200, "").body); !slices.Equal(got, ascending) {
+			t.Errorf("GET %s?sort=-id = %v, want %v", path, got, ascending)
+		}
+		s.get(path+"?sort=name").want(400, "invalid_parameter").field("sort", "invalid_enum")
+	}
+}
+
+// TestMovements reads a ledger page by page, also that of a pet that is gone.
+func TestMovements(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	s.post("/categories", `{"name":"dogs"}`).want(201, "")
+	for range 2 {
+		s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	}
+	s.patch("/inventory/1", `{"quantity":5}`).want(200, "")
+	s.post("/store/orders", `{"petId":1,"quantity":2,"complete":true}`).want(201, "")
+	a := s.get("/inventory/1/movements?limit=2").want(200, "")
+	for _, part := range []string{`[{"number":3,"kind":"sale","orderId":1,"delta":-2,"quantity":3,"at":"`, `{"number":2,"kind":"set","delta":4,"quantity":5,`} {
+		if !strings.Contains(string(a.body), part) {
+			t.Errorf("the movements are %s, want %s", a.body, part)
+		}
+	}
+	cursor := between(t, a.header.Get("Link"), "cursor=", ">")
+	last := s.get("/inventory/1/movements?limit=2&cursor="+cursor).want(200, "")
+	if !strings.HasPrefix(string(last.body), `[{"number":1,"kind":"created","delta":1,"quantity":1,`) || last.header.Get("Link") != "" {
+		t.Errorf("the last page is %s with the link %q, want the first movement alone", last.body, last.header.Get("Link"))
+	}
+	s.get("/inventory/2/movements?cursor="+cursor).want(400, "invalid_cursor")
+	s.get("/inventory/3/movements").want(404, "pet_not_found")
+	s.do(request{method: "DELETE", path: "/pets/1"}).want(204, "")
+	if a := s.get("/inventory/1/movements?limit=1").want(200, ""); !strings.Contains(string(a.body), `"kind":"deleted"`) {
+		t.Errorf("the newest movement of a deleted pet is %s", a.body)
+	}
 }
 
 func between(t *testing.T, s, before, after string) string {

@@ -62,6 +62,26 @@ func (i InventoryItem) AppendJSON(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
+// AppendJSON appends m in its canonical form, see [Pet.AppendJSON], without its pet.
+func (m Movement) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"number":`...)
+	dst = strconv.AppendInt(dst, m.Number, 10)
+	dst = append(dst, `,"kind":"`...)
+	dst = append(dst, m.Kind...)
+	dst = append(dst, '"')
+	if m.OrderID != 0 {
+		dst = append(dst, `,"orderId":`...)
+		dst = strconv.AppendInt(dst, m.OrderID, 10)
+	}
+	dst = append(dst, `,"delta":`...)
+	dst = strconv.AppendInt(dst, m.Delta, 10)
+	dst = append(dst, `,"quantity":`...)
+	dst = strconv.AppendInt(dst, m.Quantity, 10)
+	dst = append(dst, `,"at":"`...)
+	dst = m.At.Append(dst)
+	return append(dst, `"}`...)
+}
+
 const hex = "0123456789abcdef"
 
 // AppendString appends s as a JSON string (RFC 8259 §7), escaping only what

@@ -3,6 +3,7 @@ package petstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -11,7 +12,8 @@ import (
 // and, unless given, the instants are filled in.
 func (s *shop) wantLedger(pet int64, want ...Movement) {
 	s.t.Helper()
-	got, err := s.Movements(context.Background(), home, pet)
+	got, _, err := s.Movements(context.Background(), home, pet, 0, 100)
+	slices.Reverse(got)
 	if err != nil || len(got) != len(want) {
 		s.t.Fatalf("Movements(%d) = %+v, %v, want %+v", pet, got, err, want)
 	}

@@ -235,16 +235,27 @@ func (m *memory) Inventory(_ context.Context, workspace int64, q InventoryQuery)
 // list returns the page of what is chosen, in the order of ids.
 func list[T any](m *memory, workspace int64, p Page, choose func(*rows) []T, id func(T) int64) (page []T) {
 	m.view(workspace, func(r *rows) {
-		page = slices.DeleteFunc(choose(r), func(row T) bool { return id(row) <= p.After })
+		page = slices.DeleteFunc(choose(r), func(row T) bool { return !p.Has(id(row)) })
 		slices.SortFunc(page, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+		if p.Newest {
+			slices.Reverse(page)
+		}
 		page = page[:min(len(page), p.Limit)]
 	})
 	return page
 }
 
-func (m *memory) Movements(_ context.Context, workspace, petID int64) (ledger []Movement, _ error) {
-	m.view(workspace, func(r *rows) { ledger = slices.Clone(r.ledger[petID]) })
-	return ledger, nil
+func (m *memory) Movements(_ context.Context, workspace, petID, from int64, limit int) (page []Movement, next int64, _ error) {
+	m.view(workspace, func(r *rows) {
+		ledger := r.ledger[petID]
+		if from == 0 {
+			from = int64(len(ledger))
+		}
+		for next = from; next > 0 && len(page) < limit; next-- {
+			page = append(page, ledger[next-1])
+		}
+	})
+	return page, next, nil
 }
 
 func (m *memory) Forget(context.Context) (int, error) {

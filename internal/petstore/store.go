@@ -1,14 +1,17 @@
 package petstore
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // A Store keeps the pets, categories and orders of all workspaces. Each
 // method is one transaction. All methods may be called concurrently.
 //
 // Reads return what was committed last. They return the error of [NoPet],
 // [NoCategory] or [NoOrder] for what the workspace does not have, and
-// [Unavailable] if the store cannot answer. Lists are in ascending order of
-// ids, begin after the query's After and hold at most its Limit entries.
+// [Unavailable] if the store cannot answer. Lists are in the order of ids, begin
+// after the query's After and hold at most its Limit entries.
 type Store interface {
 	Pet(ctx context.Context, workspace, id int64) (Pet, error)
 	Category(ctx context.Context, workspace, id int64) (Category, error)
@@ -30,9 +33,11 @@ type Store interface {
 	// begun, Do waits for its outcome.
 	Do(ctx context.Context, c *Change) (*Receipt, error)
 
-	// Movements returns the ledger of one pet, oldest first, also of one
-	// that was deleted.
-	Movements(ctx context.Context, workspace, petID int64) ([]Movement, error)
+	// Movements returns at most limit movements of one pet, also of one that was
+	// deleted, the newest first. They begin at a place that the call before returned
+	// as next, or at the newest for 0; next is 0 if there are no more. It returns the
+	// error of NoPet for a pet that there never was.
+	Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []Movement, next int64, err error)
 
 	// Forget removes the receipts that are older than KeepReceipts, and dates anew
 	// those of the future, at most a few thousand of each at a time. It returns how
@@ -43,8 +48,25 @@ type Store interface {
 
 // Page is the part of a list that is asked for.
 type Page struct {
-	After int64 // only ids greater than this
-	Limit int   // at most so many entries
+	After  int64 // only ids greater than this; with Newest only smaller ones, and 0 is the beginning
+	Limit  int   // at most so many entries
+	Newest bool  // the newest first: ids descend
+}
+
+// Start returns p with a number in After for every beginning.
+func (p Page) Start() Page {
+	if p.Newest && p.After <= 0 {
+		p.After = math.MaxInt64
+	}
+	return p
+}
+
+// Has reports whether an id comes after what was read before.
+func (p Page) Has(id int64) bool {
+	if p.Newest {
+		return id < p.Start().After
+	}
+	return id > p.After
 }
 
 // A PetQuery selects pets; its zero members select all.

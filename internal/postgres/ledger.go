@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
@@ -10,7 +11,7 @@ import (
 
 const (
 	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
-	selectLedger    = "SELECT " + movementColumns + " FROM movements WHERE workspace = $1 AND pet = $2 ORDER BY number"
+	selectLedger    = "SELECT " + movementColumns + " FROM movements WHERE workspace = $1 AND pet = $2 AND number <= $3 ORDER BY number DESC LIMIT $4"
 )
 
 func scanMovement(row pgx.Row, m *petstore.Movement) error {
@@ -23,17 +24,22 @@ func scanMovement(row pgx.Row, m *petstore.Movement) error {
 	return err
 }
 
-// Movements implements [petstore.Store]. It returns the error of NoPet for a
-// pet that there never was.
-func (db *DB) Movements(ctx context.Context, workspace, petID int64) (all []petstore.Movement, err error) {
+// Movements implements [petstore.Store]. A place is the number of the movement there.
+func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
+	if from == 0 {
+		from = math.MaxInt64
+	}
 	err = db.read(ctx, workspace, func(c *pgxpool.Conn) error {
-		all, err = collect(ctx, c, scanMovement, selectLedger, workspace, petID)
+		page, err = collect(ctx, c, scanMovement, selectLedger, workspace, petID, from, limit)
 		return err
 	})
-	if err == nil && len(all) == 0 {
-		return nil, petstore.NoPet(petID)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(page) == 0:
+		return nil, 0, petstore.NoPet(petID)
 	}
-	return all, err
+	return page, page[len(page)-1].Number - 1, nil
 }
 
 const insertMovements = `INSERT INTO movements (workspace, pet, number, delta, quantity, at, order_id, kind)

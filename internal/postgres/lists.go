@@ -61,7 +61,7 @@ type list[T any] struct {
 // sql returns the text of the query and its arguments. Several lanes are merged
 // by id.
 func (l *list[T]) sql() (string, []any) {
-	args := []any{l.workspace, l.page.After, l.page.Limit}
+	args := []any{l.workspace, l.page.Start().After, l.page.Limit}
 	switch {
 	case l.far != "":
 		return l.text(nearAndFar, l.conditions(l.filters, &args)), args
@@ -75,7 +75,7 @@ func (l *list[T]) sql() (string, []any) {
 	if len(lanes) == 1 {
 		return lanes[0], args
 	}
-	return l.text("SELECT * FROM (("+strings.Join(lanes, ") UNION ALL (")+")) lanes ORDER BY id LIMIT $3", ""), args
+	return l.text("SELECT * FROM (("+strings.Join(lanes, ") UNION ALL (")+")) lanes ORDER BY id{desc} LIMIT $3", ""), args
 }
 
 // nearAndFar is for filters with an index that does not have the ids in order: where
@@ -83,30 +83,35 @@ func (l *list[T]) sql() (string, []any) {
 // them. So the next rows by id are tested first. Only if those do not fill the page
 // the index is asked.
 const nearAndFar = `WITH near AS MATERIALIZED (SELECT {columns} FROM (
-		SELECT * FROM {table} WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 2000) nearby
-	WHERE true{tests} ORDER BY id LIMIT $3)
-SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL ({far})) found ORDER BY id LIMIT $3`
+		SELECT * FROM {table} WHERE workspace = $1 AND id {beyond} $2 ORDER BY id{desc} LIMIT 2000) nearby
+	WHERE true{tests} ORDER BY id{desc} LIMIT $3)
+SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL ({far})) found ORDER BY id{desc} LIMIT $3`
 
 // The queries behind. "id + 0" keeps the planner from reading row after row by id, in
 // the hope that some match soon; OFFSET 0 from reading all pets beside a few names.
 const (
-	byValue = `SELECT {columns} FROM {table} WHERE workspace = $1 AND id > $2{tests} AND (SELECT count(*) FROM near) < $3
-		ORDER BY id + 0 LIMIT $3`
+	byValue = `SELECT {columns} FROM {table} WHERE workspace = $1 AND id {beyond} $2{tests} AND (SELECT count(*) FROM near) < $3
+		ORDER BY id + 0{desc} LIMIT $3`
 	byIndexOfNames = `SELECT p.* FROM (
-			SELECT id + 0 AS id FROM pet_names WHERE workspace = $1 AND id > $2 AND folded LIKE $4 AND (SELECT count(*) FROM near) < $3
-			ORDER BY 1) n,
-		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p ORDER BY n.id LIMIT $3`
+			SELECT id + 0 AS id FROM pet_names WHERE workspace = $1 AND id {beyond} $2 AND folded LIKE $4 AND (SELECT count(*) FROM near) < $3
+			ORDER BY 1{desc}) n,
+		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p ORDER BY n.id{desc} LIMIT $3`
 )
 
 // lane returns the query of one lane and appends its arguments.
 func (l *list[T]) lane(lane []filter, args *[]any) string {
 	tests := l.conditions(lane, args) + l.conditions(l.filters, args)
-	return l.text("SELECT {columns} FROM {table} WHERE workspace = $1 AND id > $2{tests} ORDER BY id LIMIT $3", tests)
+	return l.text("SELECT {columns} FROM {table} WHERE workspace = $1 AND id {beyond} $2{tests} ORDER BY id{desc} LIMIT $3", tests)
 }
 
 // text fills in a query.
 func (l *list[T]) text(query, tests string) string {
-	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests).Replace(strings.Replace(query, "{far}", l.far, 1))
+	beyond, desc := ">", ""
+	if l.page.Newest {
+		beyond, desc = "<", " DESC"
+	}
+	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests, "{beyond}", beyond, "{desc}", desc).
+		Replace(strings.Replace(query, "{far}", l.far, 1))
 }
 
 // conditions returns the text of filters and appends their arguments.

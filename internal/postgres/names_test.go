@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"reflect"
@@ -68,7 +69,7 @@ func wantSearch(t *testing.T, db *postgres.DB, workspace int64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		q := petstore.PetQuery{
-			Page: petstore.Page{After: random.Int64N(6000), Limit: 1 + random.IntN(60)},
+			Page: petstore.Page{After: random.Int64N(6000), Limit: 1 + random.IntN(60), Newest: random.IntN(2) == 0},
 			Name: []string{"zebedee", "julia", "ia", "ia ", "a hart", "clara hartwick", "100%", "%_", "__", "wort", "a", "none such"}[random.IntN(12)],
 		}
 		if random.IntN(2) == 0 {
@@ -99,9 +100,12 @@ func TestNameIsFoundByTheIndex(t *testing.T) {
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		c := direct(t, withParameters(url, mode))
 		for _, name := range []string{"clara hartdale", "zebra", "ada 100%"} {
-			p := explain(t, c, postgres.Search(name, workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: name}))
-			if p.uses("Seq Scan") || !p.uses("Bitmap Index Scan") || p.Hit+p.Read > 120+int64(*searched)/500 {
-				t.Errorf("%s, %s: %d blocks: %s", name, mode, p.Hit+p.Read, p)
+			for _, newest := range []bool{false, true} {
+				q := postgres.Search(fmt.Sprint(name, newest), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: name})
+				p := explain(t, c, q)
+				if p.uses("Seq Scan") || !p.uses("Bitmap Index Scan") || p.Hit+p.Read > 120+int64(*searched)/500 {
+					t.Errorf("%s, newest first %v, %s: %d blocks: %s", name, newest, mode, p.Hit+p.Read, p)
+				}
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func pageKeyOf(workspace int64, q *petstore.PetQuery) (pageKey, bool) {
 	for _, asked := range q.Statuses {
 		k.statuses |= 1 << placeOf(asked)
 	}
-	return k, q.Name == "" && len(q.IDs) == 0
+	return k, q.Name == "" && len(q.IDs) == 0 && !q.Newest
 }
 
 // page returns a page that is held, which nobody may change, and the version to keep

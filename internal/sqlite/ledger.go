@@ -15,6 +15,7 @@ const (
 		" UNION ALL SELECT last_entry FROM departed WHERE workspace=?1 AND pet=?2"
 	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
 	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND entry=?2"
+	selectMoved    = "SELECT " + movementColumns + ", before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
 	selectDeparted = "SELECT 1 FROM departed WHERE workspace=?1 AND pet=?2"
 )
 
@@ -72,22 +73,31 @@ func (c *conn) saveDeparted(workspace, pet, last int64) error {
 	return c.exec("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
 }
 
-// Movements implements [petstore.Store]. It returns the error of NoPet for a
-// pet that there never was.
-func (db *DB) Movements(ctx context.Context, workspace, petID int64) ([]petstore.Movement, error) {
-	var all []petstore.Movement
-	err := db.read(ctx, snapshot(func(c *conn) error {
-		last, err := find(c, selectLastEntry, workspace, petID, scanInt)
-		if err != nil || last == nil {
-			return err
+// Movements implements [petstore.Store]. A place is the entry there.
+func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
+	err = db.read(ctx, snapshot(func(c *conn) error {
+		page, next = nil, from
+		if from == 0 {
+			last, err := find(c, selectLastEntry, workspace, petID, scanInt)
+			if err != nil || last == nil {
+				return err
+			}
+			next = *last
 		}
-		return c.ledger(workspace, petID, *last, func(m petstore.Movement) error {
-			all = append(all, m)
-			return nil
-		})
+		for next != 0 && len(page) < limit {
+			var m petstore.Movement
+			found, err := c.one(selectMoved, func(row *sqlite.Stmt) {
+				m, next = scanMovement(row), row.ColumnInt64(7)
+			}, workspace, next, petID)
+			if err != nil || !found {
+				return err
+			}
+			page = append(page, m)
+		}
+		return nil
 	}))
-	if err == nil && all == nil {
-		return nil, petstore.NoPet(petID)
+	if err == nil && len(page) == 0 {
+		return nil, 0, petstore.NoPet(petID)
 	}
-	return all, err
+	return page, next, err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ const (
 	shipsFrom     = " AND ship_date>=?"
 	shipsTo       = " AND ship_date<=?"
 	upTo          = " AND id<=?"
+	downTo        = " AND id>=?"
 )
 
 // A list is a query for one page.
@@ -55,14 +57,18 @@ func (l *list[T]) sql(lane []filter) string {
 		text.WriteString(" INDEXED BY ")
 		text.WriteString(l.index)
 	}
-	text.WriteString(" WHERE workspace=? AND id>?")
+	beyond, order := " AND id>?", " ORDER BY id LIMIT ?"
+	if l.page.Newest {
+		beyond, order = " AND id<?", " ORDER BY id DESC LIMIT ?"
+	}
+	text.WriteString(" WHERE workspace=?" + beyond)
 	for _, f := range lane {
 		text.WriteString(f.sql)
 	}
 	for _, f := range l.filters {
 		text.WriteString(f.sql)
 	}
-	text.WriteString(" ORDER BY id LIMIT ?")
+	text.WriteString(order)
 	return text.String()
 }
 
@@ -71,6 +77,7 @@ func (l *list[T]) run(c *conn) ([]T, error) {
 	if l.page.Limit <= 0 {
 		return []T{}, nil
 	}
+	l.page = l.page.Start()
 	if l.values != nil {
 		return l.byValue(c)
 	}
@@ -86,6 +93,9 @@ func (l *list[T]) run(c *conn) ([]T, error) {
 	}
 	if len(l.lanes) > 1 {
 		slices.SortFunc(out, func(a, b T) int { return cmp.Compare(l.id(a), l.id(b)) })
+		if l.page.Newest {
+			slices.Reverse(out)
+		}
 		out = out[:min(len(out), l.page.Limit)]
 	}
 	return out, nil
@@ -99,14 +109,18 @@ const nearby = 500
 // all of their ids are sorted.
 func (l *list[T]) byValue(c *conn) ([]T, error) {
 	near := *l
-	after := min(l.page.After, petstore.MaxID) + nearby
-	near.values, near.filters = nil, append(slices.Clip(l.filters), filter{upTo, after})
+	begin, err := l.begin(c)
+	if err != nil {
+		return nil, err
+	}
+	end, inReach := stretch(begin, nearby)
+	near.values, near.filters = nil, append(slices.Clip(l.filters), inReach)
 	page, err := near.run(c)
 	if err != nil || len(page) == l.page.Limit {
 		return page, err
 	}
 	far := *l.values
-	far.page = petstore.Page{After: after, Limit: l.page.Limit - len(page)}
+	far.page = petstore.Page{After: end, Limit: l.page.Limit - len(page), Newest: l.page.Newest}
 	ids, err := far.run(c)
 	query := l.from + " WHERE workspace=?1 AND id=?2"
 	for i := 0; err == nil && i < len(ids); i++ {
@@ -116,6 +130,32 @@ func (l *list[T]) byValue(c *conn) ([]T, error) {
 		}
 	}
 	return page, err
+}
+
+// begin returns the page with an id in After that rows are near to.
+func (l *list[T]) begin(c *conn) (petstore.Page, error) {
+	p := l.page.Start()
+	if p.After < math.MaxInt64 {
+		return p, nil
+	}
+	newest := list[T]{
+		from: l.from, workspace: l.workspace, page: petstore.Page{Limit: 1, Newest: true}, scan: l.scan, id: l.id,
+	}
+	rows, err := newest.run(c)
+	if len(rows) > 0 {
+		p.After = l.id(rows[0]) + 1
+	}
+	return p, err
+}
+
+// stretch returns the last of the next n ids of a page, and the filter for those up to it.
+func stretch(p petstore.Page, n int64) (end int64, within filter) {
+	if p.Newest {
+		end = max(p.After-n, 1)
+		return end, filter{downTo, end}
+	}
+	end = min(p.After, petstore.MaxID) + n
+	return end, filter{upTo, end}
 }
 
 // idsOf returns the list of ids of a table by an index of values.

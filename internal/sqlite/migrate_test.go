@@ -84,7 +84,8 @@ func TestLedgersAreMigrated(t *testing.T) {
 			{PetID: 3, Number: 2, Kind: petstore.MovedPlaced, OrderID: sold.ID, Delta: -2, Quantity: 3},
 		},
 	} {
-		got, err := db.Movements(t.Context(), 1, pet)
+		got, _, err := db.Movements(t.Context(), 1, pet, 0, 100)
+		slices.Reverse(got)
 		if pet == 3 && len(got) == 2 {
 			got[1].At = petstore.Time{} // just now
 		}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -86,15 +87,38 @@ func (c *conn) ordersOf(workspace int64, q *petstore.OrderQuery) (out []petstore
 	if err != nil {
 		return nil, err
 	}
-	if out, err = orderList(workspace, *q).run(c); err != nil || latest == nil {
-		return out, err
+	if latest == nil {
+		latest = new(recent)
 	}
+	if q.Newest {
+		if out, err = c.appendLatest(workspace, q, *latest, []petstore.Order{}); err != nil {
+			return nil, err
+		}
+		rest := *q
+		rest.Limit -= len(out)
+		before, err := orderList(workspace, rest).run(c)
+		return append(out, before...), err
+	}
+	if out, err = orderList(workspace, *q).run(c); err != nil {
+		return nil, err
+	}
+	return c.appendLatest(workspace, q, *latest, out)
+}
+
+// appendLatest appends those of the latest orders that are asked for.
+func (c *conn) appendLatest(workspace int64, q *petstore.OrderQuery, latest recent, out []petstore.Order) (_ []petstore.Order, err error) {
+	var ids []int64
 	for id, complete := range latest.all() {
+		if q.Has(id) && (q.Complete == nil || *q.Complete == complete) {
+			ids = append(ids, id)
+		}
+	}
+	if q.Newest {
+		slices.Reverse(ids)
+	}
+	for _, id := range ids {
 		if len(out) >= q.Limit {
 			break
-		}
-		if id <= q.After || q.Complete != nil && *q.Complete != complete {
-			continue
 		}
 		if out, err = c.appendOrder(workspace, id, q, out); err != nil {
 			return nil, err

@@ -125,9 +125,12 @@ func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 func (db *DB) petsByID(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
 	ids := slices.Clone(q.IDs)
 	slices.Sort(ids)
+	if q.Newest {
+		slices.Reverse(ids)
+	}
 	found := make([]petstore.Pet, 0, min(len(ids), max(q.Limit, 0)))
 	for _, id := range slices.Compact(ids) {
-		if id <= q.After || len(found) >= q.Limit {
+		if !q.Has(id) || len(found) >= q.Limit {
 			continue
 		}
 		r, err := db.row(ctx, workspace, id)

@@ -78,7 +78,13 @@ func (s *search) run() ([]petstore.Pet, error) {
 	if utf8.RuneCountInString(s.q.Name) < termRunes {
 		first = s.effort.short
 	}
-	found, err := s.test(nil, min(s.q.After, petstore.MaxID)+first)
+	begin, err := petList(s.workspace, s.q).begin(s.conn)
+	if err != nil {
+		return nil, err
+	}
+	s.q.Page = begin
+	end, _ := stretch(s.q.Page, first)
+	found, err := s.test(nil, end)
 	if err != nil || s.q.Limit <= 0 {
 		return found, err
 	}
@@ -86,7 +92,11 @@ func (s *search) run() ([]petstore.Pet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to := last.upTo(s.workspace); to > s.q.After {
+	to := last.upTo(s.workspace)
+	if s.q.Newest {
+		return s.runBack(found, to)
+	}
+	if to > s.q.After {
 		if found, err = s.lookUp(found, to); err != nil || s.q.Limit <= 0 {
 			return found, err
 		}
@@ -94,16 +104,34 @@ func (s *search) run() ([]petstore.Pet, error) {
 	return s.test(found, petstore.MaxID)
 }
 
-// test appends what is found by testing one by one up to an id.
-func (s *search) test(found []petstore.Pet, to int64) ([]petstore.Pet, error) {
+// runBack is for the rest of a page with the newest first, given the last id that is
+// indexed.
+func (s *search) runBack(found []petstore.Pet, last int64) (_ []petstore.Pet, err error) {
+	if s.q.After > last+1 {
+		if found, err = s.test(found, last+1); err != nil || s.q.Limit <= 0 {
+			return found, err
+		}
+	}
+	if found, err = s.lookUp(found, last); err != nil || s.q.Limit <= 0 {
+		return found, err
+	}
+	return s.test(found, 1)
+}
+
+// test appends what is found by testing one by one up to an id, or down to it.
+func (s *search) test(found []petstore.Pet, end int64) ([]petstore.Pet, error) {
 	l := petList(s.workspace, s.q)
-	l.filters = append(l.filters, filter{upTo, to})
+	within := filter{upTo, end}
+	if s.q.Newest {
+		within.sql = downTo
+	}
+	l.filters = append(l.filters, within)
 	more, err := l.run(s.conn)
-	s.q.After, s.q.Limit = to, s.q.Limit-len(more)
+	s.q.After, s.q.Limit = end, s.q.Limit-len(more)
 	return append(found, more...), err
 }
 
-// lookUp appends what the index has up to an id. If few rows pass the other filters,
+// lookUp appends what the index has, which is up to an id. If few rows pass the other filters,
 // or too many terms begin with the text, it leaves all to test.
 func (s *search) lookUp(found []petstore.Pet, to int64) ([]petstore.Pet, error) {
 	if few, err := s.few(); err != nil || few {
@@ -120,7 +148,9 @@ func (s *search) lookUp(found []petstore.Pet, to int64) ([]petstore.Pet, error) 
 		}
 		s.q.Limit -= len(found) - n
 	}
-	s.q.After = to
+	if s.q.After = to; s.q.Newest {
+		s.q.After = 1
+	}
 	return found, nil
 }
 
@@ -143,14 +173,18 @@ const fromNames = "SELECT p.id, p.name, p.category, p.status FROM pet_names n CR
 
 // named appends what a query of the index finds up to an id, and passes all filters.
 func (s *search) named(found []petstore.Pet, match string, to int64) ([]petstore.Pet, error) {
-	query, args := fromNames, []any{s.workspace, match, s.q.After, to, s.q.Name}
+	after, order := s.q.After, " ORDER BY n.rowid LIMIT ?"
+	if s.q.Newest {
+		after, to, order = 0, min(to, s.q.After-1), " ORDER BY n.rowid DESC LIMIT ?"
+	}
+	query, args := fromNames, []any{s.workspace, match, after, to, s.q.Name}
 	if s.q.CategoryID != 0 {
 		query, args = query+" AND p.category=?", append(args, s.q.CategoryID)
 	}
 	for _, test := range statusTests(s.q.Statuses) {
 		query, args = query+" AND p.status<>?", append(args, test.arg)
 	}
-	err := s.each(query+" ORDER BY n.rowid LIMIT ?", func(row *sqlite.Stmt) { found = append(found, scanPet(row)) }, append(args, s.q.Limit)...)
+	err := s.each(query+order, func(row *sqlite.Stmt) { found = append(found, scanPet(row)) }, append(args, s.q.Limit)...)
 	return found, err
 }
 

@@ -195,7 +195,7 @@ func (s *tenant) wantEmpty() {
 	pets, err1 := s.Stores.Pets(s.ctx, s.workspace, petstore.PetQuery{Page: page})
 	categories, err2 := s.Stores.Categories(s.ctx, s.workspace, petstore.CategoryQuery{Page: page})
 	orders, err3 := s.Stores.Orders(s.ctx, s.workspace, petstore.OrderQuery{Page: page})
-	_, err4 := s.Movements(s.ctx, s.workspace, 1)
+	_, _, err4 := s.Movements(s.ctx, s.workspace, 1, 0, 10)
 	if len(pets)+len(categories)+len(orders) > 0 || err1 != nil || err2 != nil || err3 != nil || petstore.CodeOf(err4) != petstore.CodePetNotFound {
 		s.Errorf("the workspace has %v, %v, %v, %v (%v, %v, %v), want nothing", pets, categories, orders, err4, err1, err2, err3)
 	}

@@ -174,7 +174,7 @@ func testBulkNewIDs(t *testing.T, open Open) {
 	if next := s.petIn(category, "Next", petstore.Available); next == before || first <= next && next <= last {
 		t.Errorf("the next pet has the id %d, which was given before", next)
 	}
-	movements, err := s.Movements(s.ctx, s.workspace, last)
+	movements, _, err := s.Movements(s.ctx, s.workspace, last, 0, 10)
 	if err != nil || len(movements) != 1 || movements[0].Kind != petstore.MovedCreated || movements[0].Quantity != 2 {
 		t.Errorf("Movements(%d) = %+v, %v, want the one that explains 2", last, movements, err)
 	}

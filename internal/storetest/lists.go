@@ -76,11 +76,19 @@ func (s *tenant) fill(n int64) {
 	}
 }
 
-// Naive returns the page of the rows that match, which are in the order of ids.
+// Naive returns the page of the rows that match; all are in ascending order of ids.
 func Naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) bool) []T {
+	if page.Newest {
+		all = slices.Clone(all)
+		slices.Reverse(all)
+	}
 	out := []T{}
 	for _, row := range all {
-		if id(row) > page.After && len(out) < page.Limit && match(row) {
+		after := id(row) > page.After || page.Newest
+		if page.Newest && page.After > 0 {
+			after = id(row) < page.After
+		}
+		if after && len(out) < page.Limit && match(row) {
 			out = append(out, row)
 		}
 	}
@@ -89,7 +97,7 @@ func Naive[T any](all []T, id func(T) int64, page petstore.Page, match func(T) b
 
 func pages() *rapid.Generator[petstore.Page] {
 	return rapid.Custom(func(t *rapid.T) petstore.Page {
-		return petstore.Page{After: rapid.Int64Range(0, 45).Draw(t, "after"), Limit: rapid.IntRange(1, 50).Draw(t, "limit")}
+		return petstore.Page{After: rapid.Int64Range(0, 45).Draw(t, "after"), Limit: rapid.IntRange(1, 50).Draw(t, "limit"), Newest: rapid.Bool().Draw(t, "newest")}
 	})
 }
 

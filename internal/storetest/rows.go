@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func testMissing(t *testing.T, open Open) {
 		wantCode(t, "Category", err, petstore.CodeCategoryNotFound)
 		_, err = s.Stores.Order(s.ctx, s.workspace, id)
 		wantCode(t, "Order", err, petstore.CodeOrderNotFound)
-		_, err = s.Movements(s.ctx, s.workspace, id)
+		_, _, err = s.Movements(s.ctx, s.workspace, id, 0, 10)
 		wantCode(t, "Movements", err, petstore.CodePetNotFound)
 		wantCode(t, "DeletePet", s.DeletePet(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodePetNotFound)
 		wantCode(t, "DeleteCategory", s.DeleteCategory(s.ctx, s.workspace, id, petstore.Condition{}), petstore.CodeCategoryNotFound)
@@ -95,7 +96,7 @@ func testIsolation(t *testing.T, open Open) {
 	if got, err := other.Stores.Orders(other.ctx, other.workspace, petstore.OrderQuery{Page: petstore.Page{Limit: 10}}); len(got) != 1 || err != nil {
 		t.Errorf("Orders of the other = %v, %v, want one", got, err)
 	}
-	if got, err := other.Movements(other.ctx, other.workspace, pets[1]); len(got) != 3 || err != nil {
+	if got, _, err := other.Movements(other.ctx, other.workspace, pets[1], 0, 10); len(got) != 3 || err != nil {
 		t.Errorf("Movements of the other = %v, %v, want three", got, err)
 	}
 }
@@ -151,9 +152,21 @@ func testMovements(t *testing.T, open Open) {
 		{PetID: pet, Number: 8, Kind: petstore.MovedSold, Delta: -7, Quantity: 0, At: at},
 		{PetID: pet, Number: 9, Kind: petstore.MovedDeleted, Quantity: 0, At: at},
 	}
-	got, err := s.Movements(s.ctx, s.workspace, pet)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("Movements = %+v, %v, want %+v", got, err, want)
+	slices.Reverse(want)
+	for _, limit := range []int{1, 4, 9, 100} {
+		var got []petstore.Movement
+		for from := int64(0); ; {
+			page, next, err := s.Movements(s.ctx, s.workspace, pet, from, limit)
+			if err != nil || len(page) == 0 || len(page) > limit {
+				t.Fatalf("Movements(%d, %d) = %+v, %v, want one to %d", from, limit, page, err, limit)
+			}
+			if got, from = append(got, page...), next; next == 0 {
+				break
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("Movements by %d = %+v, want %+v", limit, got, want)
+		}
 	}
 }
 

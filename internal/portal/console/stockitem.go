@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"example.com/petstore/internal/petstore"
@@ -149,35 +150,44 @@ func (v *visit) addUnits(i petstore.InventoryItem, units int64, in *input) (err 
 
 // history fills in the movements that the query asks for, the newest first.
 func (v *visit) history(p *stockPage) error {
-	all, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID)
+	from, _ := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64) // the place that the page before named
+	moves, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID, max(from, 0), pageSize)
 	if err != nil {
 		return err
 	}
-	after, _ := strconv.Atoi(v.r.URL.Query().Get("after")) // the number of the last that was shown
-	if after < 1 || after > len(all) {
-		after = len(all) + 1
-	}
 	cancelled := map[int64]bool{}
-	for n := after - 1; n > 0 && len(p.Moves) < pageSize; n-- {
-		m := &all[n-1]
+	for i := range moves {
+		m := &moves[i]
 		cancelled[m.OrderID] = cancelled[m.OrderID] || m.Kind == petstore.MovedCancelled
 		p.Moves = append(p.Moves, moveCells(m, cancelled[m.OrderID]))
-		if n > 1 && len(p.Moves) == pageSize {
-			p.Older = fmt.Sprintf("/console/stock/%d?after=%d", p.item.PetID, n)
-		}
+	}
+	if next != 0 {
+		p.Older = fmt.Sprintf("/console/stock/%d?from=%d", p.item.PetID, next)
 	}
 	return nil
 }
 
-// movesOf returns the movements of an order, the oldest first.
+// movesOf returns the movements of an order, the oldest first: those from the newest of
+// its pet down to the one that placed it.
 func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
-	all, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID)
-	for i := range all {
-		if all[i].OrderID == o.ID {
-			moves = append(moves, all[i])
+	for from := int64(0); ; {
+		page, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page {
+			if m.OrderID != o.ID {
+				continue
+			}
+			if moves = append(moves, m); m.Kind == petstore.MovedPlaced || m.Kind == petstore.MovedSale {
+				next = 0
+			}
+		}
+		if from = next; next == 0 {
+			slices.Reverse(moves)
+			return moves, nil
 		}
 	}
-	return moves, err
 }
 
 // moveCells returns a movement as a row. A cancelled order has no page any more.
