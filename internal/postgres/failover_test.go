@@ -17,7 +17,7 @@ type crowd struct {
 	t         *testing.T
 	workspace int64
 	mu        sync.Mutex
-	confirmed map[int64]bool
+	confirmed map[int64]time.Time
 	orders    atomic.Int64 // confirmed so far
 	outages   atomic.Int64 // answers that the service is unavailable
 	stop      chan struct{}
@@ -26,7 +26,7 @@ type crowd struct {
 
 // buy starts the buyers; every database is a node.
 func buy(t *testing.T, workspace, pet int64, buyers int, nodes ...*postgres.DB) *crowd {
-	c := &crowd{t: t, workspace: workspace, confirmed: map[int64]bool{}, stop: make(chan struct{})}
+	c := &crowd{t: t, workspace: workspace, confirmed: map[int64]time.Time{}, stop: make(chan struct{})}
 	for i := range buyers {
 		s := petstore.NewService(nodes[i%len(nodes)])
 		c.wg.Go(func() {
@@ -55,10 +55,10 @@ func (c *crowd) one(s *petstore.Service, pet int64) {
 		c.orders.Add(1)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.confirmed[made.ID] {
+		if _, twice := c.confirmed[made.ID]; twice {
 			c.t.Errorf("two orders were confirmed with the id %d", made.ID)
 		}
-		c.confirmed[made.ID] = true
+		c.confirmed[made.ID] = time.Now()
 	}
 }
 
@@ -72,23 +72,9 @@ func (c *crowd) more(n int64) {
 // wantKept ends the buying; every confirmed order must be there.
 func (c *crowd) wantKept(db *postgres.DB) {
 	c.t.Helper()
-	close(c.stop)
-	c.wg.Wait()
-	kept, err := db.Orders(context.Background(), c.workspace, petstore.OrderQuery{Page: petstore.Page{Limit: petstore.MaxOrder}})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	there := make(map[int64]bool, len(kept))
-	for _, o := range kept {
-		there[o.ID] = true
-	}
-	lost := 0
-	for id := range c.confirmed {
-		if !there[id] {
-			lost++
-		}
-	}
-	if lost > 0 {
+	c.end()
+	kept := ordersOf(c.t, db, c.workspace)
+	if lost := missing(c.confirmed, kept); lost > 0 {
 		c.t.Errorf("%d of %d confirmed orders are lost", lost, len(c.confirmed))
 	}
 	c.t.Logf("%d orders confirmed, %d kept, %d times unavailable", len(c.confirmed), len(kept), c.outages.Load())
