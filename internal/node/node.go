@@ -136,7 +136,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Shop: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
+		Shop: n.shop, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
 		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
 	})
 	if err != nil {

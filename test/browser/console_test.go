@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -180,6 +182,33 @@ func TestPickPet(t *testing.T) {
 	b.until(t, `location.pathname === "/console/orders/`+number+`"`)
 	b.look(t, s.url+"/console/orders?petId=e", program)
 	b.until(t, `document.querySelector("main .choices a") !== null`)
+	b.quiet(t, "422")
+}
+
+// TestImport: a file is tried, its fault mended, and imported.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	program := axe(t)
+	s := serve(t)
+	b := newTab(t)
+	b.signIn(t, s, s.key)
+	send := func(do, rows string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "pets.csv")
+		if err := os.WriteFile(file, []byte("name,category,stock\n"+rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.do(t, chromedp.SetUploadFiles("#f-file", []string{file}), chromedp.SetValue("#f-do", do))
+		b.submit(t, "^/console/pets(/import)?$")
+	}
+	b.open(t, s.url+"/console/pets/import")
+	send("import", "Mantis,Stick insects,3\nBee,Stick insects,many\n")
+	b.until(t, `document.querySelector(".faults").textContent.includes("Line 3: stock") && document.querySelector("form .note.bad").textContent.includes("Nothing was imported")`)
+	b.inspect(t, "an import with a fault", program)
+	send("try", "Mantis,Stick insects,3\nBee,Stick insects,40\n")
+	b.until(t, `document.querySelector("form .note[role=status]").textContent.includes("2 pets and 1 category to add")`)
+	send("import", "Mantis,Stick insects,3\nBee,Stick insects,40\n")
+	b.until(t, `location.pathname === "/console/pets" && document.querySelector(".note[role=status]").textContent.includes("2 pets and 1 category added")`)
 	b.quiet(t, "422")
 }
 

@@ -30,7 +30,7 @@ func guides() []string {
 func inside() []string {
 	return []string{
 		"/console", "/console?range=day", "/console?range=week", "/console?range=quarter", "/console/requests", "/console/requests?outcome=4xx&path=pets", "/console/requests?outcome=errors",
-		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets/1", "/console/pets/new", "/console/pets/1/delete",
+		"/console/pets", "/console/pets?status=sold&name=an", "/console/pets?after=25", "/console/pets/1", "/console/pets/new", "/console/pets/import", "/console/pets/1/delete",
 		"/console/categories", "/console/categories/2", "/console/categories/new", "/console/categories/1/delete",
 		"/console/stock", "/console/stock?max=0", "/console/stock/3", "/console/stock/3/add",
 		"/console/orders", "/console/orders?state=open", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",

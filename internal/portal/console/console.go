@@ -6,6 +6,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 // Options are what a Console is made of. All but BaseURL, Done and PagesPerMinute are needed.
 type Options struct {
 	Shop    *petstore.Service
+	Bulk    petstore.Bulk // of the same store
 	Access  access.Store
 	Keys    *access.Directory[*ratelimit.Caller]
 	Limiter ratelimit.Limiter
@@ -54,11 +56,12 @@ type Console struct {
 	pageCount pageCount
 	streams   *places
 	downloads *places
+	uploads   *places
 }
 
 // New returns the console of o.
 func New(o Options) (*Console, error) {
-	if o.Shop == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
+	if o.Shop == nil || o.Bulk == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
 		return nil, errors.New("console: an option is missing")
 	}
 	c := &Console{Options: o, origin: http.NewCrossOriginProtection()}
@@ -79,7 +82,7 @@ func New(o Options) (*Console, error) {
 
 // prepare makes what both consoles have.
 func (c *Console) prepare() (err error) {
-	c.streams, c.downloads = newPlaces(6, 20, 256), newPlaces(2, 4, 32)
+	c.streams, c.downloads, c.uploads = newPlaces(6, 20, 256), newPlaces(2, 4, 32), newPlaces(1, 2, 8)
 	if c.assets, err = newAssets(); err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (v *visit) serve() error {
 	} else if err := v.admit(page.cost); err != nil {
 		return err
 	}
-	most := int64(maxForm)
+	most := cmp.Or(page.most, maxForm)
 	if v.who == nil {
 		most = maxOpenForm
 	}

@@ -81,7 +81,7 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { h.limiter.Drop(k.ID) })
 	h.console, err = console.New(console.Options{
-		Shop: h.shop, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
+		Shop: h.shop, Bulk: db, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
 		Log: slog.New(slog.DiscardHandler), Done: h.done, PagesPerMinute: pages,
 	})
 	if err != nil {

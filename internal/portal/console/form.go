@@ -20,6 +20,9 @@ type form struct {
 	Fields      []field
 	Submit      string // what the button says
 	Danger      bool   // it destroys something
+	Upload      bool   // it sends a file
+	Said        string // what was found out by sending it
+	Faults      []string
 	Error       string // what was wrong with no field in particular
 	Back        link
 	Links       []link // what else can be done

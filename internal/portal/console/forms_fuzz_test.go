@@ -36,6 +36,7 @@ func forms() [][2]string {
 		{"/console/link", "token=x"},
 		{"/console/signout", ""},
 		{"/console/stock/1/add", "units=-1"},
+		{"/console/pets/import", "do=import"},
 	}
 }
 

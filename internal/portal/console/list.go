@@ -22,7 +22,7 @@ type list struct {
 	Next, First string // addresses of the next page and the first, or ""
 	CSV         string
 	NDJSON      string
-	New         *link
+	New, Other  *link
 	Empty       string
 	Live        string // the address of what changes, or ""
 }

@@ -72,7 +72,7 @@ func showPets(v *visit) error {
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
 			category,
 		},
-		New: &link{Title: "Add a pet", URL: "/console/pets/new"}, Empty: "There are no pets here yet.",
+		New: &link{Title: "Add a pet", URL: "/console/pets/new"}, Other: &link{Title: "Import", URL: "/console/pets/import"}, Empty: "There are no pets here yet.",
 	}
 	pets, err := v.pets().page(v, &l)
 	if err != nil {

@@ -14,7 +14,8 @@ type Route struct {
 	takes  access.Scopes // what its form needs, of a page that is one
 	handle func(*visit) error
 	cost   cost
-	alone  bool // it finds room for itself: it lasts
+	alone  bool  // it finds room for itself: it lasts
+	most   int64 // bytes of what is sent; 0 is maxForm
 }
 
 // ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
@@ -72,6 +73,13 @@ func (t *table) change(path string, show, take func(*visit) error) {
 	t.form(access.Write, path, show, take)
 }
 
+// upload is change for a form that sends a file.
+func (t *table) upload(path string, show, take func(*visit) error) {
+	t.change(path, show, take)
+	last := &(*t)[len(*t)-1]
+	last.alone, last.most = true, maxUpload+maxForm
+}
+
 // manage is change for those who may manage keys.
 func (t *table) manage(path string, show, take func(*visit) error) {
 	t.form(access.Manage, path, show, take)
@@ -118,6 +126,7 @@ func (t *table) shop() {
 	t.download("/console/pets.csv", petsCSV)
 	t.look("/console/pets/find", findPets)
 	t.change("/console/pets/new", newPet, createPet)
+	t.upload("/console/pets/import", newImport, takeImport)
 	t.change("/console/pets/{id}", showPet, savePet)
 	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
 

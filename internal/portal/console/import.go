@@ -1,0 +1,200 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/petstore"
+)
+
+// Bounds on a file that is sent.
+const (
+	maxUpload      = 1 << 20 // bytes
+	uploadPatience = 30 * time.Second
+	maxListed      = 100 // faults that are named
+)
+
+func importForm() form {
+	return form{
+		Title: "Import pets", Lead: "A file of CSV whose first line names its columns: name and category, and if you like id, status and stock. A row with an id changes that pet; one without adds a pet. An export can be edited and imported.",
+		Submit: "Send the file", Back: link{Title: "Pets", URL: "/console/pets"}, Upload: true,
+		Fields: []field{
+			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Each hundred rows count as one request."},
+			{Name: "do", Label: "What to do", Kind: "select", Options: []option{{Value: "try", Label: "only say what it would change"}, {Value: "import", Label: "import it, if all of its rows are right"}}},
+		},
+	}
+}
+
+func newImport(v *visit) error { return v.show(importForm()) }
+
+// takeImport tries a file that was sent, and imports it if that is asked for and all is right.
+func takeImport(v *visit) error {
+	leave, err := v.place(v.uploads, "Too many imports")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	f, in := importForm(), v.input()
+	file, err := v.upload(in)
+	if err != nil {
+		return err
+	}
+	if len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	if err := v.admitRows(file, in); err != nil {
+		return err
+	}
+	if len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	return v.gated(true, func() error { return v.importFile(f, in, file) })
+}
+
+// upload reads the file of the form.
+func (v *visit) upload(in *input) ([]byte, error) {
+	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(uploadPatience)) // where there is none to set, none is needed
+	err := v.r.ParseMultipartForm(maxUpload)
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		in.faults["file"] = tooLong
+		return nil, nil
+	}
+	if err != nil {
+		in.faults["file"] = "Choose a file."
+		return nil, nil //nolint:nilerr // the form says it
+	}
+	file, head, err := v.r.FormFile("file")
+	if err != nil {
+		in.faults["file"] = "Choose a file."
+		return nil, nil //nolint:nilerr // the form says it
+	}
+	defer file.Close()
+	if head.Size > maxUpload {
+		in.faults["file"] = tooLong
+	}
+	return io.ReadAll(file)
+}
+
+const tooLong = "The file is longer than 1 MiB. Send it in parts, or use the command petstore import."
+
+// admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
+func (v *visit) admitRows(file []byte, in *input) error {
+	more := int64(max(0, bytes.Count(file, []byte("\n"))-2) / rowsARequest)
+	now := v.Limiter.Peek(v.r.Context(), v.who.Slot)
+	if left := min(now.Minute.Remaining(), now.Day.Remaining()); more > left {
+		in.faults["file"] = fmt.Sprintf("The file counts as %s requests more, and the plan has %s left just now. Send it in parts, or later.", number(more), number(left))
+		return nil
+	}
+	for range more {
+		if err := v.admitOne(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importFile tries the file and, if it is asked to and nothing is wrong, imports it.
+func (v *visit) importFile(f form, in *input, file []byte) error {
+	ctx := context.WithoutCancel(v.r.Context()) // what has begun is not left half done
+	report, err := v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) {
+		i.SkipFaults, i.MaxFaults = true, maxListed
+		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
+		return i.Try(ctx)
+	})
+	if fault, ok := errors.AsType[*interchange.Fault](err); ok {
+		f.Faults = append(f.Faults, faultLine(fault))
+	} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
+		return err
+	}
+	switch {
+	case len(f.Faults) > 0:
+		f.Faults = f.Faults[:min(len(f.Faults), maxListed)]
+		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
+		if len(f.Faults) == 1 {
+			f.Error = "Nothing was imported: a row is wrong."
+		} else if len(f.Faults) == maxListed {
+			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", maxListed)
+		}
+		return v.again(f, in)
+	case in.text("do") != "import":
+		f.Said = "All rows are right: " + sum(report, "to add", "to change", "to leave as they are") + ". Choose the file again to import it."
+		f.Fields[1].Options = choose(f.Fields[1].Options, "import")
+		return v.show(f)
+	}
+	if report, err = v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) }); err != nil {
+		return err
+	}
+	v.Log.Info("imported in the console", "audit", "console.import", "workspace", v.who.Workspace.ID, "key", v.who.Key.ID, "pets", report.Pets, "changed", report.Changed)
+	return v.done("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".")
+}
+
+// runImport reads the file from where an import of it was broken off, if one was.
+func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
+	digest := sha256.Sum256(append([]byte("console "), file...))
+	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Shop: v.Shop, File: hex.EncodeToString(digest[:])}
+	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
+	if err != nil {
+		return interchange.Report{}, err
+	}
+	known, err := v.allCategories(ctx)
+	if err != nil {
+		return interchange.Report{}, err
+	}
+	o := interchange.Options{Categories: known}
+	if i.Resumed = reached > 0; i.Resumed {
+		o.FromLine = reached + 1
+	}
+	if i.From, err = interchange.NewReader(bytes.NewReader(file), interchange.CSV, o); err != nil {
+		return interchange.Report{}, err
+	}
+	return run(&i)
+}
+
+// allCategories returns those that a file may name.
+func (v *visit) allCategories(ctx context.Context) (all []petstore.Category, err error) {
+	page := petstore.Page{Limit: petstore.MaxPage}
+	for {
+		some, err := v.Shop.Categories(ctx, v.who.Workspace.ID, petstore.CategoryQuery{Page: page})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); len(some) < page.Limit {
+			return all, nil
+		}
+		page.After = some[len(some)-1].ID
+	}
+}
+
+// faultLine says what is wrong with a row. The flags of the command are of no use here.
+func faultLine(f *interchange.Fault) string {
+	return fmt.Sprintf("Line %d: %s", f.Line, strings.ReplaceAll(f.Reason, "; --ignore-columns leaves others out", ""))
+}
+
+// sum returns in words what an import did or would do.
+func sum(r interchange.Report, add, change, leave string) string {
+	text := someOf(r.Pets, "pet", "pets")
+	if r.Categories > 0 {
+		text += " and " + someOf(r.Categories, "category", "categories")
+	}
+	text += " " + add
+	if r.Changed+r.Left > 0 {
+		text += ", " + someOf(r.Changed, "pet", "pets") + " " + change + ", " + number(r.Left) + " " + leave
+	}
+	return text
+}
+
+func someOf(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}

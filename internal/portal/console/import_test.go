@@ -1,0 +1,89 @@
+package console_test
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// upload sends a file to the form for imports.
+func (g *guest) upload(do, file string) answer {
+	g.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "pets.csv")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	_, _ = part.Write([]byte(file)) // a buffer takes everything
+	_ = form.WriteField("do", do)
+	_ = form.Close()
+	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/console/pets/import", &body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return g.send(r)
+}
+
+// TestImport: a file is tried first, its faults are named by line, and all of it is kept or nothing.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	if _, err := h.shop.CreateOrder(t.Context(), w.ID, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	g := h.signedIn(w, access.Read|access.Write)
+	g.get("/console/pets").want(200, `href="/console/pets/import"`)
+	bad := "id,name,category,status,stock\n,Mia,Cats,,5\n1,Rex,Cats,sold,0\n9,Nobody,,,\n,Max,Dogs,lost,\n,,Dogs,,\n"
+	for _, do := range []string{"try", "import"} {
+		a := g.upload(do, bad).want(422, "4 rows are wrong")
+		a.want(422, "Line 3: The pet 1 has 1 open order").want(422, "Line 4: There is no pet").want(422, "Line 5: status").want(422, "Line 6: name")
+	}
+	good := "id,name,category,status,stock\n,Mia,Cats,,5\n1,Rex,Cats,,7\n,Max,Dogs,,\n"
+	g.upload("try", good).want(200, "2 pets and 1 category to add, 1 pet to change, 0 to leave as they are")
+	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 10}}); err != nil || len(pets) != 1 || pets[0].Name != "=Rex" {
+		t.Errorf("a file that was tried left %v, %v", pets, err)
+	}
+	g.upload("import", good).leadsTo("/console/pets")
+	g.get("/console/pets").want(200, "2 pets and 1 category added, 1 pet changed, 0 left").want(200, "Mia").want(200, "<bdi>Rex")
+	g.get("/console/stock/1").want(200, "Why is it 7?")
+	g.upload("try", "naem\nx\n").want(422, "there is no column").want(422, "Line 1")
+	g.upload("try", "").want(422, "empty")
+	g.upload("import", "name,category\n"+strings.Repeat("x", 1<<20)+",Dogs\n").want(422, "longer than 1 MiB")
+	g.post("/console/pets/import", "do", "import").want(422, "Choose a file")
+	h.signedIn(w, access.Read).upload("import", good).want(403, "")
+}
+
+// TestImportCounts: each hundred rows are a request, and a file that the plan has no room for costs none of them.
+func TestImportCounts(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.planned("shop", access.Enterprise, access.Quota{PerMinute: 10, PerDay: 1000})
+	g := h.signedIn(w, access.Read|access.Write)
+	rows := func(n int) string {
+		file := "name,category\n"
+		for i := range n {
+			file += fmt.Sprintf("Pet %d,Dogs\n", i)
+		}
+		return file
+	}
+	left := func(a answer, want string) {
+		t.Helper()
+		if got := a.header.Get("X-RateLimit-Remaining"); got != want {
+			t.Errorf("%s leaves %s requests, want %s", a.what, got, want)
+		}
+	}
+	left(g.upload("try", rows(100)).want(200, "100 pets"), "9")
+	left(g.upload("try", rows(250)).want(200, "250 pets"), "6")
+	left(g.upload("import", rows(2000)).want(422, "counts as 19 requests more, and the plan has 5 left"), "5")
+	left(g.upload("import", rows(500)).leadsTo("/console/pets"), "0")
+}
