@@ -48,8 +48,11 @@ func (s *site) consoles(key string) []pages {
 		return strconv.Itoa(n%pageful + 1)
 	}
 	ofOperator := func(kind string, _ int) string {
-		if kind == "bans" {
+		switch kind {
+		case "bans":
 			return banned.ID
+		case "keys":
+			return s.key("shop").ID
 		}
 		return "1"
 	}
