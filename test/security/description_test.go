@@ -66,7 +66,7 @@ func (o operation) public() bool {
 
 // scope returns the scope that the interface lays down, and another one.
 func (o operation) scope() (need, other string) {
-	if strings.HasPrefix(o.path, "/keys") {
+	if strings.HasPrefix(o.path, "/keys") || strings.HasPrefix(o.path, "/webhooks") {
 		return "manage", "write"
 	}
 	if o.method == "GET" {
@@ -78,9 +78,10 @@ func (o operation) scope() (need, other string) {
 // named reports whether the path has the id of a resource.
 func (o operation) named() bool { return strings.Contains(o.path, "{") }
 
-// at returns the path with an id in the place of its parameter.
+// at returns the path with an id in the place of its parameter. An id within it, of a
+// delivery, is 1.
 func (o operation) at(id any) string {
-	before, rest, found := strings.Cut(o.path, "{")
+	before, rest, found := strings.Cut(strings.Replace(o.path, "{deliveryId}", "1", 1), "{")
 	if !found {
 		return o.path
 	}

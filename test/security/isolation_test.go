@@ -1,12 +1,16 @@
 package security
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
 )
 
 // planted is in every name of the other workspace.
@@ -21,7 +25,7 @@ func TestOtherWorkspace(t *testing.T) {
 	all := operations(t)
 	s.stock(mine, "Own", 1)
 	s.stock(theirs, planted, len(all)+2)
-	ids := s.foreignIDs(all)
+	ids := s.foreignIDs(all, theirs)
 	before := s.everything(theirs)
 	for i, o := range all {
 		if o.public() {
@@ -32,7 +36,7 @@ func TestOtherWorkspace(t *testing.T) {
 		s.tryForeignBody(t, o, mine, id)
 		s.tryForeignQuery(t, o, mine, id)
 	}
-	s.tryForeignCursor(t, all, mine, theirs)
+	s.tryForeignCursor(t, all, ids, mine, theirs)
 	if after := s.everything(theirs); after != before {
 		t.Errorf("what the other workspace has changed:\n%s\nbefore:\n%s", after, before)
 	}
@@ -46,15 +50,38 @@ func TestOtherWorkspace(t *testing.T) {
 }
 
 // foreignIDs returns for each operation an id that only the other workspace has.
-func (s *site) foreignIDs(all []operation) []any {
+func (s *site) foreignIDs(all []operation, theirs string) []any {
 	s.t.Helper()
 	ids := make([]any, len(all))
 	for i, o := range all {
-		if ids[i] = i + 2; o.named() && strings.HasPrefix(o.path, "/keys") {
+		switch ids[i] = i + 2; {
+		case !o.named():
+		case strings.HasPrefix(o.path, "/keys"):
 			ids[i] = s.key("theirs", "--name="+planted).ID
+		case strings.HasPrefix(o.path, "/webhooks"):
+			ids[i] = s.hook(theirs)
 		}
 	}
 	return ids
+}
+
+// hook makes a webhook that leads nowhere, and returns its id when events are due to it.
+func (s *site) hook(key string) string {
+	s.t.Helper()
+	var made struct{ ID string }
+	a := s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://receiver.invalid/","description":"` + planted + `"}`}).want(201, "")
+	if err := json.Unmarshal([]byte(a.body), &made); err != nil {
+		s.t.Fatal(err)
+	}
+	s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/replay", key: key, body: `{"after":0}`}).want(200, "")
+	for deadline := time.Now().Add(servertest.Patience); ; time.Sleep(10 * time.Millisecond) {
+		if s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).status == 200 {
+			return made.ID
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal("no event became due")
+		}
+	}
 }
 
 func (s *site) tryForeignPath(t *testing.T, o operation, key string, id any) {
@@ -107,15 +134,15 @@ func (s *site) tryForeignQuery(t *testing.T, o operation, key string, id int) {
 }
 
 // tryForeignCursor goes on where another workspace's list ended.
-func (s *site) tryForeignCursor(t *testing.T, all []operation, mine, theirs string) {
+func (s *site) tryForeignCursor(t *testing.T, all []operation, ids []any, mine, theirs string) {
 	t.Helper()
 	lists := 0
-	for _, o := range all {
+	for i, o := range all {
 		if o.query.GetByInAndName("query", "cursor") == nil {
 			continue
 		}
 		lists++
-		link := s.do(request{method: "GET", path: o.path + "?limit=1", key: theirs}).must(200).header.Get("Link")
+		link := s.do(request{method: "GET", path: o.at(ids[i]) + "?limit=1", key: theirs}).must(200).header.Get("Link")
 		next, _, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">")
 		if !ok {
 			t.Fatalf("%s: no next page in Link %q", o.id, link)
