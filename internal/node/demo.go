@@ -8,6 +8,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
 )
 
 // actor is in whose name the node makes the demo.
@@ -95,7 +96,42 @@ func (n *node) stockDemo(ctx context.Context, workspace int64) error {
 			return err
 		}
 	}
-	return n.addDemoKeys(ctx, workspace)
+	if err := n.addDemoKeys(ctx, workspace); err != nil || n.webhooks == nil {
+		return err
+	}
+	return n.addDemoWebhooks(ctx, workspace)
+}
+
+// addDemoWebhooks adds the webhooks that the examples of the description name. They are
+// paused: nothing is sent.
+func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
+	const demoNode = "demo"
+	now := n.now()
+	change := func(id string, edit func(*webhook.Webhook)) error {
+		_, err := n.store.ChangeWebhook(ctx, webhook.Change{Workspace: workspace, ID: id, By: string(actor), Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
+			edit(w)
+			return nil
+		}})
+		return err
+	}
+	for _, id := range []string{"wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP", "wh_OLDKNDJ7TBWX5M3YAFR6CVHZLP"} {
+		err := change("", func(w *webhook.Webhook) {
+			*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/petstore", State: webhook.Active, CreatedAt: now, Secret: webhook.MintSecret()}
+		})
+		if err == nil {
+			_, err = n.store.HoldWebhooks(ctx, webhook.Lease{Node: demoNode, Now: now, Until: now.Add(time.Minute)})
+		}
+		if err == nil {
+			_, err = n.store.QueueDeliveries(ctx, id, demoNode, now, 1000)
+		}
+		if err == nil {
+			err = change(id, func(w *webhook.Webhook) { w.State = webhook.Paused })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return n.store.ReleaseWebhooks(ctx, demoNode)
 }
 
 // addDemoKeys adds the keys that the examples of the description name. Nobody
