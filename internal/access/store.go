@@ -33,6 +33,9 @@ type Store interface {
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	// WorkspacePage returns at most limit workspaces with ids greater than after, in
+	// their order; only those with one of the names, if any are given.
+	WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error)
 	Workspace(ctx context.Context, name string) (Workspace, error)
 	WorkspaceByID(ctx context.Context, id int64) (Workspace, error)
 	SetPlan(ctx context.Context, workspace int64, p Plan, q Quota, by Actor) (Workspace, error)

@@ -124,6 +124,28 @@ func (s *Store) Workspaces(ctx context.Context) (all []access.Workspace, err err
 	return all, err
 }
 
+// WorkspacePage implements [access.Store].
+func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) (page []access.Workspace, err error) {
+	where, args := "id > $1", []any{after}
+	if len(names) > 0 {
+		where += " AND name IN (''"
+		for _, name := range names {
+			if storable(name) {
+				args = append(args, name)
+				where += fmt.Sprintf(", $%d", len(args))
+			}
+		}
+		where += ")"
+	}
+	args = append(args, limit)
+	where += fmt.Sprintf(" ORDER BY id LIMIT $%d", len(args))
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		page, err = workspaces(tx, where, args...)
+		return err
+	})
+	return page, err
+}
+
 // Workspace implements [access.Store].
 func (s *Store) Workspace(ctx context.Context, name string) (w access.Workspace, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {

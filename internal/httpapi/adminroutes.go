@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,19 +150,18 @@ func (a administration) listWorkspaces(x *exchange) error {
 		return err
 	}
 	name, named := l.query.one("name")
-	composed := norm.NFC.String(name) // as names are kept, but for old ones
 	page, err := l.page()
 	if err != nil {
 		return err
 	}
-	all, err := a.operator(x).Workspaces(x.ctx)
+	var names []string
+	if named {
+		names = []string{name, norm.NFC.String(name)} // as names are kept, but for old ones
+	}
+	all, err := a.operator(x).WorkspacePage(x.ctx, page.After, page.Limit, names...)
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
-		return w.ID <= page.After || named && w.Name != name && w.Name != composed
-	})
-	slices.SortFunc(all, func(a, b operator.Workspace) int { return cmp.Compare(a.ID, b.ID) })
 	all, link := cutPage(l, all, func(w operator.Workspace) place { return numbered(w.ID) })
 	return sendPart(x, all, link)
 }

@@ -48,7 +48,15 @@ func (l *Local) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace,
 
 // Workspaces implements [Operator].
 func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
-	all, err := l.Store.Workspaces(ctx)
+	return views(l.Store.Workspaces(ctx))
+}
+
+// WorkspacePage is [access.Store]'s.
+func (l *Local) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error) {
+	return views(l.Store.WorkspacePage(ctx, after, limit, names...))
+}
+
+func views(all []access.Workspace, err error) ([]Workspace, error) {
 	if err != nil {
 		return nil, err
 	}

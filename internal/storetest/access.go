@@ -91,6 +91,28 @@ func testWorkspaces(t *testing.T, open Open) {
 	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "tenant" || !all[1].CreatedAt.Equal(start) {
 		t.Errorf("Workspaces = %+v, %v, want alpha and tenant", all, err)
 	}
+	for _, test := range []struct {
+		after int64
+		limit int
+		names []string
+		want  []int64
+	}{
+		{0, 9, nil, []int64{s.workspace, made.ID}},
+		{0, 1, nil, []int64{s.workspace}},
+		{s.workspace, 9, nil, []int64{made.ID}},
+		{made.ID, 9, nil, nil},
+		{0, 9, []string{"beta", "alpha", "\x00"}, []int64{made.ID}},
+		{0, 9, []string{"\xff"}, nil},
+	} {
+		page, err := s.WorkspacePage(s.ctx, test.after, test.limit, test.names...)
+		var got []int64
+		for _, w := range page {
+			got = append(got, w.ID)
+		}
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("WorkspacePage(%d, %d, %q) = %v, %v, want %v", test.after, test.limit, test.names, got, err, test.want)
+		}
+	}
 	_, err = s.CreateWorkspace(s.ctx, access.Workspace{Name: "alpha", Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	wantCode(t, "CreateWorkspace again", err, access.CodeWorkspaceExists)
 }
