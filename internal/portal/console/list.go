@@ -45,16 +45,17 @@ const pageSize = 25
 
 // A source is what a list is read from.
 type source[T any] struct {
-	path  string // of the page
-	fetch func(context.Context, petstore.Page) ([]T, error)
-	id    func(T) int64
+	path   string // of the page
+	newest bool   // the page shows the newest first; a download begins with the oldest
+	fetch  func(context.Context, petstore.Page) ([]T, error)
+	id     func(T) int64
 }
 
 // page reads the page that the query asks for, and fills in where the list goes on.
 func (s source[T]) page(v *visit, l *list) ([]T, error) {
 	query := v.r.URL.Query()
 	after, _ := strconv.ParseInt(query.Get("after"), 10, 64) // anything else is the first page
-	rows, err := s.fetch(v.r.Context(), petstore.Page{After: max(after, 0), Limit: pageSize + 1})
+	rows, err := s.fetch(v.r.Context(), petstore.Page{After: max(after, 0), Limit: pageSize + 1, Newest: s.newest})
 	if err != nil {
 		return nil, err
 	}

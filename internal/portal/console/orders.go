@@ -24,7 +24,7 @@ func (v *visit) orders(petID int64) source[petstore.Order] {
 	_, q.ShipDateFrom = dayFilter(query, "from", "Ships from")
 	_, q.ShipDateTo = dayFilter(query, "to", "Ships to")
 	return source[petstore.Order]{
-		path: "/console/orders", id: func(o petstore.Order) int64 { return o.ID },
+		path: "/console/orders", newest: true, id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Order, error) {
 			q.Page = page
 			return v.Shop.Orders(ctx, v.who.Workspace.ID, q)
@@ -51,7 +51,7 @@ func showOrders(v *visit) error {
 	from, _ := dayFilter(query, "from", "Ships from")
 	to, _ := dayFilter(query, "to", "Ships to")
 	l := list{
-		Title: "Orders", Lead: "Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
+		Title: "Orders", Lead: "The newest first. Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
 		Choices: choices,
 		Filters: []field{

@@ -58,5 +58,16 @@ func TestFindOrder(t *testing.T) {
 	g.get("/console/orders?number=3").want(404, "There is no such order")
 	g.get("/console/orders?number=x").want(404, "There is no such order")
 	g.get("/console/orders/1").want(200, "<dt>Placed</dt><dd> <time datetime=\"2026-03-01T12:00:00Z\"").want(200, "<dt>Completed</dt><dd> <time datetime=\"2026-03-01T13:30:00Z\"")
+	if a := g.get("/console/orders").want(200, "#1<"); strings.Index(a.body, "#2<") > strings.Index(a.body, "#1<") {
+		t.Error("the orders do not begin with the newest")
+	}
+	for range 30 {
+		g.post("/console/stock/1/add", "units", "1").leadsTo("/console/stock/1")
+		g.post("/console/orders/new", "petId", "1", "quantity", "1").want(303, "")
+	}
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(g.get("/console/orders").want(200, "#32<").body)[1]
+	if a := g.get(next).want(200, "#1<"); strings.Contains(a.body, "#8<") || !strings.Contains(a.body, "#7<") {
+		t.Errorf("the second page of orders begins elsewhere than with 7:\n%s", a.body)
+	}
 	g.get("/console/orders/2").want(200, "<dt>Placed and completed</dt><dd> <time datetime=\"2026-03-01T13:30:00Z\"")
 }

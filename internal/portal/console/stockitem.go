@@ -167,10 +167,14 @@ func (v *visit) history(p *stockPage) error {
 	return nil
 }
 
+// mostPages is how many pages of a ledger are searched for an order.
+const mostPages = 50
+
 // movesOf returns the movements of an order, the oldest first: those from the newest of
-// its pet down to the one that placed it.
+// its pet down to the one that placed it, as far back as mostPages reach.
 func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
-	for from := int64(0); ; {
+	from := int64(0)
+	for n := 1; ; n++ {
 		page, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
 		if err != nil {
 			return nil, err
@@ -183,7 +187,7 @@ func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error)
 				next = 0
 			}
 		}
-		if from = next; next == 0 {
+		if from = next; next == 0 || n == mostPages {
 			slices.Reverse(moves)
 			return moves, nil
 		}
