@@ -17,7 +17,7 @@ const (
 	streamBeat   = 2 * time.Second
 	streamWait   = 10 * time.Second // for a client that does not read
 	streamPause  = 3000             // milliseconds after which a browser asks again
-	eventsInLine = 100              // requests that the log's page shows
+	eventsInLine = 40               // requests that the log's page shows, to be short; the CSV has all
 )
 
 // A stream sends events to a page while it is open (WHATWG HTML §9.2).
