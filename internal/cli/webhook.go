@@ -56,10 +56,10 @@ func eventTypes() []client.EventType {
 func (a *app) webhookCreate() *cobra.Command {
 	var n client.NewWebhook
 	return a.remote(remote{
-		use: "create URL", args: cobra.ExactArgs(1), short: "Create a webhook, and print its secret once",
+		use: "create URL", args: cobra.ExactArgs(1), short: "Create a webhook and print its secret, once",
 		flags: func(f *pflag.FlagSet) {
 			eventTypeFlag(f, &n.Types, "send only events of these types, `TYPE,...` (default all)")
-			f.Var(text(&n.Description), "description", "remember `TEXT` with it")
+			f.Var(text(&n.Description), "description", "a description `TEXT`")
 		},
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			n.URL = args[0]
@@ -123,7 +123,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 		f.Var(text(&patch.URL), "url", "post to `URL`")
 		f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
 		eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
-		f.Var(text(&description), "description", "remember `TEXT` with it")
+		f.Var(text(&description), "description", "a description `TEXT`")
 	}
 	return a.onWebhook("update ID", "Change a webhook, pause it, or make it active again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
 		if a.given("type") {
@@ -166,7 +166,7 @@ func (a *app) webhookDelete() *cobra.Command {
 
 func (a *app) webhookRotate() *cobra.Command {
 	return a.remote(remote{
-		use: "rotate ID", args: cobra.ExactArgs(1), short: "Give a webhook a new secret, and print it once",
+		use: "rotate ID", args: cobra.ExactArgs(1), short: "Replace the secret of a webhook and print it, once",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			made, err := c.RotateWebhook(ctx, args[0])
 			if err != nil {
@@ -179,7 +179,7 @@ func (a *app) webhookRotate() *cobra.Command {
 
 func (a *app) webhookTest() *cobra.Command {
 	return a.remote(remote{
-		use: "test ID", args: cobra.ExactArgs(1), short: "Post an event of the type webhook.test, and print the answer",
+		use: "test ID", args: cobra.ExactArgs(1), short: "Send a test event and print the response",
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			answer, err := c.TestWebhook(ctx, args[0])
 			if err != nil {
