@@ -364,6 +364,10 @@ func TestService(t *testing.T) {
 	w := s.hook(r)
 	s.write(3)
 	s.await("all arrive", func() bool { return len(r.got()) == 3 })
+	s.await("all are recorded", func() bool {
+		page, err := s.db.Deliveries(s.Context(), s.workspace, w.ID, 0, 10)
+		return err == nil && len(page) == 3 && !slices.ContainsFunc(page, func(d webhook.Delivery) bool { return d.State != webhook.Delivered })
+	})
 	answer, err := s.hooks.Test(t.Context(), s.workspace, w.ID)
 	if err != nil || answer.Status != http.StatusNoContent {
 		t.Errorf("Test = %+v, %v", answer, err)
@@ -375,6 +379,10 @@ func TestService(t *testing.T) {
 	if _, err := s.hooks.Replay(t.Context(), s.workspace, w.ID, 4, "cli"); petstore.CodeOf(err) != petstore.CodeValidationFailed {
 		t.Errorf("Replay after an event that there is not = %v", err)
 	}
+	s.await("they are recorded", func() bool {
+		page, err := s.db.Deliveries(s.Context(), s.workspace, w.ID, 0, 10)
+		return err == nil && !slices.ContainsFunc(page, func(d webhook.Delivery) bool { return d.State != webhook.Delivered })
+	})
 	if _, err := s.hooks.Retry(t.Context(), s.workspace, w.ID, 2); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -115,9 +116,10 @@ func (w *worker) round(posting context.Context, id string) (some bool, next time
 	if err != nil {
 		return false, next, err
 	}
-	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, now, atOnce+w.inFlight())
+	before := w.inFlight() // what is kept while the store is read may still look due
+	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, now, atOnce+len(before))
 	for _, one := range due {
-		if w.take(one.Event.ID) {
+		if !before[one.Event.ID] && w.take(one.Event.ID) {
 			some = true
 			w.post(posting, one)
 		}
@@ -125,10 +127,11 @@ func (w *worker) round(posting context.Context, id string) (some bool, next time
 	return some, next, err
 }
 
-func (w *worker) inFlight() int {
+// inFlight returns the deliveries that are taken.
+func (w *worker) inFlight() map[int64]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.busy)
+	return maps.Clone(w.busy)
 }
 
 // take reports whether nobody else has the delivery, nor the worker been stopped.
