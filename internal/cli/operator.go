@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/portal/console"
@@ -39,6 +42,115 @@ Give the --db and --ops-addr of the server.`,
 				}
 				link := node.LocalURL(a.config.OpsAddr) + path
 				return a.done(o, signInView{link}, "%s", link)
+			})
+		},
+	})
+}
+
+func (a *app) operatorToken() *cobra.Command {
+	return a.group("token", "Create, list and revoke tokens for the operator's API", a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+}
+
+// tokenView is a token as it is printed. Token is the token itself, which is known
+// only when it is made.
+type tokenView struct {
+	ID        string     `json:"id"`
+	Token     string     `json:"token,omitempty"`
+	Name      string     `json:"name"`
+	Prefix    string     `json:"prefix"`
+	State     string     `json:"state"`
+	CreatedAt *time.Time `json:"createdAt"`
+	ExpiresAt *time.Time `json:"expiresAt"`
+	RevokedAt *time.Time `json:"revokedAt,omitempty"`
+}
+
+func (a *app) viewToken(t access.Token) tokenView {
+	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.RevokedAt)}
+}
+
+// How long a token is valid: unless it is said, and at most.
+const (
+	usualToken = 90 * 24 * time.Hour
+	maxToken   = 366 * 24 * time.Hour
+)
+
+func (a *app) tokenCreate() *cobra.Command {
+	expires := usualToken
+	o := tables()
+	cmd := a.command(spec{
+		use: "create NAME [--expires 90d]", args: cobra.ExactArgs(1),
+		short: "Create a token and print it, once",
+		long: `Create a token for the operator's API and print it. This is the only time: the
+database keeps just its hash. It works on every server that uses the database.
+
+A token can do everything that the operator can. Give each program its own, and
+revoke it when you no longer use the program.`,
+		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			name, err := access.CheckName(args[0])
+			if err != nil {
+				return usagef("NAME: %v", err)
+			}
+			if expires > maxToken {
+				return a.fault("expires", "must be at most a year")
+			}
+			secret, prefix := access.MintToken()
+			t := access.Token{ID: access.MintTokenID(), Name: name, Prefix: prefix, Hash: access.HashOf(secret), CreatedAt: a.now(), ExpiresAt: a.now().Add(expires)}
+			err = a.withStore(ctx, func(db node.Store) error { return db.AddToken(ctx, t, actor) })
+			if err != nil {
+				return err
+			}
+			v := a.viewToken(t)
+			v.Token = secret
+			fmt.Fprintln(a.err, "petstore: keep the token: it is not shown again")
+			return a.print(o, v, func() rows {
+				return rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}}
+			})
+		},
+	})
+	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")
+	return cmd
+}
+
+func (a *app) tokenList() *cobra.Command {
+	o := tables()
+	return a.command(spec{
+		use: "list", short: "List all tokens", settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, _ []string) error {
+			return a.withStore(ctx, func(db node.Store) error {
+				all, err := db.Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				views := make([]tokenView, len(all))
+				for i, t := range all {
+					views[i] = a.viewToken(t)
+				}
+				return a.print(o, views, func() rows {
+					r := rows{{"ID", "NAME", "TOKEN", "STATE", "CREATED", "EXPIRES"}}
+					for _, v := range views {
+						r.add(v.ID, v.Name, v.Prefix+"…", v.State, momentOf(v.CreatedAt, ""), momentOf(v.ExpiresAt, ""))
+					}
+					return r
+				})
+			})
+		},
+	})
+}
+
+func (a *app) tokenRevoke() *cobra.Command {
+	o := tables()
+	return a.command(spec{
+		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a token, on every node",
+		settings: []string{"db"}, output: o,
+		run: func(ctx context.Context, args []string) error {
+			return a.withStore(ctx, func(db node.Store) error {
+				t, err := db.RevokeToken(ctx, args[0], a.now(), actor)
+				if err != nil {
+					return err
+				}
+				return a.done(o, a.viewToken(t), "Revoked the token %s (%s)", t.ID, t.Name)
 			})
 		},
 	})

@@ -1,8 +1,16 @@
 package postgres
 
 import (
-	"example.com/petstore/internal/feed"
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
 	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/feed"
 )
 
 var _ feed.Store = (*DB)(nil)
@@ -47,4 +55,96 @@ func (g *group) queueEvents(b *pgx.Batch) {
 		}
 	}
 	b.Queue(insertEvents, feeds, counts, workspaces, behind, ats, types, requests, data, previous)
+}
+
+// feedChannel is the name under which nodes tell each other whose feeds have grown.
+const feedChannel = "petstore_feeds"
+
+// Between two messages of a node is so much time at least, one has so many bytes at
+// most (PostgreSQL takes 8,000), and a node that ends waits for its last one so long.
+const (
+	growthPause   = 5 * time.Millisecond
+	growthLength  = 4000
+	growthTimeout = time.Second
+)
+
+// growth is what a node has to tell others of feeds.
+type growth struct {
+	node string // which hears its own messages too
+	news chan struct{}
+	quit chan struct{}
+
+	mu    sync.Mutex
+	feeds map[int64]bool
+}
+
+func newGrowth() growth {
+	return growth{node: rand.Text(), news: make(chan struct{}, 1), quit: make(chan struct{}), feeds: make(map[int64]bool)}
+}
+
+// written wakes those who wait for what was committed just now, on other nodes too.
+func (db *DB) written(workspace int64) {
+	db.Ring(workspace)
+	g := &db.growth
+	g.mu.Lock()
+	g.feeds[workspace] = true
+	g.mu.Unlock()
+	select {
+	case g.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the message, and forgets what it says: the node and the workspaces, or
+// none of them, which stands for all. It is empty if there is nothing to say.
+func (g *growth) take() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.feeds) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(g.node)
+	for workspace := range g.feeds {
+		b.WriteString(" " + strconv.FormatInt(workspace, 10))
+	}
+	clear(g.feeds)
+	if b.Len() > growthLength {
+		return g.node
+	}
+	return b.String()
+}
+
+// tellOthers tells other nodes what was written, after its commit and so beside the
+// writes, until the node ends. Who is not told looks every few seconds.
+func (db *DB) tellOthers() {
+	for ended := false; !ended; {
+		select {
+		case <-db.growth.news:
+		case <-db.growth.quit:
+			ended = true
+		}
+		if message := db.growth.take(); message != "" {
+			ctx, cancel := context.WithTimeout(context.Background(), growthTimeout)
+			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message)
+			cancel()
+			time.Sleep(growthPause)
+		}
+	}
+}
+
+// hearGrowth wakes those who wait for what another node has written.
+func (db *DB) hearGrowth(message string) {
+	said := strings.Fields(message)
+	if len(said) == 1 {
+		db.RingAll()
+	}
+	if len(said) < 2 || said[0] == db.growth.node {
+		return
+	}
+	for _, text := range said[1:] {
+		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
+			db.Ring(workspace)
+		}
+	}
 }

@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"example.com/petstore/internal/petstore"
@@ -69,4 +71,224 @@ func stockCSV(v *visit) error {
 	return v.items().csv(v, []string{"petId", "quantity", "status"}, func(i petstore.InventoryItem) []string {
 		return []string{text(i.PetID), text(i.Quantity), string(i.Status)}
 	})
+}
+
+// A stockPage is the stock of one pet: two forms that change it, and what has changed it.
+type stockPage struct {
+	Title, Lead string
+	Quantity    string
+	Back        link
+	Forms       []form
+	Facts       []fact
+	Columns     []string
+	Moves       [][]cell
+	Older       string // the address of what happened before, or ""
+	item        petstore.InventoryItem
+}
+
+// The forms of a stockPage.
+const (
+	formToSet = iota
+	formToAdd
+)
+
+// stockPage reads the stock of the pet in the path.
+func (v *visit) stockPage() (stockPage, error) {
+	id, err := v.number()
+	if err != nil {
+		return stockPage{}, err
+	}
+	i, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return stockPage{}, err
+	}
+	pet, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return stockPage{}, err
+	}
+	p := stockPage{
+		Title: "Stock of pet " + text(id), Lead: "What can still be ordered. The units of open orders have left it already.", Quantity: number(i.Quantity),
+		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: stockForms(i), item: i,
+		Facts: []fact{
+			{"Name", cell{Text: pet.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
+			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
+		},
+		Columns: []string{"What happened", "When", "Change", "Left"},
+	}
+	return p, v.history(&p)
+}
+
+func stockForms(i petstore.InventoryItem) []form {
+	at := "/console/stock/" + text(i.PetID)
+	return []form{
+		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []field{
+			{Name: "quantity", Label: "Quantity", Kind: "number", Value: text(i.Quantity), Required: true}, versionOf(i),
+		}},
+		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []field{
+			{Name: "units", Label: "Units that came in", Kind: "number", Required: true, Hint: "A number below 0 takes units away, such as -2."},
+		}},
+	}
+}
+
+func (v *visit) showStockPage(status int, p stockPage) error {
+	for i := range p.Forms {
+		p.Forms[i].Locked = v.locked()
+	}
+	return v.render(status, "stock", p.Title, p)
+}
+
+func showItem(v *visit) error {
+	p, err := v.stockPage()
+	if err != nil {
+		return err
+	}
+	return v.showStockPage(http.StatusOK, p)
+}
+
+func setStock(v *visit) error {
+	return v.changeStock(formToSet, "The stock was set.", func(p *stockPage, in *input) error {
+		quantity := in.number("quantity", "The quantity")
+		if len(in.faults) > 0 {
+			return nil
+		}
+		_, err := v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, p.item.PetID, quantity, in.condition())
+		return err
+	})
+}
+
+func addStock(v *visit) error {
+	return v.changeStock(formToAdd, "The units were added.", func(p *stockPage, in *input) error {
+		units := in.number("units", "The number of units")
+		if len(in.faults) > 0 {
+			return nil
+		}
+		return v.addUnits(p.item, units, in)
+	})
+}
+
+// changeStock does what a form of the page asks for, or shows the page again with what is wrong.
+func (v *visit) changeStock(which int, said string, do func(*stockPage, *input) error) error {
+	p, err := v.stockPage()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	err = do(&p, in)
+	if err == nil && len(in.faults) == 0 {
+		return v.done("/console/stock/"+text(p.item.PetID), said)
+	}
+	if err != nil {
+		if err := in.take(&p.Forms[which], err); err != nil {
+			return err
+		}
+	}
+	in.refill(&p.Forms[which])
+	return v.showStockPage(http.StatusUnprocessableEntity, p)
+}
+
+// tries is how often units are added again to a stock that others change meanwhile.
+const tries = 5
+
+// addUnits adds units to what the stock is by then.
+func (v *visit) addUnits(i petstore.InventoryItem, units int64, in *input) (err error) {
+	for range tries {
+		switch left := i.Quantity + units; {
+		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
+			in.faults["units"] = "The stock can be " + number(petstore.MaxQuantity) + " at most."
+			return nil
+		case units < -petstore.MaxQuantity || left < 0:
+			in.faults["units"] = "Only " + number(i.Quantity) + " can be taken away."
+			return nil
+		}
+		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
+		_, err = v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
+		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
+			return err
+		}
+		if i, err = v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, i.PetID); err != nil {
+			return err
+		}
+	}
+	return petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
+}
+
+// history fills in the movements that the query asks for, the newest first.
+func (v *visit) history(p *stockPage) error {
+	from, _ := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64) // the place that the page before named
+	moves, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID, max(from, 0), pageSize)
+	if err != nil {
+		return err
+	}
+	cancelled := map[int64]bool{}
+	for i := range moves {
+		m := &moves[i]
+		cancelled[m.OrderID] = cancelled[m.OrderID] || m.Kind == petstore.MovedCancelled
+		p.Moves = append(p.Moves, moveCells(m, cancelled[m.OrderID]))
+	}
+	if next != 0 {
+		p.Older = fmt.Sprintf("/console/stock/%d?from=%d", p.item.PetID, next)
+	}
+	return nil
+}
+
+// mostPages is how many pages of a ledger are searched for an order.
+const mostPages = 50
+
+// movesOf returns the movements of an order, the oldest first: those from the newest of
+// its pet down to the one that placed it, as far back as mostPages reach.
+func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
+	from := int64(0)
+	for n := 1; ; n++ {
+		page, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page {
+			if m.OrderID != o.ID {
+				continue
+			}
+			if moves = append(moves, m); m.Kind == petstore.MovedPlaced || m.Kind == petstore.MovedSale {
+				next = 0
+			}
+		}
+		if from = next; next == 0 || n == mostPages {
+			slices.Reverse(moves)
+			return moves, nil
+		}
+	}
+}
+
+// moveCells returns a movement as a row. A cancelled order has no page any more.
+func moveCells(m *petstore.Movement, cancelled bool) []cell {
+	what := cell{Text: moved(m)}
+	if m.OrderID > 0 && !cancelled {
+		what.URL = "/console/orders/" + text(m.OrderID)
+	}
+	change := number(m.Delta)
+	if m.Delta > 0 {
+		change = "+" + change
+	}
+	return []cell{what, timeCell(m.At), {Text: change}, {Text: number(m.Quantity)}}
+}
+
+// moved says what a movement was.
+func moved(m *petstore.Movement) string {
+	order := "Order " + text(m.OrderID)
+	switch m.Kind {
+	case petstore.MovedCreated:
+		return "Pet added"
+	case petstore.MovedPlaced:
+		return order + " placed"
+	case petstore.MovedSale:
+		return order + " placed, complete at once"
+	case petstore.MovedCompleted:
+		return order + " completed"
+	case petstore.MovedCancelled:
+		return order + " cancelled"
+	case petstore.MovedSold:
+		return "Pet marked as sold"
+	case petstore.MovedDeleted:
+		return "Pet deleted"
+	}
+	return "Stock set to " + number(m.Quantity)
 }
