@@ -261,7 +261,7 @@ func TestOperatorPages(t *testing.T) {
 	s.serve()
 	operator, owner := s.operator(), s.signedIn(key)
 	all := things(console.OperatorRoutes(), func(kind string, _ int) string {
-		id, ok := map[string]string{"workspaces": "1", "bans": banned.ID}[kind]
+		id, ok := map[string]string{"workspaces": "1", "bans": banned.ID, "keys": banned.ID}[kind]
 		if !ok {
 			t.Fatalf("no id of %s is known; teach this test", kind)
 		}

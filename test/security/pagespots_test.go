@@ -107,6 +107,8 @@ func (in pages) openSpots() (all []spot) {
 	fields := map[string]url.Values{"/console/link": {"token": {in.token}}}
 	if in.workspace {
 		fields["/console/signin"] = url.Values{"key": {in.token}, "next": {"/console"}}
+	} else { // a link that is there once the log has a second page
+		all = in.querySpots("/console/audit", url.Values{"before": {"99"}})
 	}
 	for path, form := range fields {
 		all = append(append(all, in.formSpots(path, form)...), in.querySpots(path, form)...)
