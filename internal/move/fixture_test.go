@@ -68,6 +68,9 @@ func newFile(t *testing.T) string {
 		row.Requests[usage.Success], row.Latency[2] = i, i
 		ok(t, db.AddUsage(k.ctx, []usage.Row{row}))
 	}
+	day := usage.KeyDay{Workspace: acme, KeyID: "key_a", Day: 86400}
+	day.Requests[usage.Success] = 7
+	ok(t, db.AddKeyDays(k.ctx, []usage.KeyDay{day}))
 	_, err = db.UseLink(k.ctx, access.Link{Hash: [32]byte{1, 2}, Until: time.Now().Add(time.Hour)}, access.AuditEntry{Actor: "cli", Action: "operator.sign_in"})
 	ok(t, db.StartSession(k.ctx, access.Session{Hash: [32]byte{3}, KeyID: "key_a", Started: time.Now(), Until: time.Now().Add(time.Hour)}))
 	ok(t, db.AddToken(k.ctx, access.Token{ID: "op_a", Name: "ci", Hash: access.Hash{4}, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}, "cli"))

@@ -32,6 +32,9 @@ func (n *node) newWebhooks() *webhooks {
 	}
 	tries, ages := newTries()
 	n.metrics.MustRegister(tries, ages)
+	for _, outcome := range []webhook.DeliveryState{webhook.Pending, webhook.Delivered, webhook.Failed} {
+		tries.WithLabelValues(string(outcome)) // rates need a 0 to begin with
+	}
 	o.Observe = func(s webhook.Observation) {
 		tries.WithLabelValues(string(s.State)).Inc()
 		if s.State == webhook.Delivered && s.Age > 0 {
