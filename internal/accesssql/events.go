@@ -1,7 +1,9 @@
 package accesssql
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"example.com/petstore/internal/feed"
@@ -16,6 +18,7 @@ import (
 const (
 	eventColumns = "id, type, at, request, data, previous" // as scanEvent reads them
 	selectEvents = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3"
+	selectNewest = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
 	selectEvent  = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id = $2"
 )
 
@@ -41,15 +44,18 @@ func (s *Store) Events(ctx context.Context, workspace int64, q feed.Query) (page
 const eventsAtOnce = 2000
 
 func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
-	page, looked := feed.Page{Next: q.After}, q.Limit
-	if q.Oldest {
+	page, looked, statement := feed.Page{Next: q.After}, q.Limit, selectEvents
+	switch {
+	case q.Newest:
+		statement, page.Next = selectNewest, cmp.Or(q.After, math.MaxInt64)
+	case q.Oldest:
 		page.Next = 0
 	}
 	if len(q.Types) > 0 {
 		looked = eventsAtOnce
 	}
 	seen := 0
-	err := tx.Query(selectEvents, func(row Row) error {
+	err := tx.Query(statement, func(row Row) error {
 		if len(page.Events) == q.Limit {
 			return nil
 		}
@@ -67,6 +73,9 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 		return feed.Page{}, err
 	}
 	page.More = seen == looked || len(page.Events) == q.Limit
+	if q.Newest { // who goes back finds an end, and no gap
+		return page, nil
+	}
 	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
 }
 

@@ -31,10 +31,11 @@ type Store interface {
 	ForgetEvents(ctx context.Context, before petstore.Time) (int64, error)
 }
 
-// A Query asks for events in ascending order of their ids.
+// A Query asks for events in ascending order of their ids, unless it says otherwise.
 type Query struct {
 	After  int64 // only ids greater than this
 	Oldest bool  // begin with the oldest that is kept, whatever After says
+	Newest bool  // the newest first: those before After, or all if that is 0
 	Types  []petstore.EventType
 	Limit  int // at most so many
 }

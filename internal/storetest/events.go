@@ -410,6 +410,12 @@ func testEventPages(t *testing.T, open Open) {
 	if len(orders) != 27 || orders[0].Type != petstore.OrderCreated || orders[0].ID <= 10 {
 		t.Errorf("%d orders after the id 10, from %+v on, want 27", len(orders), orders[0])
 	}
+	for _, limit := range []int{7, 64} {
+		back := s.eventsAfter(feed.Query{Limit: limit, Newest: true})
+		if slices.Reverse(back); !slices.EqualFunc(back, all, func(a, b petstore.Event) bool { return a.ID == b.ID }) {
+			t.Errorf("with the limit %d, newest first, there are %d events, want the %d in the other order", limit, len(back), len(all))
+		}
+	}
 	page, err := s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: 64})
 	if err != nil || len(page.Events) != 0 || page.Next != 64 || page.More {
 		t.Errorf("Events at the end = %+v, %v, want none, and to go on after 64", page, err)
