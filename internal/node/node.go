@@ -137,6 +137,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 	}
 	pages, err := console.New(console.Options{
 		Shop: n.shop, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
+		Events: n.events(), Webhooks: n.webhooks.operations(),
 		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
 	})
 	if err != nil {

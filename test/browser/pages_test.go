@@ -35,6 +35,7 @@ func inside() []string {
 		"/console/stock", "/console/stock?max=0", "/console/stock/3", "/console/stock/3/add",
 		"/console/orders", "/console/orders?state=open", "/console/orders/1", "/console/orders/2", "/console/orders/new?petId=4", "/console/orders/1/complete", "/console/orders/1/cancel",
 		"/console/keys", "/console/keys?state=all", "/console/keys/new",
+		"/console/events", "/console/events?type=pet.created", "/console/events?after=20", "/console/events/1", "/console/webhooks", "/console/webhooks/new",
 	}
 }
 

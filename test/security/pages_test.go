@@ -82,13 +82,20 @@ func TestPages(t *testing.T) {
 	s.serve()
 	s.stock(mine, "Own", 1)
 	s.stock(theirs, planted, len(routes)+2)
+	for i, r := range routes {
+		if strings.HasPrefix(r.Path, "/console/webhooks/{id}") {
+			spare[i] = s.hook(theirs)
+		}
+	}
 	owner := s.signedIn(theirs)
 	all := things(routes, func(kind string, n int) string {
 		switch kind {
-		case "keys":
+		case "keys", "webhooks":
 			return spare[n]
 		case "pets", "categories", "stock", "orders":
 			return strconv.Itoa(n + 2) // the other workspace has 1 alone
+		case "events":
+			return strconv.Itoa(n + 20) // of which it has a few
 		case "requests":
 			s.do(request{method: "GET", path: "/pets/999999", key: theirs, header: map[string]string{"X-Request-Id": planted + "-1"}}).must(404)
 			return planted + "-1"

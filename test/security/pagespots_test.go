@@ -40,9 +40,12 @@ func (s *site) consoles(key string) []pages {
 		if strings.HasPrefix(r.Path, "/console/keys/{id}") {
 			spare[i] = s.key("shop").ID
 		}
+		if strings.HasPrefix(r.Path, "/console/webhooks/{id}") {
+			spare[i] = s.hook(key)
+		}
 	}
 	of := func(kind string, n int) string {
-		if kind == "keys" {
+		if kind == "keys" || kind == "webhooks" {
 			return spare[n]
 		}
 		return strconv.Itoa(n%pageful + 1)

@@ -194,6 +194,8 @@ func (f formOn) input(has map[string]string) {
 		value = "2026-03-01"
 	case has["type"] == "datetime-local":
 		value = "2026-03-01T12:00"
+	case name == "url":
+		value = "https://receiver.invalid/"
 	default:
 		value = "sample"
 	}

@@ -17,25 +17,29 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
-// Options are what a Console is made of. All but BaseURL, Done and PagesPerMinute are needed.
+// Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done and PagesPerMinute are needed.
 type Options struct {
-	Shop    *petstore.Service
-	Bulk    petstore.Bulk // of the same store
-	Access  access.Store
-	Keys    *access.Directory[*ratelimit.Caller]
-	Limiter ratelimit.Limiter
-	Usage   *usage.Recorder
-	Secret  []byte // of the store: sessions hold on every node that has it
-	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
-	Now     func() time.Time
-	Log     *slog.Logger
-	Done    <-chan struct{} // closed when the service drains: live streams then end
+	Shop     *petstore.Service
+	Bulk     petstore.Bulk // of the same store
+	Access   access.Store
+	Keys     *access.Directory[*ratelimit.Caller]
+	Limiter  ratelimit.Limiter
+	Usage    *usage.Recorder
+	Events   feed.Store // nil, and Webhooks too, if no events are kept
+	Webhooks *webhook.Service
+	Secret   []byte // of the store: sessions hold on every node that has it
+	BaseURL  string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
+	Now      func() time.Time
+	Log      *slog.Logger
+	Done     <-chan struct{} // closed when the service drains: live streams then end
 
 	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages
 }
@@ -76,7 +80,11 @@ func New(o Options) (*Console, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	c.mux = muxOf(Routes())
+	routes := withoutEvents()
+	if o.Events != nil && o.Webhooks != nil {
+		routes.feed()
+	}
+	c.mux = muxOf(routes)
 	return c, nil
 }
 

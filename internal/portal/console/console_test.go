@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,7 @@ import (
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/sqlite"
 	"example.com/petstore/internal/usage"
+	"example.com/petstore/internal/webhook"
 )
 
 // A house is a console on a real store, whose clock is set by hand.
@@ -34,6 +36,7 @@ type house struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	limiter *ratelimit.Memory
 	usage   *usage.Recorder
+	hooks   *webhook.Service
 	console *console.Console
 	url     string
 	done    chan struct{}
@@ -80,8 +83,13 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	h.keys = access.NewDirectory(db, h.now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
 		return h.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	}, func(k access.Key) { h.limiter.Drop(k.ID) })
+	h.hooks = &webhook.Service{
+		Store: db, Now: h.now, Wake: func() {},
+		Sender: webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: h.now, Version: "test"}),
+	}
+	t.Cleanup(h.hooks.Sender.Close)
 	h.console, err = console.New(console.Options{
-		Shop: h.shop, Bulk: db, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
+		Events: db, Webhooks: h.hooks, Shop: h.shop, Bulk: db, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
 		Log: slog.New(slog.DiscardHandler), Done: h.done, PagesPerMinute: pages,
 	})
 	if err != nil {

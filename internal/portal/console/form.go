@@ -111,7 +111,8 @@ func (in *input) take(f *form, err error) error {
 		return err
 	}
 	for _, fault := range e.Fields {
-		in.faults[strings.TrimPrefix(fault.Pointer, "/")] = fault.Message
+		name, _, _ := strings.Cut(strings.TrimPrefix(fault.Pointer, "/"), "/") // of a member of a list, the list
+		in.faults[name] = fault.Message
 	}
 	switch {
 	case e.Code == petstore.CodePreconditionFailed:

@@ -235,7 +235,7 @@ func (h *house) checkShown(t *testing.T, w access.Workspace, cookie string) {
 func lists() []string {
 	return []string{
 		"/console", "/console/pets", "/console/pets.csv", "/console/categories", "/console/categories.csv", "/console/stock", "/console/stock.csv", "/console/orders",
-		"/console/orders.csv", "/console/orders/new", "/console/keys", "/console/keys.csv", "/console/requests", "/console/requests.csv", "/console/signin", "/console/link",
+		"/console/orders.csv", "/console/orders/new", "/console/keys", "/console/keys.csv", "/console/requests", "/console/requests.csv", "/console/signin", "/console/link", "/console/events",
 	}
 }
 
@@ -264,7 +264,7 @@ func FuzzConsoleQueries(f *testing.F) {
 	office, operator := h.officeSession()
 	f.Fuzz(func(t *testing.T, which uint8, id, query string) {
 		path := lists()[int(which)%len(lists())]
-		for _, at := range []string{path, "/console/pets/" + id, "/console/orders/" + id, "/console/categories/" + id, "/console/stock/" + id} {
+		for _, at := range []string{path, "/console/pets/" + id, "/console/orders/" + id, "/console/categories/" + id, "/console/stock/" + id, "/console/events/" + id} {
 			h.checkList(t, serve(h.api, http.MethodGet, at+"?"+query, cookie, ""), at, query)
 		}
 		for _, at := range []string{"/console", "/console/workspaces", "/console/busy", "/console/bans", "/console/audit", "/console/health", "/console/workspaces/" + id, "/console/bans/" + id} {

@@ -144,7 +144,7 @@ func (v *visit) newKeyForm() form {
 }
 
 func scopeLabel(scope string) string {
-	return map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys of this workspace"}[scope]
+	return map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys and webhooks of this workspace"}[scope]
 }
 
 // lifetimes returns how long a new key may be valid, in hours.
@@ -228,15 +228,16 @@ func (v *visit) made(secret string) error {
 	return v.madeFor(secret, link{Title: "To the keys", URL: "/console/keys"})
 }
 
-// A madeKey is a new key, and where to go on.
+// A madeKey is a new key or secret, and where to go on.
 type madeKey struct {
+	Lead   string
 	Secret string
 	Next   link
 }
 
 func (v *visit) madeFor(secret string, next link) error {
 	v.follow()
-	return v.render(http.StatusOK, "made", "Your new key", madeKey{secret, next})
+	return v.render(http.StatusOK, "made", "Your new key", madeKey{"Copy it now: it is kept nowhere, and not shown again.", secret, next})
 }
 
 // key returns the key in the path, if it is of the workspace and not revoked. The

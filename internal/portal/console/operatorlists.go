@@ -40,6 +40,7 @@ func changedRows(read lister) func(context.Context, stream) error {
 		if rows == nil {
 			rows = [][]cell{}
 		}
+		s.v.lead(rows)
 		text, err := json.Marshal(rows)
 		if err != nil {
 			return err
@@ -49,6 +50,17 @@ func changedRows(read lister) func(context.Context, stream) error {
 		}
 		sent = string(text)
 		return s.send("rows", json.RawMessage(text))
+	}
+}
+
+// lead has the links of rows begin where the reader's browser finds the console.
+func (v *visit) lead(rows [][]cell) {
+	for _, row := range rows {
+		for i := range row {
+			if row[i].URL != "" {
+				row[i].URL = v.at(row[i].URL)
+			}
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ func docsOf(path string) string {
 		{"/console/categories/new", "/docs/categories#createCategory"}, {"/console/categories", "/docs/categories"},
 		{"/console/orders/new", "/docs/orders#createOrder"}, {"/console/orders", "/docs/orders"}, {"/console/stock", "/docs/inventory"},
 		{"/console/keys/new", "/docs/keys#createKey"}, {"/console/keys", "/docs/keys"}, {"/console/requests", "/docs/guides/errors"},
+		{"/console/events", "/docs/events"}, {"/console/webhooks/new", "/docs/webhooks#createWebhook"}, {"/console/webhooks", "/docs/webhooks"},
 	} {
 		if within(p.console, path) {
 			return p.docs

@@ -37,7 +37,7 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 		return nil, err
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "key", "form", "made"} {
+	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "key", "form", "made", "sheets"} {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -73,15 +73,19 @@ type navLink struct {
 	Current    bool
 }
 
-func navigation(path string) []navGroup {
+func navigation(path string, events bool) []navGroup {
 	link := func(title, url string) navLink {
 		return navLink{title, url, path == url || url != "/console" && strings.HasPrefix(path, url+"/")}
 	}
-	return []navGroup{
+	groups := []navGroup{
 		{"", []navLink{link("Overview", "/console"), link("Requests", "/console/requests"), link("API keys", "/console/keys")}},
 		{"Pets", []navLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
 		{"Store", []navLink{link("Orders", "/console/orders"), link("Stock", "/console/stock")}},
 	}
+	if events {
+		groups = append(groups, navGroup{"Changes", []navLink{link("Events", "/console/events"), link("Webhooks", "/console/webhooks")}})
+	}
+	return groups
 }
 
 // render answers with a page.
@@ -89,7 +93,7 @@ func (v *visit) render(status int, name, title string, body any) error {
 	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Docs: docsOf(v.r.URL.Path), Body: body}
 	if v.who != nil {
 		data.Workspace, data.Plan, data.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
-		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path)
+		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path, v.Events != nil)
 		data.Write = v.mayWrite() && v.limits.banned().IsZero()
 	}
 	if v.operator {

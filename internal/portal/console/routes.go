@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strings"
 
 	"example.com/petstore/internal/access"
 )
@@ -27,6 +28,10 @@ func (r Route) answer(v *visit, why notice) error {
 		return v.askToSignIn(why)
 	}
 	write := r.Needs != 0 && r.Method == http.MethodPost
+	if r.Needs == access.Manage && !v.mayWrite() && !write {
+		v.refuse(http.StatusForbidden, "This key may not see that", "Sign in with a key that has the scope manage.")
+		return nil
+	}
 	if write && !v.mayWrite() {
 		v.refuse(http.StatusForbidden, "This key may only look", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
 		return nil
@@ -85,6 +90,11 @@ func (t *table) manage(path string, show, take func(*visit) error) {
 	t.form(access.Manage, path, show, take)
 }
 
+// survey adds a page for those who may manage.
+func (t *table) survey(path string, h func(*visit) error) {
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Manage, takes: access.Manage, handle: h, cost: costPage})
+}
+
 func (t *table) form(needs access.Scopes, path string, show, take func(*visit) error) {
 	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, takes: needs, handle: show, cost: costPage},
 		Route{Method: http.MethodPost, Path: path, Needs: needs, takes: needs, handle: take, cost: costPlan})
@@ -92,6 +102,36 @@ func (t *table) form(needs access.Scopes, path string, show, take func(*visit) e
 
 // Routes returns the whole workspace's console.
 func Routes() []Route {
+	t := withoutEvents()
+	t.feed()
+	return t
+}
+
+// feed adds what there is if events are kept.
+func (t *table) feed() {
+	t.follow("/console/events", listEvents)
+	t.look("/console/events/{id}", showEvent)
+
+	const one = "/console/webhooks/{id}"
+	t.survey("/console/webhooks", showWebhooks)
+	t.survey(one, showWebhook)
+	t.manage("/console/webhooks/new", newWebhook, createWebhook)
+	t.manage(one+"/pause", pauseAct().ask, pauseAct().take)
+	t.manage(one+"/resume", resumeAct().ask, resumeAct().take)
+	t.manage(one+"/rotate", rotateAct().ask, rotateWebhook)
+	t.manage(one+"/replay", askReplay, replayWebhook)
+	t.manage(one+"/delete", deleteAct().ask, deleteAct().take)
+	t.manage(one+"/retry", askRetry, retryDelivery)
+	t.manage(one+"/test", askTest, testWebhook)
+	(*t)[len(*t)-1].alone = true // it waits for the receiver
+	for i := range *t {          // an address may be a secret
+		if r := &(*t)[i]; strings.HasPrefix(r.Path, one) {
+			r.Needs = access.Manage
+		}
+	}
+}
+
+func withoutEvents() table {
 	var t table
 	t.open("GET", "/console/signin", showSignIn)
 	t.open("POST", "/console/signin", signIn)

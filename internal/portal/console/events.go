@@ -1,0 +1,194 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/petstore"
+)
+
+// A sheetPage is one thing, with tables of what is known of it.
+type sheetPage struct {
+	Title, Lead string
+	Back        link
+	Links       []link
+	Sheets      []list
+	Facts       []fact
+	Wide        bool // the tables have the page's whole width
+}
+
+// readsForPage is how often a page reads on in a feed to find events of one type.
+const readsForPage = 5
+
+// listEvents reads the page of events that the query asks for, the newest first.
+func listEvents(ctx context.Context, v *visit) (list, error) {
+	l := listOf("Events", "Every change of this workspace, the newest first.", "Nothing was changed yet.", "Event", "Type", "What", "When", "Request")
+	query := v.r.URL.Query()
+	after, _ := strconv.ParseInt(query.Get("after"), 10, 64) // anything else is the first page
+	wanted := petstore.EventType(query.Get("type"))
+	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(typeOptions("Any type"), string(wanted))}}
+	q := feed.Query{After: max(after, 0), Newest: true, Limit: pageSize}
+	if l.Filtered = wanted.Valid(); l.Filtered {
+		q.Types = []petstore.EventType{wanted}
+	}
+	var page feed.Page
+	var events []petstore.Event
+	for more, reads := true, 0; more && reads < readsForPage; reads++ {
+		var err error
+		if page, err = v.Events.Events(ctx, v.who.Workspace.ID, q); err != nil {
+			return l, err
+		}
+		events = append(events, page.Events...)
+		q.After, q.Limit = page.Next, pageSize-len(events)
+		more = page.More && q.Limit > 0
+	}
+	for i := range events {
+		l.Rows = append(l.Rows, eventCells(&events[i]))
+	}
+	query.Del("after")
+	if after > 0 {
+		l.First = address("/console/events", query)
+	}
+	if page.More {
+		query.Set("after", text(page.Next))
+		l.Next = address("/console/events", query)
+	}
+	return l, nil
+}
+
+func typeOptions(all string) []option {
+	options := []option{{Label: all}}
+	for _, t := range petstore.EventTypes() {
+		options = append(options, option{Value: string(t), Label: string(t)})
+	}
+	return options
+}
+
+func eventCells(e *petstore.Event) []cell {
+	id := text(e.ID)
+	return []cell{
+		{Text: id, URL: "/console/events/" + id}, {Text: string(e.Type), Code: true}, subjectOf(e),
+		{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}, requestCell(e.RequestID),
+	}
+}
+
+// requestCell leads to a request, which the log may have.
+func requestCell(id string) cell {
+	if id == "" {
+		return cell{Text: "a command"}
+	}
+	return cell{Text: id, URL: "/console/requests/" + url.PathEscape(id)}
+}
+
+// subjectOf names what an event tells of.
+func subjectOf(e *petstore.Event) cell {
+	var data struct {
+		ID, PetID int64
+		Name      string
+	}
+	kind, _, _ := strings.Cut(string(e.Type), ".")
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return cell{}
+	}
+	switch kind {
+	case "pet", "category":
+		return cell{Text: data.Name, Name: true}
+	case "order":
+		return cell{Text: "order " + text(data.ID)}
+	case "inventory":
+		return cell{Text: "pet " + text(data.PetID)}
+	}
+	return cell{Text: "everything"}
+}
+
+func showEvent(v *visit) error {
+	id, err := v.number()
+	if err != nil {
+		return err
+	}
+	e, err := v.Events.Event(v.r.Context(), v.who.Workspace.ID, id)
+	if err != nil {
+		return err
+	}
+	changed, err := changeOf(&e)
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "sheets", "Event "+text(id), sheetPage{
+		Title: "Event " + text(id), Lead: "What changed, and what its receivers are sent.", Back: link{Title: "Events", URL: "/console/events"},
+		Sheets: []list{changed},
+		Facts: []fact{
+			{"Type", cell{Text: string(e.Type), Code: true}}, {"When", cell{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}},
+			{"Request", requestCell(e.RequestID)},
+		},
+	})
+}
+
+// changeOf returns the members of what an event tells of: as they are now, beside
+// those that an update changed.
+func changeOf(e *petstore.Event) (list, error) {
+	now, err := membersOf(e.Data)
+	if err != nil {
+		return list{}, err
+	}
+	if len(e.Previous) == 0 {
+		l := listOf("Content", "", "It has no members.", "Member", "Value")
+		for _, m := range now {
+			l.Rows = append(l.Rows, []cell{{Text: m.name, Code: true}, {Text: m.value, Name: true}})
+		}
+		return l, nil
+	}
+	before, err := membersOf(e.Previous)
+	l := listOf("What changed", "", "", "Member", "Before", "Now")
+	was := map[string]string{}
+	for _, m := range before {
+		was[m.name] = m.value
+	}
+	for _, m := range now {
+		row := []cell{{Text: m.name, Code: true}, {Text: "unchanged"}, {Text: m.value, Name: true}}
+		if value, changed := was[m.name]; changed {
+			row[1] = cell{Text: value, Name: true}
+		}
+		delete(was, m.name)
+		l.Rows = append(l.Rows, row)
+	}
+	for _, m := range before {
+		if value, gone := was[m.name]; gone {
+			l.Rows = append(l.Rows, []cell{{Text: m.name, Code: true}, {Text: value, Name: true}, {Text: "none"}})
+		}
+	}
+	return l, err
+}
+
+// A member is one of an object of JSON, as people see it.
+type member struct{ name, value string }
+
+// membersOf returns the members of an object in their order.
+func membersOf(object []byte) (all []member, err error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, err = d.Token()
+	for err == nil && d.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		m := member{value: string(value)}
+		m.name, _ = name.(string)
+		var words string
+		if m.value == "null" {
+			m.value = "none"
+		} else if json.Unmarshal(value, &words) == nil {
+			m.value = words
+		}
+		all = append(all, m)
+	}
+	return all, err
+}

@@ -1,0 +1,368 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+// testPatience is how much longer a page may take that waits for a receiver.
+const testPatience = 30 * time.Second
+
+func webhookPath(id string) string { return "/console/webhooks/" + id }
+
+// hook returns the webhook in the path.
+func (v *visit) hook() (webhook.Webhook, error) {
+	return v.Webhooks.Store.Webhook(v.r.Context(), v.who.Workspace.ID, v.id)
+}
+
+// actor returns who is signed in, for the audit log.
+func (v *visit) actor() string { return "console:" + v.who.Key.ID }
+
+func showWebhooks(v *visit) error {
+	l := listOf("Webhooks", "They post the events of this workspace to addresses of yours.", "There are no webhooks.", "Address", "Events", "State", "Failing since", "Created")
+	l.New = &link{Title: "Create a webhook", URL: "/console/webhooks/new"}
+	all, err := v.Webhooks.Store.Webhooks(v.r.Context(), v.who.Workspace.ID)
+	for i := range all {
+		w := &all[i]
+		failing := cell{Text: "not failing"}
+		if !w.FailingSince.IsZero() {
+			failing = cell{At: w.FailingSince}
+		}
+		l.Rows = append(l.Rows, []cell{
+			{Text: shortened(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, {Text: typesOf(w)}, {Text: string(w.State), Badge: string(w.State)}, failing, {At: w.CreatedAt},
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
+}
+
+// shortened returns at most so many characters of a text.
+func shortened(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+func typesOf(w *webhook.Webhook) string {
+	if len(w.Types) == 0 {
+		return "all"
+	}
+	names := make([]string, len(w.Types))
+	for i, t := range w.Types {
+		names[i] = string(t)
+	}
+	return strings.Join(names, ", ")
+}
+
+func hookFacts(w *webhook.Webhook) []fact {
+	facts := []fact{
+		{"Address", cell{Text: w.URL, Name: true}}, {"Events", cell{Text: typesOf(w)}}, {"State", cell{Text: string(w.State), Badge: string(w.State)}},
+		{"Created", cell{At: w.CreatedAt}}, {"Read up to event", cell{Text: text(w.After)}}, {"Id", cell{Text: w.ID, Code: true}},
+	}
+	if w.Description != "" {
+		facts = append(facts, fact{"Description", cell{Text: access.Printable(w.Description), Name: true}})
+	}
+	if !w.FailingSince.IsZero() {
+		facts = append(facts, fact{"Failing since", cell{At: w.FailingSince}})
+	}
+	return facts
+}
+
+func newWebhookForm() form {
+	return form{
+		Title: "Create a webhook", Submit: "Create the webhook", Back: link{Title: "Webhooks", URL: "/console/webhooks"},
+		Lead: "It posts what happens from now on.",
+		Fields: []field{
+			{Name: "url", Label: "Address", Kind: "text", Required: true, Hint: "Such as https://example.com/petstore. It must be public."},
+			{Name: "types", Label: "Events: none chosen is all", Kind: "checks", Options: typeOptions("")[1:]},
+			{Name: "description", Label: "Description", Kind: "text"},
+		},
+	}
+}
+
+func newWebhook(v *visit) error { return v.show(newWebhookForm()) }
+
+func createWebhook(v *visit) error {
+	f, in := newWebhookForm(), v.input()
+	n := webhook.New{URL: strings.TrimSpace(in.text("url")), Description: strings.TrimSpace(in.text("description"))}
+	for _, t := range v.r.PostForm["types"] {
+		n.Types = append(n.Types, petstore.EventType(t))
+	}
+	made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, n, nil, v.actor())
+	if err != nil {
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+		return v.again(f, in)
+	}
+	return v.madeSecret(&made.Webhook)
+}
+
+// madeSecret shows a new secret of a webhook, this once.
+func (v *visit) madeSecret(w *webhook.Webhook) error {
+	return v.render(http.StatusOK, "made", "The secret of your webhook", madeKey{
+		Lead: "Your receiver verifies with it that events come from here. Copy it now: it is not shown again.", Secret: w.Secret,
+		Next: link{Title: "To the webhook", URL: webhookPath(w.ID)},
+	})
+}
+
+func showWebhook(v *visit) error {
+	w, err := v.hook()
+	if err != nil {
+		return err
+	}
+	at := webhookPath(w.ID)
+	deliveries, err := v.deliveries(at)
+	if err != nil {
+		return err
+	}
+	p := sheetPage{
+		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: link{Title: "Webhooks", URL: "/console/webhooks"},
+		Sheets: []list{deliveries}, Facts: hookFacts(&w), Wide: true,
+		Links: []link{{Title: "Pause", URL: at + "/pause"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
+	}
+	if w.State != webhook.Active {
+		p.Links[0] = link{Title: "Resume", URL: at + "/resume"}
+	}
+	return v.render(http.StatusOK, "sheets", p.Title, p)
+}
+
+// deliveries reads the page of deliveries that the query asks for, the newest first.
+func (v *visit) deliveries(at string) (list, error) {
+	l := listOf("Deliveries", "", "Nothing was due to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
+	l.Numbers[3] = true
+	after, _ := strconv.ParseInt(v.r.URL.Query().Get("after"), 10, 64) // anything else is the first page
+	rows, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: max(after, 0), Limit: pageSize + 1})
+	if after > 0 {
+		l.First = at
+	}
+	if len(rows) > pageSize {
+		rows = rows[:pageSize]
+		l.Next = at + "?after=" + text(rows[pageSize-1].ID)
+	}
+	for i := range rows {
+		d, id := &rows[i], text(rows[i].ID)
+		l.Rows = append(l.Rows, []cell{
+			{Text: id, URL: "/console/events/" + id}, {Text: string(d.Type), Code: true}, {Text: string(d.State), Badge: string(d.State)}, {Text: number(int64(d.Tries))},
+			instantCell(d.TriedAt), {Text: answerOf(d), Name: true}, instantCell(d.NextAt), {Links: []link{{Title: "Try again", URL: at + "/retry?delivery=" + id}}},
+		})
+	}
+	return l, err
+}
+
+func instantCell(t time.Time) cell {
+	if t.IsZero() {
+		return cell{Text: "none"}
+	}
+	return cell{At: t}
+}
+
+// answerOf says in a line what a receiver answered to the latest try.
+func answerOf(d *webhook.Delivery) string {
+	if d.TriedAt.IsZero() {
+		return "not tried yet"
+	}
+	return saidIn(d.Answer)
+}
+
+// saidIn says in a line what a receiver answered.
+func saidIn(a webhook.Answer) string {
+	if a.Status == 0 {
+		return a.Error
+	}
+	said := fmt.Sprintf("%d in %d ms", a.Status, a.Latency.Milliseconds())
+	if a.Text != "" {
+		said += ": " + shortened(access.Printable(a.Text), 80)
+	}
+	return said
+}
+
+// A hookAct is what one button does with a webhook.
+type hookAct struct {
+	title, lead, submit, done string
+	danger                    bool
+	do                        func(*visit) (next string, err error)
+}
+
+func setState(s webhook.State) func(*visit) (string, error) {
+	return func(v *visit) (string, error) {
+		_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, v.id, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
+		return webhookPath(v.id), err
+	}
+}
+
+func pauseAct() hookAct {
+	return hookAct{title: "Pause this webhook?", lead: "Nothing is sent until you resume it. What happens meanwhile is sent then, as far as it is kept.", submit: "Pause the webhook", done: "The webhook is paused.", do: setState(webhook.Paused)}
+}
+
+func resumeAct() hookAct {
+	return hookAct{title: "Resume this webhook?", lead: "What is due is sent at once.", submit: "Resume the webhook", done: "The webhook is active.", do: setState(webhook.Active)}
+}
+
+func deleteAct() hookAct {
+	return hookAct{
+		title: "Delete this webhook?", lead: "Its deliveries go with it. This cannot be undone.", submit: "Delete the webhook", done: "The webhook was deleted.", danger: true,
+		do: func(v *visit) (string, error) {
+			return "/console/webhooks", v.Webhooks.Delete(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Condition{}, v.actor())
+		},
+	}
+}
+
+// ask shows the button of an act.
+func (a hookAct) ask(v *visit) error {
+	f, err := v.hookForm(form{Title: a.title, Lead: a.lead, Submit: a.submit, Danger: a.danger})
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func (a hookAct) take(v *visit) error {
+	next, err := a.do(v)
+	if err != nil {
+		return err
+	}
+	return v.done(next, a.done)
+}
+
+// hookForm completes a form of the webhook in the path.
+func (v *visit) hookForm(f form) (form, error) {
+	w, err := v.hook()
+	f.Back, f.Facts = link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
+	return f, err
+}
+
+func rotateAct() hookAct {
+	return hookAct{title: "Rotate the secret?", lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", submit: "Create the new secret"}
+}
+
+func rotateWebhook(v *visit) error {
+	made, err := v.Webhooks.Rotate(v.r.Context(), v.who.Workspace.ID, v.id, nil, v.actor())
+	if err != nil {
+		return err
+	}
+	return v.madeSecret(&made.Webhook)
+}
+
+func (v *visit) testForm() (form, error) {
+	return v.hookForm(form{Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it"})
+}
+
+func askTest(v *visit) error {
+	f, err := v.testForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func testWebhook(v *visit) error {
+	v.extend(testPatience)
+	answer, err := v.Webhooks.Test(v.r.Context(), v.who.Workspace.ID, v.id)
+	if err != nil {
+		return err
+	}
+	f, err := v.testForm()
+	if err != nil {
+		return err
+	}
+	if f.Said = "The receiver answered " + saidIn(answer); !answer.OK() {
+		f.Said, f.Error = "", "It was not delivered: "+saidIn(answer)
+	}
+	return v.show(f)
+}
+
+func (v *visit) replayForm() (form, error) {
+	f, err := v.hookForm(form{Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again"})
+	f.Fields = []field{{Name: "after", Label: "After the event", Kind: "number", Required: true, Hint: "The number of an event; 0 is the beginning."}}
+	return f, err
+}
+
+func askReplay(v *visit) error {
+	f, err := v.replayForm()
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func replayWebhook(v *visit) error {
+	f, err := v.replayForm()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	after := in.number("after", "The event")
+	if len(in.faults) == 0 {
+		if _, err = v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor()); err == nil {
+			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.")
+		}
+		if err := in.take(&f, err); err != nil {
+			return err
+		}
+	}
+	return v.again(f, in)
+}
+
+// retryForm is the form of one delivery, with the whole of what was answered to it.
+func (v *visit) retryForm(delivery int64) (form, error) {
+	f, err := v.hookForm(form{Title: "Try a delivery again", Lead: "The event is sent now. If that fails, it is tried as often as a new one.", Submit: "Try again"})
+	f.Fields = []field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}}
+	if err != nil || delivery < 1 {
+		return f, err
+	}
+	f.Fields[0].Value = text(delivery)
+	found, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: delivery + 1, Limit: 1})
+	if err == nil && len(found) == 1 && found[0].ID == delivery {
+		d := &found[0]
+		f.Facts = []fact{
+			{"Event", cell{Text: text(d.ID), URL: "/console/events/" + text(d.ID)}}, {"Type", cell{Text: string(d.Type), Code: true}}, {"State", cell{Text: string(d.State), Badge: string(d.State)}},
+			{"Tries", cell{Text: number(int64(d.Tries))}}, {"Last try", instantCell(d.TriedAt)}, {"Next try", instantCell(d.NextAt)}, {"Answer", cell{Text: answerOf(d), Name: true}},
+		}
+		if len(d.Text) > 80 {
+			f.Facts = append(f.Facts, fact{"The answer in full", cell{Text: access.Printable(d.Text), Name: true}})
+		}
+	}
+	return f, err
+}
+
+func askRetry(v *visit) error {
+	delivery, _ := strconv.ParseInt(v.r.URL.Query().Get("delivery"), 10, 64) // anything else is none
+	f, err := v.retryForm(min(delivery, 1<<62))
+	if err != nil {
+		return err
+	}
+	return v.show(f)
+}
+
+func retryDelivery(v *visit) error {
+	in := v.input()
+	delivery := in.number("delivery", "The event")
+	f, err := v.retryForm(0)
+	if err != nil {
+		return err
+	}
+	if len(in.faults) > 0 {
+		return v.again(f, in)
+	}
+	_, err = v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
+	if petstore.CodeOf(err) == webhook.CodeDeliveryNotFound {
+		in.faults["delivery"] = sentence(err)
+		return v.again(f, in)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.")
+}

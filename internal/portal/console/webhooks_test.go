@@ -1,0 +1,244 @@
+package console_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/webhook"
+)
+
+// TestEventPages: the newest are first, by page and by type, and an update shows what
+// was before.
+func TestEventPages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w, other := h.workspace("shop"), h.workspace("other")
+	for i := range 40 {
+		if _, err := h.shop.UpdateInventory(petstore.OfRequest(t.Context(), "r-1"), w.ID, 1, int64(100+i), petstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := h.signedIn(w, access.Read)
+	first := g.get("/console/events").want(200, "inventory.updated")
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(first.body)
+	if next == nil || !strings.Contains(first.body, ">43</a>") || strings.Contains(first.body, ">18</a>") {
+		t.Fatalf("the first page does not have the events 43 to 19:\n%s", first.body)
+	}
+	second := g.get(next[1]).want(200, ">18</a>").want(200, ">1</a>")
+	if strings.Contains(second.body, ">19</a>") || strings.Contains(second.body, `rel="next"`) {
+		t.Errorf("the second page has an event of the first, or leads on:\n%s", second.body)
+	}
+	created := g.get("/console/events?type=pet.created").want(200, ">2</a>")
+	if strings.Contains(created.body, ">3</a>") {
+		t.Errorf("the page of one type has others:\n%s", created.body)
+	}
+	g.get("/console/events/43").want(200, `<bdi class="name">138</bdi>`).want(200, `<bdi class="name">139</bdi>`).want(200, "/console/requests/r-1").want(200, "unchanged")
+	g.get("/console/events/2").want(200, `<bdi class="name">=Rex</bdi>`)
+	g.get("/console/events/99").want(404, "no event")
+	h.signedIn(other, access.Read).get("/console/events/43").want(404, "no event")
+}
+
+// TestWithoutEvents: where none are kept, there are neither their pages nor webhooks.
+func TestWithoutEvents(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	o := h.console.Options
+	o.Events, o.Webhooks = nil, nil
+	var err error
+	if h.console, err = console.New(o); err != nil {
+		t.Fatal(err)
+	}
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
+	for _, path := range []string{"/console/events", "/console/events/1", "/console/webhooks", "/console/webhooks/new"} {
+		g.get(path).want(404, "There is no such page")
+	}
+	if a := g.get("/console"); strings.Contains(a.body, "/console/events") {
+		t.Errorf("the console leads to events:\n%s", a.body)
+	}
+}
+
+// A receiver takes events and answers as it is told.
+func receiver(t *testing.T, status int, answer string) (url string, got chan string) {
+	t.Helper()
+	got = make(chan string, 8)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/hook", got
+}
+
+var hookIn = regexp.MustCompile(`/console/webhooks/wh_[A-Z2-7]+`)
+
+// addHook makes a webhook in the console, and returns the path of its page and its secret.
+func (g *guest) addHook(to string, types ...string) (at, secret string) {
+	g.t.Helper()
+	pairs := []string{"url", to, "description", "stock"}
+	for _, one := range types {
+		pairs = append(pairs, "types", one)
+	}
+	made := g.post("/console/webhooks/new", pairs...).want(200, "whsec_")
+	return hookIn.FindString(made.body), regexp.MustCompile(`whsec_[^<]+`).FindString(made.body)
+}
+
+// TestWebhooks goes through the life of one.
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	to, got := receiver(t, 201, "thanks <b>")
+	g.post("/console/webhooks/new", "url", "ftp://x/").want(422, "url must begin with")
+	g.post("/console/webhooks/new", "url", to, "types", "pet.sold").want(422, "There is no type of event")
+	at, secret := g.addHook(to, "pet.created", "pet.deleted")
+	page := g.get(at).want(200, "pet.created, pet.deleted").want(200, to).want(200, "Nothing was due")
+	if strings.Contains(page.body, "whsec_") {
+		t.Error("the page of a webhook shows a secret")
+	}
+	g.get("/console/webhooks").want(200, at).want(200, `<span class="badge active">active</span>`)
+
+	g.post(at+"/test").want(200, "The receiver answered 201").want(200, "thanks &lt;b&gt;")
+	if body := <-got; !strings.Contains(body, `"webhook.test"`) {
+		t.Errorf("the receiver got %s, want a test", body)
+	}
+	g.post(at + "/pause").leadsTo(at)
+	g.get(at).want(200, "The webhook is paused").want(200, at+"/resume")
+	g.post(at + "/resume").leadsTo(at)
+	g.get(at).want(200, at+"/pause")
+	if made := g.post(at+"/rotate").want(200, "whsec_"); strings.Contains(made.body, secret) {
+		t.Error("the new secret is the old one")
+	}
+	g.post(at+"/replay", "after", "99").want(422, "after must be from 0 to 3")
+	g.post(at+"/replay", "after", "x").want(422, "whole number")
+	g.post(at+"/replay", "after", "1").leadsTo(at)
+	g.get(at).want(200, "The events after 1 are sent again").want(200, "<dt>Read up to event</dt><dd>1</dd>")
+	g.post(at + "/delete").leadsTo("/console/webhooks")
+	g.get(at).want(404, "There is no webhook")
+	for _, act := range []string{"/pause", "/test", "/rotate", "/replay", "/delete", "/retry"} {
+		g.get(at+act).want(404, "There is no webhook")
+		g.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
+	}
+	var actions []string
+	log, err := h.db.Audit(t.Context(), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range log {
+		if strings.HasPrefix(e.Action, "webhook.") && strings.HasPrefix(string(e.Actor), "console:") {
+			actions = append(actions, e.Action)
+		}
+	}
+	if want := "[webhook.delete webhook.replay webhook.rotate webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
+		t.Errorf("the audit log has %v, want %v", actions, want)
+	}
+}
+
+// TestTestFails: a receiver that fails is shown with what it said.
+func TestTestFails(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
+	to, _ := receiver(t, 500, "out of order")
+	at, _ := g.addHook(to)
+	g.post(at+"/test").want(200, "It was not delivered: 500").want(200, "out of order")
+	g.post("/console/webhooks/new", "url", "http://10.0.0.1/").want(422, "public address")
+}
+
+// fail has the store keep that the first events were tried and failed.
+func (h *house) fail(w access.Workspace, id string) {
+	h.t.Helper()
+	ctx := h.t.Context()
+	if _, err := h.hooks.Replay(ctx, w.ID, id, 0, "test"); err != nil {
+		h.t.Fatal(err)
+	}
+	if held, err := h.db.HoldWebhooks(ctx, webhook.Lease{Node: "n", Now: h.now(), Until: h.now().Add(time.Hour)}); err != nil || len(held) != 1 {
+		h.t.Fatalf("HoldWebhooks = %v, %v", held, err)
+	}
+	if queued, err := h.db.QueueDeliveries(ctx, id, "n", h.now(), 100); err != nil || !queued {
+		h.t.Fatalf("QueueDeliveries = %v, %v", queued, err)
+	}
+	failed := webhook.Answer{Status: 503, Text: "later " + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}
+	err := h.db.RecordTries(ctx, []webhook.Try{{Webhook: id, Event: 1, State: webhook.Failed, Tries: 10, At: h.now(), Answer: failed}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestDeliveries: they show what was answered, by page, and one can be tried again.
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	to, _ := receiver(t, 200, "")
+	at, _ := g.addHook(to)
+	for i := range 30 {
+		if _, err := h.shop.UpdateInventory(t.Context(), w.ID, 1, int64(100+i), petstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := strings.TrimPrefix(at, "/console/webhooks/")
+	h.fail(w, id)
+	g.get(at).want(200, "/console/events/33").want(200, "not tried yet").want(200, at+"?after=9")
+	g.get(at+"?after=9").want(200, "503 in 12 ms: later xx").want(200, `<span class="badge failed">failed</span>`).want(200, at+"/retry?delivery=1")
+	g.get(at+"/retry?delivery=1").want(200, "xxxEND").want(200, `value="1"`)
+	g.post(at+"/retry", "delivery", "1").leadsTo(at)
+	g.get(at+"/retry?delivery=1").want(200, `<span class="badge pending">pending</span>`)
+	g.post(at+"/retry", "delivery", "99").want(422, "There is no delivery with the id 99")
+	g.post(at+"/retry", "delivery", "x").want(422, "whole number")
+}
+
+// TestWebhooksNeedManage: without the scope manage nothing is shown of webhooks and
+// nothing is done; and another workspace has none of them.
+func TestWebhooksNeedManage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w, other := h.workspace("shop"), h.workspace("other")
+	to, got := receiver(t, 200, "")
+	owner := h.signedIn(w, access.Read|access.Write|access.Manage)
+	at, _ := owner.addHook(to)
+	writer, foreign := h.signedIn(w, access.Read|access.Write), h.signedIn(other, access.Read|access.Write|access.Manage)
+	for _, path := range []string{"/console/webhooks", at, at + "/pause", at + "/test", at + "/replay", at + "/retry"} {
+		if a := writer.get(path).want(403, "scope manage"); strings.Contains(a.body, to) {
+			t.Errorf("%s shows the address to one who may not manage", path)
+		}
+		if path != "/console/webhooks" {
+			foreign.get(path).want(404, "There is no webhook")
+		}
+	}
+	for _, act := range []string{"/pause", "/resume", "/test", "/rotate", "/replay", "/delete", "/retry"} {
+		writer.post(at+act, "after", "0", "delivery", "1").want(403, "scope manage")
+		foreign.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
+	}
+	writer.post("/console/webhooks/new", "url", to).want(403, "scope manage")
+	if len(got) > 0 {
+		t.Error("a test was sent for one who may not")
+	}
+	owner.get(at).want(200, `<span class="badge active">active</span>`)
+}
+
+// TestWebhookFormsCount: each form counts as one request against the plan, and one that
+// is refused does nothing.
+func TestWebhookFormsCount(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.planned("small", access.Enterprise, access.Quota{PerMinute: 2, PerDay: 100})
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	at, _ := g.addHook("http://127.0.0.1:9/")
+	g.get(at).want(200, "")
+	g.post(at + "/pause").leadsTo(at)
+	g.post(at+"/delete").want(429, "spent")
+	g.get(at).want(200, "paused")
+}

@@ -1,0 +1,67 @@
+package browser
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestWebhookLife: an event appears while its page is looked at, and a webhook is made,
+// tested, fails, and is tried again, paused and deleted.
+func TestWebhookLife(t *testing.T) {
+	t.Parallel()
+	program := axe(t)
+	s, b := serve(t, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"), newTab(t)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "out of order")
+	}))
+	t.Cleanup(receiver.Close)
+	b.signIn(t, s, s.key)
+	b.open(t, s.url+"/console/webhooks/new")
+	b.do(t, chromedp.SendKeys("#f-url", receiver.URL+"/hook"), chromedp.Click(`input[value="category.created"]`))
+	b.submit(t, "^/console/webhooks/new$")
+	b.until(t, `document.querySelector("#made")?.textContent.startsWith("whsec_")`)
+	b.inspect(t, "a webhook that was made", program)
+	b.do(t, chromedp.Click("main .button:not(.plain)"))
+	b.until(t, `/^\/console\/webhooks\/wh_/.test(location.pathname)`)
+	at := ask(t, b, chromedp.Evaluate[string](`location.pathname`))
+
+	b.open(t, s.url+"/console/events")
+	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
+	if status := s.call(s.key, "POST", "/categories", `{"name":"Insects"}`); status != http.StatusCreated {
+		t.Fatalf("createCategory = %d", status)
+	}
+	b.until(t, `document.querySelector("tbody tr").textContent.includes("Insects")`)
+	b.do(t, chromedp.Click(`tbody tr a`))
+	b.until(t, `document.querySelector("h1").textContent.startsWith("Event ") && document.querySelector("main table").textContent.includes("Insects")`)
+
+	for range 40 { // until the webhook was tried
+		if b.open(t, s.url+at); ask(t, b, chromedp.Evaluate[bool](`document.querySelector("main table")?.textContent.includes("out of order") ?? false`)) {
+			break
+		}
+	}
+	b.until(t, `document.querySelector("main table").textContent.includes("503")`)
+	for _, what := range []string{"", "/pause", "/test", "/rotate", "/replay", "/delete"} {
+		b.look(t, s.url+at+what, program)
+	}
+	b.open(t, s.url+at)
+	b.do(t, chromedp.Click(`main table a[href*="/retry?"]`))
+	b.until(t, `document.querySelector("h1").textContent.includes("again") && document.querySelector("#f-delivery").value !== ""`)
+	b.inspect(t, "a delivery", program)
+	b.submit(t, at+"$")
+	b.until(t, `document.querySelector(".note[role=status]").textContent.includes("sent again")`)
+	b.open(t, s.url+at+"/test")
+	b.submit(t, "/test$")
+	b.until(t, `document.querySelector(".note.bad[role=alert]:not(.limits)").textContent.includes("503")`)
+	b.inspect(t, "a test that failed", program)
+	b.open(t, s.url+at+"/pause")
+	b.submit(t, at+"$")
+	b.until(t, `document.querySelector(".badge.paused") !== null`)
+	b.open(t, s.url+at+"/delete")
+	b.submit(t, "^/console/webhooks$")
+	b.quiet(t)
+}
