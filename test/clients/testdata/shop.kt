@@ -49,18 +49,18 @@ fun main(args: Array<String>) {
     val found = mutableListOf<Long>()
     var cursor: String? = null
     do {
-        found += animals.listPets(null, 3, cursor, null, null, dogs.id, null, null).map { it.id }
+        found += animals.listPets(null, 3, cursor, null, null, null, dogs.id, null, null).map { it.id }
         val next = headers["Link"]?.let { Regex("<([^>]+)>; rel=\"next\"").find(it) }?.groupValues?.get(1)
         cursor = next?.let { HttpUrl.parse(url)!!.resolve(it)!!.queryParameter("cursor") }
     } while (cursor != null)
     check(found == ids) { found }
-    val two = animals.listPets(null, null, null, arrayOf(ids[0], ids[1]), arrayOf(PetStatus.available, PetStatus.sold), null, null, null)
+    val two = animals.listPets(null, null, null, null, arrayOf(ids[0], ids[1]), arrayOf(PetStatus.available, PetStatus.sold), null, null, null)
     check(two.map { it.name } == listOf("Rex", "Bello"))
 
     check(InventoryApi(url).updateInventory(ids[0], InventoryUpdate(3), null, null).quantity == 3)
     val shipDate = OffsetDateTime.parse("2027-03-01T09:30:00Z")
     val order = orders.createOrder(NewOrder(ids[0], 2, shipDate), null, null)
-    check(orders.listOrders(null, null, null, ids[0], false, shipDate, null, null).single() == order)
+    check(orders.listOrders(null, null, null, null, ids[0], false, shipDate, null, null).single() == order)
     refused(Error.Code.insufficientStock) { orders.createOrder(NewOrder(ids[0], 2), null, null) }
     refused(Error.Code.petHasOpenOrders) { animals.deletePet(ids[0], null, null) }
     orders.cancelOrder(order.id!!, null, null)

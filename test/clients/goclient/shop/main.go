@@ -68,7 +68,7 @@ func (s shop) pets(category int64) int64 {
 		petstore.NewPet{Name: "Polly", CategoryId: category})
 	want("createPet", made.StatusCode(), 201, made.Body, err)
 	id := made.JSON201.Id
-	listed, err := s.api.ListPetsWithResponse(s.ctx, &petstore.ListPetsParams{Id: &[]int64{id}, Status: &[]petstore.PetStatus{petstore.Available, petstore.Sold}})
+	listed, err := s.api.ListPetsWithResponse(s.ctx, &petstore.ListPetsParams{Id: &[]int64{id}, Status: &[]petstore.PetStatus{petstore.PetStatusAvailable, petstore.PetStatusSold}})
 	want("listPets", listed.StatusCode(), 200, listed.Body, err)
 	if pets := *listed.JSON200; len(pets) != 1 || pets[0].Id != id {
 		log.Fatalf("listPets = %s, want the one pet", listed.Body)
@@ -114,7 +114,7 @@ func (s shop) orders(pet int64) {
 func (s shop) leave(category, pet int64) {
 	item, err := s.api.GetInventoryItemWithResponse(s.ctx, pet, nil)
 	want("getInventoryItem", item.StatusCode(), 200, item.Body, err)
-	if item.JSON200.Quantity != 0 || item.JSON200.Status != petstore.Sold {
+	if item.JSON200.Quantity != 0 || item.JSON200.Status != petstore.PetStatusSold {
 		log.Fatalf("getInventoryItem = %s, want it sold", item.Body)
 	}
 	gone, err := s.api.DeletePetWithResponse(s.ctx, pet, nil)
