@@ -43,10 +43,11 @@ func markdown(text string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// table returns a pipe table: a head, a rule, then rows.
+// table returns a pipe table: a head, a rule, then rows. Where it is too wide, the keys
+// move it.
 func table(block string) string {
 	var b strings.Builder
-	b.WriteString(`<div class="scroll"><table>`)
+	b.WriteString(`<div class="scroll" tabindex="0"><table>`)
 	for i, line := range strings.Split(block, "\n") {
 		cell := "td"
 		switch i {

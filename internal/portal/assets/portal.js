@@ -239,12 +239,14 @@
       const bar = make("div", { className: "statuses" });
       const tabs = items.map((item, i) => {
         const status = item.querySelector(".status").textContent;
-        item.id = `${op}-${status}`;
-        const tab = make("button", { type: "button", id: `${item.id}-tab`, className: item.querySelector(".status").className, textContent: status });
+        const panel = item.querySelector("div");
+        panel.id = `${op}-${status}`;
+        const tab = make("button", { type: "button", id: `${panel.id}-tab`, className: item.querySelector(".status").className, textContent: status });
         tab.setAttribute("role", "tab");
-        tab.setAttribute("aria-controls", item.id);
-        item.setAttribute("role", "tabpanel");
-        item.setAttribute("aria-labelledby", tab.id);
+        tab.setAttribute("aria-controls", panel.id);
+        item.setAttribute("role", "none");
+        panel.setAttribute("role", "tabpanel");
+        panel.setAttribute("aria-labelledby", tab.id);
         tab.addEventListener("click", () => choose(i));
         return tab;
       });
