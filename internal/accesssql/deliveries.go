@@ -158,16 +158,17 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 }
 
 // DueDeliveries implements [webhook.Store].
-func (s *Store) DueDeliveries(ctx context.Context, id string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
+func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		due = nil
 		err := tx.Query(`SELECT d.tries, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
-			WHERE d.webhook = $1 AND d.next_at <= $2 ORDER BY d.next_at, d.event LIMIT $3`, func(row Row) error {
+			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
+			ORDER BY d.next_at, d.event LIMIT $4`, func(row Row) error {
 			one, err := scanDue(row)
 			due = append(due, one)
 			return err
-		}, id, at.UnixMilli(), int64(limit))
+		}, id, at.UnixMilli(), node, int64(limit))
 		if err != nil {
 			return err
 		}

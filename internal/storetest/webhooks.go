@@ -70,10 +70,10 @@ func (s *tenant) queue(id, node string, want bool) {
 	}
 }
 
-// due returns the ids of what is due now, and when the next will be.
-func (s *tenant) due(id string) (ids []int64, next time.Time) {
+// due returns the ids of what is due to a node now, and when the next will be.
+func (s *tenant) due(id, node string) (ids []int64, next time.Time) {
 	s.Helper()
-	all, next, err := s.DueDeliveries(s.ctx, id, s.clock.Now(), 100)
+	all, next, err := s.DueDeliveries(s.ctx, id, node, s.clock.Now(), 100)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (s *tenant) due(id string) (ids []int64, next time.Time) {
 
 func (s *tenant) wantDue(what, id string, want ...int64) {
 	s.Helper()
-	if got, _ := s.due(id); !slices.Equal(got, want) {
+	if got, _ := s.due(id, "a"); !slices.Equal(got, want) {
 		s.Errorf("%s: due are %d, want %d", what, got, want)
 	}
 }
@@ -178,7 +178,7 @@ func testDeliveries(t *testing.T, open Open) {
 	s.queue(id, "a", true)
 	s.queue(id, "a", false) // once
 	events := s.events()
-	due, _, err := s.DueDeliveries(s.ctx, id, s.clock.Now(), 100)
+	due, _, err := s.DueDeliveries(s.ctx, id, "a", s.clock.Now(), 100)
 	if err != nil || len(due) != len(events) {
 		t.Fatalf("DueDeliveries = %d, %v, want all %d events", len(due), err, len(events))
 	}
@@ -197,12 +197,12 @@ func testDeliveries(t *testing.T, open Open) {
 		webhook.Try{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableFrom: now.Add(-time.Hour)},
 		webhook.Try{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableFrom: now.Add(-time.Hour)},
 	)
-	ids, next := s.due(id)
+	ids, next := s.due(id, "a")
 	if ids[0] != 4 || len(ids) != len(events)-3 || !next.Equal(now.Add(5*time.Second)) {
 		t.Errorf("due are %d, and the next at %v; want those from 4 on, and 2 in 5 s", ids, next)
 	}
 	s.clock.advance(5 * time.Second)
-	if ids, _ := s.due(id); ids[len(ids)-1] != 2 {
+	if ids, _ := s.due(id, "a"); ids[len(ids)-1] != 2 {
 		t.Errorf("due are %d, want 2 at the end, since it became due last", ids)
 	}
 	want := webhook.Delivery{ID: 2, Type: petstore.PetCreated, State: webhook.Pending, Tries: 1, TriedAt: now, Answer: answer, NextAt: now.Add(5 * time.Second)}
@@ -214,7 +214,7 @@ func testDeliveries(t *testing.T, open Open) {
 	if err != nil || d.State != webhook.Pending || d.Tries != 0 {
 		t.Errorf("RetryDelivery = %+v, %v", d, err)
 	}
-	if ids, _ := s.due(id); !slices.Contains(ids, 3) {
+	if ids, _ := s.due(id, "a"); !slices.Contains(ids, 3) {
 		t.Errorf("due are %d, want 3 too", ids)
 	}
 	_, err = s.RetryDelivery(s.ctx, s.workspace, id, 99, now)
@@ -263,6 +263,11 @@ func testWebhookLeases(t *testing.T, open Open) {
 	wantHeld("b", first, second)
 	s.queue(first, "a", false)
 	s.queue(first, "b", true)
+	for node, want := range map[string][]int64{"a": nil, "b": {1}} {
+		if got, _ := s.due(first, node); !slices.Equal(got, want) {
+			t.Errorf("due to %s are %d, want %d", node, got, want)
+		}
+	}
 	if err := s.ReleaseWebhooks(s.ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -389,6 +394,8 @@ func testWebhookEnds(t *testing.T, open Open) {
 	}
 	_, err := s.Deliveries(s.ctx, s.workspace, first, 0, 10)
 	wantCode(t, "Deliveries of a deleted webhook", err, webhook.CodeWebhookNotFound)
+	s.hook(0, 1) // the same id
+	s.hold("a")
 	s.wantDue("of a deleted webhook", first)
 	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
 		t.Fatal(err)

@@ -39,8 +39,8 @@ type Store interface {
 	QueueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (queued bool, err error)
 	// DueDeliveries returns at most limit deliveries that are due at an instant, those
 	// that are due for longest first, and when the first of the others will be; zero if
-	// there are no others.
-	DueDeliveries(ctx context.Context, id string, at time.Time, limit int) (due []Due, next time.Time, err error)
+	// there are no others. Nothing is due unless the node holds the webhook.
+	DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []Due, next time.Time, err error)
 	// RecordTries keeps what came of tries. A webhook that is disabled by one has an
 	// entry in the audit log.
 	RecordTries(ctx context.Context, tries []Try) error

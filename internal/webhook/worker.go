@@ -117,7 +117,7 @@ func (w *worker) round(posting context.Context, id string) (some bool, next time
 		return false, next, err
 	}
 	before := w.inFlight() // what is kept while the store is read may still look due
-	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, now, atOnce+len(before))
+	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, w.d.o.Node, now, atOnce+len(before))
 	for _, one := range due {
 		if !before[one.Event.ID] && w.take(one.Event.ID) {
 			some = true
