@@ -21,6 +21,7 @@ import (
 
 const (
 	patience  = 15 * time.Second // for an answer
+	bodyTime  = time.Second      // for the body, once the status has come
 	maxAnswer = 1 << 10          // bytes of an answer that are read and kept
 	maxHeader = 16 << 10         // bytes of its header that are read
 )
@@ -111,6 +112,7 @@ func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
 		return Answer{Error: reason(err)}
 	}
 	defer answer.Body.Close()
+	defer time.AfterFunc(bodyTime, cancel).Stop()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the status has decided
 	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}
 }
