@@ -12,16 +12,17 @@ import (
 
 // The numbers of a deliverer.
 const (
-	perProcess = 128              // messages in flight at once
-	perWebhook = 8                // and of them to one webhook
-	atOnce     = 100              // deliveries that are taken from the store at once
-	lookEvery  = time.Second      // for what other nodes have changed
-	pollEvery  = 5 * time.Second  // for events that no notice came of
-	lease      = 15 * time.Second // without a renewal another node takes over
-	pruneEvery = 10 * time.Second
-	keepFor    = 30 * 24 * time.Hour // deliveries that have ended
-	keepMost   = 1000                // of them, for each webhook
-	lastCall   = 3 * time.Second     // for what is in flight at the end
+	perProcess   = 128              // messages in flight at once
+	perWorkspace = 16               // and of them from one workspace
+	perWebhook   = 8                // and of them to one webhook
+	atOnce       = 100              // deliveries that are taken from the store at once
+	lookEvery    = time.Second      // for what other nodes have changed
+	pollEvery    = 5 * time.Second  // for events that no notice came of
+	lease        = 15 * time.Second // without a renewal another node takes over
+	pruneEvery   = 10 * time.Second
+	keepFor      = 30 * 24 * time.Hour // deliveries that have ended
+	keepMost     = 1000                // of them, for each webhook
+	lastCall     = 3 * time.Second     // for what is in flight at the end
 )
 
 // Options are what a deliverer is made of. All but Node are needed.
@@ -53,6 +54,7 @@ type Observation struct {
 type Deliverer struct {
 	o       Options
 	slots   chan struct{}
+	shares  map[int64]chan struct{} // of the slots, by workspace; only Run has it
 	changed chan struct{}
 	results chan result
 }
@@ -65,7 +67,10 @@ func NewDeliverer(o Options) *Deliverer {
 	if o.Overtake == 0 {
 		o.Overtake = 100 * time.Millisecond
 	}
-	return &Deliverer{o: o, slots: make(chan struct{}, perProcess), changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
+	return &Deliverer{
+		o: o, slots: make(chan struct{}, perProcess), shares: make(map[int64]chan struct{}),
+		changed: make(chan struct{}, 1), results: make(chan result, perProcess),
+	}
 }
 
 // Wake has the deliverer look at once for webhooks that have changed.
@@ -124,6 +129,14 @@ func (d *Deliverer) lead(ctx, posting context.Context, working *sync.WaitGroup) 
 			woken = true
 		}
 	}
+}
+
+// share returns the share of a workspace.
+func (d *Deliverer) share(workspace int64) chan struct{} {
+	if d.shares[workspace] == nil {
+		d.shares[workspace] = make(chan struct{}, perWorkspace)
+	}
+	return d.shares[workspace]
 }
 
 // assign hands the webhooks that are held to their workers, stops the workers of others,

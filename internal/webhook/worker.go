@@ -10,20 +10,21 @@ import (
 )
 
 // A worker posts what is due to one webhook: in the order in which it became due, one
-// after the other. An answer that takes longer than Overtake is not waited for, unless
-// the webhook is failing: then it has one message in flight, and leaves room for others.
+// after the other. An answer that takes longer than Overtake is not waited for, but then
+// the next one is, and so on until one comes in time and says that the message arrived:
+// who is slow or fails leaves room for others.
 type worker struct {
 	d       *Deliverer
 	ctx     context.Context //nolint:containedctx // ends when the webhook is another's, or wants nothing
 	stop    context.CancelFunc
 	done    chan struct{}
 	changed chan struct{}
-	slots   chan struct{}
-	posts   sync.WaitGroup
+	slots   [3]chan struct{} // its own, those of the workspace, and those of the process
+	posts   sync.WaitGroup   // and what came of them, until it is kept
 
 	mu      sync.Mutex
 	webhook Webhook
-	failing bool
+	slow    bool           // or failing: the last answer was late, or no success
 	busy    map[int64]bool // deliveries that are in flight, or whose try is not kept yet
 }
 
@@ -35,8 +36,9 @@ type result struct {
 
 func newWorker(ctx context.Context, d *Deliverer, webhook Webhook) *worker {
 	w := &worker{
-		d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), slots: make(chan struct{}, perWebhook),
-		webhook: webhook, failing: !webhook.FailingSince.IsZero(), busy: make(map[int64]bool),
+		d: d, done: make(chan struct{}), changed: make(chan struct{}, 1),
+		slots:   [...]chan struct{}{make(chan struct{}, perWebhook), d.share(webhook.Workspace), d.slots},
+		webhook: webhook, slow: !webhook.FailingSince.IsZero(), busy: make(map[int64]bool),
 	}
 	w.ctx, w.stop = context.WithCancel(ctx)
 	return w
@@ -68,10 +70,16 @@ func (w *worker) look() {
 	}
 }
 
-func (w *worker) current() (webhook Webhook, failing bool) {
+func (w *worker) setSlow(slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.webhook, w.failing
+	w.slow = slow
+}
+
+func (w *worker) current() (webhook Webhook, slow bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.webhook, w.slow
 }
 
 // run posts until the worker is stopped. posting ends what is in flight then.
@@ -154,31 +162,46 @@ func (w *worker) leave(delivery int64) {
 
 // post tries a delivery that was taken, and returns when the next one may be tried.
 func (w *worker) post(posting context.Context, due Due) {
-	for _, slots := range []chan struct{}{w.slots, w.d.slots} {
-		select {
-		case slots <- struct{}{}:
-		case <-w.ctx.Done():
-			w.leave(due.Event.ID) // a slot that is kept is of a worker that ends
-			return
-		}
+	if !w.enter() {
+		w.leave(due.Event.ID)
+		return
 	}
 	answered := make(chan struct{})
 	w.posts.Go(func() {
 		w.try(posting, due)
-		<-w.d.slots
-		<-w.slots
+		free(w.slots[:])
 		close(answered)
 	})
 	overtake := time.NewTimer(w.d.o.Overtake)
 	defer overtake.Stop()
 	late := overtake.C
-	if _, failing := w.current(); failing {
+	if _, slow := w.current(); slow {
 		late = nil
 	}
 	select {
 	case <-answered:
 	case <-late:
+		w.setSlow(true)
 	case <-w.ctx.Done():
+	}
+}
+
+// enter takes one of each of the slots. It reports whether the worker was not stopped.
+func (w *worker) enter() bool {
+	for i, slots := range w.slots {
+		select {
+		case slots <- struct{}{}:
+		case <-w.ctx.Done():
+			free(w.slots[:i])
+			return false
+		}
+	}
+	return true
+}
+
+func free(all []chan struct{}) {
+	for _, slots := range all {
+		<-slots
 	}
 }
 
@@ -198,9 +221,7 @@ func (w *worker) try(posting context.Context, due Due) {
 	}
 	t.At, t.Tries = w.d.o.Now(), due.Tries+1
 	t.settle(rand.Float64()) //nolint:gosec // it spreads tries
-	w.mu.Lock()
-	w.failing = !t.Answer.OK()
-	w.mu.Unlock()
+	w.setSlow(!t.Answer.OK() || t.Answer.Latency > w.d.o.Overtake)
 	w.observe(&t, due)
 	w.keep(t)
 }
@@ -209,7 +230,9 @@ func (w *worker) try(posting context.Context, due Due) {
 func (w *worker) keep(t Try) {
 	webhook, _ := w.current()
 	t.Webhook = webhook.ID
+	w.posts.Add(1)
 	w.d.results <- result{t, func() {
+		defer w.posts.Done()
 		w.leave(t.Event)
 		if !t.Next.IsZero() {
 			w.look()
