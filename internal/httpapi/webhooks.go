@@ -148,8 +148,9 @@ func (h webhooks) remove(x *exchange) error {
 	return nil
 }
 
+// test ends when the client goes: it changes nothing.
 func (h webhooks) test(x *exchange) error {
-	answer, err := h.service.Test(x.ctx, x.workspace(), x.pathID)
+	answer, err := h.service.Test(x.r.Context(), x.workspace(), x.pathID)
 	if err != nil {
 		return err
 	}

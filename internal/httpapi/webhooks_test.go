@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -218,6 +219,46 @@ func TestLifeOfAWebhook(t *testing.T) {
 	}
 	s.del("/webhooks/"+w.ID).want(204, "")
 	s.get("/webhooks/"+w.ID).want(404, "webhook_not_found")
+}
+
+// TestWebhookTestEnds: a test ends with its client.
+func TestWebhookTestEnds(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	came, gone := make(chan struct{}), make(chan struct{})
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		close(came)
+		<-r.Context().Done()
+		close(gone)
+	}))
+	t.Cleanup(receiver.Close)
+	w := s.post("/webhooks", `{"url":"`+receiver.URL+`"}`).want(201, "").webhook()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/webhooks/"+w.ID+"/test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+s.key)
+	left := make(chan error, 1)
+	go func() {
+		a, err := http.DefaultClient.Do(q)
+		if err == nil {
+			_ = a.Body.Close()
+		}
+		left <- err
+	}()
+	<-came
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("Do = %v, want that it was cancelled", err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the receiver is still waited for after 10 s")
+	}
 }
 
 // TestDeliveries: what is due is listed, the newest first, and can be made due again.

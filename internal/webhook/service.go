@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -16,8 +16,11 @@ import (
 // overlap is for how long both secrets sign after a rotation.
 const overlap = 24 * time.Hour
 
-// maxTests is how many receivers may be tested at once.
-const maxTests = 64
+// How many receivers may be tested at once.
+const (
+	maxTests       = 64
+	maxTestsOfEach = 4 // workspace
+)
 
 // maxDescription is the greatest number of characters of a description.
 const maxDescription = 500
@@ -30,7 +33,9 @@ type Service struct {
 	Now    func() time.Time
 	Wake   func() // tells this node's deliverer that something has changed
 
-	testing atomic.Int64 // receivers that are waited for
+	mu      sync.Mutex
+	testing map[int64]int // receivers that are waited for, by workspace; none is 0
+	tests   int           // their sum
 }
 
 // A New is what a webhook is to be.
@@ -80,8 +85,8 @@ func (s *Service) Update(ctx context.Context, workspace int64, id string, p Patc
 }
 
 func (p Patch) apply(w *Webhook) {
-	if p.URL.Present {
-		w.URL = p.URL.Value
+	if p.URL.Present && p.URL.Value != w.URL {
+		w.URL, w.FailingSince = p.URL.Value, time.Time{}
 	}
 	if p.Types.Present {
 		w.Types = p.Types.Value
@@ -90,7 +95,7 @@ func (p Patch) apply(w *Webhook) {
 		w.Description = p.Description.Value
 	}
 	if p.State.Present {
-		if w.State == Disabled && p.State.Value == Active {
+		if w.State != Active && p.State.Value == Active {
 			w.FailingSince = time.Time{}
 		}
 		w.State = p.State.Value
@@ -137,21 +142,44 @@ func (s *Service) change(ctx context.Context, c Change) (Changed, error) {
 }
 
 // Test posts an event of the type webhook.test now, whatever the webhook's state, and
-// returns what its receiver said.
+// returns what its receiver said. It ends with ctx.
 func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer, error) {
 	w, err := s.Store.Webhook(ctx, workspace, id)
 	if err != nil {
 		return Answer{}, err
 	}
-	if s.testing.Add(1) > maxTests {
-		s.testing.Add(-1)
+	if !s.beginTest(workspace) {
 		return Answer{}, &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many webhooks are being tested. Try again shortly."}
 	}
-	defer s.testing.Add(-1)
+	defer s.endTest(workspace)
 	now := s.Now()
 	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
 	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
 	return s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)}), nil
+}
+
+// beginTest reports whether there is room for one more.
+func (s *Service) beginTest(workspace int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tests >= maxTests || s.testing[workspace] >= maxTestsOfEach {
+		return false
+	}
+	if s.testing == nil {
+		s.testing = make(map[int64]int)
+	}
+	s.testing[workspace]++
+	s.tests++
+	return true
+}
+
+func (s *Service) endTest(workspace int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.testing[workspace]--; s.testing[workspace] == 0 {
+		delete(s.testing, workspace)
+	}
+	s.tests--
 }
 
 // Deliveries returns a page of the deliveries of a webhook, the newest first.
