@@ -37,6 +37,7 @@ func TestNodesAgainstAReference(t *testing.T) {
 // useRedis puts nodes on an emptied server in place of the memory.
 func (r *modelRun) useRedis(t *testing.T, rt *rapid.T, server *redistest.Server, n int) {
 	server.Do(t, "FLUSHALL")
+	r.cached = true
 	var nodes []Limiter
 	for range n {
 		node := newVirtualOn(t, server, r.cfg, r.clock.Now)
