@@ -28,6 +28,7 @@ const restartWait = 20 * time.Millisecond
 type checkpointer struct {
 	conn  *conn
 	fail  func(error)
+	whole func() bool // the file is still the one that was opened
 	log   *slog.Logger
 	wake  chan struct{} // starts a checkpoint beside the writes
 	busy  atomic.Bool   // one is due or under way there
@@ -41,7 +42,7 @@ type checkpointer struct {
 
 // newCheckpointer returns one for the open database. Until its close, no commit of
 // the writer moves frames.
-func newCheckpointer(path string, writer *conn, fail func(error), log *slog.Logger) (*checkpointer, error) {
+func newCheckpointer(path string, writer *conn, fail func(error), whole func() bool, log *slog.Logger) (*checkpointer, error) {
 	c, err := openConn(path, false)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func newCheckpointer(path string, writer *conn, fail func(error), log *slog.Logg
 	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	p := &checkpointer{conn: c, fail: fail, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), next: shortLog}
+	p := &checkpointer{conn: c, fail: fail, whole: whole, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), next: shortLog}
 	go func() {
 		defer close(p.ended)
 		for range p.wake {
@@ -104,8 +105,12 @@ func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err erro
 }
 
 // move moves what no reader needs in the log. If another process does so at the time
-// this one leaves it alone.
+// this one leaves it alone. A file that was copied over the database gets no page of it:
+// its header could not be told from ours any more.
 func (p *checkpointer) move(c *conn, mode string) (busy bool) {
+	if !p.whole() {
+		return false
+	}
 	_, _, busy, err := c.checkpoint(mode)
 	switch {
 	case gravityOf(err) == final:

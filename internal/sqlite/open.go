@@ -109,7 +109,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		db.cache = newCache(o.Cached)
 	}
 	if !o.ReadOnly {
-		if db.checkpointer, err = newCheckpointer(db.path, db.writer, db.fail, db.log); err != nil {
+		if db.checkpointer, err = newCheckpointer(db.path, db.writer, db.fail, db.intact, db.log); err != nil {
 			return err
 		}
 	}

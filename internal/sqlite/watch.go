@@ -26,6 +26,7 @@ type watcher struct {
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
 	stop       chan struct{}
 	running    sync.WaitGroup
+	looking    sync.Mutex
 }
 
 // note takes the outcome of a commit.
@@ -92,8 +93,7 @@ func (db *DB) watchFiles() {
 		case <-db.watcher.stop:
 			return
 		case <-look.C:
-			if err := db.watcher.files.CheckContent(); err != nil {
-				db.lose(err)
+			if !db.intact() {
 				return
 			}
 		case <-try.C:
@@ -112,6 +112,22 @@ func identify(c *conn) error {
 		return err
 	}
 	return c.exec(fmt.Sprintf("PRAGMA schema_version=%d", dbfile.NewIdentity()))
+}
+
+// intact looks whether the file is still the one that was opened, and fails the database
+// if not. It may be called concurrently.
+func (db *DB) intact() bool {
+	w := &db.watcher
+	if w.files == nil {
+		return true
+	}
+	w.looking.Lock()
+	defer w.looking.Unlock()
+	err := w.files.CheckContent()
+	if err != nil {
+		db.lose(err)
+	}
+	return err == nil
 }
 
 // touchFile writes the first page as it is. The file's change counter grows.
