@@ -2,5 +2,5 @@
 
 package servertest
 
-// raced is whether the tests run under the race detector; the binary does then too.
-const raced = false
+// Raced is whether the tests run under the race detector; the binary does then too.
+const Raced = false

@@ -10,7 +10,7 @@ import (
 // buildRaced builds the binary into dir as the tests are built: with the race
 // detector or without.
 func buildRaced(dir string) (Binary, error) {
-	if !raced {
+	if !Raced {
 		return Build(dir, "petstore")
 	}
 	b, err := Build(dir, "petstore", "-race")
