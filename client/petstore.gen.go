@@ -157,12 +157,12 @@ const (
 	WebhookStatePaused   WebhookState = "paused"
 )
 
-// Account The workspace behind a key, and what is left of its plan.
+// Account The workspace of a key, and how much is left of its plan.
 type Account struct {
-	// Key The key that was sent; the secret itself is never shown again.
+	// Key The key that was sent. Its secret value is not shown.
 	Key AccountKey `json:"key"`
 
-	// Limits Both windows, shared by all keys of the workspace. The minute runs for 60 seconds from the first request; the day is the UTC day.
+	// Limits Both limits, shared by all keys of the workspace. The minute begins with the first request and lasts 60 seconds; the day is the UTC day.
 	Limits AccountLimits `json:"limits"`
 
 	// Plan The plan of a workspace, which sets its limits.
@@ -172,12 +172,12 @@ type Account struct {
 	Workspace AccountWorkspace `json:"workspace"`
 }
 
-// AccountKey The key that was sent; the secret itself is never shown again.
+// AccountKey The key that was sent. Its secret value is not shown.
 type AccountKey struct {
-	// CreatedAt When the key was made.
+	// CreatedAt When the key was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// ExpiresAt When the key ends; absent if it does not.
+	// ExpiresAt When the key ends; absent if it never does.
 	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
 
 	// ID Public identifier of the key.
@@ -198,18 +198,18 @@ type AccountKey struct {
 	// Scopes What the key may do.
 	Scopes []Scope `json:"scopes"`
 
-	// StrikesLeft How many more strikes ban the key. A strike is a refused request more than two seconds after the first of a run of refusals; it counts for a minute.
+	// StrikesLeft How many more strikes ban the key. A request that is refused more than two seconds after the first refusal is a strike. Strikes of the last minute count.
 	//
 	// Example: 20
 	StrikesLeft int `json:"strikesLeft"`
 }
 
-// AccountLimits Both windows, shared by all keys of the workspace. The minute runs for 60 seconds from the first request; the day is the UTC day.
+// AccountLimits Both limits, shared by all keys of the workspace. The minute begins with the first request and lasts 60 seconds; the day is the UTC day.
 type AccountLimits struct {
-	// Day One of the two windows of the rate limit, as it stands now.
+	// Day One of the two windows of the rate limit, and its current state.
 	Day RateLimitWindow `json:"day"`
 
-	// Minute One of the two windows of the rate limit, as it stands now.
+	// Minute One of the two windows of the rate limit, and its current state.
 	Minute RateLimitWindow `json:"minute"`
 }
 
@@ -257,14 +257,14 @@ type CategoryPatch struct {
 	Name string `json:"name,omitempty,omitzero"`
 }
 
-// CategoryReplacement A category as you replace it: a NewCategory, with the `id` allowed, so that what was read can be written back.
+// CategoryReplacement A category to replace another. Like NewCategory, but with an optional `id`, so you can write back what you read.
 type CategoryReplacement struct {
 	// Description Short description of the category: at most 1,000 characters, no control characters. It is normalised to NFC before it is counted and stored.
 	//
 	// Example: Loyal, loud and always hungry.
 	Description string `json:"description,omitempty,omitzero"`
 
-	// ID Must equal the id in the path, if it is there.
+	// ID Must equal the id in the path, if present.
 	//
 	// Example: 3
 	ID int64 `json:"id,omitempty,omitzero"`
@@ -275,14 +275,14 @@ type CategoryReplacement struct {
 	Name string `json:"name"`
 }
 
-// Delivery One event on its way to one webhook.
+// Delivery An event that is sent to a webhook.
 type Delivery struct {
-	// Answer The first KiB of the body that the receiver answered.
+	// Answer The first KiB of the body of the response.
 	//
 	// Example: ok
 	Answer string `json:"answer,omitempty,omitzero"`
 
-	// Error Why there was no answer, in words that may change.
+	// Error Why there was no response. The wording may change.
 	//
 	// Example: There was no answer within 15 seconds.
 	Error string `json:"error,omitempty,omitzero"`
@@ -292,7 +292,7 @@ type Delivery struct {
 	// Example: 108
 	ID int64 `json:"id"`
 
-	// LatencyMs How long the answer took, in milliseconds.
+	// LatencyMs How long the response took, in milliseconds.
 	//
 	// Example: 12
 	LatencyMs int64 `json:"latencyMs,omitempty,omitzero"`
@@ -303,29 +303,29 @@ type Delivery struct {
 	// State Whether it will be tried, has arrived, or will not be tried again.
 	State DeliveryState `json:"state"`
 
-	// Status The status that the receiver answered; absent if no answer came.
+	// Status The status of the response; absent if there was none.
 	//
 	// Example: 204
 	Status int `json:"status,omitempty,omitzero"`
 
-	// TriedAt The latest try; absent before the first.
+	// TriedAt When it was last tried; absent before the first try.
 	TriedAt time.Time `json:"triedAt,omitempty,omitzero"`
 
-	// Tries How often it was tried.
+	// Tries How many times it was tried.
 	//
 	// Example: 1
 	Tries int64 `json:"tries"`
 
-	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset`, read the lists again. New types may be added.
 	Type EventType `json:"type"`
 }
 
 // DeliveryState Whether it will be tried, has arrived, or will not be tried again.
 type DeliveryState string
 
-// Problem What every answer from 400 on looks like.
+// Problem The body of every response with a status of 400 or above.
 type Problem struct {
-	// Code Machine-readable error code. Codes never change; decide by them, not by the message.
+	// Code Machine-readable error code. Codes never change: decide by them, not by the message.
 	Code Code `json:"code"`
 
 	// Errors The members or parameters at fault.
@@ -334,14 +334,14 @@ type Problem struct {
 	// Message Human-readable description. Its wording may change.
 	Message string `json:"message"`
 
-	// RequestID The `X-Request-Id` of the answer, to be quoted in questions.
+	// RequestID The `X-Request-Id` of the response. Quote it when you ask for help.
 	RequestID string `json:"requestId,omitempty,omitzero"`
 
 	// Status The HTTP status code.
 	Status int `json:"status"`
 }
 
-// Code Machine-readable error code. Codes never change; decide by them, not by the message.
+// Code Machine-readable error code. Codes never change: decide by them, not by the message.
 type Code string
 
 // Event A change of one resource of your workspace.
@@ -349,27 +349,27 @@ type Event struct {
 	// CreatedAt When the change was made.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Data The resource as its GET answers it after the change; as it was last, of one that is gone. Of `catalogue.imported`: how many categories, pets and orders came.
+	// Data The resource as a GET returns it after the change; if it is gone, its last state. For `catalogue.imported`: how many categories, pets and orders were imported.
 	Data json.RawMessage `json:"data"`
 
-	// ID Identifier of the event, ascending in the order of the commits and never reused. Some may be missing.
+	// ID Identifier of the event. It ascends in the order of the commits and is never reused. Some ids may be missing.
 	//
 	// Example: 109
 	ID int64 `json:"id"`
 
-	// Previous Of an update: the members that changed, with their former values; `null` for one that was absent.
+	// Previous For updates: the members that changed, with their former values; `null` for a member that was absent.
 	Previous json.RawMessage `json:"previous,omitempty,omitzero"`
 
-	// RequestID The `X-Request-Id` of the request that made it; absent for a command.
+	// RequestID The `X-Request-Id` of the request that made the change; absent for a command.
 	//
 	// Example: 01JD6Z3K8Q4W7T2M5N9P0R1S6V
 	RequestID string `json:"requestId,omitempty,omitzero"`
 
-	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+	// Type What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset`, read the lists again. New types may be added.
 	Type EventType `json:"type"`
 }
 
-// EventType What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset` the lists have to be read again. More types may come.
+// EventType What happened, and to which kind of resource. After `catalogue.imported` and `workspace.reset`, read the lists again. New types may be added.
 type EventType string
 
 // InventoryItem The stock of one pet.
@@ -382,7 +382,7 @@ type InventoryItem struct {
 	// Quantity Current stock count: what can still be ordered.
 	Quantity int `json:"quantity"`
 
-	// Status `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
+	// Status An `available` pet can be ordered. A `pending` pet is on hold or waits for its open orders. A `sold` pet has no stock and no open orders.
 	Status PetStatus `json:"status"`
 }
 
@@ -392,15 +392,15 @@ type InventoryUpdate struct {
 	Quantity int `json:"quantity"`
 }
 
-// Key An API key, without the key itself.
+// Key An API key, without its secret value.
 type Key struct {
-	// BannedUntil When the ban of the key ends; absent unless one runs.
+	// BannedUntil When the ban of the key ends; absent if it is not banned.
 	BannedUntil time.Time `json:"bannedUntil,omitempty,omitzero"`
 
-	// CreatedAt When the key was made.
+	// CreatedAt When the key was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// ExpiresAt When the key ends; absent if it does not.
+	// ExpiresAt When the key ends; absent if it never does.
 	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
 
 	// ID Public identifier of the key.
@@ -418,7 +418,7 @@ type Key struct {
 	// Example: pst_9hK2
 	Prefix string `json:"prefix"`
 
-	// RotatedTo Identifier of the key that took its place; absent unless it was rotated. It then ends with the overlap.
+	// RotatedTo Identifier of the key that replaced it; absent unless it was rotated. The old key ends with the overlap.
 	//
 	// Example: key_2wLm81QcVb9TrN4s
 	RotatedTo string `json:"rotatedTo,omitempty,omitzero"`
@@ -426,43 +426,43 @@ type Key struct {
 	// Scopes What the key may do.
 	Scopes []Scope `json:"scopes"`
 
-	// State Whether requests with the key are taken, or why they are not.
+	// State Whether the key is accepted, or why not.
 	State KeyState `json:"state"`
 }
 
 // KeyPatch The members of a key to change.
 type KeyPatch struct {
-	// ExpiresAt When the key ends, which is to come: RFC 3339 with an offset. `null` lets it never end.
+	// ExpiresAt When the key ends, in the future: RFC 3339 with an offset. With `null` it never ends.
 	//
 	// Example: 2031-01-15T08:00:00Z
 	ExpiresAt Nullable[time.Time] `json:"expiresAt,omitempty,omitzero"`
 
-	// Name What uses the key: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
+	// Name Name of the key, for example the program that uses it: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
 	//
 	// Example: till
 	Name string `json:"name,omitempty,omitzero"`
 }
 
-// KeyRotation How a key is rotated.
+// KeyRotation How to rotate a key.
 type KeyRotation struct {
-	// Overlap How long the old key goes on, in hours, minutes and seconds, at most `8760h`.
+	// Overlap How long the old key stays valid, in hours, minutes and seconds, at most `8760h`.
 	//
 	// Example: 24h
 	Overlap string `json:"overlap,omitempty,omitzero"`
 }
 
-// KeyState Whether requests with the key are taken, or why they are not.
+// KeyState Whether the key is accepted, or why not.
 type KeyState string
 
-// MadeKey A key that was just made, with the key itself.
+// MadeKey A key that was just created, with its secret value.
 type MadeKey struct {
-	// BannedUntil When the ban of the key ends; absent unless one runs.
+	// BannedUntil When the ban of the key ends; absent if it is not banned.
 	BannedUntil time.Time `json:"bannedUntil,omitempty,omitzero"`
 
-	// CreatedAt When the key was made.
+	// CreatedAt When the key was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// ExpiresAt When the key ends; absent if it does not.
+	// ExpiresAt When the key ends; absent if it never does.
 	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
 
 	// ID Public identifier of the key.
@@ -470,7 +470,7 @@ type MadeKey struct {
 	// Example: key_7Gd2QxVb41LmZc9T
 	ID string `json:"id"`
 
-	// Key The key itself. It is not shown again.
+	// Key The secret value of the key. It is not shown again.
 	//
 	// Example: pst_9hK2EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000
 	Key string `json:"key"`
@@ -485,7 +485,7 @@ type MadeKey struct {
 	// Example: pst_9hK2
 	Prefix string `json:"prefix"`
 
-	// RotatedTo Identifier of the key that took its place; absent unless it was rotated. It then ends with the overlap.
+	// RotatedTo Identifier of the key that replaced it; absent unless it was rotated. The old key ends with the overlap.
 	//
 	// Example: key_2wLm81QcVb9TrN4s
 	RotatedTo string `json:"rotatedTo,omitempty,omitzero"`
@@ -493,21 +493,21 @@ type MadeKey struct {
 	// Scopes What the key may do.
 	Scopes []Scope `json:"scopes"`
 
-	// State Whether requests with the key are taken, or why they are not.
+	// State Whether the key is accepted, or why not.
 	State KeyState `json:"state"`
 }
 
-// MadeWebhook A webhook with its secret, which is answered this once.
+// MadeWebhook A webhook with its secret, which is returned this once.
 type MadeWebhook struct {
-	// After All events up to this id are delivered, are being retried, or are of other types.
+	// After All events up to this id are delivered, are being retried, or have other types.
 	//
 	// Example: 109
 	After int64 `json:"after"`
 
-	// CreatedAt When the webhook was made.
+	// CreatedAt When the webhook was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Description What you want to remember of it.
+	// Description A note for yourself.
 	//
 	// Example: stock control
 	Description string `json:"description,omitempty,omitzero"`
@@ -520,15 +520,15 @@ type MadeWebhook struct {
 	// Example: wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP
 	ID string `json:"id"`
 
-	// Secret With which events are signed. Keep it as a password.
+	// Secret Events are signed with it. Keep it like a password.
 	//
 	// Example: whsec_EXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLE0=
 	Secret string `json:"secret"`
 
-	// State Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; all of them if it is absent.
+	// Types The types of events that are sent; if absent, all.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -566,30 +566,30 @@ type Movement struct {
 	// At When it happened.
 	At time.Time `json:"at"`
 
-	// Delta The units added to what can be ordered, or taken from it.
+	// Delta The units added to the stock; negative if they were taken from it.
 	Delta int `json:"delta"`
 
-	// Kind What moved the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took them and was complete at once;
-	// `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the stock was counted anew; `sold`, the pet was
-	// marked as sold; `deleted`, the pet was deleted.
+	// Kind What changed the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took its units and was
+	// complete from the start; `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the
+	// stock was set; `sold`, the pet was marked as sold; `deleted`, the pet was deleted.
 	Kind MovementKind `json:"kind"`
 
-	// Number 1, 2, 3, … for each pet, in the order in which they happened.
+	// Number Counts 1, 2, 3, … for each pet, in the order in which they happened.
 	Number int64 `json:"number"`
 
-	// OrderID The order that moved it; absent if none did.
+	// OrderID The order that caused it; absent if none did.
 	OrderID int64 `json:"orderId,omitempty,omitzero"`
 
-	// Quantity What could be ordered afterwards.
+	// Quantity The stock afterwards.
 	Quantity int `json:"quantity"`
 }
 
-// MovementKind What moved the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took them and was complete at once;
-// `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the stock was counted anew; `sold`, the pet was
-// marked as sold; `deleted`, the pet was deleted.
+// MovementKind What changed the stock: `created`, the first stock of a new pet; `placed`, an order took its units; `sale`, an order took its units and was
+// complete from the start; `completed`, an order whose units had left before was completed; `cancelled`, an order gave its units back; `set`, the
+// stock was set; `sold`, the pet was marked as sold; `deleted`, the pet was deleted.
 type MovementKind string
 
-// NewCategory A category as you create it.
+// NewCategory A category to create.
 type NewCategory struct {
 	// Description Short description of the category: at most 1,000 characters, no control characters. It is normalised to NFC before it is counted and stored.
 	//
@@ -602,25 +602,25 @@ type NewCategory struct {
 	Name string `json:"name"`
 }
 
-// NewKey A key as you ask for it.
+// NewKey A key to create.
 type NewKey struct {
-	// ExpiresAt When the key ends, which is to come: RFC 3339 with an offset. Without it the key ends with the key that makes it, or never.
+	// ExpiresAt When the key ends, in the future: RFC 3339 with an offset. Without it the new key ends with the key that creates it, or never.
 	//
 	// Example: 2031-01-15T08:00:00Z
 	ExpiresAt time.Time `json:"expiresAt,omitempty,omitzero"`
 
-	// Name What uses the key: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
+	// Name Name of the key, for example the program that uses it: 1 to 100 characters, no space at either end, no control or format characters. It is normalised to NFC.
 	//
 	// Example: till
 	Name string `json:"name"`
 
-	// Scopes What the key may do; `read` and `write` if it is absent.
+	// Scopes What the key may do; if absent, `read` and `write`.
 	Scopes []Scope `json:"scopes,omitempty,omitzero"`
 }
 
-// NewOrder An order as you place it.
+// NewOrder An order to place.
 type NewOrder struct {
-	// Complete `true` is an immediate sale: the order is completed at once, which is final.
+	// Complete `true` is an immediate sale: the order is complete from the start, which is final.
 	Complete bool `json:"complete,omitempty,omitzero"`
 
 	// PetID ID of the pet to order.
@@ -631,13 +631,13 @@ type NewOrder struct {
 	// Quantity Number of units ordered.
 	Quantity int `json:"quantity,omitempty,omitzero"`
 
-	// ShipDate Expected or actual ship date: RFC 3339 with an offset. Answers are in UTC with `Z`, with milliseconds at most.
+	// ShipDate Expected or actual ship date: RFC 3339 with an offset. Responses have it in UTC with `Z`, and at most milliseconds.
 	//
 	// Example: 2026-03-01T09:30:00Z
 	ShipDate time.Time `json:"shipDate,omitempty,omitzero"`
 }
 
-// NewPet A pet as you create it.
+// NewPet A pet to create.
 type NewPet struct {
 	// CategoryID ID of the category the pet belongs to.
 	//
@@ -649,18 +649,18 @@ type NewPet struct {
 	// Example: Laika
 	Name string `json:"name"`
 
-	// Status `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
+	// Status An `available` pet can be ordered. A `pending` pet is on hold or waits for its open orders. A `sold` pet has no stock and no open orders.
 	Status PetStatus `json:"status,omitempty,omitzero"`
 }
 
-// NewWebhook A webhook as you ask for it.
+// NewWebhook A webhook to create.
 type NewWebhook struct {
-	// Description What you want to remember of it.
+	// Description A note for yourself.
 	//
 	// Example: stock control
 	Description string `json:"description,omitempty,omitzero"`
 
-	// Types The types of events that are sent; all of them if it is absent.
+	// Types The types of events that are sent; if absent, all.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -689,7 +689,7 @@ type Order struct {
 	// Quantity Number of units ordered.
 	Quantity int `json:"quantity,omitempty,omitzero"`
 
-	// ShipDate Expected or actual ship date: RFC 3339 with an offset. Answers are in UTC with `Z`, with milliseconds at most.
+	// ShipDate Expected or actual ship date: RFC 3339 with an offset. Responses have it in UTC with `Z`, and at most milliseconds.
 	//
 	// Example: 2026-03-01T09:30:00Z
 	ShipDate time.Time `json:"shipDate,omitempty,omitzero"`
@@ -723,7 +723,7 @@ type Pet struct {
 	// Example: Laika
 	Name string `json:"name"`
 
-	// Status `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
+	// Status An `available` pet can be ordered. A `pending` pet is on hold or waits for its open orders. A `sold` pet has no stock and no open orders.
 	Status PetStatus `json:"status,omitempty,omitzero"`
 }
 
@@ -745,14 +745,14 @@ type PetPatch struct {
 	Status Nullable[PetStatus] `json:"status,omitempty,omitzero"`
 }
 
-// PetReplacement A pet as you replace it: a NewPet, with the `id` allowed, so that what was read can be written back.
+// PetReplacement A pet to replace another. Like NewPet, but with an optional `id`, so you can write back what you read.
 type PetReplacement struct {
 	// CategoryID ID of the category the pet belongs to.
 	//
 	// Example: 3
 	CategoryID int64 `json:"categoryId"`
 
-	// ID Must equal the id in the path, if it is there.
+	// ID Must equal the id in the path, if present.
 	//
 	// Example: 42
 	ID int64 `json:"id,omitempty,omitzero"`
@@ -762,17 +762,17 @@ type PetReplacement struct {
 	// Example: Laika
 	Name string `json:"name"`
 
-	// Status `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
+	// Status An `available` pet can be ordered. A `pending` pet is on hold or waits for its open orders. A `sold` pet has no stock and no open orders.
 	Status PetStatus `json:"status,omitempty,omitzero"`
 }
 
-// PetStatus `available` can be ordered, `pending` is on hold or waits for open orders, `sold` is gone.
+// PetStatus An `available` pet can be ordered. A `pending` pet is on hold or waits for its open orders. A `sold` pet has no stock and no open orders.
 type PetStatus string
 
 // Plan The plan of a workspace, which sets its limits.
 type Plan string
 
-// RateLimitWindow One of the two windows of the rate limit, as it stands now.
+// RateLimitWindow One of the two windows of the rate limit, and its current state.
 type RateLimitWindow struct {
 	// Limit Requests that the window admits.
 	Limit int64 `json:"limit"`
@@ -780,14 +780,14 @@ type RateLimitWindow struct {
 	// Remaining Requests left in it.
 	Remaining int64 `json:"remaining"`
 
-	// Reset When it starts anew, in Unix seconds, rounded up.
+	// Reset When it begins again, in Unix seconds, rounded up.
 	Reset int64 `json:"reset"`
 
 	// Used Requests admitted in it so far.
 	Used int64 `json:"used"`
 }
 
-// Scope What a key may do: `read` is every GET, `write` everything that changes, `manage` the keys of the workspace.
+// Scope What a key may do. `read`: every GET except those of keys and webhooks. `write`: change pets, categories, orders and stock. `manage`: the keys and webhooks of the workspace.
 type Scope string
 
 // Sort The order of a list, by its ids.
@@ -795,15 +795,15 @@ type Sort string
 
 // Webhook A URL to which the events of your workspace are posted.
 type Webhook struct {
-	// After All events up to this id are delivered, are being retried, or are of other types.
+	// After All events up to this id are delivered, are being retried, or have other types.
 	//
 	// Example: 109
 	After int64 `json:"after"`
 
-	// CreatedAt When the webhook was made.
+	// CreatedAt When the webhook was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Description What you want to remember of it.
+	// Description A note for yourself.
 	//
 	// Example: stock control
 	Description string `json:"description,omitempty,omitzero"`
@@ -816,10 +816,10 @@ type Webhook struct {
 	// Example: wh_4QK2NDJ7TBWX5M3YAFR6CVHZLP
 	ID string `json:"id"`
 
-	// State Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; all of them if it is absent.
+	// Types The types of events that are sent; if absent, all.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -830,32 +830,32 @@ type Webhook struct {
 	URL string `json:"url"`
 }
 
-// WebhookAnswer What a receiver said.
+// WebhookAnswer The response of a receiver.
 type WebhookAnswer struct {
-	// Answer The first KiB of the body that the receiver answered.
+	// Answer The first KiB of the body of the response.
 	//
 	// Example: ok
 	Answer string `json:"answer,omitempty,omitzero"`
 
-	// Error Why there was no answer, in words that may change.
+	// Error Why there was no response. The wording may change.
 	//
 	// Example: There was no answer within 15 seconds.
 	Error string `json:"error,omitempty,omitzero"`
 
-	// LatencyMs How long the answer took, in milliseconds.
+	// LatencyMs How long the response took, in milliseconds.
 	//
 	// Example: 12
 	LatencyMs int64 `json:"latencyMs"`
 
-	// Status The status that the receiver answered; absent if no answer came.
+	// Status The status of the response; absent if there was none.
 	//
 	// Example: 204
 	Status int `json:"status,omitempty,omitzero"`
 }
 
-// WebhookPatch What is to change of a webhook.
+// WebhookPatch The members of a webhook to change.
 type WebhookPatch struct {
-	// Description What you want to remember of it.
+	// Description A note for yourself.
 	//
 	// Example: stock control
 	Description Nullable[string] `json:"description,omitempty,omitzero"`
@@ -863,7 +863,7 @@ type WebhookPatch struct {
 	// State Whether events are sent.
 	State WebhookPatchState `json:"state,omitempty,omitzero"`
 
-	// Types The types of events that are sent; null for all of them.
+	// Types The types of events that are sent; `null` for all.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types Nullable[[]EventType] `json:"types,omitempty,omitzero"`
@@ -877,7 +877,7 @@ type WebhookPatch struct {
 // WebhookPatchState Whether events are sent.
 type WebhookPatchState string
 
-// WebhookReplay From where on events are delivered again.
+// WebhookReplay Where to start delivering events again.
 type WebhookReplay struct {
 	// After The id of an event, or 0 for the beginning.
 	//
@@ -885,12 +885,12 @@ type WebhookReplay struct {
 	After int64 `json:"after"`
 }
 
-// WebhookState Whether events are sent: not while it is paused, and not since its receiver answered 410 or failed for five days.
+// WebhookState Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 type WebhookState string
 
 // GetAccount is GET /account: read your account.
 //
-// The workspace, its plan, the key that you sent, and both windows of the rate limit as they stand. Reading it spends no quota, so it can be asked before a big job.
+// The workspace, its plan, the key that you sent, and the current state of both rate limits. This request is free, so you can ask before a big job.
 func (c *Client) GetAccount(ctx context.Context, opts ...CallOption) (Account, error) {
 	r := request{
 		operation: "getAccount",
@@ -902,13 +902,13 @@ func (c *Client) GetAccount(ctx context.Context, opts ...CallOption) (Account, e
 
 // ListCategoriesParams choose what ListCategories answers. A zero field chooses nothing.
 type ListCategoriesParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
-	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	// Sort `-id` lists the newest first. A cursor is only valid with the order of its list.
 	Sort string
 
 	// Name Only categories whose name contains this text, in upper or lower case.
@@ -926,7 +926,8 @@ func (p ListCategoriesParams) query() url.Values {
 
 // ListCategories is GET /categories: list categories.
 //
-// At most 20 categories of your workspace, or as many as `limit` says up to 100, in ascending order of their id unless `sort` says otherwise.
+// The categories of your workspace, in ascending order of their id unless `sort` says otherwise. A page has at most 20 categories, or as many as `limit`
+// says, up to 100.
 func (c *Client) ListCategories(ctx context.Context, params ListCategoriesParams, opts ...CallOption) (Page[Category], error) {
 	r := request{
 		operation: "listCategories",
@@ -965,7 +966,7 @@ func (c *Client) CreateCategory(ctx context.Context, body NewCategory, opts ...C
 
 // DeleteCategory is DELETE /categories/{categoryId}: delete a category.
 //
-// Removes a category that no pet belongs to (else 409 `category_in_use`).
+// Removes a category. No pet may belong to it (otherwise 409 `category_in_use`).
 func (c *Client) DeleteCategory(ctx context.Context, categoryID int64, opts ...CallOption) error {
 	r := request{
 		operation: "deleteCategory",
@@ -1004,8 +1005,8 @@ func (c *Client) UpdateCategory(ctx context.Context, categoryID int64, body Cate
 
 // ReplaceCategory is PUT /categories/{categoryId}: replace a category.
 //
-// Sets name and description at once: without `description` the category has none afterwards. A category that does not exist is not created (404). An `id` in the
-// body must equal the one in the path.
+// Sets name and description together: without `description` the category has none afterwards. A category that does not exist is not created (404). An
+// `id` in the body must equal the one in the path.
 func (c *Client) ReplaceCategory(ctx context.Context, categoryID int64, body CategoryReplacement, opts ...CallOption) (Category, error) {
 	r := request{
 		operation: "replaceCategory",
@@ -1025,10 +1026,10 @@ type ListEventsParams struct {
 	// Type Only events of one of these types; repeat the parameter for several.
 	Type []EventType
 
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Wait For how many seconds to wait if there is no such event yet.
+	// Wait How many seconds to wait if there is no such event yet.
 	Wait int
 }
 
@@ -1043,16 +1044,18 @@ func (p ListEventsParams) query() url.Values {
 
 // ListEvents is GET /events: list events.
 //
-// What has changed in your workspace, in the order of the commits: at most 20 events after the one that `after` names, or as many as `limit` says up to 100. Each
-// change is in it exactly once; who applies all events to an empty store has the store. A feed has no end, so every answer links to its next page, which may
-// have nothing yet: with `wait` the answer comes as soon as there is something, or after so many seconds with an empty list.
+// The changes in your workspace, in the order of the commits. A page has at most 20 events after the one that `after` names, or as many as `limit` says,
+// up to 100. Each change appears exactly once: if you apply all events to an empty copy, you get the current state. A feed has no end, so every response
+// links to its next page, which may still be empty. With `wait`, the response comes as soon as there is an event, or with an empty list after that many
+// seconds.
 //
-// With `Accept: text/event-stream` the answer does not end: it goes on with each event as it comes, as Server-Sent Events with `id`, `event` (the type) and `data`
-// (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or `after`; `limit` and `wait` mean nothing to it. It counts as one request.
-// It ends when the server stops, and within a second when the key ends: ask again with the last id, and no event is lost. A workspace can have 50 such streams open on each server.
+// With `Accept: text/event-stream` the response does not end. It sends each event as it happens, as Server-Sent Events with `id`, `event` (the type) and
+// `data` (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or after `after`; `limit` and `wait` have no effect. It
+// counts as one request. It ends when the server stops, and within a second after the key ends. Connect again with the last id, and no event is lost. A
+// workspace can have 50 such streams open on each server.
 //
-// Events are kept for a while, 30 days unless the operator chose another time. Who asks for what is gone is answered with 410 `events_expired`, which names the oldest that is
-// kept: read the lists, then go on from there. Where the operator keeps none, this path is 404 `route_not_found`.
+// Events are kept for 30 days, unless the operator chose another time. If you ask for events that are no longer kept, you get 410 `events_expired`,
+// which names the oldest that is: read the lists, then continue from there. If the operator keeps no events, this path is 404 `route_not_found`.
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) (Page[Event], error) {
 	r := request{
 		operation: "listEvents",
@@ -1077,13 +1080,13 @@ func (c *Client) GetEvent(ctx context.Context, eventID int64, opts ...CallOption
 
 // ListInventoryParams choose what ListInventory answers. A zero field chooses nothing.
 type ListInventoryParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
-	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	// Sort `-id` lists the newest first. A cursor is only valid with the order of its list.
 	Sort string
 
 	// Status Only with one of these statuses; repeat the parameter for several.
@@ -1105,7 +1108,8 @@ func (p ListInventoryParams) query() url.Values {
 
 // ListInventory is GET /inventory: list the inventory.
 //
-// The stock of at most 20 pets, or as many as `limit` says up to 100, in ascending order of the pet's id unless `sort` says otherwise. `maxQuantity=0` finds what is out of stock.
+// The stock of your pets, in ascending order of the pet's id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, up to
+// 100. `maxQuantity=0` finds what is out of stock.
 func (c *Client) ListInventory(ctx context.Context, params ListInventoryParams, opts ...CallOption) (Page[InventoryItem], error) {
 	r := request{
 		operation: "listInventory",
@@ -1142,10 +1146,11 @@ func (c *Client) GetInventoryItem(ctx context.Context, petID int64, opts ...Call
 
 // UpdateInventory is PATCH /inventory/{petId}: set the stock of a pet.
 //
-// Sets how many units can still be ordered; the units of open orders have already left this number. The status then follows the stock: if the stock rose from 0
-// the pet becomes `available`, and at 0 it becomes `pending` while orders are open, else `sold`. Otherwise the status stays as it is.
+// Sets how many units can still be ordered. The units of open orders are not part of this number. The status then follows the stock: if the stock rose
+// from 0, the pet becomes `available`; at 0 it becomes `pending` while orders are open, otherwise `sold`. In all other cases the status stays as it is.
 //
-// The new count is absolute, not a difference. Send `If-Match` with the `ETag` of the item, so that an order placed since you read it is not overwritten.
+// The new count is absolute, not a difference. Send `If-Match` with the `ETag` of the item, so that you do not overwrite the effect of an order placed
+// since you read it.
 //
 // Experimental: it may change or go without notice.
 func (c *Client) UpdateInventory(ctx context.Context, petID int64, body InventoryUpdate, opts ...CallOption) (InventoryItem, error) {
@@ -1161,10 +1166,10 @@ func (c *Client) UpdateInventory(ctx context.Context, petID int64, body Inventor
 
 // ListMovementsParams choose what ListMovements answers. A zero field chooses nothing.
 type ListMovementsParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 }
 
@@ -1175,10 +1180,10 @@ func (p ListMovementsParams) query() url.Values {
 	return q
 }
 
-// ListMovements is GET /inventory/{petId}/movements: list what moved the stock of a pet.
+// ListMovements is GET /inventory/{petId}/movements: list the stock movements of a pet.
 //
-// The ledger of one pet, also of one that was deleted: everything that changed how many units can be ordered, and by which order, the newest first. At most 20
-// movements, or as many as `limit` says up to 100. The sum of all `delta` is the stock.
+// The ledger of one pet, deleted or not: every change of how many units can be ordered, with the order that made it, the newest first. A page has at
+// most 20 movements, or as many as `limit` says, up to 100. The sum of all `delta` is the stock.
 func (c *Client) ListMovements(ctx context.Context, petID int64, params ListMovementsParams, opts ...CallOption) (Page[Movement], error) {
 	r := request{
 		operation: "listMovements",
@@ -1203,10 +1208,10 @@ func (c *Client) AllMovements(ctx context.Context, petID int64, params ListMovem
 
 // ListKeysParams choose what ListKeys answers. A zero field chooses nothing.
 type ListKeysParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 }
 
@@ -1219,8 +1224,8 @@ func (p ListKeysParams) query() url.Values {
 
 // ListKeys is GET /keys: list keys.
 //
-// The keys of your workspace that are not revoked, at most 20 or as many as `limit` says up to 100, in the order in which they were made. The keys themselves are
-// shown by no answer but that which makes them.
+// The keys of your workspace that are not revoked, in the order in which they were created: at most 20, or as many as `limit` says, up to 100. The keys
+// themselves are only in the responses that create them.
 func (c *Client) ListKeys(ctx context.Context, params ListKeysParams, opts ...CallOption) (Page[Key], error) {
 	r := request{
 		operation: "listKeys",
@@ -1245,10 +1250,11 @@ func (c *Client) AllKeys(ctx context.Context, params ListKeysParams, opts ...Cal
 
 // CreateKey is POST /keys: create a key.
 //
-// Makes a key and answers it as `key`, this once: only its hash is kept. It gets at most the scopes of the key that you send (403 `insufficient_scope`), and ends with
-// that one at the latest. Without `scopes` it has `read` and `write`. A workspace has at most 100 live keys (409 `too_many_keys`).
+// Creates a key and returns it as `key`, this once: the server keeps only its hash. The new key cannot have scopes that the key you send lacks, and
+// cannot last longer (otherwise 403 `insufficient_scope`). Without `expiresAt` it ends with the key you send, or never. Without `scopes` it has `read`
+// and `write`. A workspace has at most 100 live keys (otherwise 409 `too_many_keys`).
 //
-// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key.
+// If you repeat the request with the same `Idempotency-Key` and the same API key, you get the same new key again.
 func (c *Client) CreateKey(ctx context.Context, body NewKey, opts ...CallOption) (MadeKey, error) {
 	r := request{
 		operation: "createKey",
@@ -1262,8 +1268,8 @@ func (c *Client) CreateKey(ctx context.Context, body NewKey, opts ...CallOption)
 
 // RevokeKey is DELETE /keys/{keyId}: revoke a key.
 //
-// Refuses the key from now on, on every node within one second. It cannot be undone. You can revoke any key of your workspace, also the last one with the scope
-// `manage` and the key that you send: the operator can make another.
+// Revokes the key, on every node within one second. This cannot be undone. You can revoke any key of your workspace, even the last one with the scope
+// `manage` and the key that you send. The operator can create another.
 func (c *Client) RevokeKey(ctx context.Context, keyID string, opts ...CallOption) error {
 	r := request{
 		operation: "revokeKey",
@@ -1276,7 +1282,7 @@ func (c *Client) RevokeKey(ctx context.Context, keyID string, opts ...CallOption
 
 // GetKey is GET /keys/{keyId}: read a key.
 //
-// One key of your workspace, without the key itself. One that was revoked is not found.
+// One key of your workspace, without its secret value. A revoked key is not found.
 func (c *Client) GetKey(ctx context.Context, keyID string, opts ...CallOption) (Key, error) {
 	r := request{
 		operation: "getKey",
@@ -1288,8 +1294,9 @@ func (c *Client) GetKey(ctx context.Context, keyID string, opts ...CallOption) (
 
 // UpdateKey is PATCH /keys/{keyId}: change a key.
 //
-// Changes the name and the expiry that the body names (JSON merge patch, RFC 7396); `expiresAt: null` lets the key never end. A key can be made to last longer only
-// within the scopes and the lifetime of the key that you send (403 `insufficient_scope`), and not after it has expired or was rotated.
+// Changes the name and the expiry, if the body has them (JSON merge patch, RFC 7396). With `expiresAt: null` the key never ends. You can make a key last
+// longer only if it has no more scopes than the key that you send, and not longer than that one (otherwise 403 `insufficient_scope`). The expiry of a key that
+// has expired or was rotated cannot be changed (409).
 func (c *Client) UpdateKey(ctx context.Context, keyID string, body KeyPatch, opts ...CallOption) (Key, error) {
 	r := request{
 		operation: "updateKey",
@@ -1303,12 +1310,12 @@ func (c *Client) UpdateKey(ctx context.Context, keyID string, body KeyPatch, opt
 
 // RotateKey is POST /keys/{keyId}/rotate: rotate a key.
 //
-// Makes a key with the name, scopes, expiry and ban of another, and answers it as `key`, this once. Both are valid for the `overlap`; then the old one ends. A key can
-// rotate itself, and others that may do no more and last no longer than it does (403 `insufficient_scope`).
+// Creates a key with the name, scopes, expiry and ban of another, and returns it as `key`, this once. Both are valid for the `overlap`; then the old one
+// ends. A key can rotate itself, and keys that have no more scopes and last no longer than it does (otherwise 403 `insufficient_scope`).
 //
-// An `Idempotency-Key` counts for the API key that you send: who repeats the request with the same API key is answered the same new key,
-// as long as that API key is valid. One that rotates itself with the overlap `0s` ends with the answer, which can then not be repeated (401 `expired_api_key`): if the
-// answer is lost, so is the new key. Give it a short overlap instead, such as `1m`.
+// If you repeat the request with the same `Idempotency-Key` and the same API key, you get the same new key again, as long as that API key is valid. A
+// key that rotates itself with the overlap `0s` ends with the response, so the request cannot be repeated (401 `expired_api_key`): if the response is
+// lost, so is the new key. Use a short overlap instead, such as `1m`.
 func (c *Client) RotateKey(ctx context.Context, keyID string, body KeyRotation, opts ...CallOption) (MadeKey, error) {
 	r := request{
 		operation: "rotateKey",
@@ -1322,13 +1329,13 @@ func (c *Client) RotateKey(ctx context.Context, keyID string, body KeyRotation, 
 
 // ListPetsParams choose what ListPets answers. A zero field chooses nothing.
 type ListPetsParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
-	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	// Sort `-id` lists the newest first. A cursor is only valid with the order of its list.
 	Sort string
 
 	// ID Only pets with these ids; repeat the parameter for several.
@@ -1358,11 +1365,12 @@ func (p ListPetsParams) query() url.Values {
 
 // ListPets is GET /pets: list pets.
 //
-// At most 20 pets of your workspace, or as many as `limit` says up to 100, in ascending order of their id unless `sort` says otherwise.
+// The pets of your workspace, in ascending order of their id unless `sort` says otherwise. A page has at most 20 pets, or as many as `limit` says, up to
+// 100.
 //
-// With `id`, only those are answered, and ids that do not exist are left out without an error: this is the successor of the deprecated `GET /pets/{petId}`,
-// and reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If exactly one id is asked for, the
-// `ETag` is the strong one of that pet and can be used in `If-Match`; else it is a weak one of the list.
+// With `id`, the list has only those pets; ids that do not exist are left out without an error. This replaces the deprecated `GET /pets/{petId}`, and
+// reads up to 100 pets in one request. All of them come in one page unless you send a `limit`. If you ask for exactly one id, the `ETag` is the strong
+// one of that pet and can be used in `If-Match`; otherwise it is a weak one of the list.
 func (c *Client) ListPets(ctx context.Context, params ListPetsParams, opts ...CallOption) (Page[Pet], error) {
 	r := request{
 		operation: "listPets",
@@ -1387,8 +1395,8 @@ func (c *Client) AllPets(ctx context.Context, params ListPetsParams, opts ...Cal
 
 // CreatePet is POST /pets: create a pet.
 //
-// Adds a pet, together with its inventory item. A new pet is `available` unless you say otherwise. Its stock starts at 1 if it is available, else at 0;
-// change it with `PATCH /inventory/{petId}`. The category must exist: an unknown `categoryId` is a 400 with the member error `not_found`.
+// Adds a pet, together with its inventory item. A new pet is `available` unless you say otherwise. Its stock starts at 1 if it is available, otherwise
+// at 0; change it with `PATCH /inventory/{petId}`. The category must exist: an unknown `categoryId` is a 400 with the member error `not_found`.
 func (c *Client) CreatePet(ctx context.Context, body NewPet, opts ...CallOption) (Pet, error) {
 	r := request{
 		operation: "createPet",
@@ -1402,8 +1410,8 @@ func (c *Client) CreatePet(ctx context.Context, body NewPet, opts ...CallOption)
 
 // DeletePet is DELETE /pets/{petId}: delete a pet.
 //
-// Removes the pet and its inventory item. A pet with open orders is not deleted: complete or cancel them first. Completed orders stay and keep its id, which is
-// never given to another pet.
+// Removes the pet and its inventory item. A pet with open orders is not deleted: complete or cancel them first. Completed orders stay and keep the pet's
+// id, which is never given to another pet.
 func (c *Client) DeletePet(ctx context.Context, petID int64, opts ...CallOption) error {
 	r := request{
 		operation: "deletePet",
@@ -1416,11 +1424,11 @@ func (c *Client) DeletePet(ctx context.Context, petID int64, opts ...CallOption)
 
 // GetPet is GET /pets/{petId}: read a pet.
 //
-// Use `GET /pets?id={petId}` instead. It reads up to 100 pets in one request and answers 200 with those that it found.
+// Use `GET /pets?id={petId}` instead. It reads up to 100 pets in one request, and returns 200 with those that it found.
 //
-// This operation ends at the instant in the `Sunset` header. Until then every answer, errors too, carries `Deprecation`, `Sunset` and `Link` with the relations
-// `successor-version` and `deprecation`; from then on it answers 410 `operation_sunset` with the same headers. Only reading is deprecated: `PUT`, `PATCH` and
-// `DELETE` on this path stay.
+// This operation ends at the time in the `Sunset` header. Until then every response, errors too, has `Deprecation`, `Sunset` and `Link` with the
+// relations `successor-version` and `deprecation`. From then on it returns 410 `operation_sunset` with the same headers. Only reading is deprecated:
+// `PUT`, `PATCH` and `DELETE` on this path stay.
 //
 // Deprecated: use PetByID or ListPets; the operation ends at the instant that it answers as Sunset.
 func (c *Client) GetPet(ctx context.Context, petID int64, opts ...CallOption) (Pet, error) {
@@ -1434,8 +1442,9 @@ func (c *Client) GetPet(ctx context.Context, petID int64, opts ...CallOption) (P
 
 // UpdatePet is PATCH /pets/{petId}: change a pet.
 //
-// Changes the members that the body names and leaves the others alone (JSON merge patch, RFC 7396). The rules for `status` are those of replacePet. `status: null`
-// hands the status back to the stock: `available` if there is stock, else `pending` while orders are open, else `sold`. `null` for `name` or `categoryId` is refused.
+// Changes the members that the body names, and no others (JSON merge patch, RFC 7396). The rules for `status` are those of replacePet. With `status:
+// null` the stock decides the status again: `available` if there is stock, otherwise `pending` while orders are open, otherwise `sold`. `null` for
+// `name` or `categoryId` is refused.
 func (c *Client) UpdatePet(ctx context.Context, petID int64, body PetPatch, opts ...CallOption) (Pet, error) {
 	r := request{
 		operation: "updatePet",
@@ -1449,10 +1458,11 @@ func (c *Client) UpdatePet(ctx context.Context, petID int64, body PetPatch, opts
 
 // ReplacePet is PUT /pets/{petId}: replace a pet.
 //
-// Sets name, category and status at once. A pet that does not exist is not created (404). Without `status` the pet keeps the one it has. An `id` in the body
-// must equal the one in the path.
+// Sets name, category and status together. A pet that does not exist is not created (404). Without `status` the pet keeps its status. An `id` in the
+// body must equal the one in the path.
 //
-// `available` needs stock (409 `out_of_stock`). `sold` needs no open orders (409 `pet_has_open_orders`) and sets the stock to 0. `pending` is a hold and always allowed.
+// `available` needs stock (otherwise 409 `out_of_stock`). `sold` needs that no order is open (otherwise 409 `pet_has_open_orders`), and sets the stock
+// to 0. `pending` puts the pet on hold, and is always allowed.
 func (c *Client) ReplacePet(ctx context.Context, petID int64, body PetReplacement, opts ...CallOption) (Pet, error) {
 	r := request{
 		operation: "replacePet",
@@ -1466,13 +1476,13 @@ func (c *Client) ReplacePet(ctx context.Context, petID int64, body PetReplacemen
 
 // ListOrdersParams choose what ListOrders answers. A zero field chooses nothing.
 type ListOrdersParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 
-	// Sort `-id` lists the newest first. A cursor goes with the order in which it was given out.
+	// Sort `-id` lists the newest first. A cursor is only valid with the order of its list.
 	Sort string
 
 	// PetID Only orders of this pet.
@@ -1481,10 +1491,10 @@ type ListOrdersParams struct {
 	// Complete `true`: only completed orders. `false`: only open ones.
 	Complete *bool
 
-	// ShipDateFrom Only orders with a ship date at or after this instant, which is RFC 3339 with an offset. Orders without a ship date do not match.
+	// ShipDateFrom Only orders with a ship date at or after this time (RFC 3339 with an offset). Orders without a ship date do not match.
 	ShipDateFrom time.Time
 
-	// ShipDateTo Only orders with a ship date at or before this instant, which is RFC 3339 with an offset. Orders without a ship date do not match.
+	// ShipDateTo Only orders with a ship date at or before this time (RFC 3339 with an offset). Orders without a ship date do not match.
 	ShipDateTo time.Time
 }
 
@@ -1502,8 +1512,8 @@ func (p ListOrdersParams) query() url.Values {
 
 // ListOrders is GET /store/orders: list orders.
 //
-// At most 20 orders of your workspace, or as many as `limit` says up to 100, open and completed, in ascending order of their id unless `sort`
-// says otherwise. Cancelled orders are gone.
+// The orders of your workspace, open and completed, in ascending order of their id unless `sort` says otherwise. A page has at most 20 orders, or as
+// many as `limit` says, up to 100. Cancelled orders are gone.
 func (c *Client) ListOrders(ctx context.Context, params ListOrdersParams, opts ...CallOption) (Page[Order], error) {
 	r := request{
 		operation: "listOrders",
@@ -1528,13 +1538,14 @@ func (c *Client) AllOrders(ctx context.Context, params ListOrdersParams, opts ..
 
 // CreateOrder is POST /store/orders: place an order.
 //
-// Orders units of one pet. The units leave the stock in the same transaction that stores the order, so that nothing is sold twice: if the pet is not `available`
-// the answer is 409 `pet_not_available`, and if it has too few units 409 `insufficient_stock`.
+// Orders units of one pet. The units leave the stock in the transaction that stores the order, so nothing is sold twice. If the pet is not `available`,
+// the response is 409 `pet_not_available`; if it has too few units, 409 `insufficient_stock`.
 //
-// `quantity` is 1 if absent. `complete: true` is an immediate sale: the order is completed at once, and `shipDate` becomes now if absent. When the last unit is
-// ordered, the pet becomes `pending`, or `sold` if no order is open. An unknown `petId` is a 400 with the member error `not_found`.
+// Without `quantity`, one unit is ordered. `complete: true` is an immediate sale: the order is complete from the start, and without `shipDate` it gets
+// the current time. When the last unit is ordered, the pet becomes `pending`, or `sold` if no order is open. An unknown `petId` is a 400 with the member
+// error `not_found`.
 //
-// Send an `Idempotency-Key`, so that a repeated request after a lost answer does not order twice.
+// Send an `Idempotency-Key`. Then you can repeat a request whose response was lost without ordering twice.
 func (c *Client) CreateOrder(ctx context.Context, body NewOrder, opts ...CallOption) (Order, error) {
 	r := request{
 		operation: "createOrder",
@@ -1548,8 +1559,8 @@ func (c *Client) CreateOrder(ctx context.Context, body NewOrder, opts ...CallOpt
 
 // CancelOrder is DELETE /store/orders/{orderId}: cancel an order.
 //
-// Cancels an open order: its units return to the stock in the same transaction, and the order is gone. If the stock rises from 0 the pet is `available` again. A
-// completed order cannot be cancelled (409 `order_completed`).
+// Cancels an open order: its units return to the stock in the same transaction, and the order is gone. If the stock rises from 0, the pet becomes
+// `available` again. A completed order cannot be cancelled (409 `order_completed`).
 //
 // Beta: stable enough to build on. A change that breaks clients would be announced first.
 func (c *Client) CancelOrder(ctx context.Context, orderID int64, opts ...CallOption) error {
@@ -1576,9 +1587,9 @@ func (c *Client) GetOrder(ctx context.Context, orderID int64, opts ...CallOption
 
 // UpdateOrder is PATCH /store/orders/{orderId}: change or complete an order.
 //
-// Changes `shipDate` or `complete` of an open order (JSON merge patch, RFC 7396). The other members are fixed when the order is placed: to change them, cancel it
-// and order again. `complete: true` completes the order, which is final; `shipDate` becomes now if it is absent. `shipDate: null` removes the date, and
-// `complete: null` counts as `false`. Any change of a completed order is 409 `order_completed`.
+// Changes `shipDate` or `complete` of an open order (JSON merge patch, RFC 7396). The other members cannot change once the order is placed: cancel it
+// and order again. `complete: true` completes the order, which is final; if it has no `shipDate`, it gets the current time. `shipDate: null` removes the
+// date, and `complete: null` counts as `false`. Any change of a completed order is 409 `order_completed`.
 func (c *Client) UpdateOrder(ctx context.Context, orderID int64, body OrderPatch, opts ...CallOption) (Order, error) {
 	r := request{
 		operation: "updateOrder",
@@ -1592,10 +1603,10 @@ func (c *Client) UpdateOrder(ctx context.Context, orderID int64, body OrderPatch
 
 // ListWebhooksParams choose what ListWebhooks answers. A zero field chooses nothing.
 type ListWebhooksParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 }
 
@@ -1608,7 +1619,7 @@ func (p ListWebhooksParams) query() url.Values {
 
 // ListWebhooks is GET /webhooks: list webhooks.
 //
-// The webhooks of your workspace in the order in which they were made, at most 20. Their secrets are shown by no answer but those that make them.
+// The webhooks of your workspace, in the order in which they were created, at most 20. Their secrets are only in the responses that create them.
 func (c *Client) ListWebhooks(ctx context.Context, params ListWebhooksParams, opts ...CallOption) (Page[Webhook], error) {
 	r := request{
 		operation: "listWebhooks",
@@ -1633,11 +1644,12 @@ func (c *Client) AllWebhooks(ctx context.Context, params ListWebhooksParams, opt
 
 // CreateWebhook is POST /webhooks: create a webhook.
 //
-// Has the events of your workspace posted to a URL, from the next event on: all of them, or those of `types`. The answer has the `secret` with which they are signed, this once.
-// A workspace has at most 20 webhooks (409 `too_many_webhooks`).
+// Posts the events of your workspace to a URL, starting with the next event: all of them, or those of the given `types`. The response contains the
+// `secret` with which events are signed, this once. A workspace has at most 20 webhooks (otherwise 409 `too_many_webhooks`).
 //
-// The URL must begin with `https://` and lead to a public address. Each event is tried up to ten times within about three days, until it is answered with a 2xx status within 15
-// seconds; redirects are not followed. Five days without a success, or an answer 410, disable the webhook.
+// The URL must begin with `https://` and lead to a public address. Each event is tried up to ten times within about three days, until the receiver
+// responds with a 2xx status within 15 seconds. Redirects are not followed. The webhook is disabled if nothing is delivered for five days, or if the
+// receiver responds with 410.
 func (c *Client) CreateWebhook(ctx context.Context, body NewWebhook, opts ...CallOption) (MadeWebhook, error) {
 	r := request{
 		operation: "createWebhook",
@@ -1651,7 +1663,7 @@ func (c *Client) CreateWebhook(ctx context.Context, body NewWebhook, opts ...Cal
 
 // DeleteWebhook is DELETE /webhooks/{webhookId}: delete a webhook.
 //
-// Deletes the webhook and its deliveries. What is being sent may still arrive.
+// Deletes the webhook and its deliveries. An event that is being sent may still arrive.
 func (c *Client) DeleteWebhook(ctx context.Context, webhookID string, opts ...CallOption) error {
 	r := request{
 		operation: "deleteWebhook",
@@ -1676,8 +1688,8 @@ func (c *Client) GetWebhook(ctx context.Context, webhookID string, opts ...CallO
 
 // UpdateWebhook is PATCH /webhooks/{webhookId}: change a webhook.
 //
-// Changes the members that the body names (JSON merge patch, RFC 7396); `types: null` means all events. A webhook with the `state` `paused` gets nothing, and all that came meanwhile
-// when it is `active` again. So does one that was disabled.
+// Changes the members that the body names (JSON merge patch, RFC 7396). `types: null` means all events. A webhook with the `state` `paused` gets no
+// events. When it is `active` again, it gets all events since then. The same goes for a disabled webhook.
 func (c *Client) UpdateWebhook(ctx context.Context, webhookID string, body WebhookPatch, opts ...CallOption) (Webhook, error) {
 	r := request{
 		operation: "updateWebhook",
@@ -1691,10 +1703,10 @@ func (c *Client) UpdateWebhook(ctx context.Context, webhookID string, body Webho
 
 // ListDeliveriesParams choose what ListDeliveries answers. A zero field chooses nothing.
 type ListDeliveriesParams struct {
-	// Limit The most items to answer with.
+	// Limit The most items to return.
 	Limit int
 
-	// Cursor Where the page starts: the `cursor` of the URL in the `Link` header of the page before, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
+	// Cursor Where the page starts: the `cursor` from the URL in the `Link` header of the previous page, unchanged and with the same filters. It never expires. Without it the list starts at its beginning.
 	Cursor string
 }
 
@@ -1707,8 +1719,8 @@ func (p ListDeliveriesParams) query() url.Values {
 
 // ListDeliveries is GET /webhooks/{webhookId}/deliveries: list deliveries.
 //
-// What was sent to the webhook, and what it said: the newest event first, at most 20 or as many as `limit` says up to 100. Deliveries that ended are kept for 30 days, and at most
-// 1,000 of a webhook.
+// What was sent to the webhook, and how the receiver responded, the newest event first: at most 20, or as many as `limit` says, up to 100. Deliveries
+// that ended are kept for 30 days, and at most 1,000 of each webhook.
 func (c *Client) ListDeliveries(ctx context.Context, webhookID string, params ListDeliveriesParams, opts ...CallOption) (Page[Delivery], error) {
 	r := request{
 		operation: "listDeliveries",
@@ -1733,7 +1745,8 @@ func (c *Client) AllDeliveries(ctx context.Context, webhookID string, params Lis
 
 // RetryDelivery is POST /webhooks/{webhookId}/deliveries/{deliveryId}/retry: retry a delivery.
 //
-// Sends an event again now, also one that was delivered or that failed for good, with all its tries before it. If the webhook is not active, it is sent when it is.
+// Sends an event again now, even if it was delivered or has failed for good. It gets all its tries again. If the webhook is not active, the event is
+// sent when it becomes active.
 func (c *Client) RetryDelivery(ctx context.Context, webhookID string, deliveryID int64, opts ...CallOption) (Delivery, error) {
 	r := request{
 		operation: "retryDelivery",
@@ -1745,8 +1758,8 @@ func (c *Client) RetryDelivery(ctx context.Context, webhookID string, deliveryID
 
 // ReplayWebhook is POST /webhooks/{webhookId}/replay: replay events.
 //
-// Delivers all events after the one with the id `after` again, and then goes on. They come under the same `webhook-id` as before. Who asks for events that are not kept any more is
-// answered with 410 `events_expired`.
+// Delivers all events after the one with the id `after` again, and then continues. They have the same `webhook-id` as before. If they are no longer
+// kept, the response is 410 `events_expired`.
 func (c *Client) ReplayWebhook(ctx context.Context, webhookID string, body WebhookReplay, opts ...CallOption) (Webhook, error) {
 	r := request{
 		operation: "replayWebhook",
@@ -1760,7 +1773,8 @@ func (c *Client) ReplayWebhook(ctx context.Context, webhookID string, body Webho
 
 // RotateWebhook is POST /webhooks/{webhookId}/rotate: rotate the secret.
 //
-// Gives the webhook a new `secret`, and answers it this once. For 24 hours the old secret signs too, so a receiver can change at any time.
+// Gives the webhook a new `secret`, and returns it, this once. For 24 hours events are signed with the old secret too, so a receiver can change at any
+// time.
 func (c *Client) RotateWebhook(ctx context.Context, webhookID string, opts ...CallOption) (MadeWebhook, error) {
 	r := request{
 		operation: "rotateWebhook",
@@ -1772,7 +1786,8 @@ func (c *Client) RotateWebhook(ctx context.Context, webhookID string, opts ...Ca
 
 // TestWebhook is POST /webhooks/{webhookId}/test: test a webhook.
 //
-// Posts an event of the type `webhook.test` now, whatever the webhook's state, and answers with what the receiver said. It is tried once, and waits 15 seconds for an answer at most.
+// Posts an event of the type `webhook.test` now, whatever the webhook's state, and returns the receiver's response. It is tried once, and waits at most
+// 15 seconds.
 func (c *Client) TestWebhook(ctx context.Context, webhookID string, opts ...CallOption) (WebhookAnswer, error) {
 	r := request{
 		operation: "testWebhook",
