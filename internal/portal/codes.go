@@ -65,23 +65,23 @@ func (f *failure) add(r *response) {
 // advice says what a client does about a status.
 func advice(status int) string {
 	return map[int]string{
-		400: "The request itself is wrong: repeating it changes nothing. `errors` names each member or parameter at fault, all of them at once.",
-		401: "Send a valid key. The header `WWW-Authenticate` says how. Repeating the request with the same key changes nothing.",
-		403: "The key is valid, but lacks the scope: `read` to read, `write` to change, `manage` for the keys of the workspace. Each operation says which.",
-		404: "There is no such thing in your workspace. What belongs to another workspace is not found either.",
-		405: "The path exists, but not with this method. `Allow` names the methods it has.",
+		400: "The request is wrong. Do not repeat it unchanged. `errors` names every member or parameter at fault.",
+		401: "Send a valid key. The header `WWW-Authenticate` says how. Do not repeat the request with the same key.",
+		403: "The key is valid, but lacks a scope: `read` to read, `write` to change, `manage` for keys and webhooks. Each operation says which one it needs.",
+		404: "Your workspace has no such resource. What belongs to another workspace is not found either.",
+		405: "The path does not support this method. `Allow` lists the methods that it supports.",
 		406: "Accept `application/json`, or leave the header out.",
-		409: "The request is fine, but the state of the shop does not allow it now. Read the resource and decide again. Only `idempotency_in_progress` is worth repeating, after `Retry-After`.",
-		410: "The operation has been removed. `Link` with `rel=\"successor-version\"` has what replaces it.",
-		412: "Somebody changed the resource since you read it. Read it again, apply your change to what you find, and send it with the new `ETag`.",
-		413: "A body may have 64 KiB.",
-		414: "A URL may have 8 KiB.",
+		409: "The request is valid, but the current state does not allow it. Read the resource and decide again. Repeat the request only after `idempotency_in_progress`, when `Retry-After` has passed.",
+		410: "What you asked for is gone. After `operation_sunset`, use the operation in `Link` with `rel=\"successor-version\"`. After `events_expired`, read the lists, then continue without `after`.",
+		412: "Somebody has changed the resource since you read it. Read it again, apply your change to the new version, and send it with the new `ETag`.",
+		413: "A body may have at most 64 KiB.",
+		414: "A URL may have at most 8 KiB.",
 		415: "Send `application/json`; PATCH takes `application/merge-patch+json` as well.",
-		422: "The key was used for another request. Make a new key for each new request, and keep it for its repetitions.",
+		422: "The `Idempotency-Key` was used for another request. Use a new key for each new request, and the same key only to repeat it.",
 		429: "Wait as many seconds as `Retry-After` says. See the guide to [limits and retries](/docs/guides/limits).",
-		431: "The headers may have 16 KiB together.",
-		500: "Our fault. The request id helps to find out what happened. Repeat the request only if it is a read, or carries an `Idempotency-Key`.",
-		503: "The service cannot answer for the moment. Wait as many seconds as `Retry-After` says, then repeat the request.",
+		431: "All headers together may have at most 16 KiB.",
+		500: "An error in the server. The operator can find the cause by the request id. Repeat the request only if it is a GET or has an `Idempotency-Key`.",
+		503: "The server cannot handle the request now. Wait as many seconds as `Retry-After` says, then repeat the request.",
 	}[status]
 }
 

@@ -20,16 +20,16 @@ func (g guide) URL() string { return guidePath + g.Name }
 func guides() []guide {
 	return []guide{
 		{"first-request", "Your first request", "From nothing to a sold pet, in five requests."},
-		{"keys", "Keys", "How to send one, what it may do, and how to replace it without an outage."},
-		{"errors", "Errors", "One shape for all of them, and a code that never changes."},
-		{"limits", "Limits and retries", "How much you may ask, how to see what is left, and how to wait."},
+		{"keys", "Keys", "How to send a key, what it may do, and how to replace it without an outage."},
+		{"errors", "Errors", "All errors have the same form, and a code that never changes."},
+		{"limits", "Limits and retries", "How many requests you may send, how to see what is left, and how to wait."},
 		{"idempotency", "Idempotency", "Repeat a POST without doing it twice."},
 		{"pagination", "Lists and pages", "Walk through any list, and read only what has changed."},
 		{"events", "Events", "Learn of every change, in order and exactly once."},
-		{"webhooks", "Webhooks", "Have events posted to your URL, and be sure whom they come from."},
+		{"webhooks", "Webhooks", "Have events posted to your URL, and verify that they are genuine."},
 		{"stock", "Stock and states", "What takes stock, what returns it, and when a pet is sold."},
-		{"command-line", "Command line", "The same from a shell, with petstore api."},
-		{"sunset", "Deprecation and sunset", "What ends when, and what replaces it."},
+		{"command-line", "Command line", "Use the API from a shell, with petstore api."},
+		{"sunset", "Deprecation and sunset", "Which operations end, when, and what replaces them."},
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *site) addPages(retry, verify []sample) error {
 	if s.missing, err = contentOf(layout, "templates/missing.html"); err != nil {
 		return err
 	}
-	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One subject a page, each with requests that work as they stand."}}
+	views := []view{{Path: "/docs", Title: "Overview"}, {Path: guideList, Title: "Guides", Lead: "One page for each subject, with requests that you can copy and run."}}
 	for _, g := range s.Guides {
 		views = append(views, view{Path: g.URL(), Title: g.Title, Lead: g.Lead, Failures: s.failures, Retry: retry, Verify: verify})
 	}
