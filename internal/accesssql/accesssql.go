@@ -19,13 +19,16 @@ type DB interface {
 	Follower
 
 	// Change calls f in a transaction and returns after it is durable. Changes
-	// come one after the other, on all nodes. f may be called again.
+	// come one after the other, on all nodes. f changes no pets, and may be called again.
 	Change(ctx context.Context, f func(Tx) error) error
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
-	// Step calls f in one of many transactions that write much, beside those of
-	// Change. It lets others go first. f may be called again.
+	// Write calls f in a transaction beside those of Change. f changes no pets, and
+	// may be called again.
+	Write(ctx context.Context, f func(Tx) error) error
+	// Step is Write for one of many transactions that write much. It lets others go
+	// first. f may change pets.
 	Step(ctx context.Context, f func(Tx) error) error
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.

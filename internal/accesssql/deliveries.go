@@ -48,7 +48,7 @@ func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, befo
 
 // RetryDelivery implements [webhook.Store].
 func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (d webhook.Delivery, err error) {
-	err = s.db.Step(ctx, func(tx Tx) error {
+	err = s.db.Write(ctx, func(tx Tx) error {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) (held []webho
 		return err
 	})
 	if err == nil && some {
-		err = s.db.Step(ctx, func(tx Tx) error {
+		err = s.db.Write(ctx, func(tx Tx) error {
 			return exec(tx, `UPDATE webhooks SET holder = $1, held_until = $2
 				WHERE state = 'active' AND (holder = $1 AND held_until < $3 OR holder <> $1 AND held_until < $4)`,
 				l.Node, l.Until.UnixMilli(), renew, l.Now.UnixMilli())
@@ -95,7 +95,7 @@ func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) (held []webho
 
 // ReleaseWebhooks implements [webhook.Store].
 func (s *Store) ReleaseWebhooks(ctx context.Context, node string) error {
-	return s.db.Step(ctx, func(tx Tx) error {
+	return s.db.Write(ctx, func(tx Tx) error {
 		return exec(tx, "UPDATE webhooks SET holder = '', held_until = 0 WHERE holder = $1", node)
 	})
 }
@@ -116,7 +116,7 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 	if err != nil || through == 0 {
 		return false, err
 	}
-	err = s.db.Step(ctx, func(tx Tx) error {
+	err = s.db.Write(ctx, func(tx Tx) error {
 		n, err := tx.Exec("UPDATE webhooks SET reached = $1 WHERE id = $2 AND holder = $3 AND reached = $4", through, id, node, w.After)
 		if queued = n > 0; err != nil || !queued {
 			return err
@@ -198,7 +198,7 @@ func scanDue(row Row) (d webhook.Due, err error) {
 
 // RecordTries implements [webhook.Store].
 func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
-	return s.db.Step(ctx, func(tx Tx) error {
+	return s.db.Write(ctx, func(tx Tx) error {
 		for i := range tries {
 			if err := s.recordTry(tx, &tries[i]); err != nil {
 				return err

@@ -30,7 +30,7 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 	days = slices.SortedFunc(slices.Values(days), func(a, b usage.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
 	})
-	return s.db.Step(ctx, func(tx Tx) error {
+	return s.db.Write(ctx, func(tx Tx) error {
 		for i := range days {
 			k := &days[i]
 			args := []any{k.Workspace, k.KeyID, k.Day}

@@ -29,9 +29,11 @@ func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 	return onPool(ctx, a.db.readers, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
 }
 
-func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error {
+func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error {
 	return a.db.change(ctx, func(x *txn) error { return f(accessTx{x.ctx, x}) })
 }
+
+func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error { return a.Write(ctx, f) }
 
 // Bar waits for the groups that are writing to the workspace, and keeps new ones
 // from it until the commit.

@@ -15,8 +15,10 @@ import (
 type accessDB struct{ db *DB }
 
 func (a accessDB) Change(ctx context.Context, f func(accesssql.Tx) error) error {
-	return a.db.change(ctx, func(c *conn) error { return f(accessTx{c}) })
+	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
 }
+
+func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error { return a.Change(ctx, f) }
 
 func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
@@ -107,7 +109,7 @@ const (
 
 // Followed implements [access.Store].
 func (a accessDB) Followed(ctx context.Context, state int64) error {
-	return a.db.change(ctx, func(c *conn) error {
+	return a.db.changeOf(ctx, nothing, func(c *conn) error {
 		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
 	})
 }

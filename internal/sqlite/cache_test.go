@@ -11,6 +11,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 // openCached opens the file at path with a cache.
@@ -56,8 +57,8 @@ func (db *DB) holds(workspace, id int64) bool {
 	return ok
 }
 
-// TestCacheKeepsWhatWasRead also checks that a save of the limiter's counts,
-// which comes twice a second, empties nothing.
+// TestCacheKeepsWhatWasRead also checks that what is saved every few seconds, the
+// limiter's counts and what keys did, empties nothing.
 func TestCacheKeepsWhatWasRead(t *testing.T) {
 	t.Parallel()
 	db := openCached(t, filepath.Join(t.TempDir(), "petstore.db"))
@@ -69,6 +70,9 @@ func TestCacheKeepsWhatWasRead(t *testing.T) {
 		}
 	}
 	if err := db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := nameAnew(db, ws, first, "uno"); err != nil {

@@ -119,6 +119,7 @@ type reach uint8
 
 const (
 	anything reach = iota
+	nothing        // workspaces, keys, webhooks: no pets
 	named          // what it notes in conn.touched
 )
 
