@@ -192,7 +192,7 @@ func (b *buyers) acknowledge(a answer, once string) {
 func (b *buyers) more(t *testing.T, n int64) {
 	t.Helper()
 	until := b.bought.Load() + n
-	eventually(t, "more orders", func() bool { return b.bought.Load() >= until })
+	servertest.Eventually(t, "more orders", func() bool { return b.bought.Load() >= until })
 }
 
 // end returns when the last orders are acknowledged.

@@ -146,10 +146,10 @@ func (r *trial) spendAll(deny bool) {
 func (r *trial) recovered(but int) {
 	r.t.Helper()
 	for _, n := range r.nodes {
-		eventually(r.t, "the node asks Redis again", func() bool { return metric(r.t, n, redisAway) == "0" })
+		servertest.Eventually(r.t, "the node asks Redis again", func() bool { return metric(r.t, n, redisAway) == "0" })
 	}
 	for _, n := range r.nodes {
-		eventually(r.t, "everything admitted is counted", func() bool { return usedToday(r.t, n, r.key) >= r.admitted-but })
+		servertest.Eventually(r.t, "everything admitted is counted", func() bool { return usedToday(r.t, n, r.key) >= r.admitted-but })
 		if got := usedToday(r.t, n, r.key); got > r.admitted+r.failures() {
 			r.t.Errorf("%d are counted of %d admitted", got, r.admitted)
 		}
@@ -246,9 +246,9 @@ func TestRedisOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
-	eventually(t, "the node asks Redis", func() bool { return metric(t, s, redisAway) == "0" })
+	servertest.Eventually(t, "the node asks Redis", func() bool { return metric(t, s, redisAway) == "0" })
 	get(t, s.URL+"/pets", "")
-	eventually(t, "a decision of Redis", func() bool {
+	servertest.Eventually(t, "a decision of Redis", func() bool {
 		get(t, s.URL+"/pets", "")
 		return metric(t, s, redisAsked) != "0"
 	})

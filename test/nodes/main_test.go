@@ -91,7 +91,7 @@ func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Ke
 		d.t.Fatal(err)
 	}
 	for _, n := range d.nodes {
-		eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).status == 200 })
+		servertest.Eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).status == 200 })
 	}
 	return key
 }
@@ -124,16 +124,6 @@ func metric(t *testing.T, s *servertest.Server, series string) string {
 	_, rest, _ := strings.Cut(string(get(t, s.Ops+"/metrics", "").body), "\n"+series+" ")
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
-}
-
-// eventually waits until f returns true.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(servertest.Patience); !f(); time.Sleep(10 * time.Millisecond) { // between two polls
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", servertest.Patience, what)
-		}
-	}
 }
 
 // awaitDay returns when the UTC day has some minutes left, so that no quota

@@ -74,16 +74,16 @@ func TestPostgresIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := b.unavailable.Load()
-		eventually(t, "each buyer is told that the service is unavailable", func() bool { return b.unavailable.Load() >= before+32 })
+		servertest.Eventually(t, "each buyer is told that the service is unavailable", func() bool { return b.unavailable.Load() >= before+32 })
 		for _, n := range d.nodes {
-			eventually(t, "the node says that it is not ready", func() bool { return get(t, n.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
+			servertest.Eventually(t, "the node says that it is not ready", func() bool { return get(t, n.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
 		}
 		if err := server.Restart(); err != nil {
 			t.Fatal(err)
 		}
 		b.more(t, 100)
 		for _, n := range d.nodes {
-			eventually(t, "the node is ready again", func() bool { return get(t, n.Ops+"/readyz", "").status == http.StatusOK })
+			servertest.Eventually(t, "the node is ready again", func() bool { return get(t, n.Ops+"/readyz", "").status == http.StatusOK })
 		}
 	}
 	b.end(t)
@@ -106,7 +106,7 @@ func TestPromotion(t *testing.T) {
 	both := postgrestest.URL("postgres", primary, standby) + "&target_session_attrs=read-write"
 	d := deploy(t, both, 2)
 	key := d.shop("shop", plenty)
-	eventually(t, "a synchronous standby", func() bool {
+	servertest.Eventually(t, "a synchronous standby", func() bool {
 		return primary.Exec(t.Context(), "postgres",
 			"DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync') THEN RAISE 'none'; END IF; END $$") == nil
 	})

@@ -79,7 +79,7 @@ func replace(t *testing.T, text, old, by string) string {
 func awaitState(t *testing.T, stats string, node int, state string) {
 	t.Helper()
 	row := regexp.MustCompile(fmt.Sprintf(`(?m)^nodes,node%d,(?:[^,]*,){15}%s`, node+1, state))
-	eventually(t, fmt.Sprintf("the balancer has node %d %s", node+1, state), func() bool {
+	servertest.Eventually(t, fmt.Sprintf("the balancer has node %d %s", node+1, state), func() bool {
 		a, err := send(http.DefaultClient, request{method: "GET", url: stats})
 		return err == nil && row.Match(a.body)
 	})
@@ -177,7 +177,7 @@ func (d *deployment) restart(i int, start func(int) *servertest.Server, key stri
 	if err := node.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
+	servertest.Eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
 	if a := get(t, node.URL+"/pets", key); a.status != http.StatusOK {
 		t.Errorf("a node that drains = %d %s, want 200", a.status, a.body)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/servertest"
 )
@@ -74,14 +73,10 @@ func (s *site) hook(key string) string {
 		s.t.Fatal(err)
 	}
 	s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/replay", key: key, body: `{"after":0}`}).want(200, "")
-	for deadline := time.Now().Add(servertest.Patience); ; time.Sleep(10 * time.Millisecond) {
-		if s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).status == 200 {
-			return made.ID
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatal("no event became due")
-		}
-	}
+	servertest.Eventually(s.t, "an event is due", func() bool {
+		return s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).status == 200
+	})
+	return made.ID
 }
 
 func (s *site) tryForeignPath(t *testing.T, o operation, key string, id any) {
