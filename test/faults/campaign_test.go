@@ -103,7 +103,7 @@ func (c campaign) do(ctx context.Context) (rep report, err error) {
 	defer cancel()
 	l := newLedger(stock)
 	r.buyers = startBuyers(ctx, max(c.buyers, clients), c.seed, key, r.server.URL, l)
-	r.feed = startListener(ctx, key, &r.buyers.url)
+	r.feed = startListener(ctx, http.DefaultClient, key, &r.buyers.url)
 	defer r.feed.end()
 	if err = r.suffer(began); err != nil {
 		cancel() // there may be no server any more to wait for

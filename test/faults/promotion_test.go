@@ -80,6 +80,17 @@ func (p *pair) failOver(r *run) error {
 			return err
 		}
 	}
+	if err := p.change(); err != nil {
+		return err
+	}
+	if !r.work(20) {
+		return errors.New("no orders after a promotion:\n" + r.server.LogText())
+	}
+	return nil
+}
+
+// change ends the primary and promotes the standby. They have changed places then.
+func (p *pair) change() error {
 	if err := p.primary.Crash(); err != nil {
 		return err
 	}
@@ -90,13 +101,7 @@ func (p *pair) failOver(r *run) error {
 	if err := p.standby.Follow(p.primary); err != nil {
 		return err
 	}
-	if err := p.inStep(); err != nil {
-		return err
-	}
-	if !r.work(20) {
-		return errors.New("no orders after a promotion:\n" + r.server.LogText())
-	}
-	return nil
+	return p.inStep()
 }
 
 // silence stops what sends to the standby, gives the buyers a moment, and ends

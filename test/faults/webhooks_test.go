@@ -3,9 +3,7 @@ package faults
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log"
 	"math/rand/v2"
@@ -27,136 +25,6 @@ import (
 // webhookKills is how often TestWebhooksAreDelivered kills the server.
 var webhookKills = flag.Int("webhook-kills", 24, "let TestWebhooksAreDelivered kill the server `N` times")
 
-// An inbox is a receiver of events.
-type inbox struct {
-	*httptest.Server
-	mu  sync.Mutex
-	got map[int64]int // how often, by event
-	// reply answers the request for an event; it was noted if noted is true.
-	reply func(w http.ResponseWriter, r *http.Request, event int64) (noted bool)
-}
-
-func newInbox(t *testing.T, reply func(http.ResponseWriter, *http.Request, int64) bool) *inbox {
-	t.Helper()
-	b := &inbox{got: make(map[int64]int), reply: reply}
-	b.Server = httptest.NewServer(http.HandlerFunc(b.receive))
-	t.Cleanup(b.Close)
-	return b
-}
-
-func (b *inbox) receive(w http.ResponseWriter, r *http.Request) {
-	var e struct{ ID int64 }
-	body, err := io.ReadAll(r.Body)
-	if err != nil || json.Unmarshal(body, &e) != nil {
-		return // the server was killed meanwhile
-	}
-	if b.reply(w, r, e.ID) {
-		b.mu.Lock()
-		b.got[e.ID]++
-		b.mu.Unlock()
-	}
-}
-
-// missing returns the events from 1 to last that never arrived.
-func (b *inbox) missing(last int64) (all []int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id := int64(1); id <= last; id++ {
-		if b.got[id] == 0 {
-			all = append(all, id)
-		}
-	}
-	return all
-}
-
-func well(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-	w.WriteHeader(http.StatusNoContent)
-	return true
-}
-
-// An integrator sends requests with a key.
-type integrator struct {
-	*testing.T
-	url, key string
-}
-
-func (c *integrator) call(method, path, body string, into any) error {
-	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+c.key)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s = %d %s", method, path, answer.StatusCode, text)
-	}
-	if err != nil || into == nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
-}
-
-func (c *integrator) must(method, path, body string, into any) {
-	c.Helper()
-	if err := c.call(method, path, body, into); err != nil {
-		c.Fatal(err)
-	}
-}
-
-type hook struct{ ID, State string }
-
-func (c *integrator) hook(url string) (h hook) {
-	c.Helper()
-	c.must("POST", "/webhooks", `{"url":"`+url+`"}`, &h)
-	return h
-}
-
-// last returns the id of the latest event.
-func (c *integrator) last() (last int64) {
-	c.Helper()
-	for {
-		var page []struct{ ID int64 }
-		c.must("GET", fmt.Sprintf("/events?limit=100&after=%d", last), "", &page)
-		if len(page) == 0 {
-			return last
-		}
-		last = page[len(page)-1].ID
-	}
-}
-
-// await polls until done.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * servertest.Patience); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in time", what)
-		}
-	}
-}
-
-func hooksServer(t *testing.T, dir string) (*servertest.Server, error) {
-	t.Helper()
-	return petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s"}})
-}
-
-func newIntegrator(t *testing.T, dir string) *integrator {
-	t.Helper()
-	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "shop", "--scope=read,write,manage")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &integrator{T: t, key: key.Key}
-}
-
 // TestWebhooksAreDelivered: the server is killed again and again while it delivers to a
 // receiver that is well and to one that fails, hangs up or lies dead at random. In the end
 // each event has reached both, and nothing that is no event.
@@ -165,19 +33,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 	c := newIntegrator(t, dir)
 	var calm atomic.Bool
 	steady := newInbox(t, well)
-	moody := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-		switch n := rand.IntN(8); {
-		case calm.Load() || n > 2:
-			w.WriteHeader(http.StatusOK)
-			return true
-		case n == 0:
-			panic(http.ErrAbortHandler)
-		case n == 1:
-			time.Sleep(200 * time.Millisecond)
-		}
-		w.WriteHeader(http.StatusInternalServerError)
-		return false
-	})
+	moody := newInbox(t, moodyUntil(calm.Load))
 	made := 0
 	for kills := range *webhookKills + 1 {
 		server, err := hooksServer(t, dir)
@@ -186,12 +42,13 @@ func TestWebhooksAreDelivered(t *testing.T) {
 		}
 		c.url = server.URL
 		if kills == 0 {
-			c.hook(steady.URL)
+			first := c.hook(steady.URL)
 			c.hook(moody.URL)
+			c.wantOrder(first, steady)
 		}
 		if kills == *webhookKills {
 			calm.Store(true)
-			finish(c, server, steady, moody)
+			c.finish(*webhookKills+2, []*servertest.Server{server}, steady, moody)
 			break
 		}
 		stop := time.AfterFunc(time.Duration(50+rand.IntN(250))*time.Millisecond, server.Kill)
@@ -203,33 +60,6 @@ func TestWebhooksAreDelivered(t *testing.T) {
 		<-server.Ended
 	}
 	t.Logf("%d kills, %d categories", *webhookKills, made)
-}
-
-// finish checks that everything arrives. What waits for minutes is asked for at once.
-func finish(c *integrator, server *servertest.Server, boxes ...*inbox) {
-	c.Helper()
-	last := c.last()
-	var hooks []hook
-	c.must("GET", "/webhooks", "", &hooks)
-	for i, box := range boxes {
-		await(c.T, fmt.Sprintf("%d events at receiver %d", last, i), func() bool {
-			for _, id := range box.missing(last) {
-				_ = c.call("POST", fmt.Sprintf("/webhooks/%s/deliveries/%d/retry", hooks[i].ID, id), "", nil) // it may not be due yet
-			}
-			return len(box.missing(last)) == 0
-		})
-	}
-	if err := server.Stop(); err != nil {
-		c.Error(err)
-	}
-	for i, box := range boxes {
-		box.Close() // a late delivery may still be noted: Close waits for it
-		for id, times := range box.got {
-			if id < 1 || id > last || times > *webhookKills+2 {
-				c.Errorf("receiver %d got event %d %d times; the last one is %d", i, id, times, last)
-			}
-		}
-	}
 }
 
 // TestBadReceivers: one hangs, one fails, one is gone, one never ends its answer, one has a
@@ -281,8 +111,8 @@ func TestBadReceivers(t *testing.T) {
 	for range 50 {
 		began := time.Now()
 		c.must("POST", "/categories", `{"name":"dogs"}`, nil)
-		id := c.last()
-		await(t, "the event arrives", func() bool { _, there := at.Load(id); return there })
+		id := int64(len(c.feed()))
+		servertest.Eventually(t, "the event arrives", func() bool { _, there := at.Load(id); return there })
 		arrived, _ := at.Load(id)
 		late = append(late, arrived.(time.Time).Sub(began))
 	}
@@ -291,12 +121,12 @@ func TestBadReceivers(t *testing.T) {
 	if late[45] > 5*time.Second {
 		t.Errorf("one in ten took %v and longer", late[45])
 	}
-	await(t, "the one that is gone is disabled", func() bool {
+	servertest.Eventually(t, "the one that is gone is disabled", func() bool {
 		var h hook
 		c.must("GET", "/webhooks/"+ended.ID, "", &h)
 		return h.State == "disabled"
 	})
-	await(t, "the certificate is refused", func() bool {
+	servertest.Eventually(t, "the certificate is refused", func() bool {
 		var page []struct{ Error string }
 		c.must("GET", "/webhooks/"+refused.ID+"/deliveries", "", &page)
 		return len(page) > 0 && strings.HasPrefix(page[len(page)-1].Error, "The certificate is not valid")
@@ -360,7 +190,7 @@ func TestListen(t *testing.T) {
 		t.Fatal("listen printed no secret")
 	}
 	c.must("POST", "/categories", `{"name":"first"}`, nil)
-	await(t, "the event arrives", func() bool { return len(box.missing(2)) == 1 }) // not the one before
+	servertest.Eventually(t, "the event arrives", func() bool { return len(box.missing(2)) == 1 }) // not the one before
 	if !lines.Scan() || !strings.Contains(lines.Text(), "category.created") || !strings.Contains(lines.Text(), "204 No Content") {
 		t.Errorf("listen printed %q", lines.Text())
 	}
@@ -371,7 +201,7 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must("POST", "/categories", `{"name":"second"}`, nil)
-	await(t, "the event after the restart arrives", func() bool { return len(box.missing(3)) == 1 })
+	servertest.Eventually(t, "the event after the restart arrives", func() bool { return len(box.missing(3)) == 1 })
 	if err := server.Stop(); err != nil {
 		t.Error(err)
 	}

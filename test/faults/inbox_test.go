@@ -1,0 +1,266 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// An inbox is a receiver of events.
+type inbox struct {
+	*httptest.Server
+	// reply answers the request for an event; it was noted if noted is true.
+	reply func(w http.ResponseWriter, r *http.Request, event int64) (noted bool)
+
+	mu    sync.Mutex
+	order []int64           // in which they arrived first
+	got   map[int64]arrival // by event
+}
+
+// An arrival is an event that came, once or more often.
+type arrival struct {
+	times   int
+	body    string // which came first
+	changed bool   // it was another one later
+}
+
+func newInbox(t *testing.T, reply func(http.ResponseWriter, *http.Request, int64) bool) *inbox {
+	t.Helper()
+	b := &inbox{got: make(map[int64]arrival), reply: reply}
+	b.Server = httptest.NewServer(http.HandlerFunc(b.receive))
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *inbox) receive(w http.ResponseWriter, r *http.Request) {
+	var e struct{ ID int64 }
+	body, err := io.ReadAll(r.Body)
+	if err != nil || json.Unmarshal(body, &e) != nil {
+		return // the server was killed meanwhile
+	}
+	if b.reply(w, r, e.ID) {
+		b.note(e.ID, string(body))
+	}
+}
+
+func (b *inbox) note(event int64, body string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a, again := b.got[event]
+	if !again {
+		b.order = append(b.order, event)
+		a.body = body
+	}
+	a.times++
+	a.changed = a.changed || a.body != body
+	b.got[event] = a
+}
+
+func (b *inbox) has(event int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.got[event].times > 0
+}
+
+// missing returns the events up to last that never arrived.
+func (b *inbox) missing(last int64) (all []int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id := int64(1); id <= last; id++ {
+		if b.got[id].times == 0 {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// wantFeed checks that what arrived is what the feed has. It returns how many arrivals were not the first.
+func (b *inbox) wantFeed(t *testing.T, feed []string, most int) (doubled int) {
+	t.Helper()
+	for id, a := range b.got {
+		doubled += a.times - 1
+		switch {
+		case id < 1 || id > int64(len(feed)) || a.changed || a.body != feed[id-1]:
+			t.Errorf("event %d arrived %d times, first as %s; the feed has %d events, and not this", id, a.times, a.body, len(feed))
+		case a.times > most:
+			t.Errorf("event %d arrived %d times, want %d at most", id, a.times, most)
+		}
+	}
+	return doubled
+}
+
+func well(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// moodyUntil returns a reply that fails, hangs up or is late at random until calm.
+func moodyUntil(calm func() bool) func(http.ResponseWriter, *http.Request, int64) bool {
+	return func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+		switch n := rand.IntN(8); {
+		case calm() || n > 2:
+			w.WriteHeader(http.StatusOK)
+			return true
+		case n == 0:
+			panic(http.ErrAbortHandler)
+		case n == 1:
+			time.Sleep(200 * time.Millisecond)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		return false
+	}
+}
+
+// An integrator sends requests with a key.
+type integrator struct {
+	*testing.T
+	url, key string
+}
+
+// newIntegrator makes a workspace with a key; db are the flags that name the database, if
+// it is not the file in dir.
+func newIntegrator(t *testing.T, dir string, db ...string) *integrator {
+	t.Helper()
+	if err := petstore.NewWorkspace(dir, "shop", db...); err != nil {
+		t.Fatal(err)
+	}
+	key, err := petstore.NewKey(dir, "shop", append([]string{"--scope=read,write,manage"}, db...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &integrator{T: t, key: key.Key}
+}
+
+func (c *integrator) call(method, path, body string, into any) error {
+	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.key)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s = %d %s", method, path, answer.StatusCode, text)
+	}
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func (c *integrator) must(method, path, body string, into any) {
+	c.Helper()
+	if err := c.call(method, path, body, into); err != nil {
+		c.Fatal(err)
+	}
+}
+
+type hook struct{ ID, State string }
+
+func (c *integrator) hook(url string) (h hook) {
+	c.Helper()
+	c.must("POST", "/webhooks", `{"url":"`+url+`"}`, &h)
+	return h
+}
+
+// feed returns all events, the first of which has the id 1.
+func (c *integrator) feed() (all []string) {
+	c.Helper()
+	for {
+		var page []json.RawMessage
+		c.must("GET", fmt.Sprintf("/events?limit=100&after=%d", len(all)), "", &page)
+		for _, e := range page {
+			all = append(all, string(e))
+		}
+		if len(page) == 0 {
+			return all
+		}
+	}
+}
+
+// wantOrder checks that events arrive in the order of the feed where nothing fails: no
+// answer took so long that the next event did not wait for it.
+func (c *integrator) wantOrder(h hook, box *inbox) {
+	c.Helper()
+	for range 50 {
+		c.must("POST", "/categories", `{"name":"dogs"}`, nil)
+	}
+	last := int64(len(c.feed()))
+	servertest.Eventually(c.T, "all events arrive", func() bool { return len(box.missing(last)) == 0 })
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if slices.IsSorted(box.order) {
+		return
+	}
+	var page []struct{ LatencyMs, Tries int }
+	c.must("GET", "/webhooks/"+h.ID+"/deliveries?limit=100", "", &page)
+	for _, d := range page {
+		if d.LatencyMs >= 90 || d.Tries > 1 {
+			c.Logf("the order is not looked at: an answer took %d ms", d.LatencyMs)
+			return
+		}
+	}
+	c.Errorf("the events arrived in the order %v", box.order)
+}
+
+// finish checks that everything arrives, as the feed has it, and how often at most. What
+// waits for minutes is asked for at once.
+func (c *integrator) finish(most int, servers []*servertest.Server, boxes ...*inbox) {
+	c.Helper()
+	feed := c.feed()
+	var hooks []hook
+	c.must("GET", "/webhooks", "", &hooks)
+	for i, box := range boxes {
+		c.drain(hooks[i], box, int64(len(feed)))
+	}
+	for _, server := range servers {
+		if err := server.Stop(); err != nil {
+			c.Error(err)
+		}
+	}
+	for i, box := range boxes {
+		box.Close() // a late delivery may still be noted: Close waits for it
+		c.Logf("receiver %d: %d events, and %d once more", i, len(box.got), box.wantFeed(c.T, feed, most))
+	}
+}
+
+// drain returns when all events up to last have arrived. There must always be some that do.
+func (c *integrator) drain(h hook, box *inbox, last int64) {
+	c.Helper()
+	const atOnce = 20
+	for missing := box.missing(last); len(missing) > 0; {
+		before := len(missing)
+		servertest.Eventually(c.T, fmt.Sprintf("of %d events %d are missing", last, before), func() bool {
+			for _, id := range missing[:min(len(missing), atOnce)] {
+				if !box.has(id) {
+					_ = c.call("POST", fmt.Sprintf("/webhooks/%s/deliveries/%d/retry", h.ID, id), "", nil) // it may not be due yet
+				}
+			}
+			missing = box.missing(last)
+			return len(missing) < before
+		})
+	}
+}
+
+// hooksFlags let a server deliver to receivers on this machine.
+var hooksFlags = []string{"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s"}
+
+func hooksServer(t *testing.T, dir string) (*servertest.Server, error) {
+	t.Helper()
+	return petstore.Serve(servertest.Options{Dir: dir, Flags: hooksFlags})
+}

@@ -1,0 +1,148 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
+)
+
+// webhookFaults is how often the tests below break something.
+var webhookFaults = flag.Int("webhook-faults", 1, "let the tests of webhooks on PostgreSQL break something `N` times each")
+
+// A couple is two nodes on one database. They deliver the events of a shop to a receiver
+// that is well and to a moody one.
+type couple struct {
+	*integrator
+	dir, db       string
+	addrs         [2]string
+	nodes         [2]*servertest.Server // nil while it is dead
+	calm          atomic.Bool
+	steady, moody *inbox
+}
+
+func newCouple(t *testing.T, db string) *couple {
+	t.Helper()
+	dir := t.TempDir()
+	c := &couple{integrator: newIntegrator(t, dir, "--db="+db), dir: dir, db: db}
+	c.steady, c.moody = newInbox(t, well), newInbox(t, moodyUntil(c.calm.Load))
+	for i := range c.nodes {
+		c.addrs[i] = servertest.FreeAddr(t)
+		c.start(i)
+	}
+	c.url = c.nodes[0].URL
+	steady := c.hook(c.steady.URL)
+	c.hook(c.moody.URL)
+	c.wantOrder(steady, c.steady)
+	return c
+}
+
+func (c *couple) start(i int) {
+	c.Helper()
+	s, err := petstore.Serve(servertest.Options{Dir: c.dir, Flags: append([]string{"--db=" + c.db, "--addr=" + c.addrs[i]}, hooksFlags...)})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(s.Kill)
+	c.nodes[i] = s
+}
+
+// write makes events at both nodes, when they can, until the function that it returns is
+// called.
+func (c *couple) write() (stop func()) {
+	ctx, cancel := context.WithCancel(c.Context())
+	var all sync.WaitGroup
+	for _, addr := range c.addrs {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				_ = exchange(c.Context(), http.DefaultClient, "POST", "http://"+addr+"/categories", c.key, `{"name":"dogs"}`, "") // it may be away
+				rest(ctx, 10*time.Millisecond)
+			}
+		})
+	}
+	return func() { cancel(); all.Wait() }
+}
+
+// delivered returns how many events a node has delivered since its start.
+func (c *couple) delivered(i int) int {
+	c.Helper()
+	if c.nodes[i] == nil {
+		return 0
+	}
+	_, text := ask(c.T, c.nodes[i].Ops+"/metrics")
+	_, rest, _ := strings.Cut(text, "\npetstore_webhook_tries_total{outcome=\"delivered\"} ")
+	value, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return n
+}
+
+// delivering returns a node that delivers now.
+func (c *couple) delivering() (node int) {
+	c.Helper()
+	before := [2]int{c.delivered(0), c.delivered(1)}
+	servertest.Eventually(c.T, "a node delivers", func() bool {
+		for node = range c.nodes {
+			if c.delivered(node) >= before[node]+20 {
+				return true
+			}
+		}
+		return false
+	})
+	return node
+}
+
+// suffer breaks something time and again while events are delivered, and checks that each
+// has reached both receivers in the end.
+func (c *couple) suffer(fault func()) {
+	c.Helper()
+	stop := c.write()
+	for range *webhookFaults {
+		fault()
+	}
+	c.delivering()
+	stop()
+	c.calm.Store(true)
+	c.finish(*webhookFaults+2, c.nodes[:], c.steady, c.moody)
+}
+
+// TestOtherNodeDelivers: the node that delivers is killed, and the other takes over.
+func TestOtherNodeDelivers(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t, postgrestest.Start(t).URL("postgres"))
+	c.suffer(func() {
+		node := c.delivering()
+		c.nodes[node].Kill()
+		c.nodes[node] = nil
+		if other := c.delivering(); other == node {
+			t.Errorf("node %d delivers though it is dead", node)
+		}
+		c.start(node)
+	})
+}
+
+// TestDeliveryAfterPromotion: the database's primary dies while nodes deliver, and its
+// synchronous standby takes over.
+func TestDeliveryAfterPromotion(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, true)
+	c := newCouple(t, p.url)
+	c.suffer(func() {
+		c.delivering()
+		if err := p.change(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
