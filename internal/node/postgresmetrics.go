@@ -10,7 +10,8 @@ import (
 type postgresCollector struct {
 	read func() postgres.Stats
 
-	split, retries, replica, lag, size *prometheus.Desc
+	split, retries, replica, lag       *prometheus.Desc
+	size, listen                       *prometheus.Desc
 	most, connections, acquired        *prometheus.Desc
 	waited, waiting, abandoned, opened *prometheus.Desc
 }
@@ -26,6 +27,7 @@ func newPostgresCollector(read func() postgres.Stats) *postgresCollector {
 		replica: desc("replica_reads_total", "Reads that a replica has answered."),
 		lag:     desc("replica_lag_seconds", "How old what the replica shows is at most; absent if that is not known."),
 		size:    desc("group_size", "Changes in a durable commit."),
+		listen:  desc("listen_lag_seconds", "For how long the oldest notice to other nodes has not been heard by this one; 0 if all have."),
 
 		most:        desc("connections_max", "Connections that a pool may open: write, issue (ids), read, replica.", "pool"),
 		connections: desc("connections", "Open connections by pool and state: used, idle.", "pool", "state"),
@@ -40,7 +42,7 @@ func newPostgresCollector(read func() postgres.Stats) *postgresCollector {
 // Describe implements prometheus.Collector.
 func (c *postgresCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.split, c.retries, c.replica, c.lag, c.size,
+		c.split, c.retries, c.replica, c.lag, c.size, c.listen,
 		c.most, c.connections, c.acquired, c.waited, c.waiting, c.abandoned, c.opened,
 	} {
 		to <- d
@@ -62,6 +64,7 @@ func (c *postgresCollector) Collect(to chan<- prometheus.Metric) {
 	if s.ReplicaLag >= 0 {
 		gauge(c.lag, s.ReplicaLag.Seconds())
 	}
+	gauge(c.listen, s.ListenLag.Seconds())
 	to <- prometheus.MustNewConstHistogram(c.size, uint64(s.Groups), float64(s.Writes), s.Sizes)
 	for _, p := range s.Pools {
 		gauge(c.most, float64(p.Most), p.Name)

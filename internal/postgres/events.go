@@ -76,6 +76,10 @@ type growth struct {
 
 	mu    sync.Mutex
 	feeds map[int64]bool
+
+	// When the last message was sent, and when the oldest was that this node has not
+	// heard itself; 0 if it has heard all. In nanoseconds of its own clock.
+	sent, unheard int64
 }
 
 func newGrowth() growth {
@@ -95,24 +99,49 @@ func (db *DB) written(workspace int64) {
 	}
 }
 
-// take returns the message, and forgets what it says: the node and the workspaces, or
-// none of them, which stands for all. It is empty if there is nothing to say.
-func (g *growth) take() string {
+// take returns the message, and forgets what it says: the node, when it was sent, and the
+// workspaces, or none of them, which stands for all. It is empty if there is nothing to
+// say.
+func (g *growth) take() (message string, sent int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.feeds) == 0 {
-		return ""
+		return "", 0
 	}
+	g.sent = time.Now().UnixNano()
+	if g.unheard == 0 {
+		g.unheard = g.sent
+	}
+	head := g.node + " " + strconv.FormatInt(g.sent, 10)
 	var b strings.Builder
-	b.WriteString(g.node)
+	b.WriteString(head)
 	for workspace := range g.feeds {
 		b.WriteString(" " + strconv.FormatInt(workspace, 10))
 	}
 	clear(g.feeds)
 	if b.Len() > growthLength {
-		return g.node
+		return head, g.sent
 	}
-	return b.String()
+	return b.String(), g.sent
+}
+
+// heard notes that the messages up to one are not on their way any more.
+func (g *growth) heard(sent int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unheard = sent; sent >= g.sent {
+		g.unheard = 0
+	}
+}
+
+// lag returns for how long a message has been on its way, of this node to itself.
+func (g *growth) lag() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unheard == 0 {
+		return 0
+	}
+	return max(time.Duration(time.Now().UnixNano()-g.unheard), 0)
 }
 
 // tellOthers tells other nodes what was written, after its commit and so beside the
@@ -124,9 +153,11 @@ func (db *DB) tellOthers() {
 		case <-db.growth.quit:
 			ended = true
 		}
-		if message := db.growth.take(); message != "" {
+		if message, sent := db.growth.take(); message != "" {
 			ctx, cancel := context.WithTimeout(context.Background(), growthTimeout)
-			_, _ = db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message)
+			if _, err := db.writer.Exec(ctx, "SELECT pg_notify($1, $2)", feedChannel, message); err != nil {
+				db.growth.heard(sent) // by nobody
+			}
 			cancel()
 			time.Sleep(growthPause)
 		}
@@ -136,13 +167,18 @@ func (db *DB) tellOthers() {
 // hearGrowth wakes those who wait for what another node has written.
 func (db *DB) hearGrowth(message string) {
 	said := strings.Fields(message)
-	if len(said) == 1 {
-		db.RingAll()
-	}
-	if len(said) < 2 || said[0] == db.growth.node {
+	if len(said) < 2 {
 		return
 	}
-	for _, text := range said[1:] {
+	if said[0] == db.growth.node {
+		sent, _ := strconv.ParseInt(said[1], 10, 64) // it wrote that itself
+		db.growth.heard(sent)
+		return
+	}
+	if len(said) == 2 {
+		db.RingAll()
+	}
+	for _, text := range said[2:] {
 		if workspace, err := strconv.ParseInt(text, 10, 64); err == nil {
 			db.Ring(workspace)
 		}

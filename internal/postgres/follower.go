@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -87,6 +88,7 @@ func (db *DB) listen(ctx context.Context) error {
 	}
 	db.follower.tell()
 	db.RingAll()
+	db.growth.heard(math.MaxInt64) // what was sent before is lost
 	for {
 		n, err := c.WaitForNotification(ctx)
 		switch {

@@ -218,6 +218,10 @@ type Stats struct {
 	// asked, a second ago or so, and negative if that is not known: there is no
 	// replica, it does not answer, or nobody asks, see [DB.Watch].
 	ReplicaLag time.Duration
+
+	// ListenLag is for how long the oldest message to other nodes has been on its way
+	// that this node, which listens too, has not heard itself: 0 if it has heard all.
+	ListenLag time.Duration
 }
 
 // A Pool is how the connections of one kind are used.
@@ -248,6 +252,7 @@ func (db *DB) Stats() Stats {
 		ReplicaReads: db.counted.replica.Load(),
 		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuer.pool), poolOf("read", db.readers)},
 		ReplicaLag:   -1,
+		ListenLag:    db.growth.lag(),
 	}
 	if db.replica != nil {
 		s.Pools = append(s.Pools, poolOf("replica", db.replica.pool))

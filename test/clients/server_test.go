@@ -48,10 +48,10 @@ func serve(t *testing.T, plan string, workspaces ...string) *server {
 	s := &server{dir: t.TempDir(), keys: map[string]string{}}
 	for _, name := range workspaces {
 		run(t, s.dir, binary, "workspace", "create", name, "--plan", plan)
-		out := run(t, s.dir, binary, "key", "create", name, "-o", "json")
+		out := run(t, s.dir, binary, "key", "create", name, "--scope", "read,write,manage", "-o", "json")
 		s.keys[name] = regexp.MustCompile(`pst_\w{38}`).FindString(out)
 	}
-	s.cmd = exec.Command(binary, "serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error")
+	s.cmd = exec.Command(binary, "serve", "--addr=127.0.0.1:0", "--ops-addr=off", "--log-level=error", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8")
 	s.cmd.Dir = s.dir
 	s.url = started(t, s.cmd, regexp.MustCompile(`serves (http://\S+)`))
 	return s

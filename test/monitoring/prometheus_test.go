@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -64,17 +65,20 @@ func servePostgres(t *testing.T) *servertest.Server {
 }
 
 // serve runs a server on a database, given by a flag or none, with a shop that is
-// asked for its pets.
+// asked for its pets, and a webhook.
 func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
 	if err := petstore.NewWorkspace(dir, "acme", db...); err != nil {
 		t.Fatal(err)
 	}
-	key, err := petstore.NewKey(dir, "acme", db...)
+	key, err := petstore.NewKey(dir, "acme", append([]string{"--scope=read,write,manage"}, db...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	flags = append(flags, "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8")
 	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags, db...)})
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +88,7 @@ func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 			t.Errorf("the server ended with %v\n%s", err, s.LogText())
 		}
 	})
+	send(t.Context(), http.MethodPost, s.URL+"/webhooks", key.Key, fmt.Sprintf(`{"url":%q}`, receiver.URL))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -96,23 +101,24 @@ func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	return s
 }
 
-// visit makes a write and a read, one after the other.
+// visit makes a write and two reads, one after the other.
 func visit(ctx context.Context, base, key string) {
-	body := strings.NewReader(`{"name":"dogs"}`)
-	for _, r := range []struct {
-		method, path string
-		body         io.Reader
-	}{{http.MethodPost, "/categories", body}, {http.MethodGet, "/pets", http.NoBody}, {http.MethodGet, "/events", http.NoBody}} {
-		req, err := http.NewRequestWithContext(ctx, r.method, base+r.path, r.body)
-		if err != nil {
-			return
-		}
-		req.Header.Set("Authorization", "Bearer "+key)
-		req.Header.Set("Content-Type", "application/json")
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
+	send(ctx, http.MethodPost, base+"/categories", key, `{"name":"dogs"}`)
+	send(ctx, http.MethodGet, base+"/pets", key, "")
+	send(ctx, http.MethodGet, base+"/events", key, "")
+}
+
+// send sends a request, whatever comes of it.
+func send(ctx context.Context, method, url, key, body string) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
 	}
 }
 
