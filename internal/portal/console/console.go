@@ -131,13 +131,12 @@ func (v *visit) serve() error {
 	}
 	handler, _ := v.mux.Handler(v.r)
 	page, known := handler.(Route)
-	v.takes = page.takes
-	var why notice // nobody is signed in
-	if err := v.signedIn(); err != nil && !errors.As(err, &why) {
-		return err
-	} else if err != nil {
-		v.who = nil
-	} else if err := v.admit(page.cost); err != nil {
+	v.takes, v.began = page.takes, v.Now()
+	why, err := v.identify()
+	if err == nil && v.session != nil {
+		err = v.admit(page.cost)
+	}
+	if err != nil {
 		return err
 	}
 	most := cmp.Or(page.most, maxForm)
@@ -152,6 +151,9 @@ func (v *visit) serve() error {
 	if !known { // there is none, or one that leads to the path without its dots
 		v.refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 		return nil
+	}
+	if err := v.identifyAgain(); err != nil {
+		return err
 	}
 	return page.answer(v, why)
 }

@@ -48,6 +48,9 @@ func takeImport(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if err := v.identifyAgain(); err != nil {
+		return err
+	}
 	if len(in.faults) > 0 {
 		return v.again(f, in)
 	}

@@ -78,8 +78,13 @@ func (v *visit) admitOne() error {
 		v.refuse(http.StatusServiceUnavailable, "Requests cannot be counted just now", v.nothingDone())
 		return errRefused
 	}
+	return v.refuseByLimits()
+}
+
+// refuseByLimits answers that the key can do nothing now, and returns errRefused.
+func (v *visit) refuseByLimits() error {
 	title, text := v.limits.words()
-	v.tooMany(d.RetryAfter, title, text+" "+v.nothingDone())
+	v.tooMany(v.limits.RetryAfter, title, text+" "+v.nothingDone())
 	return errRefused
 }
 

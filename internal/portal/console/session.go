@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -47,6 +48,7 @@ type visit struct {
 	session *access.Session // nil unless signed in
 	limits  keyLimits       // of the key, once the request was counted
 
+	began    time.Time
 	operator bool          // signed in as an operator
 	takes    access.Scopes // what the form of the page needs; 0 if it is none
 }
@@ -97,6 +99,39 @@ func (v *visit) signedIn() error {
 		}
 	}
 	v.session = &found
+	return nil
+}
+
+// identify finds out who asks. It returns why nobody is signed in.
+func (v *visit) identify() (why notice, err error) {
+	if err = v.signedIn(); errors.As(err, &why) {
+		v.who, v.session, v.operator = nil, nil, false
+		return why, nil
+	}
+	return "", err
+}
+
+// heldLong is how long what is sent may take without a second look at who sends it. The end of a key is known as soon.
+const heldLong = time.Second
+
+// identifyAgain looks a second time at who asks, once what took long has come: the session may have ended meanwhile, and
+// the key have ended or be banned. It answers the refusal itself, and returns errRefused.
+func (v *visit) identifyAgain() error {
+	if v.session == nil || v.Now().Sub(v.began) <= heldLong {
+		return nil
+	}
+	why, err := v.identify()
+	switch {
+	case err != nil:
+		return err
+	case v.session == nil:
+		return cmp.Or(v.askToSignIn(why), error(errRefused))
+	case v.who == nil:
+		return nil
+	}
+	if v.limits = (keyLimits{v.Limiter.Peek(v.r.Context(), v.who.Slot)}); v.limits.Outcome == ratelimit.Banned {
+		return v.refuseByLimits()
+	}
 	return nil
 }
 
