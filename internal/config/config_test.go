@@ -126,6 +126,10 @@ func TestLists(t *testing.T) {
 	if want := []string{"10.0.0.0/8", "2001:db8::1/128"}; !cmp.Equal(got, want) {
 		t.Errorf("TrustedProxies = %v, want %v", got, want)
 	}
+	c, _, err = load(t, source{args: []string{"--ops-hosts=node1,Node2", "--ops-hosts=node3"}})
+	if want := []string{"node1", "node2", "node3"}; err != nil || !cmp.Equal(c.OpsHosts, want) {
+		t.Errorf("OpsHosts = %v, %v, want %v", c.OpsHosts, err, want)
+	}
 }
 
 func TestFaults(t *testing.T) {

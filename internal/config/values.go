@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // The types below bind text to a member of a Config. Their Set checks what can
@@ -85,39 +87,54 @@ func (v instant) Set(s string) error {
 	return nil
 }
 
-// prefixes is a list; a flag that is given again adds to it.
-type prefixes struct {
-	to    *[]netip.Prefix
+// A list is of values that are separated by commas; a flag that is given again adds to it.
+type list[T any] struct {
+	to    *[]T
+	read  func(word string) (T, error)
 	given bool
 }
 
-func (v *prefixes) Type() string { return "prefixes" }
+func (v *list[T]) Type() string { return "list" }
 
-func (v *prefixes) String() string {
+func (v *list[T]) String() string {
 	if v.to == nil {
 		return ""
 	}
 	var words []string
-	for _, p := range *v.to {
-		words = append(words, p.String())
+	for _, one := range *v.to {
+		words = append(words, fmt.Sprint(one))
 	}
 	return strings.Join(words, ",")
 }
 
-func (v *prefixes) Set(s string) error {
-	var all []netip.Prefix
+func (v *list[T]) Set(s string) error {
+	var all []T
 	if v.given {
 		all = *v.to
 	}
 	for word := range strings.SplitSeq(s, ",") {
-		p, err := parsePrefix(strings.TrimSpace(word))
+		one, err := v.read(strings.TrimSpace(word))
 		if err != nil {
 			return err
 		}
-		all = append(all, p)
+		all = append(all, one)
 	}
 	*v.to, v.given = all, true
 	return nil
+}
+
+func prefixes(to *[]netip.Prefix) pflag.Value {
+	return &list[netip.Prefix]{to: to, read: parsePrefix}
+}
+
+func names(to *[]string) pflag.Value { return &list[string]{to: to, read: parseName} }
+
+// parseName reads the name of a host.
+func parseName(word string) (string, error) {
+	if word == "" || strings.ContainsAny(word, ":/@*? ") {
+		return "", fmt.Errorf("%q is not the name of a host, without a port", word)
+	}
+	return strings.ToLower(word), nil
 }
 
 // parsePrefix reads a CIDR block, or a single address as a block of its own. One of IPv4-mapped IPv6 addresses is one of
@@ -255,35 +272,4 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// names are host names; a flag that is given again adds to them.
-type names struct {
-	to    *[]string
-	given bool
-}
-
-func (v *names) Type() string { return "names" }
-
-func (v *names) String() string {
-	if v.to == nil {
-		return ""
-	}
-	return strings.Join(*v.to, ",")
-}
-
-func (v *names) Set(s string) error {
-	var all []string
-	if v.given {
-		all = *v.to
-	}
-	for word := range strings.SplitSeq(s, ",") {
-		name := strings.ToLower(strings.TrimSpace(word))
-		if name == "" || strings.ContainsAny(name, ":/@*? ") {
-			return fmt.Errorf("%q is not the name of a host, without a port", word)
-		}
-		all = append(all, name)
-	}
-	*v.to, v.given = all, true
-	return nil
 }

@@ -71,7 +71,7 @@ func byDefault(value string) string {
 // zeros matches a duration of whole hours or minutes.
 var zeros = regexp.MustCompile(`^(\d+h|\d+m|\d+h\d+m)(0m)?0s$`)
 
-// flag matches another setting in a text, or a path of the server.
+// flag matches another setting in a text.
 var flag = regexp.MustCompile(`--[a-z-]+`)
 
 // sentence returns the usage of a setting as a sentence.
