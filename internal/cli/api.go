@@ -166,9 +166,9 @@ func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], 
 }
 
 // removal is what is printed of something that is no more.
-type removal struct {
-	ID      int64 `json:"id"`
-	Deleted bool  `json:"deleted"`
+type removal[ID int64 | string] struct {
+	ID      ID   `json:"id"`
+	Deleted bool `json:"deleted"`
 }
 
 // removed returns the command that does away with what has an id.
@@ -182,7 +182,7 @@ func (a *app) removed(r remote, did string, remove func(*client.Client, context.
 		if err := remove(c, ctx, id); err != nil {
 			return err
 		}
-		return a.done(o, removal{id, true}, "%s %d", did, id)
+		return a.done(o, removal[int64]{id, true}, "%s %d", did, id)
 	}
 	return a.remote(r)
 }

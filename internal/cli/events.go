@@ -26,7 +26,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	var follow bool
 	o := tables()
 	cmd := a.command(spec{
-		use: "events WORKSPACE", args: cobra.ExactArgs(1),
+		use: "events WORKSPACE [--follow] [--type TYPE,...] [--after ID]", args: cobra.ExactArgs(1),
 		short: "Print the events of a workspace",
 		long: `Print the events of a workspace, one per line, from the oldest that is kept. With
 --follow, keep printing new events until interrupted. A server can keep running
@@ -65,10 +65,8 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 		if !follow {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, lookForMore); ctx.Err() != nil {
 			return ctx.Err()
-		case <-time.After(lookForMore):
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (a *app) listenCommand() *cobra.Command {
 	var to string
 	var types []client.EventType
 	return a.remote(remote{
-		use: "listen", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
+		use: "listen --forward-to URL [--type TYPE,...]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
 		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
 would, signed with a secret that is printed. Each event is a line, with what the
 receiver answered. This needs nothing but a server and a key with the scope read: no
@@ -72,7 +72,7 @@ func (l *listener) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		fmt.Fprintf(l.err, "petstore: trying again: %s\n", withoutPrefix(err))
-		pause(ctx)
+		pause(ctx, listenPause)
 	}
 }
 
@@ -146,14 +146,14 @@ func (l *listener) forward(ctx context.Context, workspace int64, e client.Event)
 		if _, err := fmt.Fprintf(l.out, "%-8d %-18s  %s (%d ms)\n", e.ID, e.Type, said, answer.Latency.Milliseconds()); err != nil || answer.Status != 0 {
 			return err
 		}
-		pause(ctx)
+		pause(ctx, listenPause)
 	}
 }
 
 // pause waits before something is tried again.
-func pause(ctx context.Context) {
+func pause(ctx context.Context, long time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(listenPause):
+	case <-time.After(long):
 	}
 }

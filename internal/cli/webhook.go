@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/petstore"
 )
 
 func (a *app) webhookCommand() *cobra.Command {
@@ -43,20 +45,17 @@ func eventTypeFlag(f *pflag.FlagSet, to *[]client.EventType, usage string) {
 	f.Var(listOf(to, word(new(client.EventType), eventTypes()...)), "type", usage)
 }
 
-func eventTypes() []client.EventType {
-	return []client.EventType{
-		client.EventTypePetCreated, client.EventTypePetUpdated, client.EventTypePetDeleted,
-		client.EventTypeCategoryCreated, client.EventTypeCategoryUpdated, client.EventTypeCategoryDeleted,
-		client.EventTypeOrderCreated, client.EventTypeOrderUpdated, client.EventTypeOrderCompleted, client.EventTypeOrderCancelled,
-		client.EventTypeInventoryCreated, client.EventTypeInventoryUpdated, client.EventTypeInventoryDeleted,
-		client.EventTypeCatalogueImported, client.EventTypeWorkspaceReset,
+func eventTypes() (all []client.EventType) {
+	for _, t := range petstore.EventTypes() {
+		all = append(all, client.EventType(t))
 	}
+	return all
 }
 
 func (a *app) webhookCreate() *cobra.Command {
 	var n client.NewWebhook
 	return a.remote(remote{
-		use: "create URL", args: cobra.ExactArgs(1), short: "Create a webhook and print its secret, once",
+		use: "create URL [--type TYPE,...] [--description TEXT]", args: cobra.ExactArgs(1), short: "Create a webhook and print its secret, once",
 		flags: func(f *pflag.FlagSet) {
 			eventTypeFlag(f, &n.Types, "send only events of these types, `TYPE,...` (default all)")
 			f.Var(text(&n.Description), "description", "a description `TEXT`")
@@ -86,7 +85,7 @@ func (a *app) showSecret(o *output, made client.MadeWebhook) error {
 func (a *app) webhookList() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
-		use: "list", short: "List the webhooks", flags: page.register,
+		use: "list [--limit N] [--cursor CURSOR | --all]", short: "List the webhooks", flags: page.register,
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
 			params := client.ListWebhooksParams{Limit: page.limit, Cursor: page.cursor}
 			return listed(a, o, page, func() (client.Page[client.Webhook], error) { return c.ListWebhooks(ctx, params) },
@@ -123,14 +122,19 @@ func (a *app) webhookUpdate() *cobra.Command {
 		f.Var(text(&patch.URL), "url", "post to `URL`")
 		f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
 		eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
-		f.Var(text(&description), "description", "a description `TEXT`")
+		f.StringVar(&description, "description", "", "the new description `TEXT`; an empty one removes it")
 	}
-	return a.onWebhook("update ID", "Change a webhook, pause it, or make it active again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+	return a.onWebhook("update ID [--url URL] [--state STATE] [--type TYPE,...] [--description TEXT]", "Change a webhook, pause it, or make it active again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
 		if a.given("type") {
 			patch.Types = client.Set(types)
 		}
-		if a.given("description") {
+		switch {
+		case description != "":
 			patch.Description = client.Set(description)
+		case a.given("description"):
+			patch.Description = client.Null[string]()
+		case !a.given("url") && !a.given("state") && !a.given("type"):
+			return client.Webhook{}, usagef("nothing to change: give --url, --state, --type or --description")
 		}
 		return c.UpdateWebhook(ctx, id, patch)
 	})
@@ -139,17 +143,11 @@ func (a *app) webhookUpdate() *cobra.Command {
 func (a *app) webhookReplay() *cobra.Command {
 	var after int64
 	flags := func(f *pflag.FlagSet) {
-		f.Int64Var(&after, "after", 0, "deliver the events after the one with this `ID`; 0 is the beginning")
+		f.Var(whole(&after, 0, math.MaxInt64), "after", "deliver the events after the one with this `ID`; 0 is the beginning")
 	}
-	return a.onWebhook("replay ID", "Deliver events again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+	return a.onWebhook("replay ID [--after ID]", "Deliver events again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
 		return c.ReplayWebhook(ctx, id, client.WebhookReplay{After: after})
 	})
-}
-
-// deletion is what is printed of a webhook that is no more.
-type deletion struct {
-	ID      string `json:"id"`
-	Deleted bool   `json:"deleted"`
 }
 
 func (a *app) webhookDelete() *cobra.Command {
@@ -159,7 +157,7 @@ func (a *app) webhookDelete() *cobra.Command {
 			if err := c.DeleteWebhook(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.done(o, deletion{args[0], true}, "Deleted the webhook %s", args[0])
+			return a.done(o, removal[string]{args[0], true}, "Deleted the webhook %s", args[0])
 		},
 	})
 }
@@ -202,7 +200,7 @@ func statusOf(status int) string {
 func (a *app) webhookDeliveries() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
-		use: "deliveries ID", args: cobra.ExactArgs(1), short: "List what was sent to a webhook, the newest event first", flags: page.register,
+		use: "deliveries ID [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List what was sent to a webhook, the newest event first", flags: page.register,
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			params := client.ListDeliveriesParams{Limit: page.limit, Cursor: page.cursor}
 			return listed(a, o, page, func() (client.Page[client.Delivery], error) { return c.ListDeliveries(ctx, args[0], params) },
