@@ -134,7 +134,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams}).paths(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams, search: make(chan struct{}, 1)}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, guard: guard{&p.auth, &p.meter, &p.gates, o.Now}}.paths(),

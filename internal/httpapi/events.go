@@ -23,6 +23,7 @@ type events struct {
 	done    <-chan struct{} // closed when the service is about to end
 	gate    *gate           // of reads: who waits is not inside
 	streams *streams
+	search  chan struct{} // has a value while a follower looks behind events that it does not want
 }
 
 // paths returns none if no events are kept.
@@ -124,6 +125,8 @@ type follower struct {
 	*events
 	x *exchange
 	q feed.Query
+
+	behind bool // the last page had only events of other types, and there are more
 }
 
 // How often a follower does what nobody tells it to.
@@ -132,8 +135,13 @@ const (
 	lookAtKey = 500 * time.Millisecond // one that ended ends what goes on by it within a second
 )
 
-// read reads a page, and goes on behind it the next time.
+// read reads a page, and goes on behind it the next time. Of those who look for rare
+// types in long feeds one at a time reads, so that the store is there for others.
 func (f *follower) read() (feed.Page, error) {
+	if f.behind {
+		f.search <- struct{}{}
+		defer func() { <-f.search }()
+	}
 	if !f.gate.enter(f.now()) {
 		return feed.Page{}, errOverloaded
 	}
@@ -141,6 +149,7 @@ func (f *follower) read() (feed.Page, error) {
 	page, err := f.feed.Events(f.x.ctx, f.x.workspace(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
+		f.behind = page.More && len(page.Events) == 0
 	}
 	return page, err
 }
@@ -165,7 +174,7 @@ func (f *follower) next(within time.Duration) (feed.Page, error) {
 		if err != nil || len(page.Events) > 0 {
 			return page, err
 		}
-		if page.More { // of other types
+		if f.behind {
 			written = already
 		}
 		if !f.sleep(written, over.C) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,6 +165,62 @@ func TestEventsWait(t *testing.T) {
 	go func() { answers <- s.get("/events?after=3&wait=30") }()
 	close(done)
 	(<-answers).wantEvents("")
+}
+
+// A shortSighted feed is the real one, but looks at one event a page. It counts those who read on at once.
+type shortSighted struct {
+	feed.Store
+	mu         sync.Mutex
+	now, most  int
+	overlapped chan struct{} // closed when there were two
+}
+
+func (s *shortSighted) Events(ctx context.Context, ws int64, q feed.Query) (feed.Page, error) {
+	types := q.Types
+	q.Types, q.Limit = nil, 1
+	page, err := s.Store.Events(ctx, ws, q)
+	page.Events = slices.DeleteFunc(page.Events, func(e petstore.Event) bool { return !slices.Contains(types, e.Type) })
+	if q.After > 0 && q.After < 11 { // before the one that is looked for
+		s.enter(1)
+		defer s.enter(-1)
+		select {
+		case <-s.overlapped:
+		case <-time.After(5 * time.Millisecond): // for another to come
+		}
+	}
+	return page, err
+}
+
+func (s *shortSighted) enter(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now += n; s.now == 2 && s.most < 2 {
+		close(s.overlapped)
+	}
+	s.most = max(s.most, s.now)
+}
+
+// TestRareEvents: of those who look for what is rare in a long feed one reads at a time, and each finds it.
+func TestRareEvents(t *testing.T) {
+	t.Parallel()
+	short := &shortSighted{overlapped: make(chan struct{})}
+	s := openService(t, func(o *httpapi.Options) { short.Store, o.Events = o.Events, short })
+	for i := range 10 {
+		s.post("/categories", fmt.Sprintf(`{"name":"kind %d"}`, i)).want(201, "")
+	}
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	stream := s.follow("/events?after=0&type=pet.created", nil)
+	answers := make(chan answer, 4)
+	for range cap(answers) {
+		go func() { answers <- s.get("/events?after=0&type=pet.created&wait=30") }()
+	}
+	for range cap(answers) {
+		(<-answers).wantEvents(`11 pet.created {"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n")
+	}
+	stream.want("id: 1", "id: 11", "event: pet.created", "data: ")
+	if short.most != 1 {
+		t.Errorf("%d read at once, want 1", short.most)
+	}
 }
 
 // A follow is an open stream of events.
