@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -271,4 +272,25 @@ func TestMoveIsRefused(t *testing.T) {
 		ok(t, err)
 		wantRefused(t, try{from: from, to: url}, "the target holds other data")
 	})
+}
+
+// TestMoveIntoPartitions: the tables of the target may be divided.
+func TestMoveIntoPartitions(t *testing.T) {
+	t.Parallel()
+	url, database := emptyDatabase(t)
+	_, err := postgres.MigrateUp(t.Context(), url, nil)
+	ok(t, err)
+	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+	ok(t, err)
+	ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
+	y := try{from: newFile(t), to: url}
+	result, err := y.run(t.Context())
+	ok(t, err)
+	for _, table := range result.Tables {
+		if table.Rows == 0 {
+			t.Errorf("moved %+v, want rows of every table", table)
+		}
+	}
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
 }

@@ -36,7 +36,13 @@ func makeTemplate(s *postgrestest.Server) error {
 // newDatabase returns the URL of a migrated database of the test's own.
 func newDatabase(tb testing.TB) string {
 	tb.Helper()
-	url := shared.Server(tb).Database(tb, template)
+	return copyOf(tb, template)
+}
+
+// copyOf returns the URL of a copy of a migrated database.
+func copyOf(tb testing.TB, database string) string {
+	tb.Helper()
+	url := shared.Server(tb).Database(tb, database)
 	execute(tb, url, "INSERT INTO petstore.meta (name, value) SELECT 'secret', sha256(random()::text::bytea)")
 	return url
 }

@@ -34,12 +34,26 @@ func (p plan) String() string {
 }
 
 // TestListsCostNoMoreDeeper: a page touches few blocks, wherever it begins, planned
-// for all arguments or for these.
+// for all arguments or for these, in tables that are whole or divided.
 func TestListsCostNoMoreDeeper(t *testing.T) {
 	t.Parallel()
-	url := newDatabase(t)
-	db := node(t, url, postgres.Options{})
-	workspace, _ := newStocked(t, db, 1)
+	for name, prepare := range map[string]func(tb testing.TB, url string){"whole": nil, "divided": partition} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := newDatabase(t)
+			if prepare != nil {
+				prepare(t, url)
+			}
+			wantCheapLists(t, url, fillLists(t, url))
+		})
+	}
+}
+
+// fillLists gives a workspace and the one after it some thousands of rows of each kind,
+// and returns its id.
+func fillLists(t *testing.T, url string) (workspace int64) {
+	t.Helper()
+	workspace, _ = newStocked(t, node(t, url, postgres.Options{}), 1)
 	fill := `INSERT INTO petstore.categories (workspace, id, name, folded) SELECT w, n, 'Tiere', 'tiere' FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 3000) n;`
 	execute(t, url, fill, workspace)
 	execute(t, url, `INSERT INTO petstore.categories (workspace, id, name, folded) VALUES ($1 + 1, 1, 'e', 'e')`, workspace)
@@ -49,6 +63,11 @@ func TestListsCostNoMoreDeeper(t *testing.T) {
 	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete, ship_date)
 		SELECT w, n, n % 3 + 1, 1, n % 2 = 0, CASE WHEN n % 5 > 0 THEN n END FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
 	execute(t, url, "ANALYZE")
+	return workspace
+}
+
+func wantCheapLists(t *testing.T, url string, workspace int64) {
+	t.Helper()
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		c := direct(t, withParameters(url, mode))
 		for _, after := range []int64{0, 2000, 15000} {
