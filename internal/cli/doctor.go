@@ -154,7 +154,7 @@ func (e *examination) onRedis() bool { return e.config.Redis != "" }
 
 // limiter asks Redis for a decision.
 func (e *examination) limiter(context.Context) {
-	if err := node.AskRedis(e.config, e.origins); err != nil {
+	if err := node.AskRedis(e.config); err != nil {
 		e.add(problem, "check that Redis runs, and that --redis has the right host, database, user and password", "%v", err)
 	}
 }

@@ -24,7 +24,7 @@ func (n *node) newMetrics() *ops.Metrics {
 		}, n.eventStreams))
 	}
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
-		m.MustRegister(newRedisCollector(r.RedisStats))
+		m.MustRegister(newRedisCollector(r.RedisStats), n.redisTook)
 	}
 	if s, yes := n.store.(serverStore); yes {
 		m.MustRegister(newPostgresCollector(s.Stats))

@@ -21,39 +21,35 @@ type limiter interface {
 
 var _, _ limiter = (*ratelimit.Memory)(nil), (*ratelimit.Redis)(nil)
 
-// CheckLimiter returns an error that names the setting if the settings of the
-// limiter cannot be used. It asks no Redis.
+// CheckLimiter returns an error that names the setting if the limiter cannot be
+// made from the settings. It asks no Redis.
 func CheckLimiter(c *config.Config, from config.Origins) error {
 	if c.Redis == "" {
 		return nil
 	}
-	_, err := redisOptions(c, from)
-	return err
+	if err := ratelimit.CheckURL(c.Redis); err != nil {
+		return from.Fault("redis", "%q: %v", config.Redact(c.Redis), err)
+	}
+	return nil
 }
 
 // AskRedis returns an error unless the Redis of the settings takes decisions. It
 // counts nothing.
-func AskRedis(c *config.Config, from config.Origins) error {
-	o, err := redisOptions(c, from)
-	if err != nil {
-		return err
-	}
-	if err := ratelimit.AskRedis(o); err != nil {
+func AskRedis(c *config.Config) error {
+	if err := ratelimit.AskRedis(redisOptions(c)); err != nil {
 		return fmt.Errorf("%s cannot be used: %w", config.Redact(c.Redis), err)
 	}
 	return nil
 }
 
-// newLimiter returns the limiter that the operator chose.
-func newLimiter(c *config.Config, from config.Origins, now func() time.Time, log *slog.Logger) (limiter, error) {
+// newLimiter returns the limiter that the operator chose, of settings that
+// CheckLimiter takes. answered is called for each call that Redis answered.
+func newLimiter(c *config.Config, now func() time.Time, log *slog.Logger, answered func(took time.Duration)) (limiter, error) {
 	if c.Redis == "" {
 		return ratelimit.NewMemory(limiterConfig(c), now), nil
 	}
-	o, err := redisOptions(c, from)
-	if err != nil {
-		return nil, err
-	}
-	o.Now, o.Log = now, log
+	o := redisOptions(c)
+	o.Now, o.Log, o.Answered = now, log, answered
 	r, err := ratelimit.NewRedis(o)
 	if err != nil {
 		return nil, err
@@ -61,18 +57,8 @@ func newLimiter(c *config.Config, from config.Origins, now func() time.Time, log
 	return r, nil
 }
 
-// redisOptions returns what the settings say of Redis. Its error names the
-// setting.
-func redisOptions(c *config.Config, from config.Origins) (ratelimit.RedisOptions, error) {
-	o := ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c)}
-	var err error
-	if o.OnFailure, err = ratelimit.ParseOnFailure(c.LimiterOnFailure); err != nil {
-		return o, from.Fault("limiter-on-failure", "%v", err)
-	}
-	if err := o.Validate(); err != nil {
-		return o, from.Fault("redis", "%q: %v", config.Redact(c.Redis), err)
-	}
-	return o, nil
+func redisOptions(c *config.Config) ratelimit.RedisOptions {
+	return ratelimit.RedisOptions{URL: c.Redis, Config: limiterConfig(c), Deny: c.LimiterOnFailure == "deny"}
 }
 
 // limiterConfig returns the limiter's numbers as the operator set them.

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/http1"
@@ -53,6 +55,7 @@ type node struct {
 	bans        *banKeeper
 	backups     *scheduler
 	metrics     *ops.Metrics
+	redisTook   prometheus.Histogram
 	webhooks    *webhooks // nil if no events are kept
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog          // nil if n.log takes the requests too
@@ -78,7 +81,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	}); err != nil {
 		return err
 	}
-	if n.limiter, err = newLimiter(n.Config, n.Origins, n.now, n.log); err != nil {
+	n.redisTook = newRedisDurations()
+	if n.limiter, err = newLimiter(n.Config, n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
 	n.shop, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
@@ -282,14 +286,7 @@ func refusedBy(o *httpapi.Observation) string {
 	return o.Outcome
 }
 
-func (n *node) limits() ops.Limits {
-	s := n.limiter.Stats()
-	return ops.Limits{
-		Workspaces: s.Workspaces, Keys: s.Keys, Bans: s.Bans,
-		Addresses: s.Addresses, AddressCapacity: s.AddressCapacity,
-		OverflowAdmitted: s.OverflowAdmitted, FailedSaves: s.FailedSaves,
-	}
-}
+func (n *node) limits() ops.Limits { return ops.Limits(n.limiter.Stats()) }
 
 func (n *node) storage() ops.Storage {
 	s := n.store.Figures()

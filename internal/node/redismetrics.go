@@ -8,8 +8,8 @@ import (
 
 // A redisCollector shows the figures of the Redis limiter.
 type redisCollector struct {
-	read                            func() ratelimit.RedisStats
-	decisions, failures, away, took *prometheus.Desc
+	read                      func() ratelimit.RedisStats
+	decisions, failures, away *prometheus.Desc
 }
 
 func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
@@ -21,13 +21,19 @@ func newRedisCollector(read func() ratelimit.RedisStats) *redisCollector {
 		decisions: desc("decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", "source"),
 		failures:  desc("failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", "cause"),
 		away:      desc("away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says."),
-		took:      desc("duration_seconds", "Time of the calls that were answered."),
 	}
+}
+
+func newRedisDurations() prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "petstore_limiter_redis_duration_seconds", Help: "Time of the calls that were answered.",
+		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025},
+	})
 }
 
 // Describe implements prometheus.Collector.
 func (c *redisCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.away, c.took} {
+	for _, d := range []*prometheus.Desc{c.decisions, c.failures, c.away} {
 		to <- d
 	}
 }
@@ -49,5 +55,4 @@ func (c *redisCollector) Collect(to chan<- prometheus.Metric) {
 		away = 1
 	}
 	to <- prometheus.MustNewConstMetric(c.away, prometheus.GaugeValue, away)
-	to <- prometheus.MustNewConstHistogram(c.took, s.LatencyCount, s.LatencySum, s.Latency)
 }

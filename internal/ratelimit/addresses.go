@@ -17,35 +17,22 @@ type addressTable struct {
 	overflow *subject
 
 	mu      sync.Mutex // taken before a subject's
-	places  map[address]*subject
+	places  map[netip.Prefix]*subject
 	swept   int64 // the last sweep
 	sweepAt int64 // when one can find something again
 }
 
-// address is what is counted as one: an IPv4 address in its IPv4-mapped form, or the first half of an IPv6 address.
-type address [16]byte
-
-func addressOf(a netip.Addr) address {
-	a = a.Unmap()
-	b := a.As16()
-	if !a.Is4() {
-		clear(b[8:])
+// counted returns what is counted as one: an IPv4 address, or the first half of an IPv6 address.
+func counted(a netip.Addr) netip.Prefix {
+	if a = a.Unmap(); a.Is4() {
+		return netip.PrefixFrom(a, 32)
 	}
-	return b
-}
-
-// String returns the IPv4 address or the IPv6 prefix.
-func (a address) String() string {
-	ip := netip.AddrFrom16(a)
-	if ip.Is4In6() {
-		return ip.Unmap().String()
-	}
-	return netip.PrefixFrom(ip, 64).String()
+	return netip.PrefixFrom(a, 64).Masked()
 }
 
 func newAddressTable(limits Limits, size int) *addressTable {
 	return &addressTable{
-		limits: limits, size: size, places: map[address]*subject{},
+		limits: limits, size: size, places: map[netip.Prefix]*subject{},
 		overflow: &subject{name: overflowName, limits: limits},
 	}
 }
@@ -53,7 +40,7 @@ func newAddressTable(limits Limits, size int) *addressTable {
 // lock returns the subject that an address is counted under, locked. A new address gets a place if there is one.
 func (t *addressTable) lock(a netip.Addr, now int64) *subject {
 	for {
-		s := t.place(a, now)
+		s := t.subject(a, now, true)
 		s.mu.Lock()
 		if !s.removed {
 			return s
@@ -62,41 +49,26 @@ func (t *addressTable) lock(a netip.Addr, now int64) *subject {
 	}
 }
 
-func (t *addressTable) place(a netip.Addr, now int64) *subject {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s := t.find(a, now)
-	if s == nil {
-		s = t.fresh(a)
-		t.places[addressOf(a)] = s
-	}
-	return s
-}
-
 // look returns the subject of an address, which gets no place for that.
-func (t *addressTable) look(a netip.Addr, now int64) *subject {
+func (t *addressTable) look(a netip.Addr, now int64) *subject { return t.subject(a, now, false) }
+
+// subject returns the subject of an address. With take, a new one gets a place if there is one.
+func (t *addressTable) subject(a netip.Addr, now int64, take bool) *subject {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.find(a, now); s != nil {
+	at := counted(a)
+	s := t.places[at]
+	switch {
+	case s != nil:
 		return s
-	}
-	return t.fresh(a)
-}
-
-// find returns the subject of an address, or nil if it has no place yet and there is one for it. The caller holds mu.
-func (t *addressTable) find(a netip.Addr, now int64) *subject {
-	if !a.IsValid() {
+	case !a.IsValid() || len(t.places) >= t.size && !t.sweep(now):
 		return t.overflow
 	}
-	s := t.places[addressOf(a)]
-	if s == nil && len(t.places) >= t.size && !t.sweep(now) {
-		return t.overflow
+	s = &subject{name: addressName(at), limits: t.limits}
+	if take {
+		t.places[at] = s
 	}
 	return s
-}
-
-func (t *addressTable) fresh(a netip.Addr) *subject {
-	return &subject{name: addressName(addressOf(a)), limits: t.limits}
 }
 
 // sweep gives back the places whose windows are over and reports whether there were any. It looks at each place, so it
@@ -106,7 +78,7 @@ func (t *addressTable) sweep(now int64) bool {
 		return false
 	}
 	before, first := len(t.places), now+day
-	maps.DeleteFunc(t.places, func(_ address, s *subject) bool {
+	maps.DeleteFunc(t.places, func(_ netip.Prefix, s *subject) bool {
 		until := s.countsUntil(now)
 		if until > now {
 			first = min(first, until)
@@ -139,7 +111,7 @@ func (s *subject) countsUntil(now int64) int64 {
 // overflowName is the subject of all addresses for which the table has no place.
 const overflowName = "a:*"
 
-func addressName(a address) string { return "a:" + a.String() }
+func addressName(at netip.Prefix) string { return "a:" + strings.TrimSuffix(at.String(), "/32") }
 
 // parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
 func parseAddress(subject string) (netip.Addr, error) {

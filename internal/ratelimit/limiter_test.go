@@ -350,29 +350,6 @@ func TestOutcomeWords(t *testing.T) {
 	}
 }
 
-func TestConfigNamesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	if err := DefaultConfig().Validate(); err != nil {
-		t.Errorf("DefaultConfig().Validate() = %v, want nil", err)
-	}
-	for name, change := range map[string]func(*Config){
-		"strikes":       func(c *Config) { c.Strikes = 0 },
-		"strike window": func(c *Config) { c.StrikeWindow = 0 },
-		"grace":         func(c *Config) { c.Grace = -1 },
-		"first ban":     func(c *Config) { c.FirstBan = 0 },
-		"longest ban":   func(c *Config) { c.MaxBan = time.Minute },
-		"addresses":     func(c *Config) { c.Addresses = 0 },
-		"per minute":    func(c *Config) { c.AddressLimits.PerMinute = 0 },
-		"per day":       func(c *Config) { c.AddressLimits.PerDay = 0 },
-	} {
-		cfg := DefaultConfig()
-		change(&cfg)
-		if err := cfg.Validate(); err == nil {
-			t.Errorf("%s: Validate() = nil, want an error", name)
-		}
-	}
-}
-
 // manyRequests admits n requests, gap apart, and returns how many ended in each way.
 func manyRequests(l Limiter, c *Caller, clock *testClock, n int, gap time.Duration) map[Outcome]int {
 	got := map[Outcome]int{}

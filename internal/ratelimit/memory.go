@@ -27,12 +27,9 @@ type Memory struct {
 
 var _ Limiter = (*Memory)(nil)
 
-// NewMemory returns a limiter that has counted nothing yet. It panics if cfg is not valid. The clock may be set back or
-// forward, and is read once a decision.
+// NewMemory returns a limiter that has counted nothing yet. The clock may be set back or forward, and is read once a
+// decision.
 func NewMemory(cfg Config, now func() time.Time) *Memory {
-	if err := cfg.Validate(); err != nil {
-		panic("ratelimit: " + err.Error())
-	}
 	return &Memory{
 		now:        now,
 		rules:      newRules(cfg),

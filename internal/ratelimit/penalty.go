@@ -195,10 +195,10 @@ func decision(w windows, o Outcome, p *penalty, l Limits, now int64) Decision {
 		wait = w.reset(full)
 	}
 	if o == Banned {
-		d.BannedUntil = ceilSeconds(p.banUntil)
+		d.BannedUntil = ceil(p.banUntil, second)
 		wait = max(wait, p.banUntil)
 	}
-	d.RetryAfter = max(1, ceilSeconds(wait-now))
+	d.RetryAfter = max(1, ceil(wait-now, second))
 	return d
 }
 

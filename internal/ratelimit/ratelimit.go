@@ -15,7 +15,7 @@
 //   - cached: the node knows that Redis could only refuse, and that the refusal would change nothing there;
 //   - redis: the script decides;
 //   - local: Redis does not answer, and the node decides from the last known counts;
-//   - unavailable: the same, with Deny.
+//   - unavailable: the same, with RedisOptions.Deny.
 //
 // A node tells Redis what it admitted locally with its next call for the subject, or when Redis is back, and Redis adds it
 // exactly once. No node admits more of a window than what it last knew to be left: with n nodes that last knew k used of a
@@ -23,24 +23,12 @@
 package ratelimit
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
 
 // Limits are the two numbers of a plan: requests per minute and per UTC day. Both are at least 1.
 type Limits struct{ PerMinute, PerDay int64 }
-
-// Validate returns an error that names the number below 1, if there is one.
-func (l Limits) Validate() error {
-	if l.PerMinute < 1 {
-		return fmt.Errorf("requests per minute must be at least 1, not %d", l.PerMinute)
-	}
-	if l.PerDay < 1 {
-		return fmt.Errorf("requests per day must be at least 1, not %d", l.PerDay)
-	}
-	return nil
-}
 
 // An Outcome says whether a request is admitted, and if not, what refused it.
 type Outcome uint8
@@ -51,7 +39,7 @@ const (
 	RefusedMinute                // the minute is full
 	RefusedDay                   // the UTC day is full
 	Banned                       // the key is banned
-	Unavailable                  // the counts cannot be reached, and Deny was chosen for that
+	Unavailable                  // the counts cannot be reached, and RedisOptions.Deny was chosen for that
 )
 
 // String returns "admitted", "minute", "day", "banned" or "unavailable": the words for logs and metric labels.
@@ -152,7 +140,7 @@ type Usage struct {
 	LastUsed          time.Time // the last request, admitted or not; zero if there was none
 }
 
-// Config holds the numbers of a limiter. The zero value is not usable; start from DefaultConfig.
+// Config holds the numbers of a limiter, which nobody checks here: the zero value is not usable, start from DefaultConfig.
 //
 // A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and
 // when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the
@@ -185,26 +173,4 @@ func DefaultConfig() Config {
 		AddressLimits: Limits{PerMinute: 60, PerDay: 1000},
 		Addresses:     1 << 16,
 	}
-}
-
-const maxAddresses = 1 << 24
-
-// Validate returns an error that names every number out of its range.
-func (c Config) Validate() error {
-	var errs []error
-	refuse := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	refuse(c.Strikes < 1 || c.Strikes > 1000, "strikes must be 1 to 1000, not %d", c.Strikes)
-	refuse(c.StrikeWindow <= 0, "strike window must be positive, not %v", c.StrikeWindow)
-	refuse(c.Grace < 0, "grace must not be negative, but is %v", c.Grace)
-	refuse(c.FirstBan < time.Second, "first ban must be at least 1s, not %v", c.FirstBan)
-	refuse(c.MaxBan < c.FirstBan, "longest ban %v is shorter than the first, %v", c.MaxBan, c.FirstBan)
-	refuse(c.Addresses < 1 || c.Addresses > maxAddresses, "addresses must be 1 to %d, not %d", maxAddresses, c.Addresses)
-	if err := c.AddressLimits.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("addresses: %w", err))
-	}
-	return errors.Join(errs...)
 }

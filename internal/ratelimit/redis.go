@@ -1,10 +1,8 @@
 package ratelimit
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync"
@@ -13,43 +11,25 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// OnFailure says what a node does while Redis does not answer.
-type OnFailure uint8
-
-// The choices of a node without Redis.
-const (
-	// GoOnAlone has each node go on from the last known counts. With n nodes that last knew k requests used of a limit of
-	// L, at most k + n(L-k) are admitted in the window in which Redis goes away, and n·L in each window after that.
-	GoOnAlone OnFailure = iota
-	// Deny refuses: the outcome is Unavailable.
-	Deny
-)
-
-// ParseOnFailure returns the choice named "local" or "deny".
-func ParseOnFailure(name string) (OnFailure, error) {
-	switch name {
-	case "local":
-		return GoOnAlone, nil
-	case "deny":
-		return Deny, nil
-	}
-	return 0, fmt.Errorf("%q is neither local nor deny", name)
-}
-
-// RedisOptions are what a Redis limiter needs. All but Log must be given.
+// RedisOptions are what a Redis limiter needs. URL, Config and Now must be given.
 type RedisOptions struct {
-	URL       string // redis://, rediss://, unix://; with ?master_set= of sentinels, with ?addr= of a cluster
-	Config    Config
-	Now       func() time.Time // used before Redis has told its own time
-	OnFailure OnFailure
-	Log       *slog.Logger // says when Redis goes and comes; nil: nobody
+	URL    string // redis://, rediss://, unix://; with ?master_set= of sentinels, with ?addr= of a cluster
+	Config Config
+	Now    func() time.Time // used before Redis has told its own time
+	Log    *slog.Logger     // says when Redis goes and comes; nil: nobody
+
+	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; nil: nothing is
+
+	// Deny has a node refuse while Redis does not answer: the outcome is Unavailable. Without it each node goes on from
+	// the last known counts. With n nodes that last knew k requests used of a limit of L, at most k + n(L-k) are admitted
+	// in the window in which Redis goes away, and n·L in each window after that.
+	Deny bool
 }
 
-// Validate returns an error if NewRedis would: the URL or the configuration
-// cannot be used. It asks no server. The error tells no password.
-func (o RedisOptions) Validate() error {
-	_, err := clientOptions(o.URL)
-	return cmp.Or(err, o.Config.Validate())
+// CheckURL returns an error if NewRedis would: the URL cannot be used. It asks no server. The error tells no password.
+func CheckURL(url string) error {
+	_, err := clientOptions(url)
+	return err
 }
 
 // Redis is the Limiter of any number of nodes. They share all counts, and the bans that the limiter starts, which Redis
@@ -66,9 +46,9 @@ type Redis struct {
 	*Memory // what this node knows
 	redisClient
 
-	onFailure OnFailure
-	ownClock  func() time.Time
-	warned    bool // of a refusal, since Redis last answered; for probe alone
+	deny     bool
+	ownClock func() time.Time
+	warned   bool // of a refusal, since Redis last answered; for probe alone
 
 	mu    sync.Mutex            // taken after a subject's
 	owing map[*subject]struct{} // those of which Redis is to be told
@@ -78,8 +58,7 @@ type Redis struct {
 
 var _ Limiter = (*Redis)(nil)
 
-// AskRedis returns an error, in the words of Redis if it has any, unless it takes
-// decisions. It counts nothing.
+// AskRedis returns an error, in the words of Redis if it has any, unless it takes decisions. It counts nothing.
 func AskRedis(o RedisOptions) error {
 	r, err := newRedis(o)
 	if err != nil {
@@ -94,19 +73,22 @@ func AskRedis(o RedisOptions) error {
 
 func newRedis(o RedisOptions) (*Redis, error) {
 	options, err := clientOptions(o.URL)
-	if err = cmp.Or(err, o.Config.Validate()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Answered == nil {
+		o.Answered = func(time.Duration) {}
+	}
 	begin := time.Now()
 	r := &Redis{
 		redisClient: redisClient{
-			log: o.Log, options: options, node: rand.Text(), timeout: timeout,
+			log: o.Log, answered: o.Answered, options: options, node: rand.Text(), timeout: timeout,
 			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		},
-		onFailure: o.OnFailure, ownClock: o.Now, owing: map[*subject]struct{}{}, done: make(chan struct{}),
+		deny: o.Deny, ownClock: o.Now, owing: map[*subject]struct{}{}, done: make(chan struct{}),
 	}
 	r.Memory = NewMemory(o.Config, r.time)
 	r.script = rueidis.NewLuaScript(r.rules.script())
@@ -127,7 +109,7 @@ func (r *Redis) instant() (earliest, latest int64) {
 		now := r.ownClock().UnixNano()
 		return now, now
 	}
-	return micros(earliest) * microsecond, latest
+	return floor(earliest, microsecond) * microsecond, latest
 }
 
 // Admit implements Limiter. It does not look at ctx: a decision once begun is finished, within 25 ms.
@@ -189,11 +171,11 @@ func (r *Redis) cached(s *subject, c *Caller) (d Decision, ok bool) {
 	return r.decided(s, nil, nil, w, o, false, now), true
 }
 
-// local decides without Redis, as OnFailure says, from all that is known to be admitted, and as if Redis admitted each
+// local decides without Redis from all that is known to be admitted, and as if Redis admitted each
 // call that is under way. Bans hold, and go on being counted. The subject's mutex is held.
 func (r *Redis) local(s *subject, c *Caller) Decision {
 	now, _ := r.instant()
-	if r.onFailure == Deny {
+	if r.deny {
 		r.counts.unavailable.Add(1)
 		d := s.known(now).describe(s.limits)
 		d.Outcome, d.RetryAfter = Unavailable, 1

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +36,8 @@ type redisClient struct {
 	virtual func() int64 // an instant for the script in place of the server's, in tests; nil: the server's
 	breaker breaker
 	counts  redisCounts
+
+	answered func(took time.Duration)
 }
 
 // connect makes the client, which connects anew by itself from then on.
@@ -112,7 +113,7 @@ func (r *redisClient) exec(q *question, end time.Time) (a answer, err error) {
 		return a, err
 	}
 	r.clock.learn(a.now, began, ended)
-	r.counts.observe(time.Duration(ended - began))
+	r.answered(time.Duration(ended - began))
 	return a, nil
 }
 
@@ -193,21 +194,4 @@ func (c *serverClock) now() (earliest, latest int64, known bool) {
 	return t + b.low, t + b.high, true
 }
 
-// latencies are the upper bounds of the classes of RedisStats.Latency.
-var latencies = [...]time.Duration{
-	250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond,
-	5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
-}
-
-type redisCounts struct {
-	redis, cached, local, unavailable, failed, late atomic.Int64
-
-	classes [len(latencies) + 1]atomic.Int64
-	total   atomic.Int64 // nanoseconds
-}
-
-func (c *redisCounts) observe(d time.Duration) {
-	i, _ := slices.BinarySearch(latencies[:], d)
-	c.classes[i].Add(1)
-	c.total.Add(int64(d))
-}
+type redisCounts struct{ redis, cached, local, unavailable, failed, late atomic.Int64 }

@@ -18,11 +18,11 @@ var plenty = Limits{PerMinute: 1000, PerDay: 100_000}
 
 // startNodes returns limiters as a service has them, by the server's clock, with a longer time for a call if one is
 // given: on a busy machine 25 ms are not always kept.
-func startNodes(t *testing.T, server *redistest.Server, n int, f OnFailure, wait time.Duration) []*Redis {
+func startNodes(t *testing.T, server *redistest.Server, n int, deny bool, wait time.Duration) []*Redis {
 	t.Helper()
 	var nodes []*Redis
 	for range n {
-		r, err := newRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now, OnFailure: f})
+		r, err := newRedis(RedisOptions{URL: server.URL(), Config: DefaultConfig(), Now: time.Now, Deny: deny})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func awaitMinute(t *testing.T) {
 func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
-	nodes := startNodes(t, redistest.Start(t), 4, GoOnAlone, 10*time.Second)
+	nodes := startNodes(t, redistest.Start(t), 4, false, 10*time.Second)
 	keys := handles(nodes, plenty)
 	got := inParallel(64, 25, func(i int) (int64, bool) {
 		d := nodes[i%4].Admit(t.Context(), keys[i%4])
@@ -88,7 +88,7 @@ func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 		return d.Minute.Remaining(), d.Admitted()
 	})
 	checkCountdown(t, got, 60)
-	if s := nodes[0].RedisStats(); s.Failed != 0 || s.Local != 0 || s.Cached == 0 || s.LatencyCount == 0 {
+	if s := nodes[0].RedisStats(); s.Failed != 0 || s.Local != 0 || s.Cached == 0 {
 		t.Errorf("RedisStats = %+v, want no failure, and refusals known beforehand", s)
 	}
 }
@@ -98,7 +98,7 @@ func TestAStalledServerLeavesNoGhosts(t *testing.T) {
 	awaitMinute(t)
 	server := redistest.Start(t)
 	const wait = 250 * time.Millisecond // so that only the stall, not a busy machine, lets calls fail
-	nodes := startNodes(t, server, 2, GoOnAlone, wait)
+	nodes := startNodes(t, server, 2, false, wait)
 	keys := handles(nodes, plenty)
 	admitted := 0
 	for range 10 {
@@ -154,17 +154,17 @@ func hears(t *testing.T, r *Redis, s *subject) {
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		on   OnFailure
+		deny bool
 		want int
 	}{
-		{GoOnAlone, 12 + 4*(60-12)}, // k + n(L-k)
-		{Deny, 12},
+		{false, 12 + 4*(60-12)}, // k + n(L-k)
+		{true, 12},
 	} {
-		t.Run(fmt.Sprint(test.on), func(t *testing.T) {
+		t.Run(fmt.Sprint("deny ", test.deny), func(t *testing.T) {
 			t.Parallel()
 			awaitMinute(t)
 			server := redistest.Start(t)
-			nodes := startNodes(t, server, 4, test.on, 10*time.Second)
+			nodes := startNodes(t, server, 4, test.deny, 10*time.Second)
 			keys := handles(nodes, free)
 			admitted := 0
 			for range 3 {
@@ -183,11 +183,11 @@ func TestWithoutRedis(t *testing.T) {
 					d := r.Admit(t.Context(), keys[i])
 					if d.Admitted() {
 						admitted++
-					} else if want := test.on == Deny; (d.Outcome == Unavailable) != want || d.RetryAfter < 1 {
+					} else if want := test.deny; (d.Outcome == Unavailable) != want || d.RetryAfter < 1 {
 						t.Fatalf("refusal without Redis = %+v, want unavailable: %v, with a Retry-After", d, want)
 					}
 				}
-				if s := r.RedisStats(); (s.Unavailable == 70) != (test.on == Deny) || (s.Local == 70) != (test.on == GoOnAlone) {
+				if s := r.RedisStats(); (s.Unavailable == 70) != test.deny || (s.Local == 70) == test.deny {
 					t.Errorf("RedisStats = %+v, want 70 that were decided locally, or that were not decided", s)
 				}
 			}
@@ -225,7 +225,7 @@ func TestAnAnswerInFlightAsRedisDies(t *testing.T) {
 			t.Parallel()
 			awaitMinute(t)
 			server := redistest.Start(t)
-			r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+			r := startNodes(t, server, 1, false, 10*time.Second)[0]
 			who := requesters(t, r)[name]
 			admitted := 0
 			admit := func(times int) {
@@ -270,7 +270,7 @@ func TestTheBoundOfANodeHoldsUnderLoad(t *testing.T) {
 			for range 5 {
 				awaitMinute(t)
 				server := redistest.Start(t)
-				r := startNodes(t, server, 1, GoOnAlone, time.Second)[0]
+				r := startNodes(t, server, 1, false, time.Second)[0]
 				who := requesters(t, r)[name]
 				var asked sync.WaitGroup
 				asked.Add(20)
@@ -303,7 +303,7 @@ func TestDenyCountsNoMoreThanWasAsked(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	nodes := startNodes(t, server, 2, Deny, 0)
+	nodes := startNodes(t, server, 2, true, 0)
 	limits := Limits{PerMinute: 1 << 40, PerDay: 2000}
 	keys := handles(nodes, limits)
 	stop, stalls := make(chan struct{}), sync.WaitGroup{}
@@ -340,7 +340,7 @@ func TestWhatIsReportedCountsOnce(t *testing.T) {
 			t.Parallel()
 			awaitMinute(t)
 			server := redistest.Start(t)
-			r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+			r := startNodes(t, server, 1, false, 10*time.Second)[0]
 			who := requesters(t, r)[name]
 			s, want := who.subject, int64(0)
 			for range 3 {
@@ -382,7 +382,7 @@ func TestAServerThatForgotGetsTheCountsBack(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	nodes := startNodes(t, server, 1, GoOnAlone, 10*time.Second)
+	nodes := startNodes(t, server, 1, false, 10*time.Second)
 	r, c := nodes[0], nodes[0].Caller(1, "k", plenty)
 	for range 7 {
 		r.Admit(t.Context(), c)
@@ -413,7 +413,7 @@ func TestBansReachEveryNode(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	nodes := startNodes(t, server, 3, GoOnAlone, 10*time.Second)
+	nodes := startNodes(t, server, 3, false, 10*time.Second)
 	var keys []*Caller
 	for _, r := range nodes {
 		r.rules = newRules(Config{Strikes: 1, StrikeWindow: time.Minute, FirstBan: time.Hour, MaxBan: time.Hour})
@@ -447,7 +447,7 @@ func TestRedisBeginsWithoutAServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	nodes := startNodes(t, server, 1, GoOnAlone, 0)
+	nodes := startNodes(t, server, 1, false, 0)
 	c := nodes[0].Caller(1, "k", free)
 	if d := nodes[0].Admit(t.Context(), c); !d.Admitted() || d.Day.Used != 1 {
 		t.Errorf("without a server = %+v, want admitted as the first", d)
@@ -465,7 +465,25 @@ func TestNewRedisRefuses(t *testing.T) {
 		r.Close()
 		t.Error("NewRedis with a wrong URL: error nil, want one")
 	}
-	if _, err := ParseOnFailure("never"); err == nil {
-		t.Error("ParseOnFailure(never): error nil, want one")
+}
+
+func TestAnsweredCallsAreTimed(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	r, err := NewRedis(RedisOptions{
+		URL: redistest.Start(t).URL(), Config: DefaultConfig(), Now: time.Now,
+		Answered: func(took time.Duration) {
+			if took > 0 && took < time.Minute {
+				calls.Add(1)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(r.Close)
+	eventually(t, "Redis decides", func() bool {
+		before := calls.Load()
+		return r.Admit(t.Context(), r.Caller(1, "k", plenty)).Admitted() && r.RedisStats().Redis > 0 && calls.Load() > before
+	})
 }

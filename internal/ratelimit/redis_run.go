@@ -8,7 +8,7 @@ import (
 )
 
 // NewRedis returns a limiter that counts in Redis. It tries to connect for a second at most; if Redis does not answer,
-// the limiter begins without it. It returns an error if the URL or the configuration cannot be used. Close ends it.
+// the limiter begins without it. It returns an error if the URL cannot be used. Close ends it.
 func NewRedis(o RedisOptions) (*Redis, error) {
 	r, err := newRedis(o)
 	if err != nil {

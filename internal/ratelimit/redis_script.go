@@ -100,19 +100,8 @@ func appendNumber(b []byte, n int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(min(n, maxExact))))
 }
 
-func appendTime(b []byte, ns int64) []byte { return appendNumber(b, micros(ns)) }
-
-// micros rounds down, so that an instant does not come too early.
-func micros(ns int64) int64 {
-	us := ns / microsecond
-	if ns%microsecond < 0 {
-		us--
-	}
-	return us
-}
-
-// microsUp rounds a duration up.
-func microsUp(ns int64) int64 { return (ns-1)/microsecond + 1 }
+// appendTime rounds down, so that an instant does not come too early.
+func appendTime(b []byte, ns int64) []byte { return appendNumber(b, floor(ns, microsecond)) }
 
 func appendWindows(b []byte, w windows) []byte {
 	b = appendTime(b, w.minuteStart)
@@ -125,7 +114,7 @@ func appendWindows(b []byte, w windows) []byte {
 func (r *rules) script() string {
 	numbers := []string{strconv.Itoa(r.strikes)}
 	for _, d := range []int64{r.window, r.grace, r.firstBan, r.longest} {
-		numbers = append(numbers, strconv.FormatInt(microsUp(d), 10))
+		numbers = append(numbers, strconv.FormatInt(ceil(d, microsecond), 10))
 	}
 	numbers = append(numbers, strconv.FormatInt(r.topLevel, 10))
 	return strings.Replace(decideSource, "= RULES", "= "+strings.Join(numbers, ", "), 1)

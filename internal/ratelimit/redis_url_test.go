@@ -70,19 +70,16 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("clientOptions(%q) = %v, want an error with %q", url, err, want)
 		}
-		if got := (RedisOptions{URL: url, Config: DefaultConfig()}).Validate(); got == nil || got.Error() != err.Error() {
-			t.Errorf("Validate with %q = %v, want %v", url, got, err)
+		if got := CheckURL(url); got == nil || got.Error() != err.Error() {
+			t.Errorf("CheckURL(%q) = %v, want %v", url, got, err)
 		}
 	}
 }
 
-func TestRedisOptionsValidate(t *testing.T) {
+func TestCheckURLAsksNoServer(t *testing.T) {
 	t.Parallel()
-	if err := (RedisOptions{URL: "redis://h", Config: DefaultConfig()}).Validate(); err != nil {
-		t.Errorf("Validate = %v, want that nothing answers at h yet is no fault", err)
-	}
-	if err := (RedisOptions{URL: "redis://h"}).Validate(); err == nil {
-		t.Error("Validate takes a configuration without numbers")
+	if err := CheckURL("redis://h"); err != nil {
+		t.Errorf("CheckURL = %v, want that nothing answers at h yet is no fault", err)
 	}
 }
 
@@ -91,7 +88,7 @@ func TestALostLinkIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)
-	r := startNodes(t, server, 1, GoOnAlone, 10*time.Second)[0]
+	r := startNodes(t, server, 1, false, 10*time.Second)[0]
 	c := r.Caller(1, "k", plenty)
 	admitted := int64(0)
 	for range 5 {

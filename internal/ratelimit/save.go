@@ -215,7 +215,7 @@ func (t *addressTable) restore(a netip.Addr, w windows, now int64) {
 	if !w.live(now) {
 		return
 	}
-	if s := t.place(a, now); s != t.overflow {
+	if s := t.subject(a, now, true); s != t.overflow {
 		s.restore(w, now)
 	}
 }
@@ -240,13 +240,7 @@ func (m *Memory) restoreKey(r SavedKey) error {
 }
 
 // toMillis rounds up, so that a minute that is saved and restored is not cut short.
-func toMillis(ns int64) int64 {
-	ms := ns / int64(time.Millisecond)
-	if ns%int64(time.Millisecond) > 0 {
-		ms++
-	}
-	return ms
-}
+func toMillis(ns int64) int64 { return ceil(ns, int64(time.Millisecond)) }
 
 // fromMillis takes an instant outside of the years 1970 to 2200 as the nearest inside.
 func fromMillis(ms int64) int64 {

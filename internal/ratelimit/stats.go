@@ -1,7 +1,5 @@
 package ratelimit
 
-import "time"
-
 // Stats are figures of what this process knows, for metrics.
 type Stats struct {
 	Workspaces, Keys int
@@ -60,25 +58,13 @@ type RedisStats struct {
 	Late   int64 // calls that came to Redis after their deadline, and did nothing
 	Away   bool  // the breaker is open: Redis is not asked
 	Aways  int64 // how often it has opened
-
-	Latency      map[float64]uint64 // answered calls by the seconds they took at most, cumulative
-	LatencySum   float64            // seconds
-	LatencyCount uint64
 }
 
 // RedisStats returns the figures as they are now.
 func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
-	s := RedisStats{
+	return RedisStats{
 		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
 		Failed: c.failed.Load(), Late: c.late.Load(), Away: r.breaker.open.Load(), Aways: r.breaker.opened.Load(),
-		Latency: make(map[float64]uint64, len(latencies)), LatencySum: time.Duration(c.total.Load()).Seconds(),
 	}
-	for i := range c.classes {
-		s.LatencyCount += uint64(c.classes[i].Load())
-		if i < len(latencies) {
-			s.Latency[latencies[i].Seconds()] = s.LatencyCount
-		}
-	}
-	return s
 }

@@ -101,27 +101,24 @@ func (w windows) live(now int64) bool {
 // describe returns a decision that says how the windows stand.
 func (w windows) describe(l Limits) Decision {
 	return Decision{
-		Minute: Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceilSeconds(w.minuteEnd())},
+		Minute: Window{Limit: l.PerMinute, Used: w.minuteUsed, Reset: ceil(w.minuteEnd(), second)},
 		Day:    Window{Limit: l.PerDay, Used: w.dayUsed, Reset: w.dayEnd() / second},
 	}
 }
 
 // dayOf returns the UTC day of an instant, in days since the Unix epoch.
-func dayOf(now int64) int64 {
-	d := now / day
-	if now%day < 0 {
-		d--
-	}
-	return d
-}
+func dayOf(now int64) int64 { return floor(now, day) }
 
-// ceilSeconds returns nanoseconds as whole seconds, rounded up.
-func ceilSeconds(ns int64) int64 {
-	s := ns / second
-	if ns%second > 0 {
-		s++
+// floor returns how many whole units fit into n, rounded down.
+func floor(n, unit int64) int64 { return -ceil(-n, unit) }
+
+// ceil returns n in units, rounded up.
+func ceil(n, unit int64) int64 {
+	units := n / unit
+	if n%unit > 0 {
+		units++
 	}
-	return s
+	return units
 }
 
 // raised returns the windows with no fewer requests used than others count of the same minute and the same day.

@@ -2,13 +2,13 @@ package ratelimit
 
 import "testing"
 
-func TestCeilSeconds(t *testing.T) {
+func TestCeil(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ ns, want int64 }{
 		{0, 0}, {1, 1}, {second - 1, 1}, {second, 1}, {second + 1, 2}, {-1, 0}, {-second, -1},
 	} {
-		if got := ceilSeconds(test.ns); got != test.want {
-			t.Errorf("ceilSeconds(%d) = %d, want %d", test.ns, got, test.want)
+		if got := ceil(test.ns, second); got != test.want {
+			t.Errorf("ceil(%d, second) = %d, want %d", test.ns, got, test.want)
 		}
 	}
 }
