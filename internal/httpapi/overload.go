@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -51,17 +50,15 @@ type GateStats struct {
 // to serve: so when more than one is refused for four that are served, all wait
 // longer, which slows callers down who ask again at once.
 type gate struct {
-	limit    atomic.Int64
-	inside   atomic.Int64
-	waiting  atomic.Int64
-	done     atomic.Int64 // since the start
-	refused  atomic.Int64
-	patience atomic.Int64 // how long a request waits now, in nanoseconds
-	pressed  atomic.Bool  // somebody found the gate closed since the last review
-	due      atomic.Int64 // when the next review is, in Unix nanoseconds
-
 	mu       sync.Mutex
-	queue    []*waiter // the newest last
+	limit    int64
+	inside   int64
+	done     int64         // since the start
+	refused  int64         // since the start
+	patience time.Duration // how long a request waits now
+	pressed  bool          // somebody found the gate closed since the last review
+	queue    []*waiter     // the newest last; nobody is in it while there is room
+
 	reviewed time.Time // when the last review was
 	counted  int64     // done at that time
 	turned   int64     // refused at that time
@@ -74,75 +71,22 @@ type gate struct {
 
 // A waiter is a request that waits to be admitted.
 type waiter struct {
-	admitted bool // below the gate's mutex
+	patience time.Duration
 	turn     chan struct{}
+	admitted bool // below the gate's mutex
 }
 
-func newGate() *gate {
-	g := &gate{}
-	g.limit.Store(gateCalm)
-	g.patience.Store(int64(gatePatience))
-	return g
-}
+func newGate() *gate { return &gate{limit: gateCalm, patience: gatePatience} }
 
 // enter returns true if the request may be carried out, at once or after a
 // short wait, and false if it is to be refused. now is when the request came.
 // Whoever was let in must leave.
 func (g *gate) enter(now time.Time) bool {
-	if now.UnixNano() >= g.due.Load() {
-		g.review(now)
-	}
-	return g.tryEnter() || g.wait()
-}
-
-func (g *gate) tryEnter() bool {
-	for limit := g.limit.Load(); ; {
-		n := g.inside.Load()
-		if n >= limit {
-			return false
-		}
-		if g.inside.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
-// leave makes room for another.
-func (g *gate) leave() {
-	g.done.Add(1)
-	g.inside.Add(-1)
-	if g.waiting.Load() > 0 {
-		g.mu.Lock()
-		g.admit()
-		g.mu.Unlock()
-	}
-}
-
-// admit lets in as many as there is room for. The caller holds the mutex.
-func (g *gate) admit() {
-	for n := len(g.queue); n > 0 && g.tryEnter(); n-- {
-		w := g.queue[n-1]
-		g.remove(n - 1)
-		w.admitted = true
-		close(w.turn)
-	}
-}
-
-// remove takes the waiter at a place out of the queue. The caller holds the mutex.
-func (g *gate) remove(at int) {
-	g.queue = slices.Delete(g.queue, at, at+1)
-	g.waiting.Add(-1)
-}
-
-// wait returns whether the request was admitted before its patience ended.
-func (g *gate) wait() bool {
-	g.pressed.Store(true)
-	w, patience := g.join()
+	w, admitted := g.join(now)
 	if w == nil {
-		g.refused.Add(1)
-		return false
+		return admitted
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(w.patience)
 	defer timer.Stop()
 	select {
 	case <-w.turn:
@@ -151,19 +95,46 @@ func (g *gate) wait() bool {
 	return g.settle(w)
 }
 
-// join puts a request into the queue, and returns how long it may wait; nil if too
-// many do.
-func (g *gate) join() (*waiter, time.Duration) {
+// join admits a request if there is room, and else puts it into the queue, unless
+// too many wait.
+func (g *gate) join(now time.Time) (w *waiter, admitted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.queue) >= gateMost {
-		return nil, 0
+	if now.Sub(g.reviewed) >= gatePeriod {
+		g.review(now)
 	}
-	w := &waiter{turn: make(chan struct{})}
+	if g.inside < g.limit {
+		g.inside++
+		return nil, true
+	}
+	g.pressed = true
+	if len(g.queue) >= gateMost {
+		g.refused++
+		return nil, false
+	}
+	w = &waiter{patience: g.patienceAt(time.Now()), turn: make(chan struct{})}
 	g.queue = append(g.queue, w)
-	g.waiting.Add(1)
-	g.admit() // the last one inside may have left without seeing anybody wait
-	return w, g.patienceAt(time.Now())
+	return w, false
+}
+
+// leave makes room for another.
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done++
+	g.inside--
+	g.admit()
+}
+
+// admit lets in as many as there is room for. The caller holds the mutex.
+func (g *gate) admit() {
+	for n := len(g.queue); n > 0 && g.inside < g.limit; n-- {
+		w := g.queue[n-1]
+		g.queue = slices.Delete(g.queue, n-1, n)
+		g.inside++
+		w.admitted = true
+		close(w.turn)
+	}
 }
 
 // settle ends a wait, and returns whether the request is admitted.
@@ -171,15 +142,12 @@ func (g *gate) settle(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pressedAt = time.Now()
-	if w.admitted {
-		return true
+	if !w.admitted {
+		at := slices.Index(g.queue, w)
+		g.queue = slices.Delete(g.queue, at, at+1)
+		g.refused++
 	}
-	g.remove(slices.Index(g.queue, w))
-	if g.tryEnter() { // what was to wake it may itself have had no turn on a busy processor
-		return true
-	}
-	g.refused.Add(1)
-	return false
+	return w.admitted
 }
 
 // patienceAt returns how long who comes now may wait. The caller holds the
@@ -189,29 +157,22 @@ func (g *gate) patienceAt(now time.Time) time.Duration {
 		g.burstSince = now
 	}
 	g.pressedAt = now
-	return max(time.Duration(g.patience.Load()), gateBurst-now.Sub(g.burstSince))
+	return max(g.patience, gateBurst-now.Sub(g.burstSince))
 }
 
-// review sets the limit from what was done since the last one.
+// review sets the limit from what was done since the last one. The caller holds
+// the mutex.
 func (g *gate) review(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now.UnixNano() < g.due.Load() {
-		return
-	}
-	g.due.Store(now.Add(gatePeriod).UnixNano())
-	took, done := now.Sub(g.reviewed), g.done.Load()
-	refused := g.refused.Load()
-	g.patience.Store(int64(nextPatience(time.Duration(g.patience.Load()), done-g.counted, refused-g.turned)))
-	rate := float64(done-g.counted) / took.Seconds()
-	inside := float64(g.inside.Load())
+	took, done, refused := now.Sub(g.reviewed), g.done-g.counted, g.refused-g.turned
+	g.patience = nextPatience(g.patience, done, refused)
+	rate, inside := float64(done)/took.Seconds(), float64(g.inside)
 	if took > 10*gatePeriod { // what was then says nothing of now
 		g.rate, g.filled = rate, inside
 	}
 	g.rate += (rate - g.rate) / 4
 	g.filled += (inside - g.filled) / 4
-	g.reviewed, g.counted, g.turned = now, done, refused
-	g.limit.Store(nextLimit(g.limit.Load(), g.rate, g.filled, g.pressed.Swap(false)))
+	g.limit = nextLimit(g.limit, g.rate, g.filled, g.pressed)
+	g.reviewed, g.counted, g.turned, g.pressed = now, g.done, g.refused, false
 	g.admit()
 }
 
@@ -240,7 +201,9 @@ func nextLimit(limit int64, rate, inside float64, pressed bool) int64 {
 }
 
 func (g *gate) stats() GateStats {
-	return GateStats{g.limit.Load(), g.inside.Load(), g.waiting.Load(), g.refused.Load()}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return GateStats{g.limit, g.inside, int64(len(g.queue)), g.refused}
 }
 
 // The gates are one for each of the two kinds of requests, since reads and writes wait for

@@ -221,8 +221,8 @@ func TestGateRecoversFromAStandstill(t *testing.T) {
 		s.turn <- struct{}{}
 		time.AfterFunc(2*gateBurst, func() { <-s.turn })
 		_, refused := overrun(g, s, 1000, 2*gateBurst)
-		if refused == 0 || g.limit.Load() > gateCalm {
-			t.Errorf("%d refused during a standstill and the limit is %d", refused, g.limit.Load())
+		if refused == 0 || g.stats().Limit > gateCalm {
+			t.Errorf("%d refused during a standstill and the limit is %d", refused, g.stats().Limit)
 		}
 		overrun(g, s, 1000, time.Second)
 		if took, _ := overrun(g, s, 1000, time.Second); len(took) < 9000 {
@@ -236,11 +236,11 @@ func TestGateIsCalmAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, s := newGate(), newStation(time.Millisecond)
 		overrun(g, s, 500, time.Second)
-		if got := g.limit.Load(); got > 2*gateLeast {
+		if got := g.stats().Limit; got > 2*gateLeast {
 			t.Errorf("the limit is %d under overload, want about %d", got, gateLeast)
 		}
 		overrun(g, s, 1, 2*time.Second)
-		if got := g.limit.Load(); got != gateCalm {
+		if got := g.stats().Limit; got != gateCalm {
 			t.Errorf("the limit is %d two seconds later, want %d", got, gateCalm)
 		}
 	})
@@ -297,11 +297,13 @@ func TestGateIsExact(t *testing.T) {
 	for range 64 {
 		all.Go(func() {
 			for range 300 {
-				g.limit.Store(gateLeast)
+				g.mu.Lock()
+				g.limit = gateLeast
+				g.mu.Unlock()
 				if !g.enter(time.Time{}) {
 					continue
 				}
-				if got := g.inside.Load(); got > gateCalm {
+				if got := g.stats().Inside; got > gateCalm {
 					t.Errorf("%d inside", got)
 				}
 				for range rand.IntN(100) {
