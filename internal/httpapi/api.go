@@ -129,7 +129,7 @@ func (o *Options) check() error {
 func (a *API) surface(o *Options) []path {
 	p := &a.pipeline
 	return slices.Concat(
-		(&pets{service: o.Service, pages: newPetsPages()}).paths(),
+		(&pets{service: o.Service, pages: petsPages{all: make(map[pageKey]*petsPage)}}).paths(),
 		categoryPaths(o.Service),
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),

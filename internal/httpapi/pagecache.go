@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -47,15 +46,12 @@ func (p *petsPage) send(x *exchange) error {
 	return x.sendPage(p.link, p.link != "", p.tag, p.body, p.zipped)
 }
 
-// petsPages are the pages of pets that were asked for more than once, as they
-// were sent. The store is asked each time: what is held is sent only if it was
-// made of the very pets that the store has. So this spares work, and promises
-// nothing.
+// petsPages are pages of pets that were asked for, as they were sent. The store
+// is asked each time: what is held is sent only if it was made of the very pets
+// that the store has. So this spares work, and promises nothing.
 type petsPages struct {
-	seed maphash.Seed
-	mu   sync.Mutex
-	all  map[pageKey]*petsPage
-	seen [1 << 8][4]uint32 // traces of queries, the newest first: several that are popular may share a place
+	mu  sync.Mutex
+	all map[pageKey]*petsPage
 }
 
 // A pageKey is a query as it was sent: the same text asks the same.
@@ -71,10 +67,6 @@ const (
 	mostOfText = 256      // of a query
 )
 
-func newPetsPages() petsPages {
-	return petsPages{seed: maphash.MakeSeed(), all: make(map[pageKey]*petsPage)}
-}
-
 // find returns the page that is held for a query, or nil.
 func (s *petsPages) find(k pageKey) *petsPage {
 	s.mu.Lock()
@@ -82,31 +74,9 @@ func (s *petsPages) find(k pageKey) *petsPage {
 	return s.all[k]
 }
 
-// wants reports whether to hold the page: what is asked for again will probably
-// be asked for again, but not what people search for.
-func (s *petsPages) wants(k pageKey, p *petsPage) bool {
-	switch {
-	case p.body != nil: // it is held
-		return true
-	case len(k.query) > mostOfText || p.query.Name != "" || len(p.query.IDs) > 0:
-		return false
-	}
-	place, trace := s.traceOf(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	traces := s.seen[place][:]
-	if slices.Contains(traces, trace) {
-		return true
-	}
-	copy(traces[1:], traces)
-	traces[0] = trace
-	return false
-}
-
-// traceOf returns the trace of a query, which is never 0, and its place.
-func (s *petsPages) traceOf(k pageKey) (place uint64, trace uint32) {
-	hash := maphash.Comparable(s.seed, k)
-	return hash % uint64(len(s.seen)), uint32(hash>>32) | 1 //nolint:gosec // a part of the hash
+// wanted reports whether to hold the page: not what people search for.
+func (p *petsPage) wanted(k pageKey) bool {
+	return len(k.query) <= mostOfText && p.query.Name == "" && len(p.query.IDs) == 0
 }
 
 // keep holds a page, unless it is a long one.

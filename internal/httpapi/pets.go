@@ -46,7 +46,7 @@ func (p *pets) list(x *exchange) error {
 		return sendOnePet(x, all[0])
 	case page.same(all):
 		return page.send(x)
-	case !p.pages.wants(k, page):
+	case !page.wanted(k):
 		return sendList(page.listing(x), all, placeOfPet)
 	}
 	page = page.made(x, all)
