@@ -49,9 +49,9 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{events: e, x: x, q: feed.Query{After: p.after(), Types: p.eventTypes(), Limit: p.limit()}}
+	f := &follower{events: e, x: x, q: feed.Query{After: p.number("after", 0, 0, 1<<63-1), Types: p.eventTypes(), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
-	wait := p.wait()
+	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
 	if stream {
 		f.lastEventID(p)
@@ -79,22 +79,6 @@ func nextEvents(x *exchange, asked url.Values, after int64) string {
 		}
 	}
 	return "<" + x.env.baseURL + x.address() + "?" + next.Encode() + `>; rel="next"`
-}
-
-func (q *query) after() int64 {
-	text, ok := q.one("after")
-	if !ok {
-		return 0
-	}
-	return q.integer("after", text, 0, 1<<63-1)
-}
-
-func (q *query) wait() time.Duration {
-	text, ok := q.one("wait")
-	if !ok {
-		return 0
-	}
-	return time.Duration(q.integer("wait", text, 0, maxWait)) * time.Second
 }
 
 // eventTypes reads a filter by type, which may be repeated.

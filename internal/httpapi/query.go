@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -55,9 +55,7 @@ func (q *query) add(name string, code petstore.FieldCode, format string, args ..
 	if len(q.fields) >= maxFaults {
 		return
 	}
-	var one *petstore.Error
-	errors.As(badParameter(name, code, format, args...), &one)
-	q.fields = append(q.fields, one.Fields...)
+	q.fields = append(q.fields, petstore.Field{Parameter: name, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 func (q *query) err() error {
@@ -83,12 +81,15 @@ func (q *query) one(name string) (string, bool) {
 }
 
 // id reads a parameter that names one row; 0 if it is absent.
-func (q *query) id(name string) int64 {
+func (q *query) id(name string) int64 { return q.number(name, 0, 1, 1<<63-1) }
+
+// number reads a parameter that may be absent.
+func (q *query) number(name string, absent, least, most int64) int64 {
 	text, ok := q.one(name)
 	if !ok {
-		return 0
+		return absent
 	}
-	return q.integer(name, text, 1, 1<<63-1)
+	return q.integer(name, text, least, most)
 }
 
 // ids reads a parameter that may be repeated, sorted and without repetitions.
@@ -229,9 +230,5 @@ func (q *query) time(name string) petstore.Time {
 
 // limit reads the length of a page.
 func (q *query) limit() int {
-	text, ok := q.one("limit")
-	if !ok {
-		return petstore.DefaultPage
-	}
-	return int(q.integer("limit", text, 1, petstore.MaxPage))
+	return int(q.number("limit", petstore.DefaultPage, 1, petstore.MaxPage))
 }
