@@ -82,7 +82,7 @@ type Options struct {
 // An API answers requests. It may be used concurrently.
 type API struct {
 	pipeline pipeline
-	streams  streams
+	streams  openStreams
 	log      *slog.Logger
 }
 

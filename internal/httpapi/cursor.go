@@ -39,11 +39,11 @@ const (
 	maxPlace      = 64 // bytes
 )
 
-func (c cursors) seal(workspace int64, list, filters string, after place) string {
-	return base64.RawURLEncoding.EncodeToString(c.bytes(workspace, list, filters, after))
+func (c cursors) seal(workspace int64, address, filters string, after place) string {
+	return base64.RawURLEncoding.EncodeToString(c.bytes(workspace, address, filters, after))
 }
 
-func (c cursors) bytes(workspace int64, list, filters string, after place) []byte {
+func (c cursors) bytes(workspace int64, address, filters string, after place) []byte {
 	out := make([]byte, 0, 1+len(after)+sha256.Size)
 	out = append(append(out, cursorVersion), after...)
 	mac := hmac.New(sha256.New, c.secret)
@@ -51,7 +51,7 @@ func (c cursors) bytes(workspace int64, list, filters string, after place) []byt
 	var ws [8]byte
 	binary.BigEndian.PutUint64(ws[:], uint64(workspace))
 	mac.Write(ws[:])
-	mac.Write([]byte(list))
+	mac.Write([]byte(address))
 	mac.Write([]byte{0})
 	mac.Write([]byte(filters))
 	return mac.Sum(out)[:len(out)+cursorTag]
@@ -59,14 +59,14 @@ func (c cursors) bytes(workspace int64, list, filters string, after place) []byt
 
 // open returns the place in a cursor, or invalid_cursor unless this very list of
 // this workspace gave it out.
-func (c cursors) open(workspace int64, list, filters, cursor string) (place, error) {
+func (c cursors) open(workspace int64, address, filters, cursor string) (place, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder skips ends of lines, so the letters count too.
 	if err != nil || len(cursor) != base64.RawURLEncoding.EncodedLen(len(raw)) || len(raw) < 1+cursorTag || len(raw) > 1+maxPlace+cursorTag {
 		return "", badCursor()
 	}
 	after := place(raw[1 : len(raw)-cursorTag])
-	if raw[0] != cursorVersion || !hmac.Equal(raw, c.bytes(workspace, list, filters, after)) {
+	if raw[0] != cursorVersion || !hmac.Equal(raw, c.bytes(workspace, address, filters, after)) {
 		return "", badCursor()
 	}
 	return after, nil

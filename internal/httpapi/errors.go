@@ -111,16 +111,16 @@ func challenge(code petstore.Code) string {
 }
 
 // appendError appends the Error of the description.
-func appendError(dst []byte, e *petstore.Error, status int, requestID string) []byte {
+func appendError(dst []byte, e *petstore.Error, status int, request string) []byte {
 	dst = append(dst, `{"code":"`...)
 	dst = append(dst, e.Code...)
 	dst = append(dst, `","message":`...)
 	dst = petstore.AppendString(dst, e.Message)
 	dst = append(dst, `,"status":`...)
 	dst = strconv.AppendInt(dst, int64(status), 10)
-	if requestID != "" {
+	if request != "" {
 		dst = append(dst, `,"requestId":`...)
-		dst = petstore.AppendString(dst, requestID)
+		dst = petstore.AppendString(dst, request)
 	}
 	for i, f := range e.Fields {
 		if i == 0 {

@@ -22,7 +22,7 @@ type events struct {
 	now     func() time.Time
 	done    <-chan struct{} // closed when the service is about to end
 	gate    *gate           // of reads: who waits is not inside
-	streams *streams
+	streams *openStreams
 	search  chan struct{} // has a value while a follower looks behind events that it does not want
 }
 

@@ -21,39 +21,39 @@ var errTooManyStreams = &petstore.Error{
 	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
 }
 
-// streams counts those that are open, by workspace.
-type streams struct {
+// openStreams counts streams, by workspace.
+type openStreams struct {
 	mu   sync.Mutex
-	all  int
 	open map[int64]int
 }
 
 // enter reports whether the workspace may have one more. Whoever was let in must
 // leave.
-func (s *streams) enter(workspace int64) bool {
+func (s *openStreams) enter(workspace int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[workspace] >= maxFeedStreams {
 		return false
 	}
 	s.open[workspace]++
-	s.all++
 	return true
 }
 
-func (s *streams) leave(workspace int64) {
+func (s *openStreams) leave(workspace int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all--
 	if s.open[workspace]--; s.open[workspace] == 0 {
 		delete(s.open, workspace)
 	}
 }
 
-func (s *streams) count() int {
+func (s *openStreams) count() (all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.all
+	for _, n := range s.open {
+		all += n
+	}
+	return all
 }
 
 // lastEventID reads where a stream goes on: a client that connects again sends it

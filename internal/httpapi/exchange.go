@@ -66,18 +66,18 @@ type exchange struct {
 
 // A route is one operation of the description, or one public page.
 type route struct {
-	method  string
-	id      string // the operationId
-	scope   access.Scopes
-	body    bodyKind
-	query   []string // the parameters it knows
-	handle  handler
-	public  bool // needs no key and spends no quota
-	guess   bool // of a public page: tries a key, and spends the quota of the caller's address
-	free    bool // spends no quota
-	streams bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
-	waits   bool // for somebody else: it is carried out beside the gates
-	sunset  bool // deprecated, with a last day
+	method     string
+	id         string // the operationId
+	scope      access.Scopes
+	body       bodyKind
+	query      []string // the parameters it knows
+	handle     handler
+	public     bool // needs no key and spends no quota
+	guess      bool // of a public page: tries a key, and spends the quota of the caller's address
+	free       bool // spends no quota
+	streams    bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
+	waits      bool // for somebody else: it is carried out beside the gates
+	deprecated bool // with a last day
 }
 
 // A handler carries an operation out and answers it. Its error is answered by

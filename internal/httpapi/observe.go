@@ -53,7 +53,7 @@ func (b *observer) report(x *exchange, took time.Duration) {
 		o.Method = x.r.Method
 	}
 	if x.route != nil {
-		o.Operation, o.Sunset = x.route.id, x.route.sunset
+		o.Operation, o.Sunset = x.route.id, x.route.deprecated
 	}
 	if x.counted || x.decision.Outcome == ratelimit.Banned {
 		o.Outcome = x.decision.Outcome.String()

@@ -21,7 +21,7 @@ func (p *pets) paths() []path {
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", param: "petId", routes: []route{
-			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), sunset: true},
+			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), deprecated: true},
 			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(readNewPet, s.ReplacePet), body: jsonBody},
 			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
 			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},

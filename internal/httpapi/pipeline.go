@@ -51,7 +51,7 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := authorize(x); err != nil {
 		return err
 	}
-	if x.route.sunset {
+	if x.route.deprecated {
 		if err := p.sunset.check(x); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (p *pipeline) find(x *exchange) {
 	x.path, x.pathID = p.router.find(x.r.URL)
 	x.route = x.path.route(x.r.Method)
 	x.r.Pattern = x.path.pattern // for who traces
-	if x.route != nil && x.route.sunset {
+	if x.route != nil && x.route.deprecated {
 		p.sunset.announce(x)
 	}
 }
