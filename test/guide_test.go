@@ -1,11 +1,13 @@
 package test
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/petstore/test/servertest"
@@ -29,7 +31,7 @@ func TestCommandLineGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Kill)
-	script := guideCommands(t, "../internal/portal/guides/command-line.html")
+	script := guidePanels(t, "../internal/portal/guides/command-line.html", "sh")
 	script = strings.NewReplacer("BASE_URL", server.URL, "pst_…", key.Key).Replace(script)
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
@@ -44,19 +46,106 @@ func TestCommandLineGuide(t *testing.T) {
 	}
 }
 
-// guideCommands returns what the panels of a guide have for the shell.
-func guideCommands(t *testing.T, path string) string {
+// guidePanels returns what the panels of a guide have in a language.
+func guidePanels(t *testing.T, path, language string) string {
 	t.Helper()
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \"sh\" `(.*?)`\\)").FindAllStringSubmatch(string(page), -1) {
+	for _, panel := range regexp.MustCompile("(?s)\\(snippet \"[^\"]*\" \""+language+"\" `(.*?)`\\)").FindAllStringSubmatch(string(page), -1) {
 		all = append(all, panel[1])
 	}
 	if len(all) == 0 {
-		t.Fatalf("%s has no commands", path)
+		t.Fatalf("%s has no panel in %s", path, language)
 	}
 	return strings.Join(all, "\n")
+}
+
+// TestWebhooksGuide runs the receiver of the guide as it stands there, but for its port: a
+// webhook leads to it, or petstore listen.
+func TestWebhooksGuide(t *testing.T) {
+	t.Parallel()
+	dir, petstore := t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
+	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := petstore.NewKey(dir, "acme", "--scope=read,write,manage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	env := []string{"HOME=" + dir, "PETSTORE_SERVER=" + server.URL, "PETSTORE_KEY=" + key.Key}
+	for name, command := range map[string][]string{"a webhook": {"webhook", "create", "-o=json"}, "listen": {"listen", "--forward-to"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := servertest.FreeAddr(t)
+			said := started(t, env, string(petstore), append(command, "http://"+to+"/")...)
+			secret := regexp.MustCompile(`whsec_[\w+/=]+`)
+			servertest.Eventually(t, "a secret is printed", func() bool { return secret.MatchString(said.String()) })
+			got := guideReceiver(t, to, secret.FindString(said.String()))
+			await(t, http.StatusCreated, http.MethodPost, server.URL+"/categories", key.Key, `{"name":"Dogs"}`)
+			servertest.Eventually(t, "the receiver prints the event", func() bool { return strings.Contains(got.String(), `"category.created"`) })
+		})
+	}
+}
+
+// guideReceiver starts the receiver of the guide, and returns what it prints.
+func guideReceiver(t *testing.T, addr, secret string) *output {
+	t.Helper()
+	node, dir := servertest.Need(t, "node", "nodejs"), t.TempDir()
+	verify, err := os.ReadFile("../internal/portal/verify/verify.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(addr, ":")
+	receive := strings.Replace(guidePanels(t, "../internal/portal/guides/webhooks.html", "javascript"), "3000", port, 1)
+	for name, text := range map[string]string{"verify.mjs": string(verify), "receive.mjs": receive} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return started(t, []string{"SECRET=" + secret}, node, filepath.Join(dir, "receive.mjs"))
+}
+
+// An output is what a program has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// started starts a program, until the test ends, and returns what it prints.
+func started(t *testing.T, env []string, program string, args ...string) *output {
+	t.Helper()
+	said := &output{}
+	cmd := exec.Command(program, args...) //nolint:gosec // a program of the test
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // of a killed process it says so
+		if t.Failed() {
+			t.Logf("%s printed %s", filepath.Base(program), said.String())
+		}
+	})
+	return said
 }

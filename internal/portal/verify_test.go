@@ -20,24 +20,23 @@ func TestVerifySamples(t *testing.T) {
 	t.Parallel()
 	secret, old, other := webhook.MintSecret(), webhook.MintSecret(), webhook.MintSecret()
 	body := `{"id":1,"data":{"name":"Zoë \u0026 Max"}}`
-	now := time.Now()
 	for name, run := range verifiers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range []struct {
 				what, secret, body string
-				at                 time.Time
+				age                time.Duration
 				want               bool
 			}{
-				{"as it is", secret, body, now, true},
-				{"with the old secret", old, body, now, true},
-				{"with another secret", other, body, now, false},
-				{"changed", secret, body + " ", now, false},
-				{"too old", secret, body, now.Add(-6 * time.Minute), false},
-				{"of the future", secret, body, now.Add(6 * time.Minute), false},
+				{"as it is", secret, body, 0, true},
+				{"with the old secret", old, body, 0, true},
+				{"with another secret", other, body, 0, false},
+				{"changed", secret, body + " ", 0, false},
+				{"too old", secret, body, 6 * time.Minute, false},
+				{"of the future", secret, body, -6 * time.Minute, false},
 			} {
 				h := make(http.Header)
-				if err := webhook.Sign(h, webhook.Message{ID: "evt_1_1", Secrets: []string{secret, old}, Body: []byte(body)}, c.at); err != nil {
+				if err := webhook.Sign(h, webhook.Message{ID: "evt_1_1", Secrets: []string{secret, old}, Body: []byte(body)}, time.Now().Add(-c.age)); err != nil {
 					t.Fatal(err)
 				}
 				if got := run(c.secret, h, c.body); got != c.want {

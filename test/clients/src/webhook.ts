@@ -34,8 +34,6 @@ async function delivery(path: string, body?: object): Promise<Delivery> {
   return (await came)[0] as Delivery;
 }
 
-const refused = { name: WebhookVerificationError.prototype.constructor.name };
-
 // The published vector.
 const published = new Webhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
 assert.equal(
@@ -52,16 +50,16 @@ assert.equal(event.type, "category.created");
 assert.equal(event.data.name, "Zoë & <Max> 🐕");
 
 // Whatever is changed, it is refused.
-assert.throws(() => webhook.verify(first.body + " ", first.headers), refused);
-assert.throws(() => webhook.verify(first.body.replace("created", "deleted"), first.headers), refused);
-assert.throws(() => webhook.verify(first.body, { ...first.headers, "webhook-id": "evt_1_99" }), refused);
-assert.throws(() => published.verify(first.body, first.headers), refused);
+assert.throws(() => webhook.verify(first.body + " ", first.headers), WebhookVerificationError);
+assert.throws(() => webhook.verify(first.body.replace("created", "deleted"), first.headers), WebhookVerificationError);
+assert.throws(() => webhook.verify(first.body, { ...first.headers, "webhook-id": "evt_1_99" }), WebhookVerificationError);
+assert.throws(() => published.verify(first.body, first.headers), WebhookVerificationError);
 const id = first.headers["webhook-id"]!;
 const old = new Date(Date.now() - 6 * 60_000);
 const timestamp = String(Math.floor(old.getTime() / 1000));
-assert.throws(() => webhook.verify(first.body, { ...first.headers, "webhook-timestamp": timestamp }), refused);
+assert.throws(() => webhook.verify(first.body, { ...first.headers, "webhook-timestamp": timestamp }), WebhookVerificationError);
 const signed = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": webhook.sign(id, old, first.body) };
-assert.throws(() => webhook.verify(first.body, signed), refused);
+assert.throws(() => webhook.verify(first.body, signed), WebhookVerificationError);
 
 // After a rotation both secrets verify.
 const rotated = await post<{ secret: string }>(`/webhooks/${hook.id}/rotate`);
