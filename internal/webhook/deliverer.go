@@ -12,17 +12,15 @@ import (
 
 // The numbers of a deliverer.
 const (
-	perProcess   = 128              // messages in flight at once
-	perWorkspace = 16               // and of them from one workspace
-	perWebhook   = 8                // and of them to one webhook
-	atOnce       = 100              // deliveries that are taken from the store at once
-	lookEvery    = time.Second      // for what other nodes have changed
-	pollEvery    = 5 * time.Second  // for events that no notice came of
-	lease        = 15 * time.Second // without a renewal another node takes over
-	pruneEvery   = 10 * time.Second
-	keepFor      = 30 * 24 * time.Hour // deliveries that have ended
-	keepMost     = 1000                // of them, for each webhook
-	lastCall     = 3 * time.Second     // for what is in flight at the end
+	perProcess = 128              // messages in flight at once, one for each webhook
+	atOnce     = 100              // deliveries that are taken from the store at once
+	lookEvery  = time.Second      // for what other nodes have changed
+	pollEvery  = 5 * time.Second  // for events that no notice came of
+	lease      = 15 * time.Second // without a renewal another node takes over
+	pruneEvery = 10 * time.Second
+	keepFor    = 30 * 24 * time.Hour // deliveries that have ended
+	keepMost   = 1000                // of them, for each webhook
+	lastCall   = 3 * time.Second     // for what is in flight at the end
 )
 
 // Options are what a deliverer is made of. All but Node are needed.
@@ -37,10 +35,6 @@ type Options struct {
 	// Node is by whom webhooks are held: the same name after a restart takes over at
 	// once. Without it each process has a name of its own.
 	Node string
-
-	// Overtake is how long the next event waits for the answer to the one before it; 100
-	// ms if that is 0.
-	Overtake time.Duration
 }
 
 // An Observation is one try, for metrics.
@@ -54,7 +48,6 @@ type Observation struct {
 type Deliverer struct {
 	o       Options
 	slots   chan struct{}
-	shares  map[int64]chan struct{} // of the slots, by workspace; only Run has it
 	changed chan struct{}
 	results chan result
 }
@@ -64,13 +57,7 @@ func NewDeliverer(o Options) *Deliverer {
 	if o.Node == "" {
 		o.Node = rand.Text()
 	}
-	if o.Overtake == 0 {
-		o.Overtake = 100 * time.Millisecond
-	}
-	return &Deliverer{
-		o: o, slots: make(chan struct{}, perProcess), shares: make(map[int64]chan struct{}),
-		changed: make(chan struct{}, 1), results: make(chan result, perProcess),
-	}
+	return &Deliverer{o: o, slots: make(chan struct{}, perProcess), changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
 }
 
 // Wake has the deliverer look at once for webhooks that have changed.
@@ -113,9 +100,12 @@ func (d *Deliverer) lead(ctx, posting context.Context, working *sync.WaitGroup) 
 		held, err := d.o.Store.HoldWebhooks(ctx, Lease{Node: d.o.Node, Now: now, Until: now.Add(lease)})
 		if err == nil {
 			for _, w := range d.assign(workers, held, woken) {
-				one := newWorker(ctx, d, w)
+				one := newWorker(ctx, posting, d, w)
 				workers[w.ID] = one
-				working.Go(func() { one.run(posting) })
+				working.Go(func() {
+					one.run()
+					d.Wake() // another may have to begin
+				})
 			}
 		} else if ctx.Err() == nil {
 			d.o.Log.Error("webhooks could not be read", "err", err)
@@ -131,24 +121,20 @@ func (d *Deliverer) lead(ctx, posting context.Context, working *sync.WaitGroup) 
 	}
 }
 
-// share returns the share of a workspace.
-func (d *Deliverer) share(workspace int64) chan struct{} {
-	if d.shares[workspace] == nil {
-		d.shares[workspace] = make(chan struct{}, perWorkspace)
-	}
-	return d.shares[workspace]
-}
-
-// assign hands the webhooks that are held to their workers, stops the workers of others,
-// and returns the webhooks without one. If woken, all look for what is due.
+// assign hands the webhooks that are held to their workers, stops the workers of others
+// and of former URLs, and returns the webhooks without one. If woken, all look for what is
+// due.
 func (d *Deliverer) assign(workers map[string]*worker, held []Webhook, woken bool) (without []Webhook) {
 	now := make(map[string]bool, len(held))
 	for _, w := range held {
 		now[w.ID] = true
-		if one := workers[w.ID]; one != nil && !one.ended() {
-			one.update(w, woken)
-		} else {
+		switch one := workers[w.ID]; {
+		case one == nil || one.ended():
 			without = append(without, w)
+		case one.current().URL != w.URL:
+			one.stop()
+		default:
+			one.update(w, woken)
 		}
 	}
 	for id, one := range workers {

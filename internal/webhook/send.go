@@ -24,6 +24,8 @@ const (
 	bodyTime  = time.Second      // for the body, once the status has come
 	maxAnswer = 1 << 10          // bytes of an answer that are read and kept
 	maxHeader = 16 << 10         // bytes of its header that are read
+
+	idlePerHost = 8 // connections that are kept for the next message
 )
 
 // A Message is what is posted.
@@ -87,7 +89,7 @@ func NewSender(o SenderOptions) *Sender {
 		client: &http.Client{
 			Transport: &http.Transport{
 				DialContext: dialer.DialContext, TLSClientConfig: o.TLS, DisableCompression: true,
-				MaxIdleConnsPerHost: perWebhook, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+				MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

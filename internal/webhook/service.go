@@ -102,7 +102,7 @@ func (p Patch) apply(w *Webhook) {
 	}
 }
 
-// Delete removes a webhook, if the condition holds. What is under way to it goes on.
+// Delete removes a webhook, if the condition holds.
 func (s *Service) Delete(ctx context.Context, workspace int64, id string, on petstore.Condition, by string) error {
 	err := s.Store.DeleteWebhook(ctx, workspace, id, by, func(w Webhook) error { return on.Check(w) })
 	s.Wake()

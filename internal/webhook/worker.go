@@ -9,22 +9,19 @@ import (
 	"time"
 )
 
-// A worker posts what is due to one webhook: in the order in which it became due, one
-// after the other. An answer that takes longer than Overtake is not waited for, but then
-// the next one is, and so on until one comes in time and says that the message arrived:
-// who is slow or fails leaves room for others.
+// A worker posts what is due to one webhook, in the order in which it became due: each
+// when the one before it was answered, or had its time.
 type worker struct {
 	d       *Deliverer
-	ctx     context.Context //nolint:containedctx // ends when the webhook is another's, or wants nothing
-	stop    context.CancelFunc
+	ctx     context.Context //nolint:containedctx // ends when nothing more is to be posted
+	posting context.Context //nolint:containedctx // ends what is in flight
+	stop    func()          // ends both: what is in flight stays due
 	done    chan struct{}
 	changed chan struct{}
-	slots   [3]chan struct{} // its own, those of the workspace, and those of the process
-	posts   sync.WaitGroup   // and what came of them, until it is kept
+	unkept  sync.WaitGroup // tries of which the outcome is not kept yet
 
 	mu      sync.Mutex
 	webhook Webhook
-	slow    bool           // or failing: the last answer was late, or no success
 	busy    map[int64]bool // deliveries that are in flight, or whose try is not kept yet
 }
 
@@ -34,13 +31,11 @@ type result struct {
 	kept func()
 }
 
-func newWorker(ctx context.Context, d *Deliverer, webhook Webhook) *worker {
-	w := &worker{
-		d: d, done: make(chan struct{}), changed: make(chan struct{}, 1),
-		slots:   [...]chan struct{}{make(chan struct{}, perWebhook), d.share(webhook.Workspace), d.slots},
-		webhook: webhook, slow: !webhook.FailingSince.IsZero(), busy: make(map[int64]bool),
-	}
-	w.ctx, w.stop = context.WithCancel(ctx)
+func newWorker(ctx, posting context.Context, d *Deliverer, webhook Webhook) *worker {
+	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), webhook: webhook, busy: make(map[int64]bool)}
+	ctx, end := context.WithCancel(ctx)
+	posting, cut := context.WithCancel(posting)
+	w.ctx, w.posting, w.stop = ctx, posting, func() { end(); cut() }
 	return w
 }
 
@@ -70,26 +65,20 @@ func (w *worker) look() {
 	}
 }
 
-func (w *worker) setSlow(slow bool) {
+func (w *worker) current() Webhook {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.slow = slow
+	return w.webhook
 }
 
-func (w *worker) current() (webhook Webhook, slow bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.webhook, w.slow
-}
-
-// run posts until the worker is stopped. posting ends what is in flight then.
-func (w *worker) run(posting context.Context) {
+// run posts until the worker is stopped.
+func (w *worker) run() {
 	defer close(w.done)
-	defer w.posts.Wait()
+	defer w.unkept.Wait()
 	for w.ctx.Err() == nil {
-		webhook, _ := w.current()
+		webhook := w.current()
 		written := w.d.o.Written(webhook.Workspace)
-		some, next, err := w.round(posting, webhook.ID)
+		some, next, err := w.round(webhook.ID)
 		switch {
 		case err != nil && w.ctx.Err() == nil:
 			w.d.o.Log.Error("the deliveries of a webhook could not be read", "webhook", webhook.ID, "err", err)
@@ -118,7 +107,7 @@ func (w *worker) wait(written <-chan struct{}, next time.Time) {
 
 // round posts what is due now. It reports whether there was anything, and when something
 // will be.
-func (w *worker) round(posting context.Context, id string) (some bool, next time.Time, err error) {
+func (w *worker) round(id string) (some bool, next time.Time, err error) {
 	now := w.d.o.Now()
 	some, err = w.d.o.Store.QueueDeliveries(w.ctx, id, w.d.o.Node, now, atOnce)
 	if err != nil {
@@ -129,7 +118,7 @@ func (w *worker) round(posting context.Context, id string) (some bool, next time
 	for _, one := range due {
 		if !before[one.Event.ID] && w.take(one.Event.ID) {
 			some = true
-			w.post(posting, one)
+			w.post(one)
 		}
 	}
 	return some, next, err
@@ -160,79 +149,43 @@ func (w *worker) leave(delivery int64) {
 	delete(w.busy, delivery)
 }
 
-// post tries a delivery that was taken, and returns when the next one may be tried.
-func (w *worker) post(posting context.Context, due Due) {
-	if !w.enter() {
-		w.leave(due.Event.ID)
-		return
-	}
-	answered := make(chan struct{})
-	w.posts.Go(func() {
-		w.try(posting, due)
-		free(w.slots[:])
-		close(answered)
-	})
-	overtake := time.NewTimer(w.d.o.Overtake)
-	defer overtake.Stop()
-	late := overtake.C
-	if _, slow := w.current(); slow {
-		late = nil
-	}
+// post tries a delivery that was taken, as soon as there is room.
+func (w *worker) post(due Due) {
 	select {
-	case <-answered:
-	case <-late:
-		w.setSlow(true)
+	case w.d.slots <- struct{}{}:
+		w.try(due)
+		<-w.d.slots
 	case <-w.ctx.Done():
-	}
-}
-
-// enter takes one of each of the slots. It reports whether the worker was not stopped.
-func (w *worker) enter() bool {
-	for i, slots := range w.slots {
-		select {
-		case slots <- struct{}{}:
-		case <-w.ctx.Done():
-			free(w.slots[:i])
-			return false
-		}
-	}
-	return true
-}
-
-func free(all []chan struct{}) {
-	for _, slots := range all {
-		<-slots
+		w.leave(due.Event.ID)
 	}
 }
 
 // try posts once, and has the outcome kept. What was cut off stays due.
-func (w *worker) try(posting context.Context, due Due) {
+func (w *worker) try(due Due) {
 	t := Try{Event: due.Event.ID, Tries: due.Tries, State: Failed}
 	if t.At = w.d.o.Now(); due.Event.Data == nil {
 		t.Answer.Error = "The event is not kept any more."
 		w.keep(t)
 		return
 	}
-	webhook, _ := w.current()
-	t.Answer = w.d.o.Sender.Send(posting, messageOf(&webhook, due.Event, w.d.o.Now()))
-	if posting.Err() != nil && !t.Answer.OK() {
+	webhook := w.current()
+	t.Answer = w.d.o.Sender.Send(w.posting, messageOf(&webhook, due.Event, w.d.o.Now()))
+	if w.posting.Err() != nil && !t.Answer.OK() {
 		w.leave(due.Event.ID)
 		return
 	}
 	t.At, t.Tries = w.d.o.Now(), due.Tries+1
 	t.settle(rand.Float64()) //nolint:gosec // it spreads tries
-	w.setSlow(!t.Answer.OK() || t.Answer.Latency > w.d.o.Overtake)
 	w.observe(&t, due)
 	w.keep(t)
 }
 
 // keep has a try kept. The delivery may be taken again after that.
 func (w *worker) keep(t Try) {
-	webhook, _ := w.current()
-	t.Webhook = webhook.ID
-	w.posts.Add(1)
+	t.Webhook = w.current().ID
+	w.unkept.Add(1)
 	w.d.results <- result{t, func() {
-		defer w.posts.Done()
+		defer w.unkept.Done()
 		w.leave(t.Event)
 		if !t.Next.IsZero() {
 			w.look()
