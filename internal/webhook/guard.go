@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -50,7 +52,7 @@ func (g *Guard) checkURL(fields []petstore.Field, text string) []petstore.Field 
 	switch {
 	case len(text) > maxURL:
 		code, message = petstore.TooLong, fmt.Sprintf("url must have at most %d characters.", maxURL)
-	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case err != nil || !absolute(u) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
 		message = "url must be an absolute URL in ASCII, such as https://example.com/events."
 	case u.Scheme != "https" && (u.Scheme != "http" || !g.allowHTTP):
 		message = "url must begin with https://."
@@ -58,6 +60,8 @@ func (g *Guard) checkURL(fields []petstore.Field, text string) []petstore.Field 
 		message = "url must not have a user or a password."
 	case u.Fragment != "" || strings.HasSuffix(text, "#"):
 		message = "url must not have a fragment."
+	case !validPort(u):
+		message = "url must have a port from 1 to 65535, or none."
 	case !g.mayBePublic(u.Hostname()):
 		message = "url must name a host with a public address."
 	default:
@@ -65,6 +69,21 @@ func (g *Guard) checkURL(fields []petstore.Field, text string) []petstore.Field 
 	}
 	return append(fields, petstore.Field{Pointer: "/url", Code: code, Message: message})
 }
+
+func absolute(u *url.URL) bool { return u.Hostname() != "" && u.Opaque == "" }
+
+// validPort reports whether the port is one, or left out with its colon.
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0
+}
+
+// noName matches hosts that are no name and that some systems take for an IPv4 address
+// (WHATWG URL §3.5), such as 0x7f.1. No domain ends in a number, or in a second dot.
+var noName = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)?$`)
 
 // mayBePublic reports whether a host is a name, or an address that is allowed. What a name
 // stands for is looked at whenever a connection is made.
@@ -74,5 +93,8 @@ func (g *Guard) mayBePublic(host string) bool {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
-	return err != nil || g.addresses.SafeAddr(ip.Unmap()) == nil
+	if err != nil {
+		return !noName.MatchString(host)
+	}
+	return g.addresses.SafeAddr(ip.Unmap()) == nil
 }
