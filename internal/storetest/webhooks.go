@@ -63,6 +63,27 @@ func (s *tenant) hold(node string) (ids []string) {
 	return ids
 }
 
+// queued makes a webhook, which the node a holds, with so many deliveries due.
+func (s *tenant) queued(n int) (id string) {
+	s.Helper()
+	id = s.hook(0, 0).ID
+	s.hold("a")
+	for range n {
+		s.category("c")
+	}
+	s.queue(id, "a", true)
+	return id
+}
+
+// delivered records that the events from 1 to n arrived, a while after each other.
+func (s *tenant) delivered(id string, n int64, apart time.Duration) {
+	s.Helper()
+	for event := range n {
+		s.clock.advance(apart)
+		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	}
+}
+
 func (s *tenant) queue(id, node string, want bool) {
 	s.Helper()
 	if queued, err := s.QueueDeliveries(s.ctx, id, node, s.clock.Now(), 100); queued != want || err != nil {
@@ -317,16 +338,8 @@ func testWebhookFailures(t *testing.T, open Open) {
 
 func testPrunedDeliveries(t *testing.T, open Open) {
 	s := newTenant(t, open)
-	id := s.hook(0, 0).ID
-	s.hold("a")
-	for range 6 {
-		s.category("c")
-	}
-	s.queue(id, "a", true)
-	for event := range int64(5) {
-		s.clock.advance(time.Minute)
-		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
-	}
+	id := s.queued(6)
+	s.delivered(id, 5, time.Minute)
 	wantKept := func(what string, before time.Time, keep int, want ...int64) {
 		t.Helper()
 		if err := s.PruneDeliveries(s.ctx, before, keep); err != nil {
@@ -353,15 +366,8 @@ func testPrunedDeliveries(t *testing.T, open Open) {
 // testReplays: a webhook that goes back has its deliveries due again.
 func testReplays(t *testing.T, open Open) {
 	s := newTenant(t, open)
-	id := s.hook(0, 0).ID
-	s.hold("a")
-	for range 3 {
-		s.category("c")
-	}
-	s.queue(id, "a", true)
-	for event := range int64(3) {
-		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
-	}
+	id := s.queued(3)
+	s.delivered(id, 3, 0)
 	s.wantDue("all delivered", id)
 	err := s.editHook(id, func(w *webhook.Webhook, f webhook.Feed) error {
 		if f != (webhook.Feed{Last: 3}) {
