@@ -223,11 +223,7 @@ func (a administration) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	after, err := l.place()
+	l, after, err := placed(x)
 	if err != nil {
 		return err
 	}
@@ -244,11 +240,7 @@ func (a administration) listKeys(x *exchange) error {
 }
 
 func (a administration) createKey(x *exchange) error {
-	once, err := onceBy(x, x.operator.ID)
-	if err != nil {
-		return err
-	}
-	asked, err := readNewKey(x.body)
+	once, asked, err := readOnce(x, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -264,11 +256,7 @@ func (a administration) createKey(x *exchange) error {
 }
 
 func (a administration) rotateKey(x *exchange) error {
-	once, err := onceBy(x, x.operator.ID)
-	if err != nil {
-		return err
-	}
-	overlap, err := readOverlap(x.body)
+	once, overlap, err := readOnce(x, readOverlap)
 	if err != nil {
 		return err
 	}
@@ -281,9 +269,7 @@ func (a administration) rotateKey(x *exchange) error {
 
 func (a administration) sendMade(x *exchange, k operator.Key, again bool) error {
 	x.set("Location", operator.Root+"/keys/"+k.ID)
-	if again {
-		x.set("Idempotency-Replayed", "true")
-	}
+	x.setReplayed(again)
 	return a.sendChanged(x, http.StatusCreated, k)
 }
 
@@ -316,11 +302,7 @@ type auditLine struct {
 }
 
 func (a administration) listAudit(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	page, err := l.page()
+	l, page, err := paged(x)
 	if err != nil {
 		return err
 	}

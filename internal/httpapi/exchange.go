@@ -144,6 +144,9 @@ func (x *exchange) workspace() int64 {
 	return x.entry.Workspace.ID
 }
 
+// caller returns whose key it is, for the audit log.
+func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
+
 // address returns the path of the request, as links to it are written.
 func (x *exchange) address() string {
 	if x.path.param == "" {

@@ -323,3 +323,11 @@ func (f *form) readOnly(m member) {
 	}
 	f.add(pointerTo(m.name), petstore.ReadOnly, "%s is set by the server.", m.name)
 }
+
+// withReadOnly adds members that the server alone sets.
+func (f *form) withReadOnly(names []string, known members) members {
+	for _, name := range names {
+		known[name] = f.readOnly
+	}
+	return known
+}

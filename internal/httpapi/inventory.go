@@ -23,11 +23,7 @@ func inventoryPaths(s *petstore.Service) []path {
 // listMovements answers with the newest movements first: stores know the end of a ledger.
 func listMovements(s *petstore.Service) handler {
 	return func(x *exchange) error {
-		l, err := newListing(x)
-		if err != nil {
-			return err
-		}
-		at, err := l.place()
+		l, at, err := placed(x)
 		if err != nil {
 			return err
 		}

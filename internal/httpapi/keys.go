@@ -39,8 +39,7 @@ func (k keys) paths() []path {
 // ring returns the keys as far as the caller may change them.
 func (k keys) ring(x *exchange) access.Keyring {
 	secret, _ := presentedKey(x.r.Header) // it was found valid
-	maker := &x.entry.Key
-	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor("api:" + maker.ID), Maker: maker, Secret: secret}
+	return access.Keyring{Store: k.store, Now: k.now, By: access.Actor(x.caller()), Maker: &x.entry.Key, Secret: secret}
 }
 
 // follow has this node go by a change at once; the others hear of it.
@@ -51,11 +50,7 @@ func (x *exchange) follow(live *access.Directory[*ratelimit.Caller]) {
 }
 
 func (k keys) list(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	after, err := l.place()
+	l, after, err := placed(x)
 	if err != nil {
 		return err
 	}
@@ -79,11 +74,7 @@ func (k keys) get(x *exchange) error {
 }
 
 func (k keys) create(x *exchange) error {
-	once, err := onceBy(x, x.entry.Key.ID)
-	if err != nil {
-		return err
-	}
-	n, err := readNewKey(x.body)
+	once, n, err := readOnce(x, readNewKey)
 	if err != nil {
 		return err
 	}
@@ -95,11 +86,7 @@ func (k keys) create(x *exchange) error {
 }
 
 func (k keys) rotate(x *exchange) error {
-	once, err := onceBy(x, x.entry.Key.ID)
-	if err != nil {
-		return err
-	}
-	overlap, err := readOverlap(x.body)
+	once, overlap, err := readOnce(x, readOverlap)
 	if err != nil {
 		return err
 	}
@@ -113,15 +100,27 @@ func (k keys) rotate(x *exchange) error {
 	return k.sendMade(x, made)
 }
 
-// onceBy returns the request's Idempotency-Key, or nil. It counts for the very path
-// and for the very key or token that is sent, whose id is by, because the answer is
-// for its holder alone.
-func onceBy(x *exchange, by string) (*petstore.Idempotency, error) {
+// onceByCaller returns the request's Idempotency-Key, or nil. It counts for the very
+// path and for the very key or token that is sent, because the answer is for its holder
+// alone.
+func onceByCaller(x *exchange) (*petstore.Idempotency, error) {
 	once, err := onceOf(x)
-	if once != nil {
-		once.Operation = "POST " + x.address() + " by " + by
+	switch {
+	case once == nil:
+	case x.operator != nil:
+		once.Operation = "POST " + x.address() + " by " + x.operator.ID
+	default:
+		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
 	}
 	return once, err
+}
+
+// readOnce is onceByCaller, and reads the body.
+func readOnce[T any](x *exchange, read func(body []byte) (T, error)) (once *petstore.Idempotency, t T, err error) {
+	if once, err = onceByCaller(x); err == nil {
+		t, err = read(x.body)
+	}
+	return once, t, err
 }
 
 // sendMade answers with a new key, this once and to whoever repeats the request.
@@ -130,9 +129,7 @@ func (k keys) sendMade(x *exchange, made access.MadeKey) error {
 	x.follow(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
 	x.setTag("", petstore.TagOf(made.Body))
-	if made.Replayed {
-		x.set("Idempotency-Replayed", "true")
-	}
+	x.setReplayed(made.Replayed)
 	x.send(http.StatusCreated, "application/json", made.WithSecret())
 	return nil
 }
@@ -171,18 +168,13 @@ func (k keys) change(x *exchange, do func(context.Context, access.Keyring, petst
 	return do(x.ctx, k.ring(x), on)
 }
 
-// readOnlyOfKeys takes the members of a key that the server alone sets.
-func (f *form) readOnlyOfKeys(known members) members {
-	for _, name := range []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"} {
-		known[name] = f.readOnly
-	}
-	return known
-}
+// What the server alone sets of a key.
+var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"}
 
 func readNewKey(body []byte) (access.NewKey, error) {
 	n := access.NewKey{Scopes: access.Read | access.Write}
 	var f form
-	f.read(body, f.readOnlyOfKeys(members{
+	f.read(body, f.withReadOnly(readOnlyOfKey, members{
 		"name":      into(&n.Name, f.text),
 		"scopes":    into(&n.Scopes, f.scopes),
 		"expiresAt": into(&n.ExpiresAt, func(m member) time.Time { return instantOf(f.time(m)) }),
@@ -216,7 +208,7 @@ func instantOf(t petstore.Time) time.Time {
 func readKeyPatch(body []byte) (access.KeyPatch, error) {
 	var p access.KeyPatch
 	var f form
-	f.read(body, f.readOnlyOfKeys(members{
+	f.read(body, f.withReadOnly(readOnlyOfKey, members{
 		"name":      intoOptional(&p.Name, f.text),
 		"expiresAt": intoOptional(&p.ExpiresAt, f.time),
 		"scopes":    f.readOnly,

@@ -36,6 +36,22 @@ func newListing(x *exchange) (*listing, error) {
 	return l, nil
 }
 
+// placed is newListing and place, of a list without filters.
+func placed(x *exchange) (l *listing, at place, err error) {
+	if l, err = newListing(x); err == nil {
+		at, err = l.place()
+	}
+	return l, at, err
+}
+
+// paged is newListing and page, of a list without filters.
+func paged(x *exchange) (l *listing, p petstore.Page, err error) {
+	if l, err = newListing(x); err == nil {
+		p, err = l.page()
+	}
+	return l, p, err
+}
+
 // page returns the page to ask the store for, of a list whose ids are numbers, one
 // entry longer than the client's to see whether there is more. Its errors are
 // those of place.

@@ -149,11 +149,16 @@ func sendChanged[T resource](x *exchange, r T) error {
 func (x *exchange) sendCreated(c petstore.Created) error {
 	x.set("Location", x.env.baseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
 	x.setTag("", petstore.TagOf(c.Body))
-	if c.Replayed {
-		x.set("Idempotency-Replayed", "true")
-	}
+	x.setReplayed(c.Replayed)
 	x.send(http.StatusCreated, "application/json", c.Body)
 	return nil
+}
+
+// setReplayed says whether the answer is that of an earlier request.
+func (x *exchange) setReplayed(replayed bool) {
+	if replayed {
+		x.set("Idempotency-Replayed", "true")
+	}
 }
 
 // zipFrom is the length from which a list is worth compressing.

@@ -44,15 +44,8 @@ func (h webhooks) paths() []path {
 	}
 }
 
-// caller returns who asks, for the audit log.
-func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
-
 func (h webhooks) list(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	after, err := l.place()
+	l, after, err := placed(x)
 	if err != nil {
 		return err
 	}
@@ -80,11 +73,7 @@ func (h webhooks) get(x *exchange) error {
 }
 
 func (h webhooks) create(x *exchange) error {
-	once, err := onceBy(x, x.entry.Key.ID)
-	if err != nil {
-		return err
-	}
-	n, err := readNewWebhook(x.body)
+	once, n, err := readOnce(x, readNewWebhook)
 	if err != nil {
 		return err
 	}
@@ -97,7 +86,7 @@ func (h webhooks) create(x *exchange) error {
 }
 
 func (h webhooks) rotate(x *exchange) error {
-	once, err := onceBy(x, x.entry.Key.ID)
+	once, err := onceByCaller(x)
 	if err != nil {
 		return err
 	}
@@ -113,9 +102,7 @@ func (h webhooks) rotate(x *exchange) error {
 func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
 	body := made.WithSecret()
 	x.setTag("", petstore.TagOf(webhook.WithoutSecret(body)))
-	if made.Replayed {
-		x.set("Idempotency-Replayed", "true")
-	}
+	x.setReplayed(made.Replayed)
 	x.send(status, "application/json", body)
 	return nil
 }
@@ -173,11 +160,7 @@ func (h webhooks) replay(x *exchange) error {
 }
 
 func (h webhooks) deliveries(x *exchange) error {
-	l, err := newListing(x)
-	if err != nil {
-		return err
-	}
-	p, err := l.page()
+	l, p, err := paged(x)
 	if err != nil {
 		return err
 	}
@@ -201,18 +184,13 @@ func (h webhooks) retry(x *exchange) error {
 	return sendChanged(x, d)
 }
 
-// readOnlyOfWebhooks takes the members of a webhook that the server alone sets.
-func (f *form) readOnlyOfWebhooks(known members) members {
-	for _, name := range []string{"id", "createdAt", "after", "failingSince", "secret"} {
-		known[name] = f.readOnly
-	}
-	return known
-}
+// What the server alone sets of a webhook.
+var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "secret"}
 
 func readNewWebhook(body []byte) (webhook.New, error) {
 	var n webhook.New
 	var f form
-	f.read(body, f.readOnlyOfWebhooks(members{
+	f.read(body, f.withReadOnly(readOnlyOfWebhook, members{
 		"url":         into(&n.URL, f.text),
 		"types":       into(&n.Types, f.eventTypes),
 		"description": into(&n.Description, f.text),
@@ -224,7 +202,7 @@ func readNewWebhook(body []byte) (webhook.New, error) {
 func readWebhookPatch(body []byte) (webhook.Patch, error) {
 	var p webhook.Patch
 	var f form
-	f.read(body, f.readOnlyOfWebhooks(members{
+	f.read(body, f.withReadOnly(readOnlyOfWebhook, members{
 		"url":         intoOptional(&p.URL, f.text),
 		"types":       intoOptional(&p.Types, f.eventTypes),
 		"description": intoOptional(&p.Description, f.text),
