@@ -206,7 +206,7 @@ func (f *follower) ended() bool {
 	default:
 	}
 	e := f.keys.Entry(f.x.entry.Key.ID)
-	return e == nil || !e.Key.ExpiresAt.IsZero() && e.Key.Expired(f.now())
+	return e == nil || e.Key.CheckHolder(f.now()) != nil
 }
 
 // extend lets the answer take that much longer than others, and the client be

@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 // A faultyFeed is the real store of events, which fails with the other.
@@ -353,20 +354,30 @@ func TestEventStreamFaults(t *testing.T) {
 	}
 }
 
-// TestEventStreamsEndWithTheirKey: by a revocation and by its time.
+// TestEventStreamsEndWithTheirKey: by a revocation, by a ban and by its time.
 func TestEventStreamsEndWithTheirKey(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
 	s.addKeyAs("key_Revoked000000001", s.workspace, access.Read, time.Time{})
 	revoked := s.addKeyAs("key_Revoked000000002", s.workspace, access.Read, time.Time{})
+	banned := s.addKey(s.workspace, access.Read, time.Time{})
 	expires := s.addKey(s.workspace, access.Read, s.clock.Now().Add(time.Hour))
 	one := s.follow("/events", map[string]string{"Authorization": "Bearer " + revoked})
-	other := s.follow("/events", map[string]string{"Authorization": "Bearer " + expires})
+	two := s.follow("/events", map[string]string{"Authorization": "Bearer " + banned})
+	three := s.follow("/events", map[string]string{"Authorization": "Bearer " + expires})
 	stays := s.follow("/events", nil)
 	s.del("/keys/key_Revoked000000002").want(204, "")
 	one.ended()
+	ban := access.Ban{KeyID: s.idOfKey(banned), From: s.start, Until: s.start.Add(time.Hour), Reason: "too fast", By: ratelimit.ByOperator}
+	if err := s.db.SetBan(t.Context(), ban, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keys.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	two.ended()
 	s.clock.Advance(2 * time.Hour)
-	other.ended()
+	three.ended()
 	s.post("/categories", `{"name":"dogs"}`).want(201, "")
 	stays.want("id: 0", "id: 1", "event: category.created", "data: ")
 }
