@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"strconv"
 )
 
@@ -41,11 +42,26 @@ func (c *Client) FollowEvents(ctx context.Context, params ListEventsParams, opts
 	}
 }
 
+// LastEvent returns the id of the latest event, 0 if there was none yet. To keep a copy, ask for it before reading the lists,
+// and follow from there as params.After.
+func (c *Client) LastEvent(ctx context.Context, opts ...CallOption) (int64, error) {
+	r := request{operation: "listEvents", method: http.MethodGet, path: expand("/events"), query: ListEventsParams{Limit: 1}.query()}
+	_, resp, err := answer[[]Event](ctx, c, r, opts)
+	if err != nil {
+		return 0, err
+	}
+	id, err := eventID(place(resp.Header, "last"))
+	if err != nil {
+		return 0, err
+	}
+	return *id, nil
+}
+
 // eventID reads the After of a page.
 func eventID(text string) (*int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("petstore: the answer to listEvents has no link to the next page: %w", err)
+		return nil, fmt.Errorf("petstore: the answer to listEvents lacks a link: %w", err)
 	}
 	return &id, nil
 }

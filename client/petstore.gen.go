@@ -1051,7 +1051,7 @@ func (p ListEventsParams) query() url.Values {
 //
 // With `Accept: text/event-stream` the response does not end. It sends each event as it happens, as Server-Sent Events with `id`, `event` (the type) and
 // `data` (the event as here), and a comment every 15 seconds. It begins after `Last-Event-ID`, or after `after`; `limit` and `wait` have no effect. It
-// counts as one request. It ends when the server stops, and within a second after the key ends. Connect again with the last id, and no event is lost. A
+// counts as one request. It ends when the server stops, and within a second after the key ends or is banned. Connect again with the last id, and no event is lost. A
 // workspace can have 50 such streams open on each server.
 //
 // Events are kept for 30 days, unless the operator chose another time. If you ask for events that are no longer kept, you get 410 `events_expired`,

@@ -50,11 +50,16 @@ func list[T any](ctx context.Context, c *Client, r request, opts []CallOption) (
 	if err != nil {
 		return Page[T]{}, err
 	}
-	page := Page[T]{Items: items}
-	if next, err := url.Parse(link(resp.Header, "next")); err == nil {
-		page.Next = cmp.Or(next.Query().Get("cursor"), next.Query().Get("after"))
+	return Page[T]{Items: items, Next: place(resp.Header, "next")}, nil
+}
+
+// place returns the Cursor, or of events the After, of the page that a link with a relation leads to; "" if there is none.
+func place(h http.Header, relation string) string {
+	page, err := url.Parse(link(h, relation))
+	if err != nil {
+		return ""
 	}
-	return page, nil
+	return cmp.Or(page.Query().Get("cursor"), page.Query().Get("after"))
 }
 
 // all returns the items of the page at cursor and of all after it.

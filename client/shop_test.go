@@ -287,6 +287,9 @@ func TestFollowEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("events = %v, want %v", got, want)
 	}
+	if last, err := c.LastEvent(t.Context()); err != nil || last != 4 {
+		t.Errorf("LastEvent = %d, %v, want 4", last, err)
+	}
 	if e, err := c.GetEvent(t.Context(), 2); err != nil || e.Type != client.EventTypePetCreated {
 		t.Errorf("GetEvent = %+v, %v, want the second", e, err)
 	}

@@ -81,19 +81,19 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 
 // checkKept returns events_expired if what was asked for is not kept.
 func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
-	var forgotten int64
-	_, err := one(tx, "SELECT forgotten FROM feeds WHERE workspace = $1", func(row Row) error { return row.Scan(&forgotten) }, workspace)
+	f, err := feedOf(tx, workspace)
+	page.Last = f.Last
 	switch {
 	case err != nil:
 		return err
 	case q.Oldest:
-		page.Next = max(page.Next, forgotten)
+		page.Next = max(page.Next, f.Forgotten)
 		return nil
-	case q.After >= forgotten:
+	case q.After >= f.Forgotten:
 		return nil
 	}
-	oldest := forgotten + 1
-	_, err = one(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", func(row Row) error { return row.Scan(&oldest) }, workspace, forgotten)
+	oldest := f.Forgotten + 1
+	_, err = one(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", func(row Row) error { return row.Scan(&oldest) }, workspace, f.Forgotten)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (l *listener) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := l.last(ctx)
+	last, err := l.client.LastEvent(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,43 +74,6 @@ func (l *listener) run(ctx context.Context) error {
 		fmt.Fprintf(l.err, "petstore: trying again: %s\n", withoutPrefix(err))
 		pause(ctx, listenPause)
 	}
-}
-
-// last returns the id of the latest event, or 0, with some two dozen requests.
-func (l *listener) last(ctx context.Context) (int64, error) {
-	low, high := int64(0), int64(1) // the last one is low or behind it, and before high
-	for {
-		some, err := l.some(ctx, high-1)
-		if err != nil {
-			return 0, err
-		}
-		if !some {
-			break
-		}
-		low, high = high, 2*high
-	}
-	for low < high-1 {
-		middle := low + (high-low)/2
-		some, err := l.some(ctx, middle-1)
-		if err != nil {
-			return 0, err
-		}
-		if some {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, nil
-}
-
-// some reports whether there are events after an id, kept or not.
-func (l *listener) some(ctx context.Context, after int64) (bool, error) {
-	page, err := l.client.ListEvents(ctx, client.ListEventsParams{After: &after, Limit: 1})
-	if e, ok := errors.AsType[*client.Error](err); ok && e.Code == client.CodeEventsExpired {
-		return true, nil
-	}
-	return len(page.Items) > 0, err
 }
 
 // follow forwards events until the server cannot be asked.

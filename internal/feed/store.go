@@ -45,5 +45,6 @@ type Query struct {
 type Page struct {
 	Events []petstore.Event
 	Next   int64 // all events up to this id were looked at: the After of the next page
+	Last   int64 // the latest event's id when the page was read; not of a query for the newest
 	More   bool  // there may be more events behind
 }

@@ -66,19 +66,20 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return sendEntries(x, page.Events, nextEvents(x, p.values, page.Next), page.More)
+	links := eventsAfter(x, p.values, page.Next, "next") + ", " + eventsAfter(x, p.values, page.Last, "last")
+	return sendEntries(x, page.Events, links, page.More)
 }
 
-// nextEvents returns the link to what comes after an event, with the other
+// eventsAfter returns the link to what comes after an event, with the other
 // parameters as they were.
-func nextEvents(x *exchange, asked url.Values, after int64) string {
-	next := url.Values{"after": {strconv.FormatInt(after, 10)}}
+func eventsAfter(x *exchange, asked url.Values, after int64, relation string) string {
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}}
 	for name, values := range asked {
 		if name != "after" {
-			next[name] = values
+			query[name] = values
 		}
 	}
-	return "<" + x.env.baseURL + x.address() + "?" + next.Encode() + `>; rel="next"`
+	return "<" + x.env.baseURL + x.address() + "?" + query.Encode() + `>; rel="` + relation + `"`
 }
 
 // eventTypes reads a filter by type, which may be repeated.

@@ -67,12 +67,23 @@ func (a answer) wantEvents(want string) answer {
 // next returns the path of the next page.
 func (a answer) next() string {
 	a.t.Helper()
-	link, ok := strings.CutSuffix(a.header.Get("Link"), `>; rel="next"`)
-	path, whole := strings.CutPrefix(link, "<https://shop.example/v1")
-	if !ok || !whole {
-		a.t.Fatalf("%s: Link = %q", a.what, a.header.Get("Link"))
-	}
+	path, _ := a.links()
 	return path
+}
+
+// links returns the paths of the next page, and of what comes after the latest event.
+func (a answer) links() (next, last string) {
+	a.t.Helper()
+	first, second, _ := strings.Cut(a.header.Get("Link"), ", ")
+	path := func(link, relation string) string {
+		link, ok := strings.CutSuffix(link, `>; rel="`+relation+`"`)
+		path, whole := strings.CutPrefix(link, "<https://shop.example/v1")
+		if !ok || !whole {
+			a.t.Fatalf("%s: Link = %q", a.what, a.header.Get("Link"))
+		}
+		return path
+	}
+	return path(first, "next"), path(second, "last")
 }
 
 func TestEvents(t *testing.T) {
@@ -89,6 +100,9 @@ func TestEvents(t *testing.T) {
 	page := s.get("/events?limit=2").wantEvents(first + second)
 	if page.header.Get("X-Has-More") != "true" {
 		t.Errorf("X-Has-More = %q, want true", page.header.Get("X-Has-More"))
+	}
+	if _, last := page.links(); last != "/events?after=3&limit=2" {
+		t.Errorf("the feed ends at %s, want event 3", last)
 	}
 	page = s.get(page.next()).wantEvents(third)
 	page = s.get(page.next()).wantEvents("")

@@ -417,8 +417,12 @@ func testEventPages(t *testing.T, open Open) {
 		}
 	}
 	page, err := s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: 64})
-	if err != nil || len(page.Events) != 0 || page.Next != 64 || page.More {
+	if err != nil || len(page.Events) != 0 || page.Next != 64 || page.Last != 64 || page.More {
 		t.Errorf("Events at the end = %+v, %v, want none, and to go on after 64", page, err)
+	}
+	page, err = s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: 20})
+	if err != nil || page.Next != 25 || page.Last != 64 {
+		t.Errorf("Events after 20 = %+v, %v, want the end at 64", page, err)
 	}
 }
 
@@ -453,7 +457,7 @@ func testForgotten(t *testing.T, open Open) {
 		t.Errorf("ForgetEvents = %d, %v, want 2", n, err)
 	}
 	page, err := s.Events(s.ctx, s.workspace, feed.Query{Oldest: true, Limit: 5})
-	if err != nil || len(page.Events) != 0 || page.Next != int64(before)+2 {
+	if err != nil || len(page.Events) != 0 || page.Next != int64(before)+2 || page.Last != page.Next {
 		t.Errorf("Events of an empty feed = %+v, %v, want to go on after %d", page, err, before+2)
 	}
 	s.order(pet, 1)
@@ -474,6 +478,10 @@ func testNotKept(t *testing.T, open Open) {
 		}
 		_, err := s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: last})
 		wantCode(t, "Events after the last one", err, petstore.CodeEventsExpired)
+	}
+	page, err := s.Events(s.ctx, s.workspace, feed.Query{Oldest: true, Limit: 5})
+	if err != nil || page.Last != last+1 {
+		t.Errorf("Events = %+v, %v, want the end at %d, behind what none tells of", page, err, last+1)
 	}
 	s.order(pet, 1)
 	if got := s.events(); len(got) != 2 || got[0].ID != last+2 {
