@@ -49,9 +49,6 @@ func (t *addressTable) lock(a netip.Addr, now int64) *subject {
 	}
 }
 
-// look returns the subject of an address, which gets no place for that.
-func (t *addressTable) look(a netip.Addr, now int64) *subject { return t.subject(a, now, false) }
-
 // subject returns the subject of an address. With take, a new one gets a place if there is one.
 func (t *addressTable) subject(a netip.Addr, now int64, take bool) *subject {
 	t.mu.Lock()

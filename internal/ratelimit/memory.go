@@ -149,7 +149,7 @@ func (m *Memory) PeekWorkspace(_ context.Context, id int64, limits Limits) Decis
 // PeekAddress implements Limiter.
 func (m *Memory) PeekAddress(_ context.Context, a netip.Addr) Decision {
 	now := m.now().UnixNano()
-	s := m.addresses.look(a, now)
+	s := m.addresses.subject(a, now, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.known(now)

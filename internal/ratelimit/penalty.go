@@ -5,22 +5,17 @@ import (
 	"time"
 )
 
-// rules are the numbers of Config that decide on bans, in nanoseconds.
+// rules are the numbers of Config that decide on bans.
 type rules struct {
-	strikes           int
-	window, grace     int64
-	firstBan, longest int64
-	topLevel          int64 // the level whose ban is the longest; there is none above it
-	reason            string
+	Config
+	topLevel int64 // the level whose ban is the longest; there is none above it
+	reason   string
 }
 
 func newRules(c Config) rules {
-	r := rules{
-		strikes: c.Strikes, window: int64(c.StrikeWindow), grace: int64(c.Grace),
-		firstBan: int64(c.FirstBan), longest: int64(c.MaxBan), topLevel: 1,
-		reason: fmt.Sprintf("%d refused requests within %v, each more than %v after the first refusal", c.Strikes, c.StrikeWindow, c.Grace),
-	}
-	for r.length(r.topLevel) < r.longest {
+	r := rules{Config: c, topLevel: 1, reason: fmt.Sprintf(
+		"%d refused requests within %v, each more than %v after the first refusal", c.Strikes, c.StrikeWindow, c.Grace)}
+	for r.length(r.topLevel) < int64(c.MaxBan) {
 		r.topLevel++
 	}
 	return r
@@ -28,14 +23,14 @@ func newRules(c Config) rules {
 
 // length returns how long a ban of the given level lasts.
 func (r *rules) length(level int64) int64 {
-	d := r.firstBan
+	d := r.FirstBan
 	for range level - 1 {
-		if d > r.longest/2 {
-			return r.longest
+		if d > r.MaxBan/2 {
+			return int64(r.MaxBan)
 		}
 		d *= 2
 	}
-	return d
+	return int64(d)
 }
 
 // penalty is what stands against one key: its run of refusals, its recent strikes, its ban and its level. The functions
@@ -46,7 +41,7 @@ func (r *rules) length(level int64) int64 {
 // future is forgotten: to blame a client for it could only be wrong.
 type penalty struct {
 	runFrom, runUntil int64   // first refusal of the run, and reset of the window that refused last; 0 if there is no run
-	strikes           []int64 // the last ones, oldest first, fewer than rules.strikes
+	strikes           []int64 // the last ones, oldest first, fewer than Config.Strikes
 	banFrom, banUntil int64   // 0 if there is no ban
 	level             int64   // bans not yet forgiven
 	cleanSince        int64   // what the next level's forgiveness counts from
@@ -88,16 +83,16 @@ func (p *penalty) refuse(r *rules, now, reset int64) bool {
 		p.runFrom = now
 	}
 	p.runUntil = reset
-	return now-p.runFrom > r.grace && p.strike(r, now)
+	return now-p.runFrom > int64(r.Grace) && p.strike(r, now)
 }
 
 // strike counts a strike at now and reports whether it starts a ban.
 func (p *penalty) strike(r *rules, now int64) bool {
 	p.forgive(now)
 	p.cleanSince = now
-	before := r.strikes - 1
+	before := r.Strikes - 1
 	p.strikes = p.strikes[max(0, len(p.strikes)-before):] // the rules of another node, or of before, may keep more
-	if len(p.strikes) == before && (before == 0 || now-p.strikes[0] < r.window) {
+	if len(p.strikes) == before && (before == 0 || now-p.strikes[0] < int64(r.StrikeWindow)) {
 		p.ban(r, now)
 		return true
 	}
@@ -113,9 +108,9 @@ func (p *penalty) strike(r *rules, now int64) bool {
 
 // strikesLeft returns how many more strikes ban the key, if they come now.
 func (p *penalty) strikesLeft(r *rules, now int64) int {
-	left := r.strikes
+	left := r.Strikes
 	for _, at := range p.strikes {
-		if at <= now && now-at < r.window {
+		if at <= now && now-at < int64(r.StrikeWindow) {
 			left--
 		}
 	}

@@ -21,8 +21,7 @@ type RedisOptions struct {
 	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; nil: nothing is
 
 	// Deny has a node refuse while Redis does not answer: the outcome is Unavailable. Without it each node goes on from
-	// the last known counts. With n nodes that last knew k requests used of a limit of L, at most k + n(L-k) are admitted
-	// in the window in which Redis goes away, and n·L in each window after that.
+	// the last known counts, as the package's comment says: in the windows after that, n nodes admit n times a limit.
 	Deny bool
 }
 
@@ -234,7 +233,7 @@ func (r *Redis) PeekWorkspace(ctx context.Context, id int64, limits Limits) Deci
 // PeekAddress implements Limiter.
 func (r *Redis) PeekAddress(ctx context.Context, a netip.Addr) Decision {
 	now, _ := r.instant()
-	if a, limits, ok := r.peek(r.addresses.look(a, now), nil); ok {
+	if a, limits, ok := r.peek(r.addresses.subject(a, now, false), nil); ok {
 		_, o := a.windows.admit(limits)
 		return decision(a.windows, o, nil, limits, a.now)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed decide.lua
@@ -112,9 +113,9 @@ func appendWindows(b []byte, w windows) []byte {
 
 // script returns the text of the script with the rules in it.
 func (r *rules) script() string {
-	numbers := []string{strconv.Itoa(r.strikes)}
-	for _, d := range []int64{r.window, r.grace, r.firstBan, r.longest} {
-		numbers = append(numbers, strconv.FormatInt(ceil(d, microsecond), 10))
+	numbers := []string{strconv.Itoa(r.Strikes)}
+	for _, d := range []time.Duration{r.StrikeWindow, r.Grace, r.FirstBan, r.MaxBan} {
+		numbers = append(numbers, strconv.FormatInt(ceil(int64(d), microsecond), 10))
 	}
 	numbers = append(numbers, strconv.FormatInt(r.topLevel, 10))
 	return strings.Replace(decideSource, "= RULES", "= "+strings.Join(numbers, ", "), 1)
@@ -122,62 +123,47 @@ func (r *rules) script() string {
 
 var errAnswer = errors.New("the script's answer cannot be read")
 
-// reader takes numbers off an answer.
-type reader struct {
-	rest  []byte
-	wrong bool // one was no whole number of those that a double holds exactly
-}
-
-func (r *reader) number() int64 {
-	f := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
-	r.rest = r.rest[8:]
-	if !(math.Abs(f) <= maxExact) || f != math.Trunc(f) {
-		r.wrong = true
-		return 0
+// numbers returns what an answer says, or nil if anything is no whole number of those that a double holds exactly.
+func numbers(b []byte) []int64 {
+	n := make([]int64, 0, 16)
+	for ; len(b) > 0; b = b[8:] {
+		if len(b) < 8 {
+			return nil
+		}
+		f := math.Float64frombits(binary.LittleEndian.Uint64(b))
+		if !(math.Abs(f) <= maxExact) || f != math.Trunc(f) {
+			return nil
+		}
+		n = append(n, int64(f))
 	}
-	return int64(f)
-}
-
-func (r *reader) time() int64 { return r.number() * microsecond }
-
-// flag takes 0 or 1.
-func (r *reader) flag() bool {
-	n := r.number()
-	r.wrong = r.wrong || n != 0 && n != 1
-	return n == 1
+	return n
 }
 
 // parseAnswer reads what the script returned. It takes nothing that the script cannot return: the answer may be another
 // program's.
 func parseAnswer(b []byte) (a answer, err error) {
-	if len(b)%8 != 0 || len(b) < 2*8 {
+	n := numbers(b)
+	switch {
+	case len(n) == 2 && n[0] == late:
+		return answer{late: true, now: n[1] * microsecond}, nil
+	case len(n) != 7 && len(n) < 13 || n[0] < 0 || n[0] > int64(Banned) || n[1] != 0 && n[1] != 1:
 		return a, errAnswer
 	}
-	r := reader{rest: b}
-	if first := r.number(); first == late && len(b) == 2*8 {
-		a = answer{late: true, now: r.time()}
-	} else if first < 0 || first > int64(Banned) || len(b) != 7*8 && len(b) < 13*8 {
-		return a, errAnswer
-	} else {
-		a.outcome = Outcome(first)
-		r.decision(&a)
+	a = answer{
+		outcome: Outcome(n[0]), begins: n[1] == 1, now: n[2] * microsecond, //nolint:gosec // one of them
+		windows: windows{minuteStart: n[3] * microsecond, minuteUsed: n[4], day: n[5], dayUsed: n[6]},
 	}
-	if r.wrong || a.outcome == Banned && a.penalty.banUntil <= a.now {
+	if p := n[7:]; len(p) > 0 {
+		a.penalty = penalty{
+			runFrom: p[0] * microsecond, runUntil: p[1] * microsecond, banFrom: p[2] * microsecond, banUntil: p[3] * microsecond,
+			level: p[4], cleanSince: p[5] * microsecond,
+		}
+		for _, at := range p[6:] {
+			a.penalty.strikes = append(a.penalty.strikes, at*microsecond)
+		}
+	}
+	if a.outcome == Banned && a.penalty.banUntil <= a.now {
 		return answer{}, errAnswer
 	}
 	return a, nil
-}
-
-// decision takes what follows an outcome.
-func (r *reader) decision(a *answer) {
-	a.begins = r.flag()
-	a.now = r.time()
-	a.windows = windows{minuteStart: r.time(), minuteUsed: r.number(), day: r.number(), dayUsed: r.number()}
-	if len(r.rest) == 0 {
-		return
-	}
-	a.penalty = penalty{runFrom: r.time(), runUntil: r.time(), banFrom: r.time(), banUntil: r.time(), level: r.number(), cleanSince: r.time()}
-	for len(r.rest) > 0 {
-		a.penalty.strikes = append(a.penalty.strikes, r.time())
-	}
 }

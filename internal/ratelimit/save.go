@@ -1,11 +1,11 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -160,17 +160,12 @@ func (s *subject) saved(now int64) (row SavedWindow, counts bool) {
 // lost counts gets back those that were restored.
 func (m *Memory) Restore(rows Saved) error {
 	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
 	now := m.now().UnixNano()
 	for _, r := range rows.Windows {
-		note(m.restoreWindow(r, now))
+		first = cmp.Or(first, m.restoreWindow(r, now))
 	}
 	for _, r := range rows.Keys {
-		note(m.restoreKey(r))
+		first = cmp.Or(first, m.restoreKey(r))
 	}
 	return first
 }
@@ -197,7 +192,9 @@ func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
 		if err != nil {
 			return err
 		}
-		m.addresses.restore(a, w, now)
+		if s := m.addresses.subject(a, now, w.live(now)); s != m.addresses.overflow {
+			s.restore(w, now)
+		}
 	}
 	return nil
 }
@@ -211,20 +208,11 @@ func (s *subject) restore(w windows, now int64) {
 	}
 }
 
-func (t *addressTable) restore(a netip.Addr, w windows, now int64) {
-	if !w.live(now) {
-		return
-	}
-	if s := t.subject(a, now, true); s != t.overflow {
-		s.restore(w, now)
-	}
-}
-
 func (m *Memory) restoreKey(r SavedKey) error {
 	m.mu.Lock()
 	c := m.caller(r.Workspace, r.KeyID)
 	m.mu.Unlock()
-	strikes, err := parseStrikes(r.Strikes, m.rules.strikes-1)
+	strikes, err := parseStrikes(r.Strikes, m.rules.Strikes-1)
 	if err != nil {
 		return fmt.Errorf("saved key %q: %w", r.KeyID, err)
 	}
@@ -249,14 +237,11 @@ func fromMillis(ms int64) int64 {
 }
 
 func formatStrikes(strikes []int64) string {
-	var b []byte
-	for i, s := range strikes {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, toMillis(s), 10)
+	var texts []string
+	for _, s := range strikes {
+		texts = append(texts, strconv.FormatInt(toMillis(s), 10))
 	}
-	return string(b)
+	return strings.Join(texts, ",")
 }
 
 // parseStrikes returns the last strikes of a row, at most keep of them, with room for keep.

@@ -74,7 +74,7 @@ func checkRestoredWindow(t *testing.T, m *Memory, row SavedWindow) {
 func checkRestoredStrikes(t *testing.T, m *Memory, row string) {
 	t.Helper()
 	got := m.callers["key_1"].penalty.strikes
-	keep := m.rules.strikes - 1
+	keep := m.rules.Strikes - 1
 	if len(got) != min(keep, strings.Count(row, ",")+1) && row != "" {
 		t.Errorf("of the strikes %q %d are kept, want the last %d", row, len(got), keep)
 	}
