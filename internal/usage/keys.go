@@ -48,8 +48,7 @@ func (m *meter) countKey(e *Event) {
 	if e.KeyID == "" {
 		return
 	}
-	second := e.At.Unix()
-	k := KeyDay{KeyID: e.KeyID, Day: second - second%int64(Day)}
+	k := KeyDay{KeyID: e.KeyID, Day: Day.start(e.At)}
 	k.Requests[ClassOf(e.Status)]++
 	if e.Deprecated {
 		k.Deprecated++
@@ -90,8 +89,7 @@ func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
 		n := min(len(days), maxRows)
 		if err := r.store.AddKeyDays(ctx, days[:n]); err != nil {
 			for i := range days {
-				for !r.meter(days[i].Workspace).giveKeyBack(&days[i]) {
-				}
+				r.with(days[i].Workspace, func(m *meter) { m.addKey(&days[i]) })
 			}
 			return err
 		}
@@ -100,20 +98,11 @@ func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
 	return nil
 }
 
-func (m *meter) giveKeyBack(k *KeyDay) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.gone {
-		m.addKey(k)
-	}
-	return !m.gone
-}
-
 // KeyDays returns what a key of a workspace did on each day from the one that holds from, or what all of them did if
 // keyID is "": by key and day, without days on which it did nothing. It is what all processes have saved and what this
 // one has not saved yet.
 func (r *Recorder) KeyDays(ctx context.Context, workspace int64, keyID string, from time.Time) ([]KeyDay, error) {
-	first := from.Unix() - from.Unix()%int64(Day)
+	first := Day.start(from)
 	r.saving.RLock()
 	defer r.saving.RUnlock()
 	days, err := r.store.KeyDays(ctx, workspace, keyID, first)

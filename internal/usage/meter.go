@@ -18,24 +18,26 @@ type meter struct {
 	watchers []chan Event
 }
 
-// count adds a request. It reports false if the meter is gone.
-func (m *meter) count(r *Recorder, e *Event) bool {
-	second := e.At.Unix()
-	minute := second - second%int64(Minute)
+// do calls f with the meter locked. It reports false, and calls nothing, if the meter is gone.
+func (m *meter) do(f func(*meter)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.gone {
-		return false
+	if !m.gone {
+		f(m)
 	}
-	m.last = max(m.last, second)
-	if minute != m.minute {
+	return !m.gone
+}
+
+// count adds a request to the meter, which is locked.
+func (m *meter) count(r *Recorder, e *Event) {
+	m.last = max(m.last, e.At.Unix())
+	if minute := Minute.start(e.At); minute != m.minute {
 		m.turn(minute, r)
 	}
 	m.now.Requests[ClassOf(e.Status)]++
 	m.now.Latency[bucketOf(e.Duration)]++
 	m.countKey(e)
 	m.log(r, e)
-	return true
 }
 
 // turn puts the counts of now aside and begins another minute.

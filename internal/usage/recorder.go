@@ -40,7 +40,12 @@ func NewRecorder(store Store, now func() time.Time) *Recorder {
 
 // Record counts a request of a workspace. It neither blocks nor touches the store.
 func (r *Recorder) Record(workspace int64, e Event) {
-	for !r.meter(workspace).count(r, &e) {
+	r.with(workspace, func(m *meter) { m.count(r, &e) })
+}
+
+// with calls f with the meter of a workspace, locked.
+func (r *Recorder) with(workspace int64, f func(*meter)) {
+	for !r.meter(workspace).do(f) {
 	}
 }
 
@@ -83,19 +88,13 @@ func (r *Recorder) Latest(workspace int64) []Event {
 // reader that lags behind misses some. It reports false, and there is nothing to call, if too many watch already.
 func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func(), ok bool) {
 	c := make(chan Event, watchBuffer)
-	for {
-		m := r.meter(workspace)
-		m.mu.Lock()
-		if m.gone {
-			m.mu.Unlock()
-			continue
-		}
+	r.with(workspace, func(m *meter) {
 		if ok = len(m.watchers) < maxWatchers; ok {
 			m.watchers = append(m.watchers, c)
 		}
-		m.mu.Unlock()
-		return c, func() { m.unwatch(c) }, ok
-	}
+		stop = func() { m.unwatch(c) }
+	})
+	return c, stop, ok
 }
 
 func (m *meter) unwatch(c chan Event) {
@@ -112,7 +111,7 @@ func (r *Recorder) Lost() int64 { return r.lost.Load() }
 // Series returns what a workspace did in each span of the step from the one that holds from up to the one that holds to,
 // which it includes, also those without requests. It is what all processes have saved and what this one has not saved yet.
 func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from, to time.Time) ([]Row, error) {
-	first, last := from.Unix()-from.Unix()%int64(step), to.Unix()-to.Unix()%int64(step)
+	first, last := step.start(from), step.start(to)
 	rows := make([]Row, 0, max(0, (last-first)/int64(step)+1))
 	for start := first; start <= last; start += int64(step) {
 		rows = append(rows, Row{Workspace: workspace, Step: step, Start: start})
@@ -142,5 +141,5 @@ func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from,
 // Total returns what all workspaces did in the spans of the step from the one that holds from up to the one that holds
 // to. It is what all processes have saved: some seconds late. It reads a row for each workspace and span.
 func (r *Recorder) Total(ctx context.Context, step Step, from, to time.Time) ([]Row, error) {
-	return r.store.UsageOfAll(ctx, step, from.Unix()-from.Unix()%int64(step), to.Unix()+1)
+	return r.store.UsageOfAll(ctx, step, step.start(from), to.Unix()+1)
 }

@@ -127,18 +127,8 @@ func withHours(minutes []Row) []Row {
 // giveBack takes rows back that the store did not take.
 func (r *Recorder) giveBack(rows []Row) {
 	for i := range rows {
-		for !r.meter(rows[i].Workspace).giveBack(r, &rows[i]) {
-		}
+		r.with(rows[i].Workspace, func(m *meter) { m.putAside(rows[i].Start, &rows[i].Counts, r) })
 	}
-}
-
-func (m *meter) giveBack(r *Recorder, row *Row) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.gone {
-		m.putAside(row.Start, &row.Counts, r)
-	}
-	return !m.gone
 }
 
 // forget removes what is older than it is kept for.

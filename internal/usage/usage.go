@@ -116,6 +116,9 @@ const (
 	Hour   Step = 3600
 )
 
+// start returns when the span begins that holds t, in Unix seconds.
+func (s Step) start(t time.Time) int64 { return t.Unix() - t.Unix()%int64(s) }
+
 // How long rows are kept.
 const (
 	KeepMinutes = 24 * time.Hour
