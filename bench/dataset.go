@@ -48,13 +48,13 @@ func (b *bench) newDataset(ctx context.Context, name string, pets int, orders bo
 	return d, err
 }
 
-// newWorkspace makes a workspace and returns a key to it.
-func (b *bench) newWorkspace(ctx context.Context, db, name string, quota int) (string, error) {
+// newWorkspace makes a workspace and returns a key to it, made with the flags.
+func (b *bench) newWorkspace(ctx context.Context, db, name string, quota int, flags ...string) (string, error) {
 	limit := fmt.Sprint(quota)
 	if _, err := b.petstore(ctx, nil, "workspace", "create", name, "--plan", "enterprise", "--per-minute", limit, "--per-day", limit, "--db", db); err != nil {
 		return "", err
 	}
-	out, err := b.petstore(ctx, nil, "key", "create", name, "--db", db, "-o", "json")
+	out, err := b.petstore(ctx, nil, append([]string{"key", "create", name, "--db", db, "-o", "json"}, flags...)...)
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,7 @@
 //	go run . -short                   the same in short, to try it; writes nothing
 //	go run . -rows REGEXP [-short]    measure some rows and write nothing; with -profile FILE a CPU profile too
 //	go run . -check [-short]          fail if a ratio lost more than a tenth since results.json
-//	go run . -peers | -memory | -redis   measure only this part and write nothing
+//	go run . -part NAME               measure only rows, feed, webhooks, peers, memory or redis, and write nothing
 //	go run . -scale [-pets N]         ten million pets beside ten thousand; kept in the results
 //
 // The server is used from outside, by its command line and its listeners, and has everything on: keys, limits, header
@@ -23,6 +23,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -36,13 +38,18 @@ func main() {
 	}
 }
 
+// parts are what -part takes.
+var parts = []string{"rows", "feed", "webhooks", "peers", "memory", "redis"}
+
 // settings are what a run is asked to do.
 type settings struct {
 	dir     string // for the databases; removed afterwards
 	binary  string // the server, or "" to build it
 	rows    *regexp.Regexp
 	profile string // a file for the CPU profile of the server, or ""
-	only    map[string]bool
+	part    string // "" for all
+	check   bool
+	scale   bool
 	short   bool
 
 	rounds    int
@@ -64,9 +71,9 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("pinning: %w", err)
 	}
 	switch {
-	case s.only["check"]:
+	case s.check:
 		return check(ctx, s)
-	case s.only["scale"]:
+	case s.scale:
 		return measureScale(ctx, s)
 	}
 	r, err := measure(ctx, s)
@@ -85,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 func parse(args []string) (*settings, error) {
-	s := &settings{rounds: 7, round: time.Second, pets: 300_000, manyPets: 1_000_000, only: map[string]bool{}}
+	s := &settings{rounds: 7, round: time.Second, pets: 300_000, manyPets: 1_000_000}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million")
 	rows := flags.String("rows", "", "measure only the rows that match `REGEXP`")
@@ -93,20 +100,11 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
 	flags.IntVar(&s.scalePets, "pets", 10_000_000, "`N` pets in the larger database of -scale, with three orders each")
-	parts := map[string]*bool{}
-	for name, usage := range map[string]string{
-		"check": "compare with the saved results instead of replacing them",
-		"peers": "measure only the service beside other servers of pets", "memory": "measure only memory and search with a million pets",
-		"redis": "measure only the limiter in Redis beside redis-benchmark",
-		"scale": "measure only ten million pets beside ten thousand, and keep that in the results",
-	} {
-		parts[name] = flags.Bool(name, false, usage)
-	}
+	flags.StringVar(&s.part, "part", "", "measure only `PART`: "+strings.Join(parts, ", "))
+	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
+	flags.BoolVar(&s.scale, "scale", false, "measure only ten million pets beside ten thousand, and keep that in the results")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
-	}
-	for name, on := range parts {
-		s.only[name] = *on
 	}
 	if s.short {
 		s.rounds, s.round, s.pets, s.manyPets = 3, 300*time.Millisecond, 20_000, 50_000
@@ -122,6 +120,8 @@ func (s *settings) valid(flags *flag.FlagSet) error {
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case s.part != "" && !slices.Contains(parts, s.part):
+		return fmt.Errorf("-part %s: one of %s", s.part, strings.Join(parts, ", "))
 	case s.scalePets < 1000:
 		return fmt.Errorf("-pets %d: at least 1000", s.scalePets)
 	case s.profile != "" && s.rows.String() == "":
@@ -133,10 +133,10 @@ func (s *settings) valid(flags *flag.FlagSet) error {
 // wants reports whether a part is to be measured.
 func (s *settings) wants(part string) bool {
 	switch {
-	case s.only["peers"] || s.only["memory"] || s.only["redis"]:
-		return s.only[part]
-	case s.only["check"] || s.rows.String() != "":
-		return part == "rows" // neither memory nor the peers are ratios of ours alone
+	case s.part != "":
+		return part == s.part
+	case s.check || s.rows.String() != "":
+		return part == "rows" // the others are no ratios of ours alone
 	}
 	return true
 }

@@ -55,6 +55,13 @@ func (r *results) sections() []section {
 	if len(r.Peers) > 0 {
 		all = append(all, r.peerSection())
 	}
+	if r.Feed != nil {
+		all = append(all, section{title: "The feed", words: "Orders of different pets, by 64 callers, of a server that keeps events, and of one with --event-retention 0.",
+			table: table{{"", "ratio"}, {"with events / without", r.Feed.ranged("%.2f")}}})
+	}
+	if r.Webhooks != nil {
+		all = append(all, r.Webhooks.section())
+	}
 	if r.Memory != nil {
 		all = append(all, r.Memory.section())
 	}
@@ -118,6 +125,12 @@ anything durable, in turns with this service, which has all of these. A POST to 
 		}
 	}
 	return s
+}
+
+func (d *delivery) section() section {
+	return section{title: "Webhooks", words: fmt.Sprintf(`%d local receivers, each of a webhook of its own, in %d workspaces. The rate is that of %d events at once, until the last is received. The
+latency, from the commit to the receipt, is that of a steady %d deliveries a second.`, hookShops*hooksEach, hookShops, hookBurst, hookRate*hooksEach),
+		table: table{{"", "figure"}, {"deliveries/s", d.Rate.ranged("%.0f")}, {"p50 ms", d.P50.ranged("%.1f")}}}
 }
 
 func (m *memory) section() section {

@@ -16,6 +16,8 @@ type results struct {
 	Settings used      `json:"settings"`
 	Rows     []figure  `json:"rows"`
 	Appends  spread    `json:"appendsPerSecond"` // of 4 KiB, each durable before the next
+	Feed     *spread   `json:"feed,omitempty"`   // orders with events, of those without
+	Webhooks *delivery `json:"webhooks,omitempty"`
 	Memory   *memory   `json:"memory,omitempty"`
 	Peers    []contest `json:"peers,omitempty"`
 	Redis    *spread   `json:"redis,omitempty"` // the limiter's decisions in Redis, of redis-benchmark's best rate

@@ -34,7 +34,7 @@ func measure(ctx context.Context, s *settings) (r *results, err error) {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *results) error
-	}{{"rows", b.measureRows}, {"peers", b.measurePeers}, {"memory", b.measureMemory}, {"redis", b.measureRedis}} {
+	}{{"rows", b.measureRows}, {"feed", b.measureFeed}, {"webhooks", b.measureWebhooks}, {"peers", b.measurePeers}, {"memory", b.measureMemory}, {"redis", b.measureRedis}} {
 		if !s.wants(part.name) {
 			continue
 		}

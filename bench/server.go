@@ -164,9 +164,9 @@ func runOnBoth(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// startServer starts the service on the database, with HTTPS or without, and returns when it is ready, with the time
-// that this took.
-func (b *bench) startServer(ctx context.Context, db string, secure bool) (*process, time.Duration, error) {
+// startServer starts the service on the database, with HTTPS or without and with more flags, and returns when it is ready,
+// with the time that this took.
+func (b *bench) startServer(ctx context.Context, db string, secure bool, flags ...string) (*process, time.Duration, error) {
 	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, 0, err
@@ -180,11 +180,11 @@ func (b *bench) startServer(ctx context.Context, db string, secure bool) (*proce
 		return nil, 0, err
 	}
 	p := &process{addr: addr, ops: ops, log: log}
-	args := []string{
+	args := append([]string{
 		"serve", "--addr", addr, "--ops-addr", ops, "--db", db,
 		"--trusted-proxies", "127.0.0.1/32", // so that bad keys can come from many addresses
 		"--ban-grace", "24h", // so that a refusal stays one
-	}
+	}, flags...)
 	if secure {
 		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert.cert, "--tls-key", b.cert.key)
 	}

@@ -46,6 +46,12 @@ func (r *results) targets() []target {
 		}
 	}
 	all = append(all, r.peerTargets()...)
+	if r.Feed != nil {
+		all = append(all, target{"orders with events, of those without", r.Feed.Median, .85, false})
+	}
+	if w := r.Webhooks; w != nil {
+		all = append(all, target{"deliveries to 64 receivers, thousands a second", w.Rate.Median / 1000, 2, false}, target{"from the commit to the receipt, p50, ms", w.P50.Median, 20, true})
+	}
 	if m := r.Memory; m != nil {
 		all = append(all,
 			target{fmt.Sprintf("memory under load with %d pets, MiB", m.Pets), m.Loaded, 128, true},

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A delivery is how events reach local receivers: one webhook each, of four workspaces.
+type delivery struct {
+	Rate spread `json:"perSecond"` // of a burst, until the last one was received
+	P50  spread `json:"p50Millis"` // from the commit to the receipt, at the target's rate
+}
+
+// The size of what is measured of deliveries.
+const (
+	hookShops = 4
+	hooksEach = 16               // of a workspace, which can have 20
+	hookBurst = 250              // events
+	hookRate  = 2000 / hooksEach // events a second, each of which is delivered to all of a workspace
+)
+
+// An inbox is all receivers.
+type inbox struct {
+	mu   sync.Mutex
+	late []time.Duration // from the commit to the receipt
+}
+
+// ServeHTTP takes an event.
+func (b *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	var e struct{ CreatedAt time.Time }
+	if json.NewDecoder(r.Body).Decode(&e) != nil {
+		return
+	}
+	late := time.Since(e.CreatedAt)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.late = append(b.late, late)
+}
+
+// take waits for so many events, and returns how late each was.
+func (b *inbox) take(ctx context.Context, n int) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		b.mu.Lock()
+		got := b.late
+		if len(got) >= n {
+			b.late = nil
+		}
+		b.mu.Unlock()
+		if len(got) >= n {
+			return got, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%d of %d deliveries: %w", len(got), n, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func (b *bench) measureWebhooks(ctx context.Context, r *results) (err error) {
+	say("webhooks")
+	db := filepath.Join(b.dir, "hooks.db")
+	keys := make([]string, hookShops)
+	for i := range keys {
+		if keys[i], err = b.newWorkspace(ctx, db, fmt.Sprint("shop-", i), quota, "--scope", "read,write,manage"); err != nil {
+			return err
+		}
+	}
+	p, _, err := b.startServer(ctx, db, false, "--webhook-allow-http", "--webhook-allow-to", "127.0.0.0/8")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	box := &inbox{}
+	for i := range hookShops * hooksEach {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		go http.Serve(l, box)
+		if err := c.create("/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":"http://%s/"}`, l.Addr())); err != nil {
+			return err
+		}
+	}
+	var rates, middles []float64
+	for range b.rounds {
+		began := time.Now()
+		if _, err := box.events(ctx, c, keys, hookBurst, 0); err != nil {
+			return err
+		}
+		rates = append(rates, hookBurst*hooksEach/time.Since(began).Seconds())
+		late, err := box.events(ctx, c, keys, hookRate, time.Second/hookRate)
+		if err != nil {
+			return err
+		}
+		slices.Sort(late)
+		middles = append(middles, micros(late[len(late)/2])/1000)
+	}
+	r.Webhooks = &delivery{spreadOf(rates), spreadOf(middles)}
+	return nil
+}
+
+// events has so many events happen, with a pause after each, and returns how late each was
+// at each receiver.
+func (b *inbox) events(ctx context.Context, c *connection, keys []string, n int, pause time.Duration) ([]time.Duration, error) {
+	for i := range n {
+		next := time.Now().Add(pause)
+		if err := c.create("/categories", keys[i%len(keys)], fmt.Sprintf(`{"name":"%d"}`, time.Now().UnixNano())); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Until(next))
+	}
+	return b.take(ctx, n*hooksEach)
+}
+
+// create makes something by a POST.
+func (c *connection) create(path, key, body string) error {
+	c.out = send(c.out[:0], "POST", path, key, []byte(body))
+	a, err := c.call()
+	if err == nil && a.status() != http.StatusCreated {
+		err = fmt.Errorf("POST %s answered %d: %.200q", path, a.status(), a.body)
+	}
+	return err
+}
