@@ -1,6 +1,11 @@
 package portal
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/portal/console"
+)
 
 // A place is a page of the console on which people do what an operation does.
 type place struct {
@@ -10,22 +15,18 @@ type place struct {
 
 // placeOf returns the place of an operation, or nil if there is none.
 func placeOf(o *operation) *place {
-	page, known := map[string]string{
-		"animals": "/console/pets", "categories": "/console/categories", "orders": "/console/orders", "inventory": "/console/stock",
-		"keys": "/console/keys", "account": "/console",
-	}[o.Tags[0]]
+	all := console.Subjects()
+	i := slices.IndexFunc(all, func(s console.Subject) bool { return s.Tag == o.Tags[0] })
 	switch {
-	case !known:
+	case i < 0:
 		return nil
-	case o.method == "POST" && !strings.Contains(o.path, "{"):
-		return &place{URL: page + "/new"}
-	case o.Tags[0] == "keys":
-		return &place{URL: page}
+	case o.OperationID == all[i].Create:
+		return &place{URL: all[i].Page + "/new"}
 	}
 	for _, id := range []string{"petId", "categoryId", "orderId"} {
 		if strings.HasSuffix(o.path, "{"+id+"}") {
-			return &place{URL: page, ID: id}
+			return &place{URL: all[i].Page, ID: id}
 		}
 	}
-	return &place{URL: page}
+	return &place{URL: all[i].Page}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -77,9 +76,7 @@ func OperatorPath(ctx context.Context, store access.Store, now time.Time, by acc
 }
 
 func operatorNavigation(path string) []navGroup {
-	link := func(title, url string) navLink {
-		return navLink{title, url, path == url || url != "/console" && strings.HasPrefix(path, url+"/")}
-	}
+	link := navLinks(path)
 	return []navGroup{
 		{"", []navLink{link("Overview", "/console"), link("Workspaces", "/console/workspaces"), link("Busiest keys", "/console/busy"), link("Bans", "/console/bans")}},
 		{"Node", []navLink{link("Health", "/console/health"), link("Audit log", "/console/audit")}},

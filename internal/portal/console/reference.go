@@ -7,17 +7,38 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+// A Subject is something that both the reference and the console have a page about.
+type Subject struct {
+	Tag    string // of the reference, whose page is /docs and this
+	Page   string // of the console
+	Create string // the operation that makes one, as does /new below the page; "" if there is none
+}
+
+// Subjects returns what both have pages about.
+func Subjects() []Subject {
+	return []Subject{
+		{"animals", "/console/pets", "createPet"}, {"categories", "/console/categories", "createCategory"},
+		{"orders", "/console/orders", "createOrder"}, {"inventory", "/console/stock", ""}, {"keys", "/console/keys", "createKey"},
+		{"events", "/console/events", ""}, {"webhooks", "/console/webhooks", "createWebhook"}, {"deliveries", "/console/webhooks", ""},
+		{"account", overviewPage, ""},
+	}
+}
+
+// overviewPage is where the console begins.
+const overviewPage = "/console"
+
 // docsOf returns the page of the reference about what a page of the console does.
 func docsOf(path string) string {
-	for _, p := range []struct{ console, docs string }{
-		{"/console/pets/new", "/docs/animals#createPet"}, {"/console/pets", "/docs/animals"},
-		{"/console/categories/new", "/docs/categories#createCategory"}, {"/console/categories", "/docs/categories"},
-		{"/console/orders/new", "/docs/orders#createOrder"}, {"/console/orders", "/docs/orders"}, {"/console/stock", "/docs/inventory"},
-		{"/console/keys/new", "/docs/keys#createKey"}, {"/console/keys", "/docs/keys"}, {"/console/requests", "/docs/guides/errors"},
-		{"/console/events", "/docs/events"}, {"/console/webhooks/new", "/docs/webhooks#createWebhook"}, {"/console/webhooks", "/docs/webhooks"},
-	} {
-		if within(p.console, path) {
-			return p.docs
+	if within("/console/requests", path) {
+		return "/docs/guides/errors"
+	}
+	for _, s := range Subjects() {
+		switch {
+		case s.Page == overviewPage || !within(s.Page, path):
+		case s.Create != "" && path == s.Page+"/new":
+			return "/docs/" + s.Tag + "#" + s.Create
+		default:
+			return "/docs/" + s.Tag
 		}
 	}
 	return "/docs"

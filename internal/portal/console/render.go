@@ -73,10 +73,15 @@ type navLink struct {
 	Current    bool
 }
 
-func navigation(path string, events bool) []navGroup {
-	link := func(title, url string) navLink {
-		return navLink{title, url, path == url || url != "/console" && strings.HasPrefix(path, url+"/")}
+// navLinks returns what makes the links of the navigation on the page at the path.
+func navLinks(path string) func(title, url string) navLink {
+	return func(title, url string) navLink {
+		return navLink{title, url, path == url || url != overviewPage && within(url, path)}
 	}
+}
+
+func navigation(path string, events bool) []navGroup {
+	link := navLinks(path)
 	groups := []navGroup{
 		{"", []navLink{link("Overview", "/console"), link("Requests", "/console/requests"), link("API keys", "/console/keys")}},
 		{"Pets", []navLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
