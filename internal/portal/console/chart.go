@@ -42,6 +42,14 @@ func spanOf(spans []span, name string) span {
 	return spans[0]
 }
 
+// links returns the links to a page with each of the spans, of which s is shown.
+func (s span) links(all []span, page string) (links []navLink) {
+	for _, other := range all {
+		links = append(links, navLink{other.Title, page + "?range=" + other.Name, other.Name == s.Name})
+	}
+	return links
+}
+
 // first returns when the first bar begins.
 func (s span) first(now time.Time) time.Time {
 	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)

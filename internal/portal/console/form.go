@@ -130,6 +130,14 @@ func (v *visit) again(f form, in *input) error {
 	return v.render(http.StatusUnprocessableEntity, "form", f.Title, f)
 }
 
+// retry shows a form once more with what an error found wrong with it, or returns the error if no form can show it.
+func (v *visit) retry(f form, in *input, err error) error {
+	if err := in.take(&f, err); err != nil {
+		return err
+	}
+	return v.again(f, in)
+}
+
 // refill puts what was entered into the form.
 func (in *input) refill(f *form) {
 	for i := range f.Fields {
@@ -207,6 +215,14 @@ func (f *field) shown() string {
 func (v *visit) show(f form) error {
 	f.Locked = v.locked()
 	return v.render(http.StatusOK, "form", f.Title, f)
+}
+
+// ask is show for a form that could not be made if err is not nil.
+func (v *visit) ask(f form, err error) error {
+	if err != nil {
+		return err
+	}
+	return v.show(f)
 }
 
 // locked reports whether who is signed in cannot send the form of the page.

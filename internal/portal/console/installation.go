@@ -129,19 +129,11 @@ func (v *visit) countWorkspaces(ctx context.Context) (all, over int, err error) 
 }
 
 func (v *visit) workspaceSummary(all, over int) summary {
-	s := summary{Title: "Workspaces", Value: number(int64(all)), Hint: counted(len(v.Keys.Entries()), "live key"), URL: "/console/workspaces"}
+	s := summary{Title: "Workspaces", Value: number(int64(all)), Hint: someOf(int64(len(v.Keys.Entries())), "live key", "live keys"), URL: "/console/workspaces"}
 	if over > 0 {
 		s.Hint, s.URL, s.Bad = number(int64(over))+" over quota", "/console/workspaces?sort=use", true
 	}
 	return s
-}
-
-// counted returns a number with what it counts.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return number(int64(n)) + " " + what
 }
 
 // today returns what all workspaces did on this UTC day.
@@ -181,10 +173,7 @@ func showInstallation(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page := installation{Span: s, whole: w, Live: "/console/live?range=" + s.Name}
-	for _, other := range shortSpans() {
-		page.Spans = append(page.Spans, navLink{other.Title, "/console?range=" + other.Name, other.Name == s.Name})
-	}
+	page := installation{Span: s, Spans: s.links(shortSpans(), "/console"), whole: w, Live: "/console/live?range=" + s.Name}
 	return v.render(http.StatusOK, "installation", "Overview", page)
 }
 

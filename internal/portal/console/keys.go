@@ -193,10 +193,7 @@ func createKey(v *visit) error {
 	}
 	made, err := v.keyring().Create(v.r.Context(), v.who.Workspace.ID, n, nil)
 	if err != nil {
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
-		return v.again(f, in)
+		return v.retry(f, in, err)
 	}
 	return v.made(made.Secret)
 }
@@ -220,7 +217,7 @@ func sentence(err error) string {
 
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
 func (v *visit) keyring() access.Keyring {
-	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor("console:" + v.who.Key.ID), Maker: &v.who.Key}
+	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key}
 }
 
 // made shows a new key, this once: nothing of it is kept, in the browser neither.
@@ -284,10 +281,7 @@ func rotateKey(v *visit) error {
 	}
 	made, err := v.keyring().Rotate(v.r.Context(), k.ID, time.Duration(hours)*time.Hour, nil)
 	if err != nil {
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
-		return v.again(f, in)
+		return v.retry(f, in, err)
 	}
 	return v.made(made.Secret)
 }
@@ -309,11 +303,7 @@ func askRevoke(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f, err := v.revokeForm(k)
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(v.revokeForm(k))
 }
 
 func revokeKey(v *visit) error {

@@ -56,10 +56,7 @@ func (in *input) plan() operator.Plan {
 
 func showPlan(v *visit) error {
 	f, _, err := v.planForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func savePlan(v *visit) error {
@@ -73,10 +70,7 @@ func savePlan(v *visit) error {
 		return v.again(f, in)
 	}
 	if _, err := v.acting().SetPlan(v.r.Context(), w.ID, p); err != nil {
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
-		return v.again(f, in)
+		return v.retry(f, in, err)
 	}
 	v.follow()
 	return v.done(workspacePath(w.ID), fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
@@ -111,10 +105,7 @@ func (v *visit) liftForm() (form, access.Key, error) {
 
 func askLift(v *visit) error {
 	f, _, err := v.liftForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func liftBan(v *visit) error {

@@ -9,14 +9,6 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-// retry shows a form once more with what the operator's functions found wrong with it.
-func (v *visit) retry(f form, in *input, err error) error {
-	if err := in.take(&f, err); err != nil {
-		return err
-	}
-	return v.again(f, in)
-}
-
 func newWorkspaceForm() form {
 	return form{
 		Title: "Create a workspace", Lead: "A shop of its own, with its catalogue, orders and keys.", Submit: "Create the workspace",
@@ -52,10 +44,7 @@ func (v *visit) nameForm() (form, operator.Detail, error) {
 
 func showName(v *visit) error {
 	f, _, err := v.nameForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func saveName(v *visit) error {
@@ -90,10 +79,7 @@ func (v *visit) workspaceKeyForm() (form, operator.Detail, error) {
 
 func newWorkspaceKey(v *visit) error {
 	f, _, err := v.workspaceKeyForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func createWorkspaceKey(v *visit) error {
@@ -130,17 +116,6 @@ func (v *visit) operatorKey() (access.Key, []fact, link, error) {
 	return k, append([]fact{{"Workspace", workspaceCell(w.ID, w.Name)}}, keyFacts(k)...), back, err
 }
 
-// askOf is a page that asks a question about the key in the path.
-func askOf(of func(*visit) (form, error)) func(*visit) error {
-	return func(v *visit) error {
-		f, err := of(v)
-		if err != nil {
-			return err
-		}
-		return v.show(f)
-	}
-}
-
 func operatorRotateForm(v *visit) (form, error) {
 	k, facts, back, err := v.operatorKey()
 	if err == nil {
@@ -151,7 +126,7 @@ func operatorRotateForm(v *visit) (form, error) {
 	return f, err
 }
 
-func askOperatorRotate(v *visit) error { return askOf(operatorRotateForm)(v) }
+func askOperatorRotate(v *visit) error { return v.ask(operatorRotateForm(v)) }
 
 func operatorRotate(v *visit) error {
 	f, err := operatorRotateForm(v)
@@ -182,7 +157,7 @@ func operatorRevokeForm(v *visit) (form, error) {
 	}, err
 }
 
-func askOperatorRevoke(v *visit) error { return askOf(operatorRevokeForm)(v) }
+func askOperatorRevoke(v *visit) error { return v.ask(operatorRevokeForm(v)) }
 
 func operatorRevoke(v *visit) error {
 	f, err := operatorRevokeForm(v)
@@ -211,7 +186,7 @@ func banForm(v *visit) (form, error) {
 	}, err
 }
 
-func askBan(v *visit) error { return askOf(banForm)(v) }
+func askBan(v *visit) error { return v.ask(banForm(v)) }
 
 func banKey(v *visit) error {
 	f, err := banForm(v)

@@ -144,38 +144,37 @@ func showWorkspace(v *visit) error {
 	if err := v.addUse(&page, w.ID); err != nil {
 		return err
 	}
-	for _, read := range []func(int64) (list, error){v.keySheet, v.refusalSheet, v.auditSheet} {
-		sheet, err := read(w.ID)
-		if err != nil {
-			return err
-		}
-		page.Sheets = append(page.Sheets, sheet)
+	keys, err := v.acting().Keys(v.r.Context(), w.ID)
+	if err != nil {
+		return err
 	}
+	audit, err := v.auditSheet(w.ID)
+	if err != nil {
+		return err
+	}
+	page.Sheets = []list{keySheet(w.ID, keys), v.refusalSheet(w.ID, keys), audit}
 	return v.render(http.StatusOK, "workspace", page.Name, page)
 }
 
 // addUse adds what the workspace did, as a chart.
 func (v *visit) addUse(page *workspaceView, id int64) error {
 	page.Span = spanOf(spans(), v.r.URL.Query().Get("range"))
-	for _, other := range spans() {
-		page.Spans = append(page.Spans, navLink{other.Title, page.Path + "?range=" + other.Name, other.Name == page.Span.Name})
-	}
+	page.Spans = page.Span.links(spans(), page.Path)
 	rows, err := v.Usage.Series(v.r.Context(), id, page.Span.step, page.Span.first(v.Now()), v.Now())
 	f := drawn(rows, page.Span, v.Now())
 	page.Chart, page.Totals = f.Chart, f.Totals
 	return err
 }
 
-func (v *visit) keySheet(id int64) (list, error) {
+func keySheet(id int64, keys []operator.Key) list {
 	l := listOf("Keys", "", "It has no keys.", "Name", "Key", "Scopes", "State", "Last used", "Today", "")
 	l.Numbers, l.New = map[int]bool{5: true}, &link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
-	keys, err := v.acting().Keys(v.r.Context(), id)
 	slices.Reverse(keys)
 	slices.SortStableFunc(keys, func(a, b operator.Key) int { return strings.Compare(rank(a), rank(b)) })
 	for _, k := range keys[:min(len(keys), 2*pageSize)] {
 		l.Rows = append(l.Rows, operatorKeyCells(k))
 	}
-	return l, err
+	return l
 }
 
 // rank has the keys that are refused first, and those that are no more last.
@@ -215,10 +214,9 @@ func operatorKeyCells(k operator.Key) []cell {
 const mostRefusals = 10
 
 // refusalSheet has the latest requests that this node refused or failed.
-func (v *visit) refusalSheet(id int64) (list, error) {
+func (v *visit) refusalSheet(id int64, keys []operator.Key) list {
 	l := listOf("Latest refusals on this node", "", "No request was refused lately.", "Time", "Request", "Answer", "Key")
 	names := map[string]string{}
-	keys, err := v.acting().Keys(v.r.Context(), id)
 	for _, k := range keys {
 		names[k.ID] = access.Printable(k.Name)
 	}
@@ -230,5 +228,5 @@ func (v *visit) refusalSheet(id int64) (list, error) {
 			{At: e.At}, {Text: e.Method + " " + e.Path, Code: true}, {Text: strconv.Itoa(e.Status) + " " + e.Code, Code: true}, {Text: names[e.KeyID], Name: true},
 		})
 	}
-	return l, err
+	return l
 }

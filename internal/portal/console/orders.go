@@ -155,9 +155,7 @@ func createOrder(v *visit) error {
 		if err == nil {
 			return v.done("/console/orders/"+text(made.ID), "The order was placed.")
 		}
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
+		return v.retry(f, in, err)
 	}
 	return v.again(f, in)
 }

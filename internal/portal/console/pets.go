@@ -124,13 +124,7 @@ func (v *visit) newPetForm() (form, error) {
 	return f, err
 }
 
-func newPet(v *visit) error {
-	f, err := v.newPetForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
-}
+func newPet(v *visit) error { return v.ask(v.newPetForm()) }
 
 func createPet(v *visit) error {
 	f, err := v.newPetForm()
@@ -144,9 +138,7 @@ func createPet(v *visit) error {
 		if err == nil {
 			return v.done("/console/pets/"+text(made.ID), "The pet was added.")
 		}
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
+		return v.retry(f, in, err)
 	}
 	return v.again(f, in)
 }
@@ -179,10 +171,7 @@ func (v *visit) editPet() (form, int64, error) {
 
 func showPet(v *visit) error {
 	f, _, err := v.editPet()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func savePet(v *visit) error {
@@ -200,9 +189,7 @@ func savePet(v *visit) error {
 		if err == nil {
 			return v.done("/console/pets/"+text(id), "The pet was saved.")
 		}
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
+		return v.retry(f, in, err)
 	}
 	return v.again(f, in)
 }
@@ -221,10 +208,7 @@ func (v *visit) deletePetForm() (form, int64, error) {
 
 func askDeletePet(v *visit) error {
 	f, _, err := v.deletePetForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(f, err)
 }
 
 func deletePet(v *visit) error {
@@ -244,10 +228,7 @@ func (v *visit) confirmed(f form, to, said string, do func(*input) error) error 
 	if err == nil {
 		return v.done(to, said)
 	}
-	if err := in.take(&f, err); err != nil {
-		return err
-	}
-	return v.again(f, in)
+	return v.retry(f, in, err)
 }
 
 // petNames returns the names of the pets of items.

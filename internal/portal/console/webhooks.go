@@ -101,10 +101,7 @@ func createWebhook(v *visit) error {
 	}
 	made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, n, nil, v.actor())
 	if err != nil {
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
-		return v.again(f, in)
+		return v.retry(f, in, err)
 	}
 	return v.madeSecret(&made.Webhook)
 }
@@ -221,11 +218,7 @@ func deleteAct() hookAct {
 
 // ask shows the button of an act.
 func (a hookAct) ask(v *visit) error {
-	f, err := v.hookForm(form{Title: a.title, Lead: a.lead, Submit: a.submit, Danger: a.danger})
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(v.hookForm(form{Title: a.title, Lead: a.lead, Submit: a.submit, Danger: a.danger}))
 }
 
 func (a hookAct) take(v *visit) error {
@@ -259,13 +252,7 @@ func (v *visit) testForm() (form, error) {
 	return v.hookForm(form{Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it"})
 }
 
-func askTest(v *visit) error {
-	f, err := v.testForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
-}
+func askTest(v *visit) error { return v.ask(v.testForm()) }
 
 func testWebhook(v *visit) error {
 	v.extend(testPatience)
@@ -289,13 +276,7 @@ func (v *visit) replayForm() (form, error) {
 	return f, err
 }
 
-func askReplay(v *visit) error {
-	f, err := v.replayForm()
-	if err != nil {
-		return err
-	}
-	return v.show(f)
-}
+func askReplay(v *visit) error { return v.ask(v.replayForm()) }
 
 func replayWebhook(v *visit) error {
 	f, err := v.replayForm()
@@ -308,9 +289,7 @@ func replayWebhook(v *visit) error {
 		if _, err = v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor()); err == nil {
 			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.")
 		}
-		if err := in.take(&f, err); err != nil {
-			return err
-		}
+		return v.retry(f, in, err)
 	}
 	return v.again(f, in)
 }
@@ -339,11 +318,7 @@ func (v *visit) retryForm(delivery int64) (form, error) {
 
 func askRetry(v *visit) error {
 	delivery, _ := strconv.ParseInt(v.r.URL.Query().Get("delivery"), 10, 64) // anything else is none
-	f, err := v.retryForm(min(delivery, 1<<62))
-	if err != nil {
-		return err
-	}
-	return v.show(f)
+	return v.ask(v.retryForm(min(delivery, 1<<62)))
 }
 
 func retryDelivery(v *visit) error {
