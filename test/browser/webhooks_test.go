@@ -45,7 +45,7 @@ func TestWebhookLife(t *testing.T) {
 		}
 	}
 	b.until(t, `document.querySelector("main table").textContent.includes("503")`)
-	for _, what := range []string{"", "/pause", "/test", "/rotate", "/replay", "/delete"} {
+	for _, what := range []string{"", "/edit", "/pause", "/test", "/rotate", "/replay", "/delete"} {
 		b.look(t, s.url+at+what, program)
 	}
 	b.open(t, s.url+at)

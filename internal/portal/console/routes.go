@@ -116,6 +116,7 @@ func (t *table) feed() {
 	t.survey("/console/webhooks", showWebhooks)
 	t.survey(one, showWebhook)
 	t.manage("/console/webhooks/new", newWebhook, createWebhook)
+	t.manage(one+"/edit", editWebhook, saveWebhook)
 	t.manage(one+"/pause", pauseAct().ask, pauseAct().take)
 	t.manage(one+"/resume", resumeAct().ask, resumeAct().take)
 	t.manage(one+"/rotate", rotateAct().ask, rotateWebhook)

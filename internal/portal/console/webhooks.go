@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,16 +83,20 @@ func hookFacts(w *webhook.Webhook) []fact {
 func newWebhookForm() form {
 	return form{
 		Title: "Create a webhook", Submit: "Create the webhook", Back: link{Title: "Webhooks", URL: "/console/webhooks"},
-		Lead: "It posts what happens from now on.",
-		Fields: []field{
-			{Name: "url", Label: "Address", Kind: "text", Required: true, Hint: "Such as https://example.com/petstore. It must be public."},
-			{Name: "types", Label: "Events: none chosen is all", Kind: "checks", Options: typeOptions("")[1:]},
-			{Name: "description", Label: "Description", Kind: "text"},
-		},
+		Lead: "It posts what happens from now on.", Fields: hookFields(&webhook.Webhook{}),
 	}
 }
 
-func newWebhook(v *visit) error { return v.show(newWebhookForm()) }
+func hookFields(w *webhook.Webhook) []field {
+	types := field{Name: "types", Label: "Events: none chosen is all", Kind: "checks", Options: typeOptions("")[1:]}
+	for _, t := range w.Types {
+		choose(types.Options, string(t))
+	}
+	return []field{
+		{Name: "url", Label: "Address", Kind: "text", Value: w.URL, Required: true, Hint: "Such as https://example.com/petstore. It must be public."},
+		types, {Name: "description", Label: "Description", Kind: "text", Value: w.Description},
+	}
+}
 
 func createWebhook(v *visit) error {
 	f, in := newWebhookForm(), v.input()
@@ -99,11 +104,57 @@ func createWebhook(v *visit) error {
 	for _, t := range v.r.PostForm["types"] {
 		n.Types = append(n.Types, petstore.EventType(t))
 	}
-	made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, n, nil, v.actor())
+	return n
+}
+
+func newWebhook(v *visit) error { return v.show(newWebhookForm()) }
+
+func createWebhook(v *visit) error {
+	f, in := newWebhookForm(), v.input()
+	made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, in.hook(), nil, v.actor())
 	if err != nil {
 		return v.retry(f, in, err)
 	}
 	return v.madeSecret(&made.Webhook)
+}
+
+func (v *visit) editHookForm() (form, webhook.Webhook, error) {
+	w, err := v.hook()
+	return form{
+		Title: "Edit the webhook", Lead: "What is due and was not delivered yet goes to the new address.", Submit: "Save", Fields: hookFields(&w),
+		Back: link{Title: "Webhook", URL: webhookPath(w.ID)},
+	}, w, err
+}
+
+func editWebhook(v *visit) error {
+	f, _, err := v.editHookForm()
+	return v.ask(f, err)
+}
+
+func saveWebhook(v *visit) error {
+	f, w, err := v.editHookForm()
+	if err != nil {
+		return err
+	}
+	in := v.input()
+	if _, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, in.hook()), petstore.Condition{}, v.actor()); err != nil {
+		return v.retry(f, in, err)
+	}
+	return v.done(webhookPath(w.ID), "The webhook was saved.")
+}
+
+// patchOf returns what a form changes of a webhook. What it leaves as it is may be what could not be entered now.
+func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
+	if n.URL != w.URL {
+		p.URL = petstore.Some(n.URL)
+	}
+	if !slices.Equal(n.Types, w.Types) {
+		p.Types = petstore.Some(n.Types)
+	}
+	if n.Description != w.Description {
+		p.Description = petstore.Some(n.Description)
+	}
+	return p
 }
 
 // madeSecret shows a new secret of a webhook, this once.
@@ -127,7 +178,7 @@ func showWebhook(v *visit) error {
 	p := sheetPage{
 		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: link{Title: "Webhooks", URL: "/console/webhooks"},
 		Sheets: []list{deliveries}, Facts: hookFacts(&w), Wide: true,
-		Links: []link{{Title: "Pause", URL: at + "/pause"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
+		Links: []link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	if w.State != webhook.Active {
 		p.Links[0] = link{Title: "Resume", URL: at + "/resume"}

@@ -117,6 +117,12 @@ func TestWebhooks(t *testing.T) {
 	g.get(at).want(200, "The webhook is paused").want(200, at+"/resume")
 	g.post(at + "/resume").leadsTo(at)
 	g.get(at).want(200, at+"/pause")
+	g.get(at+"/edit").want(200, `value="`+to+`"`).want(200, `value="pet.deleted" checked="checked"`)
+	g.post(at+"/edit", "url", "ftp://x/", "types", "pet.sold").want(422, "url must begin with").want(422, "There is no type of event")
+	g.post(at+"/edit", "url", to+"/2", "types", "pet.updated", "types", "pet.deleted", "description", "shelf").leadsTo(at)
+	g.get(at).want(200, "The webhook was saved").want(200, "pet.updated, pet.deleted").want(200, to+"/2").want(200, "shelf")
+	g.post(at+"/edit", "url", to).leadsTo(at)
+	g.get(at).want(200, "<dt>Events</dt><dd>all</dd>")
 	if made := g.post(at+"/rotate").want(200, "whsec_"); strings.Contains(made.body, secret) {
 		t.Error("the new secret is the old one")
 	}
@@ -126,7 +132,7 @@ func TestWebhooks(t *testing.T) {
 	g.get(at).want(200, "The events after 1 are sent again").want(200, "<dt>Read up to event</dt><dd>1</dd>")
 	g.post(at + "/delete").leadsTo("/console/webhooks")
 	g.get(at).want(404, "There is no webhook")
-	for _, act := range []string{"/pause", "/test", "/rotate", "/replay", "/delete", "/retry"} {
+	for _, act := range []string{"/edit", "/pause", "/test", "/rotate", "/replay", "/delete", "/retry"} {
 		g.get(at+act).want(404, "There is no webhook")
 		g.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
 	}
@@ -140,7 +146,7 @@ func TestWebhooks(t *testing.T) {
 			actions = append(actions, e.Action)
 		}
 	}
-	if want := "[webhook.delete webhook.replay webhook.rotate webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
+	if want := "[webhook.delete webhook.replay webhook.rotate webhook.update webhook.update webhook.update webhook.update webhook.create]"; fmt.Sprint(actions) != want {
 		t.Errorf("the audit log has %v, want %v", actions, want)
 	}
 }
