@@ -18,7 +18,7 @@ func TestOperator(t *testing.T) {
 	b := newTab(t)
 	b.open(t, s.operatorLink())
 	b.submit(t, "^/console$")
-	for _, path := range []string{"/console", "/console?range=day", "/console/workspaces", "/console/workspaces?sort=use", "/console/workspaces/new", "/console/workspaces/1", "/console/workspaces/2?range=day", "/console/workspaces/2/plan", "/console/workspaces/2/keys/new", "/console/keys/" + id + "/ban", "/console/keys/" + id + "/rotate", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit"} {
+	for _, path := range []string{"/console", "/console?range=day", "/console/workspaces", "/console/workspaces?sort=use", "/console/workspaces/new", "/console/workspaces/1", "/console/workspaces/2?range=day", "/console/workspaces/2/plan", "/console/workspaces/2/name", "/console/workspaces/2/reset", "/console/workspaces/2/delete", "/console/workspaces/2/keys/new", "/console/keys/" + id + "/ban", "/console/keys/" + id + "/rotate", "/console/busy", "/console/bans", "/console/bans/" + id, "/console/health", "/console/audit"} {
 		b.look(t, s.ops+path, program)
 	}
 	s.until(func() bool { return s.call(key, "GET", "/pets", "") == 429 })

@@ -213,6 +213,8 @@ func OperatorRoutes() []Route {
 	t.look("/console/workspaces/{id}", showWorkspace)
 	t.change("/console/workspaces/{id}/plan", showPlan, savePlan)
 	t.change("/console/workspaces/{id}/name", showName, saveName)
+	t.change("/console/workspaces/{id}/reset", resetting().ask, resetting().take)
+	t.change("/console/workspaces/{id}/delete", deleting().ask, deleting().take)
 	t.change("/console/workspaces/{id}/keys/new", newWorkspaceKey, createWorkspaceKey)
 	t.change("/console/keys/{id}/rotate", askOperatorRotate, operatorRotate)
 	t.change("/console/keys/{id}/revoke", askOperatorRevoke, operatorRevoke)

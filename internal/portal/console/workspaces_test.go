@@ -55,6 +55,32 @@ func TestWorkspacePage(t *testing.T) {
 	g.get("/console/workspaces/x").want(404, "Not found")
 }
 
+// TestRemovals: what a workspace has, and the workspace itself, are removed for who enters its name.
+func TestRemovals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	g, owner := h.signedInOperator(), h.signedIn(w, access.Read|access.Write)
+	at := "/console/workspaces/1"
+	g.get(at).want(200, `href="`+at+`/reset"`).want(200, `href="`+at+`/delete"`)
+	for _, act := range []string{"/reset", "/delete"} {
+		g.get(at+act).want(200, "Enter it to confirm: shop").want(200, "<dt>Pets</dt><dd>1</dd>").want(200, "<dt>Live keys</dt><dd>1</dd>")
+		g.post(at+act, "name", "shops").want(422, "This is not its name")
+	}
+	owner.get("/console/pets").want(200, "=Rex")
+	g.post(at+"/reset", "name", "shop").leadsTo(at)
+	g.get(at).want(200, "The workspace was reset").want(200, "workspace.reset")
+	owner.get("/console/pets").want(200, "There are no pets here yet")
+	g.post(at+"/delete", "name", "shop").leadsTo("/console/workspaces")
+	g.get("/console/workspaces").want(200, "The workspace was deleted")
+	g.get(at).want(404, "Not found")
+	g.get(at+"/delete").want(404, "Not found")
+	owner.get("/console/pets").leadsTo("/console/signin?next=%2Fconsole%2Fpets")
+	if got, want := h.audited(2), "operator workspace.delete, operator workspace.reset"; got != want {
+		t.Errorf("the audit log says %s, want %s", got, want)
+	}
+}
+
 // TestOverQuota: which workspaces are over their quota is said, filtered and sorted by.
 func TestOverQuota(t *testing.T) {
 	t.Parallel()
