@@ -118,6 +118,10 @@ func (v *visit) importFile(f form, in *input, file []byte) error {
 	} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
 		return err
 	}
+	before, err := v.importedBefore(ctx, file, report)
+	if err != nil {
+		return err
+	}
 	switch {
 	case len(f.Faults) > 0:
 		f.Faults = f.Faults[:min(len(f.Faults), maxListed)]
@@ -131,19 +135,50 @@ func (v *visit) importFile(f form, in *input, file []byte) error {
 	case in.text("do") != "import":
 		f.Said = "All rows are right: " + sum(report, "to add", "to change", "to leave as they are") + ". Choose the file again to import it."
 		f.Fields[1].Options = choose(f.Fields[1].Options, "import")
+		if before {
+			f.Said, f.Fields = f.Said+" It was imported before.", append(f.Fields, againField())
+		}
 		return v.show(f)
+	case before && in.text("again") == "":
+		f.Fields = append(f.Fields, againField())
+		f.Error = "This file was imported before. Importing it again adds " + someOf(report.Pets, "pet", "pets") + " a second time. Nothing was imported."
+		return v.again(f, in)
 	}
 	if report, err = v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) }); err != nil {
 		return err
+	}
+	if report.Pets > 0 {
+		if _, err := v.Bulk.Load(ctx, v.who.Workspace.ID, &petstore.Batch{File: wholeOf(file), Through: bytes.Count(file, []byte("\n")) + 1}); err != nil {
+			return err
+		}
 	}
 	v.Log.Info("imported in the console", "audit", "console.import", "workspace", v.who.Workspace.ID, "key", v.who.Key.ID, "pets", report.Pets, "changed", report.Changed)
 	return v.done("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".")
 }
 
+// importedBefore reports whether the whole of the file was imported, so that its rows would add the same pets again.
+func (v *visit) importedBefore(ctx context.Context, file []byte, r interchange.Report) (bool, error) {
+	reached, err := v.Bulk.Reached(ctx, v.who.Workspace.ID, wholeOf(file))
+	return reached > 0 && r.Pets > 0, err
+}
+
+// againField takes the word of somebody who wants what a file adds once more.
+func againField() field {
+	return field{Name: "again", Label: "Imported before", Kind: "checks", Options: []option{{Value: "true", Label: "Add its pets once more"}}}
+}
+
+// digestOf is the name under which the store remembers how far an import of the file came, and wholeOf that under which it
+// remembers that one came to the end.
+func digestOf(file []byte) string {
+	digest := sha256.Sum256(append([]byte("console "), file...))
+	return hex.EncodeToString(digest[:])
+}
+
+func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
+
 // runImport reads the file from where an import of it was broken off, if one was.
 func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	digest := sha256.Sum256(append([]byte("console "), file...))
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Shop: v.Shop, File: hex.EncodeToString(digest[:])}
+	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Shop: v.Shop, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err

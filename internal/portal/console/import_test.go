@@ -13,7 +13,7 @@ import (
 )
 
 // upload sends a file to the form for imports.
-func (g *guest) upload(do, file string) answer {
+func (g *guest) upload(do, file string, also ...string) answer {
 	g.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -23,6 +23,9 @@ func (g *guest) upload(do, file string) answer {
 	}
 	_, _ = part.Write([]byte(file)) // a buffer takes everything
 	_ = form.WriteField("do", do)
+	for _, name := range also {
+		_ = form.WriteField(name, "true")
+	}
 	_ = form.Close()
 	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/console/pets/import", &body)
 	if err != nil {
@@ -56,6 +59,17 @@ func TestImport(t *testing.T) {
 	g.upload("import", good).leadsTo("/console/pets")
 	g.get("/console/pets").want(200, "2 pets and 1 category added, 1 pet changed, 0 left").want(200, "Mia").want(200, "<bdi>Rex")
 	g.get("/console/stock/1").want(200, "Why is it 7?")
+	g.upload("try", good).want(200, "It was imported before")
+	g.upload("import", good).want(422, "This file was imported before. Importing it again adds 2 pets a second time. Nothing was imported.").want(422, `name="again"`)
+	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 10}}); err != nil || len(pets) != 3 {
+		t.Errorf("a file that is sent again leaves %v, %v, want 3 pets", pets, err)
+	}
+	g.upload("import", good, "again").leadsTo("/console/pets")
+	g.get("/console/pets").want(200, "2 pets added")
+	edits := "id,name,stock\n1,Rex,8\n"
+	for range 2 { // which adds nothing
+		g.upload("import", edits).leadsTo("/console/pets")
+	}
 	g.upload("try", "naem\nx\n").want(422, "there is no column").want(422, "Line 1")
 	g.upload("try", "").want(422, "empty")
 	g.upload("import", "name,category\n"+strings.Repeat("x", 1<<20)+",Dogs\n").want(422, "longer than 1 MiB")
