@@ -180,6 +180,11 @@ func (f formOn) input(has map[string]string) {
 	name, value := has["name"], has["value"]
 	_, checked := has["checked"]
 	switch {
+	case has["type"] == "radio":
+		if now := f.fields.Get(name); checked || now == "" {
+			f.fields.Set(name, value)
+		}
+		return
 	case has["type"] == "checkbox":
 		if checked {
 			f.fields.Add(name, value)

@@ -46,7 +46,7 @@ type fact struct {
 // A field is one input of a form or a filter.
 type field struct {
 	Name, Label, Hint string
-	Kind              string // "text", "number", "select", "textarea", "checks", "time", "hidden"; of a filter "date" or "last", its last day
+	Kind              string // "text", "number", "select", "textarea", "checks", "radios", "time", "hidden"; of a filter "date" or "last", its last day
 	Value             string
 	At                time.Time // of a day that a script sent: when it begins, or ends
 	Options           []option
@@ -145,7 +145,7 @@ func (in *input) refill(f *form) {
 		field.Error = in.faults[field.Name]
 		switch field.Kind {
 		case "hidden": // what stands now
-		case "select", "checks":
+		case "select", "checks", "radios":
 			for j := range field.Options {
 				field.Options[j].Chosen = false
 			}

@@ -195,7 +195,7 @@ func createKey(v *visit) error {
 	if err != nil {
 		return v.retry(f, in, err)
 	}
-	return v.made(made.Secret)
+	return v.made(made)
 }
 
 // offered returns the number that was chosen of those that the field offers.
@@ -221,20 +221,29 @@ func (v *visit) keyring() access.Keyring {
 }
 
 // made shows a new key, this once: nothing of it is kept, in the browser neither.
-func (v *visit) made(secret string) error {
-	return v.madeFor(secret, link{Title: "To the keys", URL: "/console/keys"})
+func (v *visit) made(k access.MadeKey) error {
+	page := newKeyPage(k.Secret, link{Title: "To the keys", URL: "/console/keys"})
+	if k.Key.Scopes.Has(access.Read) {
+		page.Call = "export PETSTORE_KEY=" + k.Secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" " + quoted(v.base()+"/pets?limit=3")
+	}
+	return v.madeFor(page)
 }
 
 // A madeKey is a new key or secret, and where to go on.
 type madeKey struct {
 	Lead   string
 	Secret string
+	Call   string // a first request with it, or ""
 	Next   link
 }
 
-func (v *visit) madeFor(secret string, next link) error {
+func newKeyPage(secret string, next link) madeKey {
+	return madeKey{Lead: "Copy it now: it is kept nowhere, and not shown again.", Secret: secret, Next: next}
+}
+
+func (v *visit) madeFor(page madeKey) error {
 	v.follow()
-	return v.render(http.StatusOK, "made", "Your new key", madeKey{"Copy it now: it is kept nowhere, and not shown again.", secret, next})
+	return v.render(http.StatusOK, "made", "Your new key", page)
 }
 
 // key returns the key in the path, if it is of the workspace and not revoked. The
@@ -283,7 +292,7 @@ func rotateKey(v *visit) error {
 	if err != nil {
 		return v.retry(f, in, err)
 	}
-	return v.made(made.Secret)
+	return v.made(made)
 }
 
 func (v *visit) revokeForm(k access.Key) (form, error) {

@@ -32,10 +32,23 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 
 func planFields(p access.Plan) []field {
 	return []field{
-		{Name: "plan", Label: "Plan", Kind: "select", Options: choose(planOptions(), string(p))},
-		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan Enterprise."},
-		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan Enterprise."},
+		{Name: "plan", Label: "Plan", Kind: "radios", Options: choose(planChoices(), string(p))},
+		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan enterprise."},
+		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan enterprise."},
 	}
+}
+
+// planChoices are the plans with what they have.
+func planChoices() []option {
+	plans := planOptions()
+	for i := range plans {
+		if q, err := access.QuotaFor(access.Plan(plans[i].Value), access.Quota{}); err == nil {
+			plans[i].Label += fmt.Sprintf(": %s requests a minute, %s a day", number(q.PerMinute), number(q.PerDay))
+		} else {
+			plans[i].Label += ": the two numbers below"
+		}
+	}
+	return plans
 }
 
 func planOptions() (plans []option) {

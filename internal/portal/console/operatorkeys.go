@@ -102,7 +102,7 @@ func createWorkspaceKey(v *visit) error {
 	if err != nil {
 		return v.retry(f, in, err)
 	}
-	return v.madeFor(k.Key, link{Title: "To the workspace", URL: workspacePath(w.ID)})
+	return v.madeFor(newKeyPage(k.Key, link{Title: "To the workspace", URL: workspacePath(w.ID)}))
 }
 
 // operatorKey returns the key in the path, its facts, and the way back to its workspace.
@@ -143,7 +143,7 @@ func operatorRotate(v *visit) error {
 	if err != nil {
 		return v.retry(f, in, err)
 	}
-	return v.madeFor(k.Key, link{Title: "To the workspace", URL: f.Back.URL})
+	return v.madeFor(newKeyPage(k.Key, link{Title: "To the workspace", URL: f.Back.URL}))
 }
 
 func operatorRevokeForm(v *visit) (form, error) {

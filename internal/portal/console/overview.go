@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
@@ -22,6 +23,7 @@ type overview struct {
 	Latency latency
 	Buckets []bucket
 	Meters  []meter
+	NewKey  bool     // a key can be made
 	Steps   []step   // to do first; nil once they are done
 	Sunset  [][]cell // keys that use an operation that will end
 	Low     [][]cell
@@ -116,10 +118,8 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	o := overview{Span: s, Chart: f.Chart, Totals: f.Totals, Latency: f.Latency, Buckets: f.Buckets, Meters: f.Meters, Live: "/console/live?range=" + s.Name}
-	for _, other := range spans() {
-		o.Spans = append(o.Spans, navLink{other.Title, "/console?range=" + other.Name, other.Name == s.Name})
-	}
+	o := overview{Span: s, Spans: s.links(spans(), "/console"), Chart: f.Chart, Totals: f.Totals, Latency: f.Latency, Buckets: f.Buckets, Meters: f.Meters, Live: "/console/live?range=" + s.Name}
+	o.NewKey = v.who.Key.Scopes.Has(access.Manage) && v.limits.banned().IsZero()
 	if o.Steps, err = v.firstSteps(); err != nil {
 		return err
 	}

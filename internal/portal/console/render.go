@@ -56,7 +56,8 @@ type view struct {
 	Limits      limitNote
 	Workspace   string // "" unless signed in
 	Plan, Key   string
-	Write       bool
+	Write       bool // what the page offers to do can be done
+	Looks       bool // nothing can be done with the key
 	Operator    bool
 	Nav         []navGroup
 	Docs        string // the page of the reference about this one
@@ -99,7 +100,8 @@ func (v *visit) render(status int, name, title string, body any) error {
 	if v.who != nil {
 		data.Workspace, data.Plan, data.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
 		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path, v.Events != nil)
-		data.Write = v.mayWrite() && v.limits.banned().IsZero()
+		banned := !v.limits.banned().IsZero()
+		data.Write, data.Looks = v.mayWrite() && !banned, banned || v.who.Key.Scopes == access.Read
 	}
 	if v.operator {
 		data.Operator, data.Write, data.Workspace, data.Nav = true, true, "Operator", operatorNavigation(v.r.URL.Path)
