@@ -24,7 +24,7 @@ func reference() []string {
 func guides() []string {
 	return []string{
 		"/console/signin", "/docs", "/docs/guides", "/docs/guides/first-request", "/docs/guides/keys", "/docs/guides/errors", "/docs/guides/limits",
-		"/docs/guides/idempotency", "/docs/guides/pagination", "/docs/guides/stock", "/docs/guides/events", "/docs/guides/command-line", "/docs/guides/sunset",
+		"/docs/guides/idempotency", "/docs/guides/pagination", "/docs/guides/stock", "/docs/guides/events", "/docs/guides/webhooks", "/docs/guides/command-line", "/docs/guides/sunset",
 		"/docs/search", "/docs/search?q=order", "/docs/search?q=giraffe",
 	}
 }

@@ -107,10 +107,10 @@ func (v *visit) stockPage() (stockPage, error) {
 		return stockPage{}, err
 	}
 	p := stockPage{
-		Title: "Stock of pet " + text(id), Lead: "What can still be ordered. The units of open orders have left it already.", Quantity: number(i.Quantity),
+		Title: "Stock of " + pet.Name, Lead: "What can still be ordered. The units of open orders have left it already.", Quantity: number(i.Quantity),
 		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: stockForms(i), item: i,
 		Facts: []fact{
-			{"Name", cell{Text: pet.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
+			{"Pet", cell{Text: pickName(pet), Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
 			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
 		},
 		Columns: []string{"What happened", "When", "Change", "Left"},

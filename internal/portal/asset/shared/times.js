@@ -167,7 +167,8 @@ const times = (() => {
     all("time").forEach(localise);
     all("time[data-utc]").filter((time) => !time.closest("tbody, a")).forEach((time) => { time.tabIndex = 0; });
     all("tbody").forEach(reach);
-    all("[data-zone]").forEach((e) => { e.textContent = `Times in ${zone()}, ${Intl.DateTimeFormat().resolvedOptions().timeZone}`; });
+    const place = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    for (const e of all("[data-zone]")) e.textContent = e.dataset.zone === "short" ? `(${zone()})` : `Times in ${zone()}${place === zone() ? "" : `, ${place}`}`;
     all('input[type="datetime-local"]').forEach(entering);
     all('input[type="date"]').forEach(choosing);
     for (const name of ["pointerover", "focusin"]) document.addEventListener(name, tell);
