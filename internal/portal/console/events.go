@@ -38,19 +38,9 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 	if l.Filtered = wanted.Valid(); l.Filtered {
 		q.Types = []petstore.EventType{wanted}
 	}
-	var page feed.Page
-	var events []petstore.Event
-	for more, reads := true, 0; more && reads < readsForPage; reads++ {
-		var err error
-		if page, err = v.Events.Events(ctx, v.who.Workspace.ID, q); err != nil {
-			return l, err
-		}
-		events = append(events, page.Events...)
-		q.After, q.Limit = page.Next, pageSize-len(events)
-		more = page.More && q.Limit > 0
-	}
-	for i := range events {
-		l.Rows = append(l.Rows, eventCells(&events[i]))
+	page, err := v.readEvents(ctx, q)
+	for i := range page.Events {
+		l.Rows = append(l.Rows, eventCells(&page.Events[i]))
 	}
 	query.Del("after")
 	if after > 0 {
@@ -60,7 +50,39 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 		query.Set("after", text(page.Next))
 		l.Next = address("/console/events", query)
 	}
-	return l, nil
+	return l, err
+}
+
+// readEvents returns the events that the query asks for, as far as a few reads find them.
+func (v *visit) readEvents(ctx context.Context, q feed.Query) (found feed.Page, err error) {
+	found.More = true
+	for reads, most := 0, q.Limit; found.More && reads < readsForPage && q.Limit > 0; reads++ {
+		page, err := v.Events.Events(ctx, v.who.Workspace.ID, q)
+		if err != nil {
+			return found, err
+		}
+		found = feed.Page{Events: append(found.Events, page.Events...), Next: page.Next, More: page.More}
+		q.After, q.Limit = page.Next, most-len(found.Events)
+	}
+	return found, nil
+}
+
+// latestCancelled is among how many of the orders that were cancelled last one is looked for.
+const latestCancelled = 200
+
+// cancelledAt returns when an order was cancelled, or the zero time if the latest events do not say so.
+func (v *visit) cancelledAt(order int64) (time.Time, error) {
+	if v.Events == nil {
+		return time.Time{}, nil
+	}
+	page, err := v.readEvents(v.r.Context(), feed.Query{Newest: true, Types: []petstore.EventType{petstore.OrderCancelled}, Limit: latestCancelled})
+	for i := range page.Events {
+		e := &page.Events[i]
+		if subjectOf(e).Text == "order "+text(order) {
+			return time.UnixMilli(e.CreatedAt.Millis).UTC(), nil
+		}
+	}
+	return time.Time{}, err
 }
 
 func typeOptions(all string) []option {

@@ -86,13 +86,26 @@ func (v *visit) findOrder(entered string) error {
 	id := pickedID(entered)
 	_, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
 	if isMissing(err, petstore.CodeOrderNotFound) {
-		v.refuse(http.StatusNotFound, "There is no such order", "It was cancelled, or never placed. The stock of its pet says which: each cancelled order is in it.")
-		return nil
+		return v.noOrder(id)
 	}
 	if err != nil {
 		return err
 	}
 	return v.redirect("/console/orders/" + text(id))
+}
+
+// noOrder says that there is no order with the number, and since when if that is known.
+func (v *visit) noOrder(id int64) error {
+	at, err := v.cancelledAt(id)
+	if err != nil {
+		return err
+	}
+	why := "It was cancelled, or never placed. The stock of its pet says which: each cancelled order is in it."
+	if !at.IsZero() {
+		why = fmt.Sprintf("Order %d was cancelled on %s, and its units went back into the stock.", id, inWords(at))
+	}
+	v.refuse(http.StatusNotFound, "There is no such order", why)
+	return nil
 }
 
 func ordersCSV(v *visit) error {

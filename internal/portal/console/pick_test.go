@@ -70,4 +70,6 @@ func TestFindOrder(t *testing.T) {
 		t.Errorf("the second page of orders begins elsewhere than with 7:\n%s", a.body)
 	}
 	g.get("/console/orders/2").want(200, "<dt>Placed and completed</dt><dd> <time datetime=\"2026-03-01T13:30:00Z\"")
+	g.post("/console/orders/32/cancel").leadsTo("/console/orders")
+	g.get("/console/orders?number=32").want(404, "There is no such order").want(404, `Order 32 was cancelled on <time datetime="2026-03-01T13:30:00Z"`)
 }

@@ -98,10 +98,10 @@ func hookFields(w *webhook.Webhook) []field {
 	}
 }
 
-func createWebhook(v *visit) error {
-	f, in := newWebhookForm(), v.input()
+// hook returns what a form says of a webhook.
+func (in *input) hook() webhook.New {
 	n := webhook.New{URL: strings.TrimSpace(in.text("url")), Description: strings.TrimSpace(in.text("description"))}
-	for _, t := range v.r.PostForm["types"] {
+	for _, t := range in.r.PostForm["types"] {
 		n.Types = append(n.Types, petstore.EventType(t))
 	}
 	return n
