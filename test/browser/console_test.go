@@ -53,7 +53,6 @@ func TestLink(t *testing.T) {
 	b.quiet(t, "410")
 }
 
-// TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
 // hides looks at another tab and comes back: meanwhile the page gives its stream up, of which a browser has only six.
 func (b *tab) hides(t *testing.T) {
 	t.Helper()
@@ -68,6 +67,7 @@ func (b *tab) hides(t *testing.T) {
 	b.until(t, `document.querySelector(".live:not([hidden])") !== null`)
 }
 
+// TestKeyLife: make a key, use it, watch the meter move, hit the limit, see the ban, lift it, revoke the key.
 func TestKeyLife(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--ban-strikes=3", "--ban-grace=1ms")
@@ -129,9 +129,7 @@ func TestKeyLife(t *testing.T) {
 // TestShop: what is done by the forms is done.
 func TestShop(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	b.open(t, s.url+"/console/categories/new")
 	b.do(t, chromedp.SendKeys("#f-name", "Insects"))
 	b.submit(t, "^/console/categories$")
@@ -165,9 +163,7 @@ func TestShop(t *testing.T) {
 func TestPickPet(t *testing.T) {
 	t.Parallel()
 	program := axe(t)
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	b.open(t, s.url+"/console/orders/new")
 	b.do(t, chromedp.SendKeys("#f-petId", "juno"))
 	b.until(t, `document.querySelector("#l-petId option")?.value === "Juno, whippet #4"`)
@@ -189,9 +185,7 @@ func TestPickPet(t *testing.T) {
 func TestImport(t *testing.T) {
 	t.Parallel()
 	program := axe(t)
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	send := func(do, rows string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "pets.csv")
@@ -216,9 +210,7 @@ func TestImport(t *testing.T) {
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	program := axe(t)
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	b.open(t, s.url+"/console/stock/4")
 	s.call(s.key, "PATCH", "/inventory/4", `{"quantity":43}`)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "50"; undefined`))
@@ -238,9 +230,7 @@ func TestConflict(t *testing.T) {
 // TestHostileNames: what people enter is shown and does nothing.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	names := []string{
 		`<script>document.title="owned"</script>`, `"><img src=x onerror="document.title='owned'">`, `{{.Secret}} ${7*7}`,
 		"\u202eغير مؤذ abc", strings.Repeat("🦎", 100), strings.Repeat("W", 100),

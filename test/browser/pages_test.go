@@ -110,8 +110,7 @@ func TestEveryPage(t *testing.T) {
 	}
 	t.Run("inside", func(t *testing.T) {
 		t.Parallel()
-		s, b := serve(t), newTab(t)
-		b.signIn(t, s, s.key)
+		s, b := inConsole(t)
 		for i := range 12 {
 			s.call(s.key, "GET", fmt.Sprint("/pets/", i*5), "")
 		}
@@ -156,9 +155,7 @@ func TestEveryPage(t *testing.T) {
 // TestLinks follows every link of the console that it finds, once.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	b := newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	seen := map[string]bool{"/console": true}
 	for todo := []string{"/console"}; len(todo) > 0 && len(seen) < 400; todo = todo[1:] {
 		b.open(t, s.url+todo[0])

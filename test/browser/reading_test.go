@@ -16,8 +16,7 @@ const tooWide = `document.documentElement.scrollWidth - innerWidth`
 // TestZoomAndPrint: at twice the size, in a window of 320 pixels, and on paper no page is wider than it may be.
 func TestZoomAndPrint(t *testing.T) {
 	t.Parallel()
-	s, b := serve(t), newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	for _, path := range slices.Concat(reference(), guides(), inside()) {
 		b.window(t, 720, 450) // what a window of 1440 has at 200 %
 		b.open(t, s.url+path)
@@ -41,8 +40,7 @@ func TestZoomAndPrint(t *testing.T) {
 // TestTables: between a phone and a desktop no table is cut off, and no word is broken that has room.
 func TestTables(t *testing.T) {
 	t.Parallel()
-	s, b := serve(t), newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	for i := range 8 {
 		s.call(s.key, "GET", fmt.Sprint("/pets/", i*9), "")
 	}
@@ -121,8 +119,7 @@ func TestWayIn(t *testing.T) {
 // TestSearchInConsole: the console searches the docs, by the key too, and without its script.
 func TestSearchInConsole(t *testing.T) {
 	t.Parallel()
-	s, b := serve(t), newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); undefined`))
 	b.until(t, `document.activeElement.id === "find"`)
 	b.do(t, chromedp.KeyEvent("how to page\n"))
@@ -137,8 +134,7 @@ func TestSearchInConsole(t *testing.T) {
 // TestManyTabs: a page that is not looked at gives its live stream back, so that the eighth tab still has one.
 func TestManyTabs(t *testing.T) {
 	t.Parallel()
-	s, b := serve(t), newTab(t)
-	b.signIn(t, s, s.key)
+	s, b := inConsole(t)
 	for i := range 8 {
 		ctx, closeTab := chromedp.NewContext(b.ctx)
 		t.Cleanup(func() { closeTab() })

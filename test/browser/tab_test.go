@@ -180,6 +180,14 @@ func (b *tab) signIn(t *testing.T, s *site, key string) {
 	b.until(t, `location.pathname === "/console" && document.querySelector("h1")?.textContent === "Overview"`)
 }
 
+// inConsole starts the service, and opens a tab that is signed in to the console of the demo shop.
+func inConsole(t *testing.T) (*site, *tab) {
+	t.Helper()
+	s, b := serve(t), newTab(t)
+	b.signIn(t, s, s.key)
+	return s, b
+}
+
 // submit sends the form of the page and waits until it leads on to an address, or stays.
 func (b *tab) submit(t *testing.T, leadsTo string) {
 	t.Helper()
