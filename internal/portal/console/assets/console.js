@@ -50,8 +50,8 @@
     if (c.meter) parts.push(gauge(c.meter));
     if (c.code) parts.push(make("code", { textContent: c.text }));
     else if (c.badge) parts.push(make("span", { className: `badge ${c.badge}`, textContent: c.text }));
-    else {
-      const said = c.prose ? times.prose(c.text ?? "") : [c.text ?? ""];
+    else if (c.text) {
+      const said = c.prose ? times.prose(c.text) : [c.text];
       const text = make(c.name ? "bdi" : "span", {}, ...said);
       if (c.url) parts.push(make("a", { href: c.url, className: c.name ? "name" : "" }, text));
       else {
