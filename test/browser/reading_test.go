@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 		}
 		return found.join(" ");
 	})()`
-	for _, width := range []int64{820, 900, 1024, 1280} {
+	for _, width := range []int64{390, 700, 820, 900, 1024, 1280} {
 		b.window(t, width, 900)
 		for _, path := range []string{"/console/keys?state=all", "/console/requests", "/console/orders", "/console/pets", "/console/stock"} {
 			b.open(t, s.url+path)
