@@ -22,11 +22,15 @@ const advice = "put it back, or restore a backup with petstore restore FILE"
 // database: its log, the index of that, and what undoes a transaction.
 func companions() []string { return []string{"-wal", "-shm", "-journal"} }
 
-// Owner returns the database that SQLite keeps the file at path for, as its log
-// or its index, whether that file is there or not; "" if there is no such
+// beside are the ends of the names of all files that belong to a database: without
+// its lock two servers would have it.
+func beside() []string { return append(companions(), lockEnd) }
+
+// Owner returns the database that the file at path belongs to, as its log, the index
+// of that or its lock, whether that file is there or not; "" if there is no such
 // database. The path may be a link.
 func Owner(path string) string {
-	for _, end := range companions() {
+	for _, end := range beside() {
 		database, ok := strings.CutSuffix(resolved(path), end)
 		if !ok {
 			continue
@@ -42,7 +46,7 @@ func Owner(path string) string {
 // user says: it is the database ("" for none), belongs to one, or is another one
 // that a program has open or did not close. The paths may be links.
 func Spare(database, path string) error {
-	for _, end := range append(companions(), "") {
+	for _, end := range append(beside(), "") {
 		if database != "" && Same(resolved(database)+end, path) {
 			return fmt.Errorf("%s: that is the database itself", path)
 		}

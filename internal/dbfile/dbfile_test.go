@@ -252,6 +252,7 @@ func TestSpare(t *testing.T) {
 		{db.path, link, "that is the database itself"},
 		{link, db.path + "-wal", "that is the database itself"},
 		{"", db.path + "-shm", "belongs to the database " + db.path},
+		{"", db.path + "-lock", "belongs to the database " + db.path},
 		{"", link, "is in use, or was not closed: petstore.db-wal"},
 	} {
 		err := dbfile.Spare(test.database, test.path)
