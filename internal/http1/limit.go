@@ -22,9 +22,9 @@ type Limits struct {
 
 // A Limit holds the connections of a listener to their bounds. Where a bound is
 // reached an anonymous connection is closed for the one that comes: the oldest of
-// the address that has most of them. If there is none, the one that comes is closed. So connections of clients
-// with a key are never closed for others, and such a client finds room unless they
-// hold all of it.
+// the address that has most of them. If there is none, the one that comes is
+// closed. So connections of clients with a key are never closed for others, and
+// such a client finds room unless they hold all of it.
 type Limit struct {
 	perAddress int
 	exempt     []netip.Prefix

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/accept"
@@ -49,7 +47,7 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{events: e, x: x, q: feed.Query{After: p.number("after", 0, 0, 1<<63-1), Types: p.eventTypes(), Limit: p.limit()}}
+	f := &follower{events: e, x: x, q: feed.Query{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
@@ -81,29 +79,6 @@ func eventsAfter(x *exchange, asked url.Values, after int64, relation string) st
 	}
 	return "<" + x.env.baseURL + x.address() + "?" + query.Encode() + `>; rel="` + relation + `"`
 }
-
-// eventTypes reads a filter by type, which may be repeated.
-func (q *query) eventTypes() []petstore.EventType {
-	var out []petstore.EventType
-	for _, text := range q.values["type"] {
-		t := petstore.EventType(text)
-		if !t.Valid() {
-			q.add("type", petstore.InvalidEnum, "type must be one of %s, not %.40q%s.", typeNames, text, repeating("type", text))
-			return nil
-		}
-		out = append(out, t)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-var typeNames = func() string {
-	var names []string
-	for _, t := range petstore.EventTypes() {
-		names = append(names, string(t))
-	}
-	return strings.Join(names, ", ")
-}()
 
 // A follower reads on in a feed, for one request.
 type follower struct {

@@ -44,7 +44,7 @@ func ReadQuery(raw string) error {
 	}
 	q := l.query
 	q.ids("id")
-	q.statuses("status")
+	several(q, "status", petstore.Statuses())
 	q.id("categoryId")
 	q.part("name")
 	q.boolean("complete")

@@ -46,7 +46,7 @@ func listMovements(s *petstore.Service) handler {
 func placeOfItem(i petstore.InventoryItem) place { return numbered(i.PetID) }
 
 func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
-	q = petstore.InventoryQuery{Statuses: l.query.statuses("status")}
+	q = petstore.InventoryQuery{Statuses: several(l.query, "status", petstore.Statuses())}
 	if text, ok := l.query.one("maxQuantity"); ok {
 		most := l.query.integer("maxQuantity", text, 0, petstore.MaxQuantity)
 		q.MaxQuantity = &most

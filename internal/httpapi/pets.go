@@ -62,7 +62,7 @@ func readPetsQuery(x *exchange) (*petsPage, error) {
 	}
 	q := petstore.PetQuery{
 		IDs:        l.query.ids("id"),
-		Statuses:   l.query.statuses("status"),
+		Statuses:   several(l.query, "status", petstore.Statuses()),
 		CategoryID: l.query.id("categoryId"),
 		Name:       l.query.part("name"),
 	}

@@ -149,19 +149,27 @@ func readID(name, text string) (int64, error) {
 	return n, nil
 }
 
-// statuses reads a status filter, which may be repeated.
-func (q *query) statuses(name string) []petstore.Status {
-	var out []petstore.Status
+// several reads a filter by values of all, which may be repeated.
+func several[T ~string](q *query, name string, all []T) []T {
+	var out []T
 	for _, text := range q.values[name] {
-		s := petstore.Status(text)
-		if !s.Valid() {
-			q.add(name, petstore.InvalidEnum, "%s must be one of available, pending, sold, not %.40q%s.", name, text, repeating(name, text))
+		if !slices.Contains(all, T(text)) {
+			q.add(name, petstore.InvalidEnum, "%s must be one of %s, not %.40q%s.", name, listed(all), text, repeating(name, text))
 			return nil
 		}
-		out = append(out, s)
+		out = append(out, T(text))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// listed returns values in one line.
+func listed[T ~string](all []T) string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return strings.Join(names, ", ")
 }
 
 // choice reads a parameter with few possible values; "" if it is absent.
