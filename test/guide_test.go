@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/petstore/test/servertest"
@@ -87,16 +86,16 @@ func TestWebhooksGuide(t *testing.T) {
 			to := servertest.FreeAddr(t)
 			said := started(t, env, string(petstore), append(command, "http://"+to+"/")...)
 			secret := regexp.MustCompile(`whsec_[\w+/=]+`)
-			servertest.Eventually(t, "a secret is printed", func() bool { return secret.MatchString(said.String()) })
-			got := guideReceiver(t, to, secret.FindString(said.String()))
+			servertest.Eventually(t, "a secret is printed", func() bool { return secret.MatchString(said()) })
+			got := guideReceiver(t, to, secret.FindString(said()))
 			await(t, http.StatusCreated, http.MethodPost, server.URL+"/categories", key.Key, `{"name":"Dogs"}`)
-			servertest.Eventually(t, "the receiver prints the event", func() bool { return strings.Contains(got.String(), `"category.created"`) })
+			servertest.Eventually(t, "the receiver prints the event", func() bool { return strings.Contains(got(), `"category.created"`) })
 		})
 	}
 }
 
 // guideReceiver starts the receiver of the guide, and returns what it prints.
-func guideReceiver(t *testing.T, addr, secret string) *output {
+func guideReceiver(t *testing.T, addr, secret string) (said func() string) {
 	t.Helper()
 	node, dir := servertest.Need(t, "node", "nodejs"), t.TempDir()
 	verify, err := os.ReadFile("../internal/portal/verify/verify.mjs")
@@ -113,30 +112,23 @@ func guideReceiver(t *testing.T, addr, secret string) *output {
 	return started(t, []string{"SECRET=" + secret}, node, filepath.Join(dir, "receive.mjs"))
 }
 
-// An output is what a program has printed so far.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// started starts a program, until the test ends, and returns what it prints.
-func started(t *testing.T, env []string, program string, args ...string) *output {
+// started starts a program, until the test ends, and returns what tells what it has printed.
+func started(t *testing.T, env []string, program string, args ...string) (said func() string) {
 	t.Helper()
-	said := &output{}
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	said = func() string {
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
 	cmd := exec.Command(program, args...) //nolint:gosec // a program of the test
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, said, said
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +136,7 @@ func started(t *testing.T, env []string, program string, args ...string) *output
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // of a killed process it says so
 		if t.Failed() {
-			t.Logf("%s printed %s", filepath.Base(program), said.String())
+			t.Logf("%s printed %s", filepath.Base(program), said())
 		}
 	})
 	return said

@@ -103,7 +103,7 @@ func TestFewDescriptors(t *testing.T) {
 func (b besieged) visit() error {
 	client := &http.Client{Timeout: servertest.Patience, Transport: b.visitors()}
 	for _, url := range []string{b.URL + "/pets", b.Ops + "/readyz"} {
-		if err := exchange(context.Background(), client, http.MethodGet, url, b.key, "", ""); err != nil {
+		if _, err := exchange(context.Background(), client, http.MethodGet, url, b.key, "", ""); err != nil {
 			return err
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -237,21 +235,7 @@ func (r *run) start() (err error) {
 }
 
 func (r *run) post(key, method, path, body string) error {
-	req, err := http.NewRequest(method, r.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s = %d %s", method, path, resp.StatusCode, text)
-	}
+	_, err := exchange(context.Background(), http.DefaultClient, method, r.server.URL+path, key, body, "")
 	return err
 }
 

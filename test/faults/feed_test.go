@@ -193,12 +193,7 @@ func cutAfter(bytes int64) (*http.Client, *cutConn) {
 func TestStreamIsCut(t *testing.T) {
 	dir := t.TempDir()
 	c := newIntegrator(t, dir)
-	server, err := hooksServer(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
-	c.url = server.URL
+	c.startHooks(dir)
 	const events, shares = 4, 8
 	for range events {
 		c.must("POST", "/categories", `{"name":"Zoë"}`, nil)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -142,21 +141,7 @@ func newIntegrator(t *testing.T, dir string, db ...string) *integrator {
 }
 
 func (c *integrator) call(method, path, body string, into any) error {
-	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+c.key)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s = %d %s", method, path, answer.StatusCode, text)
-	}
+	text, err := exchange(c.Context(), http.DefaultClient, method, c.url+path, c.key, body, "")
 	if err != nil || into == nil {
 		return err
 	}
@@ -260,7 +245,14 @@ func (c *integrator) drain(h hook, box *inbox, last int64) {
 // hooksFlags let a server deliver to receivers on this machine.
 var hooksFlags = []string{"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s"}
 
-func hooksServer(t *testing.T, dir string) (*servertest.Server, error) {
-	t.Helper()
-	return petstore.Serve(servertest.Options{Dir: dir, Flags: hooksFlags})
+// startHooks starts a server on the file in the folder, for the time of the test at most.
+func (c *integrator) startHooks(dir string) *servertest.Server {
+	c.Helper()
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: hooksFlags})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(server.Kill)
+	c.url = server.URL
+	return server
 }

@@ -42,7 +42,7 @@ func regular(ctx context.Context, number int, url, key string, length time.Durat
 	began := time.Now().Add(interval * time.Duration(number) / regulars) // not all at once
 	for due := began; due.Sub(began) < length; due = due.Add(interval) {
 		rest(ctx, time.Until(due))
-		if err := exchange(ctx, c, method, url+path, key, body, ""); err != nil {
+		if _, err := exchange(ctx, c, method, url+path, key, body, ""); err != nil {
 			return nil, fmt.Errorf("of those who ask properly, number %d: %w", number, err)
 		}
 		took = append(took, time.Since(due))
@@ -220,7 +220,7 @@ func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
 		{"POST", "/pets", `{"name":"Pet","categoryId":1}`},
 		{"PATCH", "/inventory/1", `{"quantity":1000000000}`},
 	} {
-		if err := exchange(t.Context(), client, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
+		if _, err := exchange(t.Context(), client, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,7 +65,7 @@ func (c *couple) write() (stop func()) {
 	for _, addr := range c.addrs {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				_ = exchange(c.Context(), http.DefaultClient, "POST", "http://"+addr+"/categories", c.key, `{"name":"dogs"}`, "") // it may be away
+				_, _ = exchange(c.Context(), http.DefaultClient, "POST", "http://"+addr+"/categories", c.key, `{"name":"dogs"}`, "") // it may be away
 				rest(ctx, 10*time.Millisecond)
 			}
 		})

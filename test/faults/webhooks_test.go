@@ -36,11 +36,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 	moody := newInbox(t, moodyUntil(calm.Load))
 	made := 0
 	for kills := range *webhookKills + 1 {
-		server, err := hooksServer(t, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.url = server.URL
+		server := c.startHooks(dir)
 		if kills == 0 {
 			first := c.hook(steady.URL)
 			c.hook(moody.URL)
@@ -67,11 +63,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 func TestBadReceivers(t *testing.T) {
 	dir := t.TempDir()
 	c := newIntegrator(t, dir)
-	server, err := hooksServer(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.url = server.URL
+	server := c.startHooks(dir)
 	release := make(chan struct{})
 	hanging := newInbox(t, func(_ http.ResponseWriter, r *http.Request, _ int64) bool {
 		select {
@@ -144,11 +136,7 @@ func TestBadReceivers(t *testing.T) {
 func TestListen(t *testing.T) {
 	dir := t.TempDir()
 	c := newIntegrator(t, dir)
-	server, err := hooksServer(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.url = server.URL
+	server := c.startHooks(dir)
 	c.must("POST", "/categories", `{"name":"before"}`, nil)
 	var secret atomic.Pointer[string]
 	box := newInbox(t, well)
