@@ -43,7 +43,7 @@ func (n *node) newWebhooks() *webhooks {
 	}
 	d := webhook.NewDeliverer(o)
 	n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "petstore_webhook_in_flight", Help: "Events that were posted to a webhook and wait for its answer.",
+		Name: "petstore_webhook_in_flight", Help: "Events posted to webhooks of which it is not recorded yet what came.",
 	}, func() float64 { return float64(d.InFlight()) }))
 	return &webhooks{&webhook.Service{Store: n.store, Sender: sender, Now: n.now, Wake: d.Wake}, d}
 }

@@ -12,7 +12,8 @@ import (
 
 // The numbers of a deliverer.
 const (
-	perProcess = 128              // messages in flight at once, one for each webhook
+	perProcess = 128              // messages in flight, or whose outcome is not kept yet
+	perWebhook = 8                // and of them to one webhook, of which one is in flight
 	atOnce     = 100              // deliveries that are taken from the store at once
 	lookEvery  = time.Second      // for what other nodes have changed
 	pollEvery  = 5 * time.Second  // for events that no notice came of
@@ -68,7 +69,7 @@ func (d *Deliverer) Wake() {
 	}
 }
 
-// InFlight returns how many messages wait for their answer.
+// InFlight returns how many messages wait for their answer, or for its being kept.
 func (d *Deliverer) InFlight() int { return len(d.slots) }
 
 // Run delivers until ctx ends. What is in flight then has a last call to be answered;

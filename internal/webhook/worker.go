@@ -18,6 +18,7 @@ type worker struct {
 	stop    func()          // ends both: what is in flight stays due
 	done    chan struct{}
 	changed chan struct{}
+	room    chan struct{}  // as much as has been taken, of perWebhook
 	unkept  sync.WaitGroup // tries of which the outcome is not kept yet
 
 	mu      sync.Mutex
@@ -32,7 +33,7 @@ type result struct {
 }
 
 func newWorker(ctx, posting context.Context, d *Deliverer, webhook Webhook) *worker {
-	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), webhook: webhook, busy: make(map[int64]bool)}
+	w := &worker{d: d, done: make(chan struct{}), changed: make(chan struct{}, 1), room: make(chan struct{}, perWebhook), webhook: webhook, busy: make(map[int64]bool)}
 	ctx, end := context.WithCancel(ctx)
 	posting, cut := context.WithCancel(posting)
 	w.ctx, w.posting, w.stop = ctx, posting, func() { end(); cut() }
@@ -118,7 +119,7 @@ func (w *worker) round(id string) (some bool, next time.Time, err error) {
 	for _, one := range due {
 		if !before[one.Event.ID] && w.take(one.Event.ID) {
 			some = true
-			w.post(one)
+			w.try(one)
 		}
 	}
 	return some, next, err
@@ -131,33 +132,37 @@ func (w *worker) inFlight() map[int64]bool {
 	return maps.Clone(w.busy)
 }
 
-// take reports whether nobody else has the delivery, nor the worker been stopped.
+// take waits until there is room for a delivery, and reports whether it may be tried: the
+// worker was not stopped meanwhile. So a kill can double only what is taken.
 func (w *worker) take(delivery int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.busy[delivery] || w.ctx.Err() != nil {
+	select {
+	case w.room <- struct{}{}:
+	case <-w.ctx.Done():
 		return false
 	}
+	select {
+	case w.d.slots <- struct{}{}:
+	case <-w.ctx.Done():
+		<-w.room
+		return false
+	}
+	w.mu.Lock()
 	w.busy[delivery] = true
+	w.mu.Unlock()
+	if w.ctx.Err() != nil {
+		w.leave(delivery)
+		return false
+	}
 	return true
 }
 
 // leave lets the delivery be taken again.
 func (w *worker) leave(delivery int64) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	delete(w.busy, delivery)
-}
-
-// post tries a delivery that was taken, as soon as there is room.
-func (w *worker) post(due Due) {
-	select {
-	case w.d.slots <- struct{}{}:
-		w.try(due)
-		<-w.d.slots
-	case <-w.ctx.Done():
-		w.leave(due.Event.ID)
-	}
+	w.mu.Unlock()
+	<-w.d.slots
+	<-w.room
 }
 
 // try posts once, and has the outcome kept. What was cut off stays due.

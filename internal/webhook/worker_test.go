@@ -117,6 +117,25 @@ func (s *shop) seen(store *tardyStore) {
 	s.await("the deliverer has seen it", func() bool { s.wakeAll(); return store.looks.Load() >= looks })
 }
 
+// TestUnkept: no more is posted than a kill may double while what came of it is not kept.
+func TestUnkept(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	store := &tardyStore{Store: s.db, may: make(chan struct{})}
+	s.store = store
+	s.deliver("a")
+	r := newReceiver(t, ok)
+	s.hook(r)
+	s.write(20)
+	s.await("eight events arrive", func() bool { return len(r.got()) >= 8 })
+	s.write(5) // in which time more could
+	if got := r.got(); len(got) > 8 {
+		t.Errorf("received %d with nothing kept, want 8", got)
+	}
+	close(store.may)
+	s.await("all arrive", func() bool { return slices.Equal(r.got(), upTo(25)) })
+}
+
 // TestPausedBeforeKept: an event whose answer is not kept yet is not posted again when its
 // webhook is paused and made active.
 func TestPausedBeforeKept(t *testing.T) {
