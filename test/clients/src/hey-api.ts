@@ -18,7 +18,7 @@ function refused(answer: { error: petstore.Error | undefined; response: Response
   assert.equal(answer.error.status, answer.response.status);
 }
 
-assert.deepEqual(done(await petstore.getAccount({ client })).key.scopes, ["read", "write"]);
+assert.deepEqual(done(await petstore.getAccount({ client })).key.scopes, ["read", "write", "manage"]);
 const cats = done(await petstore.createCategory({ client, body: { name: "Cats", description: "Proud" } }));
 assert.equal(done(await petstore.updateCategory({ client, path: { categoryId: cats.id }, body: { description: null } })).description, undefined);
 done(await petstore.replaceCategory({ client, path: { categoryId: cats.id }, body: { ...cats, name: "Felines" } }));
