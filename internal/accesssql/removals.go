@@ -52,16 +52,7 @@ func (s *Store) bar(tx Tx, workspace int64) error {
 
 // Resume implements [access.Store].
 func (s *Store) Resume(ctx context.Context) error {
-	var begun []int64
-	err := s.db.Read(ctx, func(tx Tx) error {
-		begun = nil
-		return tx.Query("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row Row) error {
-			var id int64
-			err := row.Scan(&id)
-			begun = append(begun, id)
-			return err
-		})
-	})
+	begun, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at IS NULL")
 	for _, id := range begun {
 		if err == nil {
 			err = s.remove(ctx, id)
@@ -75,33 +66,20 @@ func (s *Store) Resume(ctx context.Context) error {
 
 // forgetDeleted removes what was saved late of deleted workspaces.
 func (s *Store) forgetDeleted(ctx context.Context) error {
-	const selectEnded = "SELECT workspace FROM removals WHERE ended_at < $1"
-	before := s.now().Add(-useGrace).UnixMilli()
-	due := false
-	err := s.db.Read(ctx, func(tx Tx) (err error) {
-		due, err = one(tx, selectEnded, func(Row) error { return nil }, before)
-		return err
-	})
-	if err != nil || !due {
+	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
+	if err != nil || len(ended) == 0 {
 		return err
 	}
 	return s.db.Change(ctx, func(tx Tx) error {
-		var ended []int64
-		err := tx.Query(selectEnded, func(row Row) error {
-			var id int64
-			err := row.Scan(&id)
-			ended = append(ended, id)
-			return err
-		}, before)
 		for _, id := range ended {
-			if err == nil {
-				err = forgetUse(tx, id)
+			if err := forgetUse(tx, id); err != nil {
+				return err
 			}
-			if err == nil {
-				err = exec(tx, "DELETE FROM removals WHERE workspace = $1", id)
+			if err := exec(tx, "DELETE FROM removals WHERE workspace = $1", id); err != nil {
+				return err
 			}
 		}
-		return err
+		return nil
 	})
 }
 
