@@ -168,19 +168,9 @@ func idsOf(table, index string, workspace int64, lanes []filter, filters ...filt
 
 // lane appends the page of one lane.
 func (l *list[T]) lane(c *conn, out []T, lane []filter) ([]T, error) {
-	stmt, err := l.prepare(c, lane, "", l.page.Limit)
-	if err == nil {
-		err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
-	}
-	return out, err
-}
-
-// prepare returns the query of one lane, with more behind it, and all bound: last
-// are what comes after the filters.
-func (l *list[T]) prepare(c *conn, lane []filter, more string, last ...int) (*sqlite.Stmt, error) {
-	stmt, err := c.ints(l.sql(lane)+more, l.workspace, l.page.After)
+	stmt, err := c.ints(l.sql(lane), l.workspace, l.page.After)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	i := 3
 	for _, fs := range [][]filter{lane, l.filters} {
@@ -189,11 +179,9 @@ func (l *list[T]) prepare(c *conn, lane []filter, more string, last ...int) (*sq
 			i++
 		}
 	}
-	for _, n := range last {
-		bind(stmt, i, n)
-		i++
-	}
-	return stmt, nil
+	bind(stmt, i, l.page.Limit)
+	err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
+	return out, err
 }
 
 // read runs the list on a connection of db; one that tests row by row can be
