@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -25,39 +24,47 @@ type Entry[S any] struct {
 	Slot      S // whatever the directory's owner attaches to the key
 }
 
-// A Directory holds every live key in memory, by its hash, so that a request
-// with a known key is authenticated without touching the store. It follows the
-// store: what another process changes shows within the interval of Run, and a
-// key that another process made with its first use. All methods may be called
-// concurrently.
+// A Directory holds the keys that are used in memory, by their hashes, so that a
+// request with one of them is authenticated without touching the store. It reads a
+// key at its first use, and follows the store: what another process changes shows
+// within the interval of Run. All methods may be called concurrently.
 type Directory[S any] struct {
 	store  Store
 	now    func() time.Time
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	refreshing chan struct{} // holds a value during a refresh, which alone changes what stands below
-	state      int64
-	tenants    map[int64]*tenant
+	reading chan struct{} // holds a value while the store is read, which alone changes what stands below
+	state   int64
+	tenants map[int64]*tenant // that have keys here
 
-	asking chan struct{} // holds a value while one caller asks for an unknown key
-	asked  atomic.Int64  // how many did
+	asking chan struct{} // holds a value while one caller asks, for all that wait
 	last   time.Time     // when the last one did; of the one that asks
 
 	mu      sync.RWMutex // keeps readers out of the maps while they change
 	byID    map[string]*Entry[S]
 	byHash  map[Hash]*Entry[S]
 	unknown map[Hash]bool // keys that the store was asked for in vain
+	next    *question     // that is asked next; nil if nobody waits
 }
 
-// NewDirectory returns an empty directory; Refresh fills it. attach is called
-// for every key that appears or whose key or workspace changed, before that
-// shows, and makes the entry's slot; detach for every key that is gone, once it
-// is no longer found. One of them is called at a time; neither may call Refresh.
+// A question is for the keys that callers wait for together.
+type question struct {
+	ids    []string
+	hashes []Hash
+	asked  bool
+	err    error
+}
+
+// NewDirectory returns an empty directory. Refresh has it follow the store, and take
+// over the keys whose bans run. attach is called for every key that appears or whose
+// key or workspace changed, before that shows, and makes the entry's slot; detach for
+// every key that is gone, once it is no longer found. One of them is called at a
+// time; neither may call the directory.
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
-		refreshing: make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		reading: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 		tenants: make(map[int64]*tenant),
 		byID:    make(map[string]*Entry[S]),
 		byHash:  make(map[Hash]*Entry[S]),
@@ -111,10 +118,11 @@ func (o *outage) note(err error, log *slog.Logger) {
 }
 
 // Verify returns the entry of a key. It returns CodeInvalidKey for one that is
-// malformed, unknown or revoked, and CodeExpiredKey, with the entry, for one
-// whose time is over. Only for a well-formed key that it meets for the first time
-// does it ask the store, once for all callers that wait, and every askPause at
-// most: guesses cost the store no more than that.
+// malformed, unknown or revoked, CodeExpiredKey, with the entry, for one whose time
+// is over, and CodeServiceUnavailable for one that cannot be looked for. Only for a
+// well-formed key that it meets for the first time does it ask the store, once for
+// all callers that wait, and every askPause at most: guesses cost the store no more
+// than that.
 //
 // A key is found by its hash and never compared itself. The time that takes
 // depends on the SHA-256 of what was sent, which a caller cannot steer towards
@@ -126,7 +134,10 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	hash := HashOf(key)
 	e, refused := d.find(hash)
 	if e == nil && !refused {
-		e = d.ask(hash)
+		if err := d.ask(func(q *question) { q.hashes = append(q.hashes, hash) }); err != nil {
+			return nil, petstore.Unavailable(err)
+		}
+		e, _ = d.find(hash)
 	}
 	if e == nil {
 		return nil, invalidKey()
@@ -148,46 +159,63 @@ func (d *Directory[S]) find(hash Hash) (e *Entry[S], refused bool) {
 	return nil, d.unknown[hash]
 }
 
-// For unknown keys the store is asked so often at most, and waited for so long;
-// so many are remembered.
+// For keys that are not here the store is asked so often at most, and waited for so
+// long; so many unknown ones are remembered.
 const (
 	askPause    = 5 * time.Millisecond
 	askTimeout  = time.Second
 	mostUnknown = 4096
 )
 
-// ask returns the entry of a key after what the store has now was taken over, or
-// nil. That key is not asked for again: if it comes to the store all the same, by a
-// restored backup, Run finds it.
-func (d *Directory[S]) ask(hash Hash) *Entry[S] {
-	d.refreshAfter()
-	e, _ := d.find(hash)
-	if e == nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if len(d.unknown) >= mostUnknown {
-			clear(d.unknown)
-		}
-		d.unknown[hash] = true
+// ask takes over what add adds to a question, if the store has it.
+func (d *Directory[S]) ask(add func(*question)) error {
+	d.mu.Lock()
+	if d.next == nil {
+		d.next = new(question)
 	}
-	return e
-}
+	q := d.next
+	add(q)
+	d.mu.Unlock()
 
-// refreshAfter returns after a refresh that began after the call, by whomever. A
-// failure leaves what was known; Run tells of it.
-func (d *Directory[S]) refreshAfter() {
-	before := d.asked.Load()
 	d.asking <- struct{}{}
 	defer func() { <-d.asking }()
-	if d.asked.Load() > before { // by one that waited less
-		return
+	if q.asked { // by one that waited less
+		return q.err
 	}
 	time.Sleep(askPause - time.Since(d.last))
+	d.last = time.Now()
+	d.mu.Lock()
+	d.next = nil
+	d.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	d.last = time.Now()
-	d.asked.Add(1)
-	_ = d.Refresh(ctx)
+	q.asked, q.err = true, d.answer(ctx, q)
+	return q.err
+}
+
+// answer takes over the keys of a question. A hash that no key has is not asked for
+// again: if one comes all the same, by a restored backup, Refresh finds it.
+func (d *Directory[S]) answer(ctx context.Context, q *question) error {
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	defer d.end()
+	keys, workspaces, err := d.store.LiveKeys(ctx, q.ids, q.hashes)
+	if err != nil {
+		return err
+	}
+	d.take(workspaces, keys, nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.unknown)+len(q.hashes) > mostUnknown {
+		clear(d.unknown)
+	}
+	for _, hash := range q.hashes {
+		if d.byHash[hash] == nil {
+			d.unknown[hash] = true
+		}
+	}
+	return nil
 }
 
 // invalidKey returns a new error, because its caller may add to it.
@@ -200,14 +228,24 @@ func expiredKey() error {
 }
 
 // Entry returns the entry of the key with that id, which may have expired, or
-// nil if there is none that is live.
+// nil if there is none that is live, or the store cannot be asked for it.
 func (d *Directory[S]) Entry(id string) *Entry[S] {
+	e := d.entry(id)
+	if e == nil && d.ask(func(q *question) { q.ids = append(q.ids, id) }) == nil {
+		e = d.entry(id)
+	}
+	return e
+}
+
+func (d *Directory[S]) entry(id string) *Entry[S] {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.byID[id]
 }
 
-// Entries returns the live entries, in no order.
+// Entries returns the entries that are here, in no order: of the keys that were used
+// or changed since the directory began to follow the store, and of those whose bans
+// run.
 func (d *Directory[S]) Entries() []*Entry[S] {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -28,7 +28,7 @@ func (h *house) wantVerify(what, key string, want petstore.Code) *Entry[*slot] {
 	if got := petstore.CodeOf(err); got != want || (err == nil) != (want == "") {
 		h.t.Errorf("%s: Verify = %v, want code %q", what, err, want)
 	}
-	if (e != nil) != (want != CodeInvalidKey) {
+	if (e != nil) != (want == "" || want == CodeExpiredKey) {
 		h.t.Errorf("%s: Verify = %+v with the code %q", what, e, want)
 	}
 	return e
@@ -52,6 +52,45 @@ func TestVerify(t *testing.T) {
 	} {
 		h.wantVerify(what, bad, CodeInvalidKey)
 	}
+}
+
+// What begins reads the keys whose bans run, and of the others those that are used.
+func TestKeysAreReadWhenUsed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.store.putWorkspace(freeShop)
+	h.store.putWorkspace(other)
+	used, key := h.mint(1, nil)
+	asked, _ := h.mint(2, nil)
+	h.mint(2, nil)
+	banned, _ := h.mint(2, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
+	h.restart()
+	h.wantEntries("a restart", banned.ID)
+	if e := h.wantVerify("a key", key, ""); e.Workspace != freeShop {
+		t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
+	}
+	if e := h.Entry(asked.ID); e == nil || e.Workspace != other {
+		t.Errorf("Entry = %+v, want the key of %+v", e, other)
+	}
+	if e := h.Entry("key_unknown"); e != nil {
+		t.Errorf("Entry of no key = %+v", e)
+	}
+	h.wantEntries("two were used", banned.ID, used.ID, asked.ID)
+	before := h.store.looked
+	h.wantVerify("the key again", key, "")
+	if h.Entry(asked.ID); h.store.looked != before {
+		t.Error("the store was asked for a key that is here")
+	}
+	h.store.putWorkspace(proShop)
+	h.refresh()
+	if e := h.Entry(used.ID); e.Workspace != proShop {
+		t.Errorf("after a change of plan: %+v, want %+v", e.Workspace, proShop)
+	}
+	h.restart()
+	if err := h.Load(t.Context(), []string{used.ID, "key_unknown"}); err != nil {
+		t.Errorf("Load = %v", err)
+	}
+	h.wantEntries("another restart, and Load", banned.ID, used.ID)
 }
 
 // A key that was just made, by whomever, works at its first use; one that was
@@ -82,7 +121,8 @@ func TestGuessesAreBounded(t *testing.T) {
 		h.store.putWorkspace(freeShop)
 		_, known := h.mint(1, nil)
 		h.refresh()
-		began, before := time.Now(), len(h.store.asked)
+		h.wantVerify("a key that becomes known", known, "")
+		began, before := time.Now(), h.store.looked
 		var guessers sync.WaitGroup
 		for range 100 {
 			guessers.Go(func() {
@@ -94,7 +134,7 @@ func TestGuessesAreBounded(t *testing.T) {
 			})
 		}
 		guessers.Wait()
-		asked, most := len(h.store.asked)-before, int(time.Since(began)/askPause)+1
+		asked, most := h.store.looked-before, int(time.Since(began)/askPause)+1
 		if asked < 10 || asked > most || asked > 30 {
 			t.Errorf("1000 guesses of 100 callers asked the store %d times in %v, want 10 to %d", asked, time.Since(began), min(most, 30))
 		}
@@ -110,11 +150,11 @@ func TestRepeatedGuesses(t *testing.T) {
 	k, key := h.mint(1, nil)
 	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
 	h.refresh()
-	before := len(h.store.asked)
+	before := h.store.looked
 	for range 100 {
 		h.wantVerify("a revoked key", key, CodeInvalidKey)
 	}
-	if asked := len(h.store.asked) - before; asked != 1 {
+	if asked := h.store.looked - before; asked != 1 {
 		t.Errorf("the store was asked %d times for one unknown key, want once", asked)
 	}
 	h.edit(k, func(k *Key) { k.RevokedAt = time.Time{} }) // as a restored backup has it
@@ -122,7 +162,8 @@ func TestRepeatedGuesses(t *testing.T) {
 	h.wantVerify("a key that came back", key, "")
 }
 
-// While the store is away, guesses are answered, and what is known stays.
+// While the store is away, what is known stays, and of what is not nobody says that it
+// is no key.
 func TestVerifyWithoutStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,17 +171,21 @@ func TestVerifyWithoutStore(t *testing.T) {
 		h.store.putWorkspace(freeShop)
 		_, known := h.mint(1, nil)
 		h.refresh()
+		h.wantVerify("a key that becomes known", known, "")
 		h.store.fail(errors.New("away"))
-		unknown, _ := Mint()
-		h.wantVerify("a guess", unknown, CodeInvalidKey)
+		_, unknown := h.mint(1, nil)
+		h.wantVerify("a new key", unknown, petstore.CodeServiceUnavailable)
 		h.wantVerify("a known key", known, "")
-		h.refreshing <- struct{}{} // a refresh that hangs
+		h.reading <- struct{}{} // a refresh that hangs
 		began := time.Now()
 		another, _ := Mint()
-		h.wantVerify("another guess", another, CodeInvalidKey)
+		h.wantVerify("a guess", another, petstore.CodeServiceUnavailable)
 		if waited := time.Since(began); waited > askTimeout+askPause {
 			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, askTimeout)
 		}
+		<-h.reading
+		h.store.fail(nil)
+		h.wantVerify("the new key when the store is back", unknown, "")
 	})
 }
 
@@ -285,7 +330,7 @@ func TestRefreshAsksForChanges(t *testing.T) {
 	h.edit(k, func(k *Key) { k.CreatedAt = k.CreatedAt.Local() }) // the same instant
 	h.refresh()
 	h.refresh()
-	if want := []int64{0, 3, 3, 4}; !slices.Equal(h.store.asked, want) {
+	if want := []int64{0, 1, 3, 3, 4}; !slices.Equal(h.store.asked, want) {
 		t.Errorf("the store was asked for changes since %v, want %v", h.store.asked, want)
 	}
 	if n := h.slots[k.ID].attached; n != 1 {
@@ -489,22 +534,33 @@ func BenchmarkVerify(b *testing.B) {
 // saying is a store that says what it is told to.
 type saying struct {
 	Store
-	changes Changes
+	changes    Changes
+	workspaces []Workspace
+	keys       map[string]Key
 }
 
 func (s *saying) Changes(context.Context, int64) (Changes, error) { return s.changes, nil }
 
-// BenchmarkRefresh changes one plan among many workspaces, or has the store
-// say everything again.
+func (s *saying) LiveKeys(_ context.Context, ids []string, _ []Hash) (keys []Key, of []Workspace, err error) {
+	for _, id := range ids {
+		keys = append(keys, s.keys[id])
+	}
+	return keys, s.workspaces, nil
+}
+
+// BenchmarkRefresh changes one plan among many workspaces, or has the store not
+// know what changed.
 func BenchmarkRefresh(b *testing.B) {
-	all := Changes{All: true}
+	store := &saying{keys: map[string]Key{}}
 	for id := range int64(5000) {
-		all.Workspaces = append(all.Workspaces, Workspace{ID: id + 1, Plan: Pro})
+		store.workspaces = append(store.workspaces, Workspace{ID: id + 1, Plan: Pro})
 		for range 2 {
-			all.Keys = append(all.Keys, Key{ID: MintID(), WorkspaceID: id + 1, Hash: HashOf(MintID())})
+			k := Key{ID: MintID(), WorkspaceID: id + 1, Hash: HashOf(MintID())}
+			store.keys[k.ID] = k
+			store.changes.Keys = append(store.changes.Keys, k)
 		}
 	}
-	store := &saying{changes: all}
+	store.changes.Workspaces = store.workspaces
 	d := NewDirectory(store, time.Now, func(Workspace, Key) int { return 0 }, func(Key) {})
 	refresh := func() {
 		store.changes.State++
@@ -513,15 +569,16 @@ func BenchmarkRefresh(b *testing.B) {
 		}
 	}
 	refresh()
+	store.changes = Changes{State: store.changes.State, All: true}
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
 			refresh()
 		}
 	})
+	store.changes.All, store.changes.Workspaces = false, store.workspaces[:1]
 	b.Run("plan", func(b *testing.B) {
-		store.changes.All, store.changes.Workspaces, store.changes.Keys = false, all.Workspaces[:1], nil
 		for b.Loop() {
-			all.Workspaces[0].Quota.PerDay++
+			store.workspaces[0].Quota.PerDay++
 			refresh()
 		}
 	})

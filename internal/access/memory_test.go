@@ -22,6 +22,7 @@ type memory struct {
 	changed    map[any]int64 // by workspace or key id: the state in which it last changed
 	fault      error
 	asked      []int64 // the states that readers had
+	looked     int     // how often keys were looked for
 }
 
 func newStore() *memory {
@@ -71,16 +72,34 @@ func (m *memory) Changes(_ context.Context, since int64) (Changes, error) {
 	}
 	c := Changes{State: m.state, All: since < m.lost}
 	for id, w := range m.workspaces {
-		if c.All || m.changed[id] > since {
+		if !c.All && m.changed[id] > since {
 			c.Workspaces = append(c.Workspaces, w)
 		}
 	}
 	for id, k := range m.keys {
-		if c.All && k.RevokedAt.IsZero() || !c.All && m.changed[id] > since {
+		if c.All && k.RevokedAt.IsZero() && k.Ban != nil || !c.All && m.changed[id] > since {
 			c.Keys = append(c.Keys, k.Clone())
+			if w, ok := m.workspaces[k.WorkspaceID]; ok {
+				c.Workspaces = append(c.Workspaces, w)
+			}
 		}
 	}
 	return c, nil
+}
+
+func (m *memory) LiveKeys(_ context.Context, ids []string, hashes []Hash) (keys []Key, of []Workspace, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.looked++
+	for id, k := range m.keys {
+		if k.RevokedAt.IsZero() && (slices.Contains(ids, id) || slices.Contains(hashes, k.Hash)) {
+			keys = append(keys, k.Clone())
+			if w, ok := m.workspaces[k.WorkspaceID]; ok {
+				of = append(of, w)
+			}
+		}
+	}
+	return keys, of, m.fault
 }
 
 // slot is what the tests attach: the owner of a key, which stays the same, with
@@ -103,10 +122,18 @@ type house struct {
 	detached []string
 }
 
+// newHouse returns one that follows its store, which is empty.
 func newHouse(t testing.TB) *house {
 	h := &house{t: t, store: newStore(), time: time.Unix(1_000_000, 0).UTC(), slots: map[string]*slot{}}
-	h.Directory = NewDirectory(h.store, h.now, h.attach, func(k Key) { h.detached = append(h.detached, k.ID) })
+	h.restart()
 	return h
+}
+
+// restart begins with an empty directory.
+func (h *house) restart() {
+	h.t.Helper()
+	h.Directory = NewDirectory(h.store, h.now, h.attach, func(k Key) { h.detached = append(h.detached, k.ID) })
+	h.refresh()
 }
 
 func (h *house) now() time.Time {
@@ -156,7 +183,7 @@ func (h *house) edit(k Key, edit func(*Key)) {
 	h.store.putKey(k)
 }
 
-// wantEntries compares the ids of the live entries.
+// wantEntries compares the ids of the entries.
 func (h *house) wantEntries(after string, want ...string) {
 	h.t.Helper()
 	var got []string

@@ -14,56 +14,119 @@ type tenant struct {
 }
 
 // Refresh takes over what changed in the store since the last time. On an error,
-// that of ctx included, nothing changes.
+// that of ctx included, nothing changes that was not so in the store.
 //
-// What it costs grows with what changed, and with everything only when the
+// What it costs grows with what changed, and with all that is here only when the
 // store says [Changes].All; requests wait no longer than the maps take to change.
 func (d *Directory[S]) Refresh(ctx context.Context) error {
-	select {
-	case d.refreshing <- struct{}{}:
-		defer func() { <-d.refreshing }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := d.begin(ctx); err != nil {
+		return err
 	}
+	defer d.end()
 	changes, err := d.store.Changes(ctx, d.state)
 	if err != nil || changes.State == d.state && !changes.All {
 		return err
 	}
-	keys := d.putWorkspaces(changes)
-	put, drop := d.compare(keys)
 	if changes.All {
-		drop = append(drop, d.others(changes.Keys)...)
+		if err := d.lookAgain(ctx); err != nil {
+			return err
+		}
 	}
-	d.apply(put, drop)
+	d.take(changes.Workspaces, changes.Keys, nil)
 	d.state = changes.State
 	_ = d.store.Followed(ctx, d.state) // else who waits for it gives up
 	return nil
 }
 
-// putWorkspaces takes over the workspaces. It returns the keys to look at: those
-// that changed, and the others of the workspaces that did.
-func (d *Directory[S]) putWorkspaces(c Changes) []Key {
-	keys, listed := slices.Clip(c.Keys), idsOf(c.Keys)
-	stay := make(map[int64]bool, len(c.Workspaces))
-	for _, w := range c.Workspaces {
-		stay[w.ID] = true
-		t := d.tenants[w.ID]
-		if t == nil {
-			d.tenants[w.ID] = &tenant{Workspace: w, keys: make(map[string]bool)}
-			continue
+// begin waits for its turn to read the store, which lasts until end.
+func (d *Directory[S]) begin(ctx context.Context) error {
+	select {
+	case d.reading <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (d *Directory[S]) end() { <-d.reading }
+
+// lookAtOnce is how many keys the store is asked for at once.
+const lookAtOnce = 512
+
+// lookAgain takes over what became of the keys that are here. Those that were unknown
+// are asked for again.
+func (d *Directory[S]) lookAgain(ctx context.Context) error {
+	d.mu.Lock()
+	clear(d.unknown)
+	d.mu.Unlock()
+	return d.load(ctx, slices.Collect(maps.Keys(d.byID)))
+}
+
+// Load takes over the keys with the ids, or those of them that are live.
+func (d *Directory[S]) Load(ctx context.Context, ids []string) error {
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	defer d.end()
+	return d.load(ctx, ids)
+}
+
+// load takes over what the store has of the keys with the ids.
+func (d *Directory[S]) load(ctx context.Context, all []string) error {
+	for ids := range slices.Chunk(all, lookAtOnce) {
+		keys, workspaces, err := d.store.LiveKeys(ctx, ids, nil)
+		if err != nil {
+			return err
 		}
-		if sameWorkspace(t.Workspace, w) {
-			continue
+		gone := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			gone[id] = true
 		}
-		t.Workspace = w
-		for id := range t.keys {
-			if e := d.byID[id]; e != nil && !listed[id] {
-				keys = append(keys, e.Key)
-			}
+		for i := range keys {
+			delete(gone, keys[i].ID)
+		}
+		d.take(workspaces, keys, gone)
+	}
+	return nil
+}
+
+// take takes over workspaces and keys of the store, and drops the keys that are gone.
+func (d *Directory[S]) take(workspaces []Workspace, keys []Key, gone map[string]bool) {
+	keys = d.takeWorkspaces(workspaces, keys)
+	put, drop := d.compare(keys)
+	for id := range gone {
+		if old := d.byID[id]; old != nil {
+			drop = append(drop, old)
 		}
 	}
-	if c.All {
-		maps.DeleteFunc(d.tenants, func(id int64, _ *tenant) bool { return !stay[id] })
+	d.apply(put, drop, keys)
+}
+
+// takeWorkspaces takes over the workspaces of which keys are here or come. It returns
+// the keys to look at: those, and the others of the workspaces that changed.
+func (d *Directory[S]) takeWorkspaces(workspaces []Workspace, keys []Key) []Key {
+	listed := make(map[string]bool, len(keys))
+	coming := make(map[int64]bool)
+	for i := range keys {
+		listed[keys[i].ID] = true
+		if keys[i].RevokedAt.IsZero() {
+			coming[keys[i].WorkspaceID] = true
+		}
+	}
+	for _, w := range workspaces {
+		t := d.tenants[w.ID]
+		switch {
+		case t == nil && coming[w.ID]:
+			d.tenants[w.ID] = &tenant{Workspace: w, keys: make(map[string]bool)}
+		case t == nil || sameWorkspace(t.Workspace, w):
+		default:
+			t.Workspace = w
+			for id := range t.keys {
+				if !listed[id] {
+					keys = append(keys, d.byID[id].Key)
+				}
+			}
+		}
 	}
 	return keys
 }
@@ -85,20 +148,13 @@ func (d *Directory[S]) compare(keys []Key) (put, drop []*Entry[S]) {
 	return put, drop
 }
 
-// others returns the entries of the keys that are not among all.
-func (d *Directory[S]) others(all []Key) (gone []*Entry[S]) {
-	listed := idsOf(all)
-	for id, e := range d.byID {
-		if !listed[id] {
-			gone = append(gone, e)
-		}
-	}
-	return gone
-}
-
-// apply makes the changes show, all at once, and detaches what is gone.
-func (d *Directory[S]) apply(put, drop []*Entry[S]) {
+// apply makes the changes show, all at once, and detaches what is gone. What is known
+// of the keys is known.
+func (d *Directory[S]) apply(put, drop []*Entry[S], known []Key) {
 	d.mu.Lock()
+	for i := range known {
+		delete(d.unknown, known[i].Hash)
+	}
 	for _, e := range drop {
 		delete(d.byID, e.Key.ID)
 		delete(d.byHash, e.Key.Hash)
@@ -116,19 +172,12 @@ func (d *Directory[S]) apply(put, drop []*Entry[S]) {
 		d.tenants[e.Workspace.ID].keys[e.Key.ID] = true
 	}
 	for _, e := range drop {
-		if t := d.tenants[e.Workspace.ID]; t != nil {
-			delete(t.keys, e.Key.ID)
+		t := d.tenants[e.Workspace.ID]
+		if delete(t.keys, e.Key.ID); len(t.keys) == 0 {
+			delete(d.tenants, e.Workspace.ID)
 		}
 		d.detach(e.Key)
 	}
-}
-
-func idsOf(keys []Key) map[string]bool {
-	ids := make(map[string]bool, len(keys))
-	for _, k := range keys {
-		ids[k.ID] = true
-	}
-	return ids
 }
 
 // sameWorkspace and sameKey report whether nothing changed, whatever the

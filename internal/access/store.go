@@ -33,6 +33,9 @@ type Store interface {
 	// CreateWorkspace returns CodeWorkspaceExists if the name is taken.
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
+	CountWorkspaces(ctx context.Context) (int64, error)
+	// WorkspacesFrom returns at most limit of those by name, without the first ones.
+	WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error)
 	// WorkspacePage returns at most limit workspaces with ids greater than after, in
 	// their order; only those with one of the names, if any are given.
 	WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error)
@@ -77,9 +80,12 @@ type Store interface {
 	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
 	LiftBan(ctx context.Context, keyID string, by Actor) error
 
-	// Changes returns what changed after the state numbered since; 0 asks for
-	// everything. Reading it when nothing changed is cheap.
+	// Changes returns what changed after the state numbered since, 0 being before
+	// all. Reading it when nothing changed is cheap.
 	Changes(ctx context.Context, since int64) (Changes, error)
+	// LiveKeys returns the keys with one of the ids or of the hashes that are not
+	// revoked, in no order, and their workspaces. It is made for some hundreds.
+	LiveKeys(ctx context.Context, ids []string, hashes []Hash) ([]Key, []Workspace, error)
 
 	// Followed tells that the server has taken over the changes up to a state.
 	Followed(ctx context.Context, state int64) error
@@ -204,13 +210,13 @@ type Link struct {
 const LinkGrace = time.Hour
 
 // Changes are the workspaces and keys as they are now, of those that changed
-// since an earlier state. If All, they are everything there is, and what a
-// reader holds besides is gone.
+// since an earlier state. If All, it is not known which did, and the keys are those
+// whose bans run: a reader looks again at what it holds.
 type Changes struct {
 	State      int64
 	All        bool
-	Workspaces []Workspace
-	Keys       []Key // revoked ones among them, unless All
+	Workspaces []Workspace // those of the keys among them
+	Keys       []Key       // revoked ones among them, unless All
 }
 
 // An Actor says on whose behalf a store is changed, for the audit log:

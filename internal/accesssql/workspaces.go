@@ -3,6 +3,7 @@ package accesssql
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -116,12 +117,26 @@ func planDetail(w access.Workspace) string {
 }
 
 // Workspaces implements [access.Store].
-func (s *Store) Workspaces(ctx context.Context) (all []access.Workspace, err error) {
+func (s *Store) Workspaces(ctx context.Context) ([]access.Workspace, error) {
+	return s.WorkspacesFrom(ctx, 0, math.MaxInt)
+}
+
+// WorkspacesFrom implements [access.Store].
+func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) (some []access.Workspace, err error) {
 	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		all, err = workspaces(tx, "true ORDER BY name")
+		some, err = workspaces(tx, "true ORDER BY name LIMIT $1 OFFSET $2", int64(limit), int64(from))
 		return err
 	})
-	return all, err
+	return some, err
+}
+
+// CountWorkspaces implements [access.Store].
+func (s *Store) CountWorkspaces(ctx context.Context) (n int64, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		_, err := one(tx, "SELECT count(*) FROM workspaces", func(row Row) error { return row.Scan(&n) })
+		return err
+	})
+	return n, err
 }
 
 // WorkspacePage implements [access.Store].

@@ -90,7 +90,7 @@ func openOperated(t *testing.T) *operated {
 		t.Fatal(err)
 	}
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: &faultyAccess{o.db, o.fault}, Keys: o.keys, Counts: operator.Live(o.limiter, o.keys), Backups: o.backups,
+		Access: &faultyAccess{o.db, o.fault}, Keys: o.keys, Counts: operator.Live(o.limiter), Backups: o.backups,
 		Secret: secret, Log: slog.New(slog.NewJSONHandler(o.log, nil)), Now: o.clock.Now,
 	})
 	if err != nil {

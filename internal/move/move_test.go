@@ -83,6 +83,16 @@ func dumped(t *testing.T, db stock, workspace int64) string {
 	return text.String()
 }
 
+// keysOfAll returns the keys of each workspace.
+func keysOfAll(ctx context.Context, s stock) (all [][]access.Key, err error) {
+	workspaces, err := s.Workspaces(ctx)
+	for _, w := range workspaces {
+		keys, keysErr := s.Keys(ctx, w.ID)
+		all, err = append(all, keys), errors.Join(err, keysErr)
+	}
+	return all, err
+}
+
 // wantSame compares what both stores have, as their callers see it.
 func wantSame(t *testing.T, got, want stock) {
 	t.Helper()
@@ -94,7 +104,7 @@ func wantSame(t *testing.T, got, want stock) {
 	}
 	for name, read := range map[string]func(stock) (any, error){
 		"Workspaces": func(s stock) (any, error) { return s.Workspaces(ctx) },
-		"Keys":       func(s stock) (any, error) { return s.Keys(ctx, w.ID) },
+		"Keys":       func(s stock) (any, error) { return keysOfAll(ctx, s) },
 		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
 		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
 		"Audit":      func(s stock) (any, error) { return s.Audit(ctx, 100) },

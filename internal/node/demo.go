@@ -58,11 +58,11 @@ func (n *node) demoWorkspace(ctx context.Context) (access.Workspace, error) {
 	if petstore.CodeOf(err) != access.CodeWorkspaceNotFound {
 		return w, err
 	}
-	all, err := n.store.Workspaces(ctx)
+	all, err := n.store.CountWorkspaces(ctx)
 	if err != nil {
 		return w, err
 	}
-	if len(all) > 0 {
+	if all > 0 {
 		return w, &config.Fault{Origin: "--demo", Reason: fmt.Sprintf("%s has workspaces already, and none is called %s; give --db a new one", config.Redact(n.Config.DB), demoWorkspace)}
 	}
 	quota, err := access.QuotaFor(access.Business, access.Quota{})

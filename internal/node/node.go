@@ -4,12 +4,14 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,7 +104,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts and then the keys with their bans.
+// restore loads the counts, and then the keys whose bans run and those that the operator's
+// lists begin with.
 func (n *node) restore(ctx context.Context) error {
 	saved, err := n.store.LoadLimits(ctx)
 	if err != nil {
@@ -114,12 +117,22 @@ func (n *node) restore(ctx context.Context) error {
 	if err := n.keys.Refresh(ctx); err != nil {
 		return err
 	}
-	for _, k := range saved.Keys {
-		if n.keys.Entry(k.KeyID) == nil {
-			n.limiter.Drop(k.KeyID) // it was revoked; what it did stays in the store
-		}
+	return n.keys.Load(ctx, busiest(saved.Keys, n.now()))
+}
+
+// mostLoaded is how many keys are read at the start.
+const mostLoaded = 10_000
+
+// busiest returns the ids of the keys that were used most today.
+func busiest(rows []ratelimit.SavedKey, now time.Time) []string {
+	today := now.Unix() / int64((24 * time.Hour).Seconds())
+	rows = slices.DeleteFunc(slices.Clone(rows), func(k ratelimit.SavedKey) bool { return k.Day != today })
+	slices.SortFunc(rows, func(a, b ratelimit.SavedKey) int { return cmp.Compare(b.Admitted+b.Refused, a.Admitted+a.Refused) })
+	var ids []string
+	for _, k := range rows[:min(len(rows), mostLoaded)] {
+		ids = append(ids, k.KeyID)
 	}
-	return nil
+	return ids
 }
 
 // frontend returns what answers on the public listener, which has the address

@@ -27,7 +27,7 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 		return nil, err
 	}
 	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
-		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter, n.keys), Backups: n.backups, Secret: secret, Log: n.log, Now: n.now,
+		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter), Backups: n.backups, Secret: secret, Log: n.log, Now: n.now,
 	})
 	if err != nil {
 		return nil, err

@@ -18,20 +18,15 @@ type Counted struct {
 	Key     func(id string) ratelimit.Usage
 }
 
-// Live returns the counts of the limiter of a server, and of the keys on this node.
-func Live(limiter ratelimit.Limiter, keys *access.Directory[*ratelimit.Caller]) Counts {
+// Live returns the counts of the limiter of a server: of keys, those on this node.
+func Live(limiter ratelimit.Limiter) Counts {
 	return func(ctx context.Context) (Counted, error) {
 		return Counted{
 			Windows: func(w access.Workspace) (minute, day Window) {
 				d := limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota))
 				return windowOf(d.Minute), windowOf(d.Day)
 			},
-			Key: func(id string) ratelimit.Usage {
-				if e := keys.Entry(id); e != nil {
-					return limiter.Usage(e.Slot)
-				}
-				return ratelimit.Usage{}
-			},
+			Key: limiter.Usage,
 		}, nil
 	}
 }

@@ -51,6 +51,11 @@ func (l *Local) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return views(l.Store.Workspaces(ctx))
 }
 
+// WorkspacesFrom is [access.Store]'s.
+func (l *Local) WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error) {
+	return views(l.Store.WorkspacesFrom(ctx, from, limit))
+}
+
 // WorkspacePage is [access.Store]'s.
 func (l *Local) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]Workspace, error) {
 	return views(l.Store.WorkspacePage(ctx, after, limit, names...))

@@ -72,7 +72,7 @@ func TestUsedToday(t *testing.T) {
 	a.serve(0)
 	b.want(13)
 	c := newCounter(t, url, acme.ID, clock) // goes on from 13
-	if got := c.limiter.Usage(c.caller).Admitted; got != 13 {
+	if got := c.limiter.Usage("key_a").Admitted; got != 13 {
 		t.Errorf("a new node begins with %d, want 13", got)
 	}
 	c.serve(2)

@@ -148,15 +148,15 @@ func TestRefusalsConsumeNothing(t *testing.T) {
 		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Minute.Used != 1 || d.Day.Used != 3 {
 			t.Errorf("the next minute's first = %+v, want admitted, 1 of the minute and 3 of the day used", d)
 		}
-		if got, want := l.Usage(c), (Usage{Admitted: 3, Refused: 8, LastUsed: clock.Now()}); got != want {
+		if got, want := l.Usage("k"), (Usage{Admitted: 3, Refused: 8, LastUsed: clock.Now()}); got != want {
 			t.Errorf("Usage = %+v, want %+v", got, want)
 		}
 		clock.advance(24 * time.Hour)
-		if got, want := l.Usage(c), (Usage{LastUsed: noon.Add(time.Minute)}); got != want {
+		if got, want := l.Usage("k"), (Usage{LastUsed: noon.Add(time.Minute)}); got != want {
 			t.Errorf("Usage a day later = %+v, want %+v", got, want)
 		}
 		l.Admit(t.Context(), c)
-		if got := l.Usage(c); got.Admitted != 1 || got.Refused != 0 {
+		if got := l.Usage("k"); got.Admitted != 1 || got.Refused != 0 {
 			t.Errorf("Usage after the next day's first = %+v, want 1 admitted, none refused", got)
 		}
 	})
@@ -179,7 +179,7 @@ func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 		if d := l.Admit(t.Context(), other); !d.Admitted() || d.Minute.Used != 1 {
 			t.Errorf("another workspace = %+v, want admitted as its first", d)
 		}
-		if got := l.Usage(b); got.Admitted != 30 || got.Refused != 0 {
+		if got := l.Usage("b"); got.Admitted != 30 || got.Refused != 0 {
 			t.Errorf("Usage(b) = %+v, want 30 admitted, none refused", got)
 		}
 		l.Drop("a")
@@ -225,7 +225,7 @@ func TestPeekHasNoEffect(t *testing.T) {
 		if d := l.Peek(t.Context(), c); d.Outcome != Banned || d.BannedUntil != until.Unix() || d.RetryAfter != 3600 {
 			t.Errorf("Peek while banned = %+v, want banned for 3600 s", d)
 		}
-		if got := l.Usage(c); got.Admitted != 1 || got.Refused != 0 {
+		if got := l.Usage("k"); got.Admitted != 1 || got.Refused != 0 {
 			t.Errorf("Usage = %+v, want 1 admitted, none refused", got)
 		}
 		a := netip.MustParseAddr("192.0.2.1")

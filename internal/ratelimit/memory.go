@@ -194,11 +194,16 @@ func (m *Memory) Drop(keyID string) {
 }
 
 // Usage implements Limiter. With a Redis limiter it is what the key did on this node.
-func (m *Memory) Usage(c *Caller) Usage {
+func (m *Memory) Usage(keyID string) (u Usage) {
+	m.mu.RLock()
+	c := m.callers[keyID]
+	m.mu.RUnlock()
+	if c == nil {
+		return u
+	}
 	today := dayOf(m.now().UnixNano())
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	var u Usage
 	if c.usage.day >= today {
 		u.Admitted, u.Refused = c.usage.admitted, c.usage.refused
 	}

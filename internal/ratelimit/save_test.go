@@ -172,7 +172,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 	m2 := restarted(t, store, smallTable(), clock.Now)
 	m2.SetBan("k", banned.NewBan)
 	c2 := m2.Caller(1, "k", narrow)
-	if got, want := m2.Usage(c2), m.Usage(c); got.Admitted != want.Admitted || got.Refused != want.Refused {
+	if got, want := m2.Usage("k"), m.Usage("k"); got.Admitted != want.Admitted || got.Refused != want.Refused {
 		t.Errorf("Usage = %+v, want %+v", got, want)
 	}
 	if got, want := m2.Peek(t.Context(), c2), m.Peek(t.Context(), c); got != want {

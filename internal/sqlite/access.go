@@ -18,7 +18,9 @@ func (a accessDB) Change(ctx context.Context, f func(accesssql.Tx) error) error 
 	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
 }
 
-func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error { return a.Change(ctx, f) }
+func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error {
+	return a.Change(ctx, f)
+}
 
 func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })

@@ -242,10 +242,14 @@ func TestTwoHandles(t *testing.T) {
 	server, cli := openAt(t, path, sqlite.Options{}), openAt(t, path, sqlite.Options{Readers: 1})
 	workspace := newShop(t, server, 100)
 	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Name: "k", Hash: access.HashOf("k"), Scopes: access.Read}
+	seen, err := server.Changes(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cli.CreateKey(ctx, k, "cli"); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := server.Changes(ctx, 0)
+	seen, err = server.Changes(ctx, seen.State)
 	if err != nil || len(seen.Keys) != 1 || seen.Keys[0].ID != k.ID {
 		t.Fatalf("Changes = %+v, %v, want the key of the other handle", seen, err)
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -35,6 +36,7 @@ var accessTests = map[string]func(*testing.T, Open){
 	"key bounds":          testKeyBounds,
 	"expired keys":        testExpiredKeys,
 	"key pages":           testKeyPages,
+	"live keys":           testLiveKeys,
 	"key updates":         testKeyUpdates,
 	"keys once":           testKeysOnce,
 	"keyring":             testKeyring,
@@ -91,6 +93,15 @@ func testWorkspaces(t *testing.T, open Open) {
 	if err != nil || len(all) != 2 || all[0] != want || all[1].Name != "tenant" || !all[1].CreatedAt.Equal(start) {
 		t.Errorf("Workspaces = %+v, %v, want alpha and tenant", all, err)
 	}
+	if some, err := s.WorkspacesFrom(s.ctx, 1, 1); err != nil || len(some) != 1 || some[0] != all[1] {
+		t.Errorf("WorkspacesFrom(1, 1) = %+v, %v, want the tenant", some, err)
+	}
+	if none, err := s.WorkspacesFrom(s.ctx, 2, 1); err != nil || len(none) != 0 {
+		t.Errorf("WorkspacesFrom(2, 1) = %+v, %v, want none", none, err)
+	}
+	if n, err := s.CountWorkspaces(s.ctx); err != nil || n != 2 {
+		t.Errorf("CountWorkspaces = %d, %v, want 2", n, err)
+	}
 	for _, test := range []struct {
 		after int64
 		limit int
@@ -122,7 +133,7 @@ func testRename(t *testing.T, open Open) {
 	other := s.beside("other")
 	s.order(s.pet(5), 1)
 	other.pet(1)
-	state := s.follow("from the beginning", 0, true, []int64{s.workspace, other.workspace})
+	state := s.follow("from the beginning", 0, true, nil)
 	got, err := s.RenameWorkspace(s.ctx, s.workspace, "anew", "cli")
 	if err != nil || got.ID != s.workspace || got.Name != "anew" {
 		t.Fatalf("RenameWorkspace = %+v, %v, want the workspace %d named anew", got, err, s.workspace)
@@ -399,7 +410,7 @@ func (s *tenant) follow(what string, state int64, all bool, workspaces []int64, 
 func testChanges(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	a, b := s.key("a", time.Time{}), s.key("b", time.Time{})
-	state := s.follow("from the beginning", 0, true, []int64{s.workspace}, a.ID, b.ID)
+	state := s.follow("from the beginning", 0, true, nil)
 	if state == 0 {
 		t.Fatal("State = 0, which asks for everything")
 	}
@@ -411,21 +422,70 @@ func testChanges(t *testing.T, open Open) {
 	state = s.follow("after SetPlan", state, false, []int64{s.workspace})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
 	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, b.ID, start, "cli"), "")
-	state = s.follow("after two", state, false, nil, a.ID, b.ID)
+	s.follow("from the beginning, of those whose bans run", 0, true, []int64{s.workspace}, a.ID)
+	state = s.follow("after two", state, false, []int64{s.workspace}, a.ID, b.ID)
 	wantCode(t, "LiftBan", s.LiftBan(s.ctx, a.ID, "cli"), "")
-	state = s.follow("after LiftBan", state, false, nil, a.ID)
+	state = s.follow("after LiftBan", state, false, []int64{s.workspace}, a.ID)
 	next, err := s.RotateKey(s.ctx, a.ID, access.Key{ID: access.MintID(), Hash: access.HashOf("x"), CreatedAt: start}, start.Add(time.Hour), "cli")
 	wantCode(t, "RotateKey", err, "")
-	state = s.follow("after RotateKey", state, false, nil, a.ID, next.ID)
+	state = s.follow("after RotateKey", state, false, []int64{s.workspace}, a.ID, next.ID)
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: s.clock.Now()}, "cli"), "")
+	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: next.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
+	state = s.follow("after two more bans, of which one is over", state, false, []int64{s.workspace}, a.ID, next.ID)
 
 	doomed := s.beside("doomed")
 	k := doomed.key("k", time.Time{})
 	before := s.follow("after a new workspace", state, false, []int64{doomed.workspace}, k.ID)
 	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, doomed.workspace, "cli"), "")
-	after := s.follow("after a deletion", before, true, []int64{s.workspace}, a.ID, next.ID)
-	s.follow("after a deletion, from further back", state, true, []int64{s.workspace}, a.ID, next.ID)
+	after := s.follow("after a deletion", before, true, []int64{s.workspace}, next.ID)
+	s.follow("after a deletion, from further back", state, true, []int64{s.workspace}, next.ID)
 	s.follow("without any", after, false, nil)
-	s.follow("from a state that never was", after+1000, true, []int64{s.workspace}, a.ID, next.ID)
+	s.follow("from a state that never was", after+1000, true, []int64{s.workspace}, next.ID)
+}
+
+// testLiveKeys: keys are found by ids and by hashes, however many are asked for, with their workspaces and bans.
+func testLiveKeys(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	other := s.beside("other")
+	a, b, revoked, foreign := s.key("a", time.Time{}), s.key("b", time.Time{}), s.key("c", time.Time{}), other.key("d", time.Time{})
+	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, revoked.ID, start, "cli"), "")
+	ban := access.Ban{KeyID: b.ID, From: start, Until: start.Add(time.Hour), Reason: "too fast", By: "operator"}
+	wantCode(t, "SetBan", s.SetBan(s.ctx, ban, "cli"), "")
+	many := []access.Hash{a.Hash, revoked.Hash}
+	for i := range 300 {
+		many = append(many, access.HashOf(fmt.Sprint(i)))
+	}
+	for what, test := range map[string]struct {
+		ids    []string
+		hashes []access.Hash
+		want   []string
+		of     []int64
+	}{
+		"nothing":          {nil, nil, []string{}, nil},
+		"none":             {[]string{"key_none", "\x00"}, []access.Hash{{1}}, []string{}, nil},
+		"an id":            {[]string{foreign.ID}, nil, []string{foreign.ID}, []int64{other.workspace}},
+		"ids":              {[]string{a.ID, b.ID, revoked.ID, foreign.ID}, nil, []string{a.ID, b.ID, foreign.ID}, []int64{s.workspace, other.workspace}},
+		"hashes":           {nil, many, []string{a.ID}, []int64{s.workspace}},
+		"ids and hashes":   {[]string{b.ID}, []access.Hash{foreign.Hash}, []string{b.ID, foreign.ID}, []int64{s.workspace, other.workspace}},
+		"a key both ways":  {[]string{a.ID}, []access.Hash{a.Hash}, []string{a.ID, a.ID}, []int64{s.workspace, s.workspace}},
+		"the same by hash": {nil, []access.Hash{a.Hash, a.Hash}, []string{a.ID}, []int64{s.workspace}},
+	} {
+		keys, workspaces, err := s.LiveKeys(s.ctx, test.ids, test.hashes)
+		got, of := ids(keys), []int64(nil)
+		for _, w := range workspaces {
+			of = append(of, w.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		slices.Sort(of)
+		if err != nil || !slices.Equal(got, test.want) || !slices.Equal(of, test.of) {
+			t.Errorf("LiveKeys of %s = %v of %v, %v, want %v of %v", what, got, of, err, test.want, test.of)
+		}
+	}
+	keys, workspaces, err := s.LiveKeys(s.ctx, []string{b.ID}, nil)
+	if b.Ban = &ban; err != nil || !reflect.DeepEqual(keys, []access.Key{b}) || len(workspaces) != 1 || workspaces[0].Name != "tenant" {
+		t.Errorf("LiveKeys = %+v of %+v, %v, want %+v of the tenant", keys, workspaces, err, b)
+	}
 }
 
 func testMissingAccess(t *testing.T, open Open) {

@@ -68,8 +68,8 @@ func testResetBeside(t *testing.T, open Open) {
 	_, err = s.Load(s.ctx, s.workspace, &petstore.Batch{Units: checked(newPets(1))})
 	wantCode(t, "Load while the workspace is reset", err, petstore.CodeServiceUnavailable)
 	wantCode(t, "Dump while the workspace is reset", s.Dump(s.ctx, s.workspace, new(keeper)), petstore.CodeServiceUnavailable)
-	if changes, err := s.Changes(s.ctx, 0); err != nil || !changes.Workspaces[0].Resetting && !changes.Workspaces[1].Resetting {
-		t.Errorf("Changes = %+v, %v, want that one is resetting", changes.Workspaces, err)
+	if all, err := s.Workspaces(s.ctx); err != nil || !all[0].Resetting && !all[1].Resetting {
+		t.Errorf("Workspaces = %+v, %v, want that one is resetting", all, err)
 	}
 	written := 0
 	for ; !ended.Load(); written++ {

@@ -31,7 +31,7 @@ func compared() map[string]string {
 	const public = "no secret: the name has another meaning here"
 	return map[string]string{
 		"access.Directory.find":      "a look-up of SHA-256 of what was sent, which nobody can steer towards that of a key",
-		"access.Directory.ask":       "the SHA-256 of what was sent and is no key",
+		"access.Directory.answer":    "the SHA-256 of what was sent and is no key",
 		"console.places.take":        "the SHA-256 of the token of a session that was found",
 		"console.places.leave":       "the SHA-256 of the token of a session that was found",
 		"access.Directory.apply":     "hashes of the store among themselves",

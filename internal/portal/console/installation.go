@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/usage"
 )
 
@@ -47,8 +48,9 @@ type totals struct {
 	rows map[string][]usage.Row
 	read map[string]time.Time
 
-	counted   time.Time // when the workspaces were
-	all, over int
+	counted time.Time // when the workspaces were
+	all     int64
+	over    int
 }
 
 func (c *Console) totalRows(ctx context.Context, s span) ([]usage.Row, error) {
@@ -102,24 +104,31 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	return w, nil
 }
 
-// countWorkspaces returns how many there are, and how many of them are over their
-// quota, as of totalsFor ago at most: with Redis each of them is a call.
-func (v *visit) countWorkspaces(ctx context.Context) (all, over int, err error) {
+// countWorkspaces returns how many there are, and how many of those that this node
+// serves are over their quota, as of totalsFor ago at most: with Redis each of them is
+// a call.
+func (v *visit) countWorkspaces(ctx context.Context) (all int64, over int, err error) {
 	t := &v.totals
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if age := v.Now().Sub(t.counted); age >= 0 && age < totalsFor {
 		return t.all, t.over, nil
 	}
-	list, err := v.acting().Workspaces(ctx)
-	if err != nil {
+	if all, err = v.Access.CountWorkspaces(ctx); err != nil {
 		return 0, 0, err
+	}
+	var list []operator.Workspace
+	served := map[int64]bool{}
+	for _, e := range v.Keys.Entries() {
+		if w := e.Workspace; !served[w.ID] {
+			served[w.ID], list = true, append(list, operator.Of(w))
+		}
 	}
 	standings, err := v.acting().Standings(ctx, list)
 	if err != nil {
 		return 0, 0, err
 	}
-	t.counted, t.all, t.over = v.Now(), len(list), 0
+	t.counted, t.all, t.over = v.Now(), all, 0
 	for i := range standings {
 		if standings[i].Over() != "" {
 			t.over++
@@ -128,8 +137,8 @@ func (v *visit) countWorkspaces(ctx context.Context) (all, over int, err error) 
 	return t.all, t.over, nil
 }
 
-func (v *visit) workspaceSummary(all, over int) summary {
-	s := summary{Title: "Workspaces", Value: number(int64(all)), Hint: someOf(int64(len(v.Keys.Entries())), "live key", "live keys"), URL: "/console/workspaces"}
+func (v *visit) workspaceSummary(all int64, over int) summary {
+	s := summary{Title: "Workspaces", Value: number(all), Hint: someOf(int64(len(v.Keys.Entries())), "key in use", "keys in use"), URL: "/console/workspaces"}
 	if over > 0 {
 		s.Hint, s.URL, s.Bad = number(int64(over))+" over quota", "/console/workspaces?sort=use", true
 	}

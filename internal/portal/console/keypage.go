@@ -94,15 +94,13 @@ func (v *visit) keyFacts(k access.Key) []fact {
 		facts = append(facts, fact{"Expires", cell{At: k.ExpiresAt}})
 	}
 	used, today := cell{Text: "never"}, cell{Text: "0"}
-	if e := v.Keys.Entry(k.ID); e != nil {
-		u := v.Limiter.Usage(e.Slot)
-		today.Text = number(u.Admitted)
-		if u.Refused > 0 {
-			today.Note = number(u.Refused) + " refused"
-		}
-		if !u.LastUsed.IsZero() {
-			used = cell{At: u.LastUsed}
-		}
+	u := v.Limiter.Usage(k.ID)
+	today.Text = number(u.Admitted)
+	if u.Refused > 0 {
+		today.Note = number(u.Refused) + " refused"
+	}
+	if !u.LastUsed.IsZero() {
+		used = cell{At: u.LastUsed}
 	}
 	return append(facts, fact{"Last used", used}, fact{"Today", today})
 }

@@ -24,10 +24,8 @@ func (v *visit) keyRows(p access.KeyPage) ([]keyRow, error) {
 	rows := make([]keyRow, 0, len(keys))
 	for _, k := range keys {
 		row := keyRow{Key: k, state: k.State(v.Now())}
-		if e := v.Keys.Entry(row.ID); e != nil {
-			u := v.Limiter.Usage(e.Slot)
-			row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
-		}
+		u := v.Limiter.Usage(k.ID)
+		row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
 		rows = append(rows, row)
 	}
 	return rows, err

@@ -207,7 +207,7 @@ func TestInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := h.signedInOperator()
-	g.get("/console").want(200, `data-value="value">33<`).want(200, `<strong data-total="0">33</strong>`).want(200, "store: on fire").want(200, "1 live key<")
+	g.get("/console").want(200, `data-value="value">33<`).want(200, `<strong data-total="0">33</strong>`).want(200, "store: on fire").want(200, "1 key in use<")
 	g.get("/console?range=day").want(200, `<strong data-total="0">33</strong>`)
 	// The free plan admits 1,000 a day.
 	if a := g.get("/console/workspaces?name=ZO&plan=free").want(200, "zoo"); strings.Contains(a.body, ">shop<") {

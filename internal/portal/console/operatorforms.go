@@ -91,7 +91,7 @@ func savePlan(v *visit) error {
 
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
-	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter, v.Keys), Now: v.Now, By: operatorActor}
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: operatorActor}
 }
 
 // follow takes over at once what was changed in the store.

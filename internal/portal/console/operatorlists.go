@@ -92,7 +92,7 @@ func (v *visit) busyKeys(ctx context.Context, most int) []busyKey {
 	var all []busyKey
 	days := map[int64]ratelimit.Window{}
 	for _, e := range v.Keys.Entries() {
-		u := v.Limiter.Usage(e.Slot)
+		u := v.Limiter.Usage(e.Key.ID)
 		if u.Admitted+u.Refused == 0 {
 			continue
 		}

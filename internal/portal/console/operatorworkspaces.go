@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,14 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 		{Name: "sort", Label: "Sorted by", Kind: "select", Options: choose([]option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
 	}
 	l.Filtered = name != "" || plan != "" || state != ""
+	from, _ := strconv.Atoi(query.Get("from")) // anything else is the first page
+	query.Del("from")
+	if from = max(from, 0); from > 0 {
+		l.First = address(path, query)
+	}
+	if !l.Filtered && sorted == "" {
+		return v.workspacesFrom(ctx, l, from)
+	}
 	all, err := v.acting().Workspaces(ctx)
 	if err != nil {
 		return nil, err
@@ -66,11 +75,6 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
-	from, _ := strconv.Atoi(query.Get("from")) // anything else is the first page
-	query.Del("from")
-	if from = max(from, 0); from > 0 {
-		l.First = address(path, query)
-	}
 	page := func(n int) (int, int) {
 		if from+pageSize < n {
 			query.Set("from", strconv.Itoa(from+pageSize))
@@ -94,6 +98,19 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 	}
 	a, b := page(len(standings))
 	return standings[a:b], nil
+}
+
+// workspacesFrom returns a page of all workspaces.
+func (v *visit) workspacesFrom(ctx context.Context, l *list, from int) ([]operator.Standing, error) {
+	some, err := v.acting().WorkspacesFrom(ctx, from, pageSize+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(some) > pageSize {
+		some = some[:pageSize]
+		l.Next = address("/console/workspaces", url.Values{"from": {strconv.Itoa(from + pageSize)}})
+	}
+	return v.acting().Standings(ctx, some)
 }
 
 // A workspacePage is the page of a workspace.
