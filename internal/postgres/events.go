@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,16 +19,19 @@ var _ feed.Store = (*DB)(nil)
 
 // insertEvents gives events their ids and writes them. Feeds are raised in the order of
 // the workspaces, and stay locked until the commit: so nobody sees an id before all
-// smaller ones. It must be the last statement of its transaction that can wait.
+// smaller ones. It must be the last statement of its transaction that can wait. Each event
+// comes with the place of its workspace among these: to join them would compare each
+// with each, since sessions that write have no hash joins.
 const insertEvents = `WITH raised AS (
 		INSERT INTO feeds (workspace, last, forgotten)
 		SELECT workspace, events, 0 FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, events) ORDER BY workspace
 		ON CONFLICT (workspace) DO UPDATE SET last = greatest(feeds.last, feeds.forgotten) + excluded.last
-		RETURNING workspace, last)
+		RETURNING workspace, last),
+	lasts AS (SELECT array_agg(last ORDER BY workspace) AS of_place FROM raised)
 	INSERT INTO events (workspace, id, at, type, request, data, previous)
-	SELECT workspace, last - behind, at, type, request, data, previous
-	FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[])
-		AS e (workspace, behind, at, type, request, data, previous) JOIN raised USING (workspace)`
+	SELECT workspace, lasts.of_place[place] - behind, at, type, request, data, previous
+	FROM lasts, unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[])
+		AS e (workspace, place, behind, at, type, request, data, previous)`
 
 // tell notes the events of a member that has its ids.
 func (g *group) tell(m *member) {
@@ -42,19 +47,21 @@ func (g *group) queueEvents(b *pgx.Batch) {
 		return
 	}
 	var (
-		feeds, counts, workspaces, behind, ats []int64
-		types, requests, data, previous        []string
+		counts, workspaces, places, behind, ats []int64
+		types, requests, data, previous         []string
 	)
-	for workspace, events := range g.events {
-		feeds, counts = append(feeds, workspace), append(counts, int64(len(events)))
+	feeds := slices.Sorted(maps.Keys(g.events))
+	for place, workspace := range feeds {
+		events := g.events[workspace]
+		counts = append(counts, int64(len(events)))
 		for i := range events {
 			e := &events[i]
-			workspaces, behind = append(workspaces, workspace), append(behind, int64(len(events)-1-i))
+			workspaces, places, behind = append(workspaces, workspace), append(places, int64(place+1)), append(behind, int64(len(events)-1-i))
 			ats, types, requests = append(ats, e.CreatedAt.Millis), append(types, string(e.Type)), append(requests, e.RequestID)
 			data, previous = append(data, string(e.Data)), append(previous, string(e.Previous))
 		}
 	}
-	b.Queue(insertEvents, feeds, counts, workspaces, behind, ats, types, requests, data, previous)
+	b.Queue(insertEvents, feeds, counts, workspaces, places, behind, ats, types, requests, data, previous)
 }
 
 // feedChannel is the name under which nodes tell each other whose feeds have grown.
