@@ -93,9 +93,8 @@ bench-check: ## fail if the service has become slower, by ratios, than bench/res
 bench-scale: ## measure ten million pets beside ten thousand (half an hour, 15 GB of disk)
 	cd bench && go run . -scale
 
-bench-parts: ## the Go benchmarks of the parts, and the limiter beside libraries
+bench-parts: ## the Go benchmarks of the parts
 	go test -run='^$$' -bench=. -benchmem ./internal/...
-	$(call each,go test -run='^$$' -bench=. -benchmem ./...)
 
 fuzz: ## every fuzz test for FUZZTIME (30s); keeps what they find
 	scripts/fuzz $(FUZZTIME)

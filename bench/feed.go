@@ -24,7 +24,7 @@ func (b *bench) measureFeed(ctx context.Context, r *results) (err error) {
 			return err
 		}
 	}
-	if err := takeTurns(ctx, findRow(rows(), "order"), sides, b.rounds, b.round); err != nil {
+	if err := measureSides(ctx, findRow(rows(), "order"), sides, b.rounds, b.round); err != nil {
 		return err
 	}
 	kept := spreadOf(ratios(sides[0].samples, sides[1].samples))

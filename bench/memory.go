@@ -97,7 +97,7 @@ func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err e
 // measureSearch returns the median time of a search in each round, in milliseconds.
 func measureSearch(ctx context.Context, s *side, rounds int, round time.Duration) (spread, error) {
 	r := searchOne()
-	err := takeTurns(ctx, &r, []*side{s}, rounds, round)
+	err := measureSides(ctx, &r, []*side{s}, rounds, round)
 	return spreadOf(each(s.samples, func(s *sample) float64 { return micros(s.quantile(.5)) / 1000 })), err
 }
 

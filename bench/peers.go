@@ -70,7 +70,7 @@ func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, e
 	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
 		return nil, err
 	}
-	if err := takeTurns(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
+	if err := measureSides(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
 		return nil, err
 	}
 	c := &contest{Row: r.name}

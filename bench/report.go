@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 )
 
 // A table is rows of cells; the first row is its head.
@@ -12,17 +11,8 @@ type table [][]string
 
 func (t *table) add(cells ...string) { *t = append(*t, cells) }
 
-// text writes the table for a terminal.
-func (t table) text(to io.Writer) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	for _, cells := range t {
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush()
-}
-
-// markdown writes the table for a page.
-func (t table) markdown(to io.Writer) {
+// write writes the table, as pages and terminals show it.
+func (t table) write(to io.Writer) {
 	for i, cells := range t {
 		fmt.Fprintf(to, "| %s |\n", strings.Join(cells, " | "))
 		if i == 0 {
@@ -166,15 +156,21 @@ it is on the disk; its ratio is the median of those of the rounds, which are hal
 	return out
 }
 
-// print writes the results to a terminal.
+// print writes the results.
 func (r *results) print(to io.Writer) {
 	for _, s := range r.sections() {
-		fmt.Fprintf(to, "%s\n", s.title)
-		s.table.text(to)
-		for _, note := range s.notes {
-			fmt.Fprintln(to, note)
-		}
-		fmt.Fprintln(to)
+		s.write(to)
+	}
+}
+
+func (s section) write(to io.Writer) {
+	fmt.Fprintf(to, "\n## %s\n\n", s.title)
+	if s.words != "" {
+		fmt.Fprintf(to, "%s\n\n", s.words)
+	}
+	s.table.write(to)
+	for _, note := range s.notes {
+		fmt.Fprintf(to, "- %s\n", note)
 	}
 }
 
@@ -188,14 +184,5 @@ The load average before the run was %s: well above 0 means that others were at w
 The measured process has core 0 and GOMAXPROCS=1, the load core 1. The service has everything on: API keys, both limits, all header
 fields, metrics, and its log, which goes to a file. Figures are medians, with the least and the most in parentheses.
 `, r.Settings.Date, r.Machine.Cores, r.Machine.Processor, r.Machine.Kernel, r.Machine.Go, r.Machine.FileSystem, r.Settings.Busy)
-	for _, s := range r.sections() {
-		fmt.Fprintf(to, "\n## %s\n\n", s.title)
-		if s.words != "" {
-			fmt.Fprintf(to, "%s\n\n", s.words)
-		}
-		s.table.markdown(to)
-		for _, note := range s.notes {
-			fmt.Fprintf(to, "- %s\n", note)
-		}
-	}
+	r.print(to)
 }

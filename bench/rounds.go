@@ -130,21 +130,30 @@ func (b *bench) measureRow(ctx context.Context, r *row) (*pairing, error) {
 	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
 		return nil, err
 	}
-	before, cost, err := b.mallocsNow(ctx)
+	before, cost, err := b.mallocs(ctx)
 	if err != nil {
 		return nil, err
 	}
+	theirs, ours := &side{name: "the reference", process: b.reference, workload: b.workload}, &side{name: "the service", process: b.server, workload: b.workload}
 	p := &pairing{}
 	for range b.rounds {
-		if err := b.measureRound(ctx, r, p); err != nil {
+		if r.write {
+			var appends float64
+			if err := askChild(ctx, &appends, "disk", b.dir, (b.round / 3).String()); err != nil {
+				return nil, err
+			}
+			p.appends = append(p.appends, appends)
+		}
+		if err := takeTurns(ctx, r, []*side{theirs, ours}, b.round); err != nil {
 			return nil, err
 		}
 	}
-	after, err := b.server.mallocs(ctx)
+	p.ours, p.references = ours.samples, theirs.samples
+	after, _, err := b.mallocs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.mallocs = after - before - cost
+	p.mallocs = after - before - 2*cost
 	if p.rss, _, err = b.server.memory(); err != nil {
 		return nil, err
 	}
@@ -154,47 +163,14 @@ func (b *bench) measureRow(ctx context.Context, r *row) (*pairing, error) {
 	return p, errors.Join(err, b.server.log.Truncate(0))
 }
 
-// attempts is how often a round is begun in which somebody got no turn at all.
-const attempts = 5
-
-// measureRound adds one round to p.
-func (b *bench) measureRound(ctx context.Context, r *row, p *pairing) error {
-	for range attempts {
-		var appends float64
-		if r.write {
-			if err := askChild(ctx, &appends, "disk", b.dir, (b.round / 3).String()); err != nil {
-				return err
-			}
-		}
-		theirs, err := load(ctx, b.reference, b.workload, r, b.round)
-		if err != nil {
-			return fmt.Errorf("the reference: %w", err)
-		}
-		ours, err := load(ctx, b.server, b.workload, r, b.round)
-		if err != nil {
-			return err
-		}
-		if theirs.requests == 0 || ours.requests == 0 || r.write && appends == 0 {
-			continue
-		}
-		if r.write {
-			p.appends = append(p.appends, appends)
-		}
-		p.references, p.ours = append(p.references, theirs), append(p.ours, ours)
-		return nil
-	}
-	return errBusy
-}
-
-var errBusy = errors.New("the machine is too busy to measure anything")
-
-// mallocsNow returns the count of allocations, and how many it takes to ask.
-func (b *bench) mallocsNow(ctx context.Context) (count, cost float64, err error) {
-	first, err := b.server.mallocs(ctx)
+// mallocs returns how many objects the server has allocated since its start, and how many it takes to ask.
+func (b *bench) mallocs(ctx context.Context) (count, cost float64, err error) {
+	const name = "go_memstats_mallocs_total"
+	first, err := b.server.metric(ctx, name)
 	if err != nil {
 		return 0, 0, err
 	}
-	second, err := b.server.mallocs(ctx)
+	second, err := b.server.metric(ctx, name)
 	return second, second - first, err
 }
 
@@ -217,22 +193,33 @@ type side struct {
 	samples  []*sample
 }
 
-// takeTurns has all sides take turns at a row, and replaces their samples.
-func takeTurns(ctx context.Context, r *row, sides []*side, rounds int, long time.Duration) error {
+// measureSides replaces the samples of all sides by those of a row's rounds.
+func measureSides(ctx context.Context, r *row, sides []*side, rounds int, long time.Duration) error {
 	for _, s := range sides {
 		s.samples = nil
 	}
 	for range rounds {
-		for _, s := range sides {
-			got, err := s.turn(ctx, r, long)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			s.samples = append(s.samples, got)
+		if err := takeTurns(ctx, r, sides, long); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// takeTurns has all sides take a turn at a row.
+func takeTurns(ctx context.Context, r *row, sides []*side, long time.Duration) error {
+	for _, s := range sides {
+		got, err := s.turn(ctx, r, long)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		s.samples = append(s.samples, got)
+	}
+	return nil
+}
+
+// attempts is how often a turn is begun in which nothing was answered.
+const attempts = 5
 
 // turn does a row, again if it got no turn on a busy machine.
 func (s *side) turn(ctx context.Context, r *row, long time.Duration) (*sample, error) {
@@ -243,5 +230,5 @@ func (s *side) turn(ctx context.Context, r *row, long time.Duration) (*sample, e
 		}
 		long *= 2
 	}
-	return nil, errBusy
+	return nil, errors.New("the machine is too busy to measure anything")
 }

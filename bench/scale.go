@@ -164,7 +164,7 @@ func (b *bench) compareRow(ctx context.Context, r *row, sides []*side) (*scaleRo
 
 // turnsOfSizes has both sides take turns, and empties their logs.
 func (b *bench) turnsOfSizes(ctx context.Context, r *row, sides []*side, long time.Duration) error {
-	if err := takeTurns(ctx, r, sides, b.rounds, long); err != nil {
+	if err := measureSides(ctx, r, sides, b.rounds, long); err != nil {
 		return err
 	}
 	for _, s := range sides {

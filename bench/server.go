@@ -131,15 +131,15 @@ func (p *process) memory() (now, most int64, err error) {
 	return read("VmRSS"), read("VmHWM"), err
 }
 
-// mallocs returns how many objects the server has allocated since its start.
-func (p *process) mallocs(ctx context.Context) (float64, error) {
+// metric returns the value of a metric without labels.
+func (p *process) metric(ctx context.Context, name string) (float64, error) {
 	text, err := page(ctx, p.ops, "/metrics")
 	if err != nil {
 		return 0, err
 	}
-	_, rest, ok := strings.Cut(string(text), "\ngo_memstats_mallocs_total ")
+	_, rest, ok := strings.Cut(string(text), "\n"+name+" ")
 	if !ok {
-		return 0, errors.New("the metrics say nothing of allocations")
+		return 0, fmt.Errorf("the metrics have no %s", name)
 	}
 	line, _, _ := strings.Cut(rest, "\n")
 	return strconv.ParseFloat(line, 64)
