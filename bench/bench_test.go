@@ -316,3 +316,47 @@ func TestPopularPets(t *testing.T) {
 		t.Errorf("a tenth has %.3f of the requests", share)
 	}
 }
+
+// TestSimulate: what costs nothing but the nodes' time grows with them, and what is shared bounds it.
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	base := model{costs: costs{NodeRead: 100, NodeOrder: 100}, callers: 64, shops: 1000, pets: 20, cores: 1, databaseCores: 1}
+	for name, test := range map[string]struct {
+		change    func(*model)
+		perSecond float64 // with four nodes
+		bound     string
+	}{
+		"the nodes": {func(*model) {}, 40_000, "the nodes' processors"},
+		"reads":     {func(m *model) { m.DatabaseRead = 50 }, 20_000, "PostgreSQL's processors"},
+		"orders":    {func(m *model) { m.orders, m.DatabaseOrder = 1, 50 }, 20_000, "PostgreSQL's processors"},
+		"two cores": {func(m *model) { m.DatabaseRead, m.databaseCores = 100, 2 }, 20_000, "PostgreSQL's processors"},
+		"decisions": {func(m *model) { m.Decision = 200 }, 5_000, "Redis's processor"},
+		"one core":  {func(m *model) { m.together = true }, 10_000, "PostgreSQL's processors"},
+		"far away":  {func(m *model) { m.trip = 100_000 }, 4 * 64 * 5, "waiting for answers"},
+	} {
+		m := base
+		m.nodes = 4
+		test.change(&m)
+		o := simulate(m, 1)
+		if o.perSecond < test.perSecond*.95 || o.perSecond > test.perSecond*1.05 || o.bound() != test.bound {
+			t.Errorf("%s: %.0f requests a second, bound by %s, want about %.0f, by %s", name, o.perSecond, o.bound(), test.perSecond, test.bound)
+		}
+		if again := simulate(m, 1); again != o {
+			t.Errorf("%s: the same model gives %+v and %+v", name, o, again)
+		}
+	}
+}
+
+// TestSimulateLocks: groups of orders for one pet follow each other, and share a commit.
+func TestSimulateLocks(t *testing.T) {
+	t.Parallel()
+	m := model{costs: costs{NodeOrder: 1, Sync: 1000}, nodes: 4, callers: 64, orders: 1, shops: 1, pets: 1, cores: 1, databaseCores: 1}
+	o := simulate(m, 1)
+	if groups := o.perSecond / o.group; groups < 950 || groups > 1050 || o.bound() != "locks of the largest shops" {
+		t.Errorf("%.0f groups a second, bound by %s, want 1000, by the locks", groups, o.bound())
+	}
+	m.shops = 1_000_000
+	if many := simulate(m, 1); many.locked > o.locked*.8 || many.perSecond < o.perSecond {
+		t.Errorf("of many shops %.0f orders a second, waiting %.2f for locks, want more than %.0f and less than %.2f", many.perSecond, many.locked, o.perSecond, o.locked)
+	}
+}

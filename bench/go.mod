@@ -4,18 +4,20 @@ go 1.26.0
 
 require (
 	example.com/petstore v0.0.0
-	github.com/sethvargo/go-limiter v1.0.0
-	github.com/throttled/throttled/v2 v2.13.0
-	github.com/ulule/limiter/v3 v3.11.2
 	golang.org/x/sys v0.49.0
-	golang.org/x/time v0.12.0
 )
 
 require (
-	github.com/hashicorp/golang-lru v0.5.4 // indirect
-	github.com/pkg/errors v0.9.1 // indirect
+	code.dny.dev/ssrf v0.3.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/pgx/v5 v5.12.0 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
-	github.com/stretchr/testify v1.8.4 // indirect
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 )
 
 replace example.com/petstore => ..

@@ -35,6 +35,12 @@ func pinSelf(core int) error {
 // startOn starts cmd on the given cores. It ends with this program, however that
 // ends.
 func startOn(cmd *exec.Cmd, cores ...int) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	return onCores(cmd.Start, cores...)
+}
+
+// onCores has do, and the processes that it starts, run on the given cores.
+func onCores(do func() error, cores ...int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before, want unix.CPUSet
@@ -47,8 +53,7 @@ func startOn(cmd *exec.Cmd, cores ...int) error {
 	if err := unix.SchedSetaffinity(0, &want); err != nil {
 		return err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	err := cmd.Start()
+	err := do()
 	if back := unix.SchedSetaffinity(0, &before); err == nil {
 		err = back
 	}

@@ -16,6 +16,7 @@ var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
 func pinSelf(int) error                                  { return errLinuxOnly }
 func startOn(*exec.Cmd, ...int) error                    { return errLinuxOnly }
+func onCores(func() error, ...int) error                 { return errLinuxOnly }
 func syncData(f *os.File) error                          { return f.Sync() }
 func lockInPageCache(string) (func() error, bool, error) { return nil, false, errLinuxOnly }
 func kernel() string                                     { return runtime.GOOS }

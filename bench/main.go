@@ -10,6 +10,7 @@
 //	go run . -check [-short]          fail if a ratio lost more than a tenth since results.json
 //	go run . -part NAME               measure only rows, feed, webhooks, peers, memory or redis, and write nothing
 //	go run . -scale [-pets N]         ten million pets beside ten thousand; kept in the results
+//	go run . -growth [-short]         one, two and three nodes on PostgreSQL beside a simulation of them; writes nothing
 //
 // The server is used from outside, by its command line and its listeners, and has everything on: keys, limits, header
 // fields, metrics, and its log, which goes to a file.
@@ -50,6 +51,7 @@ type settings struct {
 	part    string // "" for all
 	check   bool
 	scale   bool
+	growth  bool
 	short   bool
 
 	rounds    int
@@ -75,6 +77,8 @@ func run(ctx context.Context, args []string) error {
 		return check(ctx, s)
 	case s.scale:
 		return measureScale(ctx, s)
+	case s.growth:
+		return measureGrowth(ctx, s)
 	}
 	r, err := measure(ctx, s)
 	if err != nil {
@@ -102,6 +106,7 @@ func parse(args []string) (*settings, error) {
 	flags.IntVar(&s.scalePets, "pets", 10_000_000, "`N` pets in the larger database of -scale, with three orders each")
 	flags.StringVar(&s.part, "part", "", "measure only `PART`: "+strings.Join(parts, ", "))
 	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
+	flags.BoolVar(&s.growth, "growth", false, "measure only nodes that share PostgreSQL, beside a simulation of them")
 	flags.BoolVar(&s.scale, "scale", false, "measure only ten million pets beside ten thousand, and keep that in the results")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type process struct {
 	tlsAddr string // where it answers over TLS, or ""
 	ops     string // the operations listener, or ""
 	log     *os.File
+	twins   []*process // nodes that share its load
 
 	ended chan struct{} // closed when the process has ended
 	err   error         // of its end
@@ -75,8 +76,10 @@ func (p *process) kill() error {
 const tick = 10 * time.Millisecond
 
 // cpu returns the processor time that the process has used.
-func (p *process) cpu() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+func (p *process) cpu() (time.Duration, error) { return timeOf(p.cmd.Process.Pid) }
+
+func timeOf(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
@@ -90,6 +93,24 @@ func (p *process) cpu() (time.Duration, error) {
 	}
 	system, err := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * tick, err
+}
+
+// familyTime returns the processor time of a process and of its children that run.
+func familyTime(pid int) (all time.Duration, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, member := range append(strings.Fields(string(text)), strconv.Itoa(pid)) {
+		id, err := strconv.Atoi(member)
+		if err != nil {
+			return 0, err
+		}
+		if one, err := timeOf(id); err == nil { // not a child that has just ended
+			all += one
+		}
+	}
+	return all, nil
 }
 
 // settle returns when the process has nothing to do any more in the background, such as to index names: when it was
@@ -175,7 +196,8 @@ func (b *bench) startServer(ctx context.Context, db string, secure bool, flags .
 	if err != nil {
 		return nil, 0, err
 	}
-	log, err := os.OpenFile(db+".log", os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o600)
+	_, port, _ := strings.Cut(addr, ":")
+	log, err := os.OpenFile(filepath.Join(b.dir, port+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -189,7 +211,7 @@ func (b *bench) startServer(ctx context.Context, db string, secure bool, flags .
 		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert.cert, "--tls-key", b.cert.key)
 	}
 	p.cmd = exec.CommandContext(ctx, b.binary, args...)
-	p.cmd.Dir, p.cmd.Stderr = filepath.Dir(db), log
+	p.cmd.Dir, p.cmd.Stderr = b.dir, log
 	p.cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
 	began := time.Now()
 	if err := p.start(); err != nil {

@@ -18,7 +18,7 @@ type row struct {
 	words     string // what it asks, for a reader
 	transport transport
 	callers   int
-	want      int           // the status
+	want      int           // the status; 0 for any of success
 	write     bool          // measured beside the disk too
 	warm      time.Duration // what does not count; 0 for a short time
 
@@ -39,6 +39,7 @@ type workload struct {
 	names   *namer         // for new pets
 	strange atomic.Uint32  // counts the requests of those without a key
 	pending map[int64]bool // the pets that setStatus made so
+	shops   []string       // keys, if there are many shops
 }
 
 // rows returns every row, in the order of the table: those of the plain way, whose reference sends no header fields

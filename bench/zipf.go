@@ -39,14 +39,18 @@ func (z *zipfian) rank(r *rand.Rand) int64 {
 // zipfians are the ones made so far, by n: to make one takes a while.
 var zipfians sync.Map
 
+func zipfianOf(n int) *zipfian {
+	z, ok := zipfians.Load(n)
+	if !ok {
+		z, _ = zipfians.LoadOrStore(n, newZipfian(n))
+	}
+	return z.(*zipfian)
+}
+
 // popularPet returns the id of a pet, of which some are asked for much more
 // often than others: which ones is scattered over all ids.
 func (w *workload) popularPet(r *rand.Rand) int64 {
-	z, ok := zipfians.Load(w.pets)
-	if !ok {
-		z, _ = zipfians.LoadOrStore(w.pets, newZipfian(w.pets))
-	}
 	const scatter = 0x9E3779B97F4A7C15
-	rank := uint64(z.(*zipfian).rank(r))
+	rank := uint64(zipfianOf(w.pets).rank(r))
 	return 1 + int64((rank+1)*scatter>>1%uint64(w.pets))
 }

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/processtest"
+)
+
+// What is measured of growth: up to three real nodes, which share a core with PostgreSQL and Redis.
+const (
+	realNodes   = 3
+	shops       = 1000
+	petsOfShop  = 20
+	growCallers = 64 // of each node
+)
+
+// A load is what the callers ask for.
+type growthLoad struct {
+	words  string
+	orders float64 // the share of the requests
+	shops  int
+}
+
+func growthLoads() []growthLoad {
+	return []growthLoad{
+		{"an order in twenty requests, the others read a pet", .05, shops},
+		{"orders alone", 1, shops},
+		{"orders alone, all of one shop", 1, 1},
+	}
+}
+
+// An installation is PostgreSQL, Redis and nodes, with many shops.
+type installation struct {
+	*bench
+	database *postgrestest.Server
+	master   int // the process of PostgreSQL whose children serve
+	redis    *process
+	nodes    []*process
+	work     *workload
+}
+
+// measureGrowth compares one, two and three real nodes with a simulation of them, and has that say how many more go on.
+func measureGrowth(ctx context.Context, s *settings) (err error) {
+	b, err := newBench(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.end()) }()
+	in := &installation{bench: b}
+	defer func() { err = errors.Join(err, in.close()) }()
+	if err := in.open(ctx); err != nil {
+		return err
+	}
+	c, err := in.calibrate(ctx)
+	if err != nil {
+		return err
+	}
+	compared, err := in.compare(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, part := range []section{c.section(), compared, forecast(c)} {
+		part.write(os.Stdout)
+	}
+	return nil
+}
+
+// open starts everything on the core of what is measured.
+func (in *installation) open(ctx context.Context) (err error) {
+	say("filling %d shops", shops)
+	if err := onCores(func() (err error) {
+		in.database, err = postgrestest.Open()
+		return err
+	}, serverCore); err != nil {
+		return err
+	}
+	name, err := in.database.Create(ctx, "")
+	if err != nil {
+		return err
+	}
+	address := in.database.URL(name)
+	if in.master, err = masterOf(address); err != nil {
+		return err
+	}
+	if in.work, err = fillShops(ctx, in.database, name); err != nil {
+		return err
+	}
+	if in.redis, err = startRedis(ctx); err != nil {
+		return err
+	}
+	for range realNodes {
+		p, _, err := in.startServer(ctx, address, false, "--redis", "redis://"+in.redis.addr)
+		if err != nil {
+			return err
+		}
+		in.nodes = append(in.nodes, p)
+	}
+	return nil
+}
+
+func (in *installation) close() error {
+	var errs []error
+	for _, p := range in.nodes {
+		errs = append(errs, p.stop())
+	}
+	if in.redis != nil {
+		errs = append(errs, in.redis.stop())
+	}
+	if in.database != nil {
+		errs = append(errs, in.database.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// masterOf returns the first process of the server with an address.
+func masterOf(address string) (int, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(filepath.Join(u.Query().Get("host"), "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
+}
+
+func startRedis(ctx context.Context) (*process, error) {
+	port, err := processtest.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{addr: fmt.Sprint("127.0.0.1:", port)}
+	p.cmd = exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--maxmemory-policy", "noeviction")
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	return p, waitFor(ctx, p.addr)
+}
+
+// fillShops makes the shops with a key and some pets each.
+func fillShops(ctx context.Context, server *postgrestest.Server, database string) (w *workload, err error) {
+	db, err := postgres.Open(ctx, server.URL(database)+"&synchronous_commit=off", postgres.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	w = &workload{dataset: &dataset{pets: petsOfShop}}
+	op := &operator.Local{Store: db, Now: time.Now, By: "bench"}
+	for i := range shops {
+		plan := operator.Plan{Plan: access.Enterprise, PerMinute: quota, PerDay: quota}
+		shop, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: fmt.Sprint("shop-", i), Plan: plan})
+		if err != nil {
+			return nil, err
+		}
+		key, err := op.CreateKey(ctx, shop.ID, operator.NewKey{Name: "bench"})
+		if err != nil {
+			return nil, err
+		}
+		w.shops = append(w.shops, key.Key)
+	}
+	return w, server.Exec(ctx, database, fmt.Sprintf(`
+		INSERT INTO petstore.categories (workspace, id, name, folded) SELECT id, 1, 'Dogs', 'dogs' FROM petstore.workspaces;
+		INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+			SELECT id, n, 'Rex', 1, 'available', %d, 0, 0, 'rex' FROM petstore.workspaces, generate_series(1, %d) n;
+		UPDATE petstore.counters SET categories = 1, pets = %[2]d;
+		ANALYZE`, stock, petsOfShop))
+}
+
+// row is a load as requests.
+func (l growthLoad) row(callers int) *row {
+	return &row{name: l.words, callers: callers, request: func(dst []byte, w *workload, r *rand.Rand) []byte {
+		w.key = w.shops[zipfianOf(l.shops).rank(r)]
+		if r.Float64() < l.orders {
+			return order(dst, w, w.anyPet(r))
+		}
+		return getPet(dst, w, r)
+	}}
+}
+
+// spent is what a run took.
+type spent struct {
+	*sample
+	node, redis, database float64 // processor time of a request, in microseconds
+	group                 float64 // orders in a group
+}
+
+// spend has the first nodes carry a load together, and says what that took.
+func (in *installation) spend(ctx context.Context, nodes int, l growthLoad, callers int, long time.Duration) (*spent, error) {
+	p := in.nodes[0]
+	p.twins = in.nodes[1:nodes]
+	before, err := in.meters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	got, err := load(ctx, p, in.work, l.row(callers), long)
+	if err != nil {
+		return nil, err
+	}
+	after, err := in.meters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	each := func(i int) float64 { return (after[i] - before[i]) / float64(max(1, got.all)) }
+	return &spent{got, each(0), each(1), each(2), (after[4] - before[4]) / max(1, after[3]-before[3])}, nil
+}
+
+// meters reads the processor time of the first node, Redis and PostgreSQL, and the first node's groups and writes.
+func (in *installation) meters(ctx context.Context) (all [5]float64, err error) {
+	times := make([]time.Duration, 3)
+	var errs [5]error
+	times[0], errs[0] = in.nodes[0].cpu()
+	times[1], errs[1] = in.redis.cpu()
+	times[2], errs[2] = familyTime(in.master)
+	for i, d := range times {
+		all[i] = micros(d)
+	}
+	all[3], errs[3] = in.nodes[0].metric(ctx, "petstore_store_groups_total")
+	all[4], errs[4] = in.nodes[0].metric(ctx, "petstore_store_writes_total")
+	return all, errors.Join(errs[:]...)
+}
+
+// calibrate measures what one of each takes, with one node: what a group takes apart from its orders shows in groups of
+// different size.
+func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
+	say("what a request takes")
+	reads, err := in.spend(ctx, 1, growthLoad{"reads", 0, shops}, growCallers, 3*in.round)
+	if err != nil {
+		return c, err
+	}
+	many, err := in.spend(ctx, 1, growthLoad{"orders", 1, shops}, growCallers, 3*in.round)
+	if err != nil {
+		return c, err
+	}
+	few, err := in.spend(ctx, 1, growthLoad{"few orders", 1, shops}, 4, 3*in.round)
+	if err != nil {
+		return c, err
+	}
+	best := 0.0 // of the disk, while others leave it alone
+	for range in.rounds {
+		var appends float64
+		if err := askChild(ctx, &appends, "disk", in.dir, (in.round / 3).String()); err != nil {
+			return c, err
+		}
+		best = max(best, appends)
+	}
+	c = costs{NodeRead: reads.node, NodeOrder: many.node, Decision: reads.redis, DatabaseRead: reads.database, Sync: 1e6 / best}
+	c.DatabaseGroup = max(0, (few.database-many.database)/(1/few.group-1/many.group))
+	c.DatabaseOrder = max(0, many.database-c.DatabaseGroup/many.group)
+	return c, nil
+}
+
+func (c costs) section() section {
+	s := section{title: "What a request takes, in microseconds of processor time", table: table{{"part", "µs"}}}
+	for _, part := range []struct {
+		words string
+		value float64
+	}{
+		{"a GET of a pet, on the node", c.NodeRead}, {"an order, on the node", c.NodeOrder}, {"a decision of the limiter, in Redis", c.Decision},
+		{"a GET of a pet, in PostgreSQL", c.DatabaseRead}, {"a group of orders, in PostgreSQL", c.DatabaseGroup}, {"each order in it", c.DatabaseOrder},
+		{"a sync of the disk, by the clock", c.Sync},
+	} {
+		s.table.add(part.words, number("%.0f", part.value))
+	}
+	return s
+}
+
+// compare measures one, two and three nodes in turns, and simulates them.
+func (in *installation) compare(ctx context.Context, c costs) (section, error) {
+	s := section{title: "Real nodes, PostgreSQL and Redis on one core together",
+		table: table{{"load", "nodes", "requests/s", "× one node", "simulated requests/s", "× one node"}}}
+	for _, l := range growthLoads() {
+		say("real nodes: %s", l.words)
+		rates := make([][]float64, realNodes)
+		for range in.rounds {
+			for n := range realNodes {
+				got, err := in.spend(ctx, n+1, l, growCallers*(n+1), in.round)
+				if err != nil {
+					return s, err
+				}
+				rates[n] = append(rates[n], got.perSecond())
+			}
+		}
+		var first outcome
+		for n := range realNodes {
+			o := simulate(together(c, l, n+1), 2)
+			if n == 0 {
+				first = o
+			}
+			s.table.add(l.words, fmt.Sprint(n+1), spreadOf(rates[n]).ranged("%.0f"), spreadOf(quotients(rates[n], rates[0])).ranged("%.2f"),
+				number("%.0f", o.perSecond), number("%.2f", o.perSecond/first.perSecond))
+		}
+	}
+	return s, nil
+}
+
+// together is the model of the real nodes.
+func together(c costs, l growthLoad, nodes int) model {
+	return model{costs: c, nodes: nodes, callers: growCallers, orders: l.orders, shops: l.shops, pets: petsOfShop, cores: 1, together: true, trip: 50}
+}
+
+// forecast simulates nodes of two cores, PostgreSQL on eight and Redis on one, a quarter of a millisecond from each other.
+func forecast(c costs) section {
+	s := section{title: "Simulated: nodes with 2 cores, PostgreSQL with 8, Redis with 1, each on a machine of its own",
+		table: table{{"load", "nodes", "requests/s", "× one node", "nodes busy", "PostgreSQL busy", "Redis busy", "waits for locks", "bound"}}}
+	for _, l := range growthLoads() {
+		var first outcome
+		linear := 0
+		for n := 1; n <= 16; n++ {
+			o := simulate(model{costs: c, nodes: n, callers: 2 * growCallers, orders: l.orders, shops: l.shops, pets: petsOfShop,
+				cores: 2, databaseCores: 8, trip: 250}, .5)
+			if n == 1 {
+				first = o
+			}
+			if linear == n-1 && o.perSecond >= .9*float64(n)*first.perSecond {
+				linear = n
+			}
+			if n == 1 || n == 4 || n == 16 {
+				percent := func(share float64) string { return number("%.0f %%", 100*share) }
+				s.table.add(l.words, fmt.Sprint(n), number("%.0f", o.perSecond), number("%.1f", o.perSecond/first.perSecond),
+					percent(o.node), percent(o.database), percent(o.redis), percent(o.locked), o.bound())
+			}
+		}
+		s.table.add(l.words, fmt.Sprintf("linear up to %d", linear))
+	}
+	return s
+}
