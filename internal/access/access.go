@@ -248,9 +248,9 @@ func (k *Key) CheckRotation(now time.Time) error {
 	case !k.RevokedAt.IsZero():
 		return petstore.Errorf(CodeKeyRevoked, "The key %s is revoked.", k.ID)
 	case k.RotatedTo != "":
-		return petstore.Errorf(CodeKeyRotated, "The key %s was rotated to %s already; go on with that one.", k.ID, k.RotatedTo)
+		return petstore.Errorf(CodeKeyRotated, "The key %s was already rotated to %s; use that one.", k.ID, k.RotatedTo)
 	case k.Expired(now):
-		return petstore.Errorf(CodeKeyExpired, "The key %s has expired; make a new one.", k.ID)
+		return petstore.Errorf(CodeKeyExpired, "The key %s has expired; create a new one.", k.ID)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (r Keyring) Rotate(ctx context.Context, id string, overlap time.Duration, o
 			return err
 		}
 		if holder.CheckGrant(old.Scopes, old.ExpiresAt) != nil {
-			return petstore.Errorf(CodeInsufficientScope, "The key %s may do more, or lasts longer, than the key that asks. It can be revoked.", old.ID)
+			return petstore.Errorf(CodeInsufficientScope, "The key %s has more scopes or lasts longer than the key that you use, so you can only revoke it.", old.ID)
 		}
 		return nil
 	}}

@@ -36,7 +36,7 @@ func TestExit(t *testing.T) {
 		{"domain", t.Context(), fmt.Errorf("x: %w", petstore.Errorf("key_not_found", "There is no key k.")), 1, "petstore: x: There is no key k\n"},
 		{"two of the domain", t.Context(), errors.Join(petstore.Errorf("a", "One."), fmt.Errorf("two: %w", petstore.Errorf("b", "Two."))), 1, "petstore: One; two: Two\n"},
 		{"domain with a cause", t.Context(), petstore.Unavailable(errors.New("disk full")), 1,
-			"petstore: The service cannot reach its store at the moment. Try again shortly. (disk full)\n"},
+			"petstore: The server cannot reach its database at the moment. Try again shortly. (disk full)\n"},
 		{"interrupted", ended, fmt.Errorf("waiting: %w", context.Canceled), 130, "petstore: interrupted\n"},
 		{"canceled by itself", t.Context(), context.Canceled, 1, "petstore: context canceled\n"},
 	}

@@ -62,7 +62,7 @@ func (a *app) importCommand() *cobra.Command {
 		short: "Import a file into a workspace",
 		long: `Import a file into a workspace; - is stdin. A server can keep running meanwhile.
 
-NDJSON is what export writes. Ids are kept, and an id that is taken is a fault.
+NDJSON is what export writes. Ids are kept, and an id that is in use is a fault.
 
 CSV needs a first line that names the columns, in any order: name and category, and
 optionally id, status and stock. A row without an id creates a pet. A row with an id
@@ -70,7 +70,7 @@ changes that pet; empty cells leave it as it is, and if status and stock contrad
 each other, the stock decides. Categories are created as needed.
 
 All rows are tried on a temporary copy first. Up to a hundred faults are reported with
-their lines, and nothing is imported unless every row is right. With --on-error skip,
+their lines, and nothing is imported unless every row is correct. With --on-error skip,
 bad rows are reported and left out, the others are imported, and the command fails at
 the end. If an import is interrupted, run it again with the same file, and it
 continues.`,
@@ -251,7 +251,7 @@ func (i *importer) keep(ctx context.Context, db node.Store, workspace int64) err
 	if f, ok := errors.AsType[*interchange.Fault](err); ok {
 		err = fmt.Errorf("%s:%d: %s", i.file, f.Line, f.Reason)
 	}
-	how := fmt.Sprintf("%v were imported before it; run the command again with the same file, and it goes on", report)
+	how := fmt.Sprintf("%v were imported before it; run the command again with the same file, and it continues", report)
 	if report.Rows()+report.Changed == 0 {
 		how = "nothing was imported"
 	}

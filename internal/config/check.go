@@ -64,7 +64,7 @@ func (c *Config) checkBan(from Origins) error {
 	return &Fault{origin, fmt.Sprintf("the longest ban, %s %v, is shorter than the first, %s %v", longest, c.Ban.Max, first, c.Ban.First)}
 }
 
-const misplacedAt = "an @ stands behind a slash: in a password write / as %2F, and elsewhere @ as %40"
+const misplacedAt = "an @ comes after a slash: in a password write / as %2F, and elsewhere @ as %40"
 
 // slashInPassword reports whether what is read as the database of a URL has the
 // end of a password in it, and so would be told in messages.

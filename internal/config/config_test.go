@@ -171,7 +171,7 @@ func TestFaults(t *testing.T) {
 		{"replica", source{args: []string{"--db=postgres://h/d", "--db-read=h"}}, "--db-read: must be a postgres:// URL"},
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
-		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ stands behind a slash"},
+		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
 		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
 		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
 		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},

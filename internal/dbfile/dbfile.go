@@ -127,7 +127,7 @@ func checkLog(path string) error {
 		return nil
 	}
 	if why := foreign(file, log, t); why != "" {
-		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to go on with this one, "+
+		return fmt.Errorf("the log %[1]s-wal is not of this file: %[2]s; to keep the database as it was, put its own file back; to continue with this one, "+
 			"move it and the log away, and run petstore restore on it", path, why)
 	}
 	return nil

@@ -67,7 +67,7 @@ func process(pid int) string {
 		return strconv.Itoa(pid)
 	}
 	if state := stat[to+2]; state == 'T' || state == 't' {
-		return fmt.Sprintf("%d (%s, which is stopped: let it go on with kill -CONT %[1]d)", pid, stat[from+1:to])
+		return fmt.Sprintf("%d (%s, which is stopped: let it continue with kill -CONT %[1]d)", pid, stat[from+1:to])
 	}
 	return fmt.Sprintf("%d (%s)", pid, stat[from+1:to])
 }

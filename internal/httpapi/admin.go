@@ -86,7 +86,7 @@ func (a *Admin) withoutRoute(x *exchange) error {
 	}
 	x.set("Allow", x.path.allow)
 	if x.r.Method != http.MethodOptions {
-		return petstore.Errorf(codeMethodNotAllowed, "This path takes %s.", x.path.allow)
+		return petstore.Errorf(codeMethodNotAllowed, "This path supports %s.", x.path.allow)
 	}
 	x.sendEmpty(http.StatusNoContent)
 	return nil

@@ -19,7 +19,7 @@ func checkMedia(x *exchange) error {
 		return nil
 	}
 	if encoding := x.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return petstore.Errorf(codeUnsupportedMedia, "A body with Content-Encoding %.40q is not taken; send it plain.", encoding)
+		return petstore.Errorf(codeUnsupportedMedia, "A body with Content-Encoding %.40q is not accepted; send it uncompressed.", encoding)
 	}
 	if types := x.r.Header["Content-Type"]; len(types) != 1 || !x.route.body.takes(types[0]) {
 		return petstore.Errorf(codeUnsupportedMedia, "The Content-Type must be %s, in UTF-8.", x.route.body)
@@ -66,7 +66,7 @@ func readBody(x *exchange) error {
 		return errTooLarge
 	}
 	if err != nil {
-		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read to its end."}
+		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read completely."}
 	}
 	x.body = buf.Bytes()
 	return nil

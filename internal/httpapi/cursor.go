@@ -73,7 +73,7 @@ func (c cursors) open(workspace int64, address, filters, cursor string) (place, 
 }
 
 func badCursor() error {
-	e := petstore.Errorf(codeInvalidCursor, "The cursor was not given out for this list with these filters.")
+	e := petstore.Errorf(codeInvalidCursor, "The cursor does not belong to this list with these filters.")
 	e.Fields = []petstore.Field{{Parameter: "cursor", Code: petstore.InvalidFormat, Message: e.Message}}
 	return e
 }

@@ -39,7 +39,7 @@ const (
 
 var errMalformed = petstore.Errorf(codeInvalidParameter, "The request is not well-formed HTTP.")
 
-var errInternal = petstore.Errorf(codeInternalError, "Something went wrong on our side. The request id finds it in the log.")
+var errInternal = petstore.Errorf(codeInternalError, "Something went wrong in the server. The operator can find the cause in the log, by the request id.")
 
 // statuses is the only table from codes to statuses.
 var statuses = map[petstore.Code]int{

@@ -99,7 +99,7 @@ func (f *form) readMembers(body []byte, known members) error {
 		if take := known[m.name]; take != nil {
 			take(m)
 		} else {
-			f.add(pointerTo(m.name), petstore.UnknownField, "There is no member %.100q here; names match by case.", m.name)
+			f.add(pointerTo(m.name), petstore.UnknownField, "There is no member %.100q here; names are case-sensitive.", m.name)
 		}
 	}
 	if _, err := dec.ReadToken(); err != nil {
@@ -130,7 +130,7 @@ func trailing(dec *jsontext.Decoder) error {
 	case err != nil:
 		return malformed(err)
 	}
-	return petstore.Errorf(codeMalformedJSON, "The body goes on after its JSON value.")
+	return petstore.Errorf(codeMalformedJSON, "The body continues after its JSON value.")
 }
 
 // malformed returns the error of a body that is not JSON, with the place.
@@ -143,7 +143,7 @@ func malformed(err error) error {
 		reason := syntax.Err.Error()
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
-			reason = "a member name stands twice"
+			reason = "a member name occurs twice"
 		case len(reason) > 100: // it quotes the body
 			reason = "a string is not valid"
 		}

@@ -27,7 +27,7 @@ const (
 // the access log has its line.
 var errOverloaded = &petstore.Error{
 	Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second,
-	Message: "The service has more to do than it can at the moment. Nothing was changed; try again after a second.",
+	Message: "The server is overloaded. Nothing was changed; try again after a second.",
 }
 
 // GateStats are numbers of a gate for metrics.

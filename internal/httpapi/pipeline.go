@@ -137,7 +137,7 @@ func answerWithoutRoute(x *exchange) error {
 	}
 	x.set("Allow", x.path.allow)
 	if x.r.Method != http.MethodOptions {
-		return petstore.Errorf(codeMethodNotAllowed, "This path takes %s.", x.path.allow)
+		return petstore.Errorf(codeMethodNotAllowed, "This path supports %s.", x.path.allow)
 	}
 	if x.preflight() {
 		x.set("Access-Control-Allow-Methods", x.path.allow)
@@ -148,7 +148,7 @@ func answerWithoutRoute(x *exchange) error {
 	return nil
 }
 
-var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "Only application/json can be sent, which Accept does not allow.")
+var errNotAcceptable = petstore.Errorf(codeNotAcceptable, "The response would be application/json, which Accept does not allow.")
 
 // readInput checks what the request says of its own form, reads the body and the
 // id of the path, and refuses unknown parameters, in this order.

@@ -105,7 +105,7 @@ func refusal(x *exchange) error {
 	switch d.Outcome {
 	case ratelimit.Unavailable:
 		e.Code = petstore.CodeServiceUnavailable
-		e.Message = "The requests cannot be counted just now. Wait as Retry-After says."
+		e.Message = "The requests cannot be counted at the moment. Wait as Retry-After says."
 	case ratelimit.Banned:
 		e.Code = access.CodeBannedKey
 		e.Message = "This API key is banned for a while, because it kept sending requests after it was told to wait. Wait as Retry-After says."
@@ -113,9 +113,9 @@ func refusal(x *exchange) error {
 			e.Message = "This API key is banned for a while by the operator of this service. Wait as Retry-After says."
 		}
 	case ratelimit.RefusedDay:
-		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are spent. Wait as Retry-After says, or move to a higher plan."
+		e.Message = "The " + strconv.FormatInt(d.Day.Limit, 10) + " requests of this UTC day are used up. Wait as Retry-After says, or move to a higher plan."
 	default:
-		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are spent. Wait as Retry-After says."
+		e.Message = "The " + strconv.FormatInt(d.Minute.Limit, 10) + " requests of this minute are used up. Wait as Retry-After says."
 	}
 	return e
 }

@@ -32,7 +32,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		case !slices.Contains(columns(), name):
 			unknown = append(unknown, fmt.Sprintf("there is no column %.100q%s", cell, meant(name)))
 		case twice:
-			return layout{}, finalf(line, "the column %s stands twice, as number %d and %d", name, at+1, i+1)
+			return layout{}, finalf(line, "the column %s occurs twice, as number %d and %d", name, at+1, i+1)
 		}
 		found[name] = i
 	}

@@ -73,7 +73,7 @@ func (m *members) object(text []byte) error {
 		return err
 	}
 	if _, err := m.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return errors.New("the line goes on after its object")
+		return errors.New("the line continues after its object")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (m *members) malformed(err error) error {
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return faultf(m.line, "a member stands twice in the line")
+		return faultf(m.line, "a member occurs twice in the line")
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return faultf(m.line, "the line is not JSON: it ends too early")
 	case ok:

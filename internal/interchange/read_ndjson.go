@@ -224,7 +224,7 @@ func (r *ndjsonReader) read() (*record, error) {
 		return &record{line: r.lines.number}, r.spoil(err)
 	}
 	if r.ended {
-		return nil, finalf(r.lines.number, "the file goes on after its end")
+		return nil, finalf(r.lines.number, "the file continues after its end")
 	}
 	m := &r.members
 	m.read(r.lines.number, text)

@@ -152,7 +152,7 @@ func (u *Unit) checkOrder(o *Order) error {
 		return err
 	}
 	if !o.Complete && u.Pet == nil {
-		return Errorf(CodeValidationFailed, "The order %d is open, and its pet %d does not stand before it.", o.ID, o.PetID)
+		return Errorf(CodeValidationFailed, "The order %d is open, and its pet %d does not come before it.", o.ID, o.PetID)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func Invalid(fields []Field) error {
 func Unavailable(cause error) *Error {
 	return &Error{
 		Code:       CodeServiceUnavailable,
-		Message:    "The service cannot reach its store at the moment. Try again shortly.",
+		Message:    "The server cannot reach its database at the moment. Try again shortly.",
 		RetryAfter: time.Second,
 		Err:        cause,
 	}
@@ -133,7 +133,7 @@ func NoEvent(id int64) *Error {
 
 // EventsExpired returns the error for events that are not kept any more.
 func EventsExpired(after, oldest int64) *Error {
-	e := Errorf(CodeEventsExpired, "Some events after %d are not kept any more; the oldest that is has the id %d. Read the lists, then go on without after.", after, oldest)
+	e := Errorf(CodeEventsExpired, "Some events after %d are no longer kept; the oldest that is kept has the id %d. Read the lists, then continue without after.", after, oldest)
 	e.Fields = []Field{{Parameter: "after", Code: OutOfRange, Message: e.Message}}
 	return e
 }

@@ -169,7 +169,7 @@ func (w *worker) leave(delivery int64) {
 func (w *worker) try(due Due) {
 	t := Try{Event: due.Event.ID, Tries: due.Tries, State: Failed}
 	if t.At = w.d.o.Now(); due.Event.Data == nil {
-		t.Answer.Error = "The event is not kept any more."
+		t.Answer.Error = "The event is no longer kept."
 		w.keep(t)
 		return
 	}

@@ -76,7 +76,7 @@ sys.stdin.read()`)
 	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
 	for _, want := range []string{
 		fmt.Sprintf("petstore: waiting for process %d (python3, which is stopped", holder.Process.Pid),
-		fmt.Sprintf("the process %d (python3, which is stopped: let it go on with kill -CONT %[1]d) has been writing for 5s", holder.Process.Pid),
+		fmt.Sprintf("the process %d (python3, which is stopped: let it continue with kill -CONT %[1]d) has been writing for 5s", holder.Process.Pid),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a command beside a stopped process = %v, want %q", err, want)

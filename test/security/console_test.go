@@ -58,7 +58,7 @@ func TestConsoleSpendsThePlan(t *testing.T) {
 	if got := done["orders"] + done["keys"] + done["downloads"]; got > 57 || got < 40 { // a download beside too many others counts too
 		t.Errorf("the console did %v: %d things, want the 57 that the free plan had left", done, got)
 	}
-	if done["refused"] < 100 || refusal.status != http.StatusTooManyRequests || !strings.Contains(refusal.body, "The requests of this minute are spent") ||
+	if done["refused"] < 100 || refusal.status != http.StatusTooManyRequests || !strings.Contains(refusal.body, "The requests of this minute are used up") ||
 		refusal.header.Get("Retry-After") == "" || refusal.header.Get("X-RateLimit-Limit") != "60" || refusal.header.Get("X-RateLimit-Remaining") != "0" {
 		t.Errorf("%d were refused, the last with %d %v:\n%s", done["refused"], refusal.status, refusal.header, refusal.body)
 	}

@@ -75,7 +75,7 @@ func (v *visit) admitOne() error {
 	}
 	if d.Outcome == ratelimit.Unavailable {
 		v.retryAfter(d.RetryAfter)
-		v.refuse(http.StatusServiceUnavailable, "Requests cannot be counted just now", v.nothingDone())
+		v.refuse(http.StatusServiceUnavailable, "Requests cannot be counted at the moment", v.nothingDone())
 		return errRefused
 	}
 	return v.refuseByLimits()
@@ -147,10 +147,10 @@ func (s keyLimits) words() (title, text string) {
 	case banned.IsZero() && name == "":
 		return "", ""
 	case banned.IsZero():
-		title = "The requests of this " + name + " are spent"
+		title = "The requests of this " + name + " are used up"
 		return title, "The plan has " + number(w.Limit) + " requests a " + name + ", and what is changed or downloaded here counts as one of the API does."
 	case name != "" && time.Unix(w.Reset, 0).After(banned):
-		return "The requests of this " + name + " are spent", "The key is banned besides, until " + inWords(banned) + "."
+		return "The requests of this " + name + " are used up", "The key is banned besides, until " + inWords(banned) + "."
 	}
 	return "This key is banned", "It can look, and change nothing."
 }

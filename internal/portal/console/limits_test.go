@@ -61,13 +61,13 @@ func TestFormsCount(t *testing.T) {
 		t.Fatalf("the plan counted %d requests, want 60", got)
 	}
 	for _, path := range []string{"/console/orders/new", "/console/keys/new", "/console/pets/1/delete"} {
-		a := g.post(path, "petId", "1", "quantity", "1", "name", "x", "scope", "read", "expires", "0").refused(429, "The requests of this minute are spent", "60")
+		a := g.post(path, "petId", "1", "quantity", "1", "name", "x", "scope", "read", "expires", "0").refused(429, "The requests of this minute are used up", "60")
 		if !strings.Contains(a.body, "Nothing was changed") || a.header.Get("Content-Security-Policy") == "" {
 			t.Errorf("the refusal says %s", a.body)
 		}
 	}
 	g.get("/console/pets.csv").refused(429, "Nothing was sent", "60")
-	g.get("/console/orders").want(200, "The requests of this minute are spent")
+	g.get("/console/orders").want(200, "The requests of this minute are used up")
 	orders, err := h.shop.Orders(t.Context(), w.ID, petstore.OrderQuery{Page: petstore.Page{Limit: 100}})
 	if err != nil || len(orders) != 58 {
 		t.Errorf("there are %d orders, %v, want 58", len(orders), err)
@@ -236,10 +236,10 @@ func TestStandingIsTrue(t *testing.T) {
 		h.limiter.Admit(t.Context(), h.keys.Entry(k.ID).Slot)
 	}
 	midnight := h.now().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight))
+	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight))
 	ban.Until = h.now().Add(3 * time.Minute)
 	h.limiter.SetBan(k.ID, &ban)
-	g.get("/console").want(200, "<strong>The requests of this day are spent</strong> "+until(midnight)).want(200, `The key is banned besides, until <time datetime="`+ban.Until.UTC().Format(time.RFC3339)+`"`)
+	g.get("/console").want(200, "<strong>The requests of this day are used up</strong> "+until(midnight)).want(200, `The key is banned besides, until <time datetime="`+ban.Until.UTC().Format(time.RFC3339)+`"`)
 	ban.Until = midnight.Add(time.Hour)
 	h.limiter.SetBan(k.ID, &ban)
 	g.get("/console").want(200, "<strong>This key is banned</strong> "+until(ban.Until))
@@ -269,8 +269,8 @@ func TestLiftIsTrue(t *testing.T) {
 	}
 	ban.Until = h.now().Add(3 * time.Minute)
 	set()
-	g.get("/console/bans").want(200, "its day is spent; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
-	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: the 1,000 requests of its workspace&#39;s day are spent`)
+	g.get("/console/bans").want(200, "its day is used up; the ban ends before").want(200, `datetime="2026-03-02T00:00:00Z"`)
+	g.get("/console/bans/"+k.ID).want(200, `2 Mar 2026, 00:00:00 UTC</time>: the 1,000 requests of its workspace&#39;s day are used up`)
 	g.post("/console/bans/" + k.ID).leadsTo("/console/bans")
 	g.get("/console/bans").want(200, "2 Mar 2026, 00:00:00 UTC</time>")
 }

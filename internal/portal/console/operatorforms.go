@@ -143,6 +143,6 @@ func (v *visit) usable(id, now string) string {
 	if name == "" {
 		return now
 	}
-	return fmt.Sprintf("The key may be used again after %s: the %s requests of its workspace's %s are spent.",
+	return fmt.Sprintf("The key may be used again after %s: the %s requests of its workspace's %s are used up.",
 		inWords(time.Unix(w.Reset, 0)), number(w.Limit), name)
 }

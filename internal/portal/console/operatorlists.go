@@ -150,7 +150,7 @@ func listBans(ctx context.Context, v *visit) (list, error) {
 		b := e.Key.Ban
 		until := cell{At: b.Until}
 		if w, name := (keyLimits{v.Limiter.Peek(ctx, e.Slot)}).spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
-			until = cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is spent; the ban ends before"}
+			until = cell{At: time.Unix(w.Reset, 0).UTC(), Note: "its " + name + " is used up; the ban ends before"}
 		}
 		l.Rows = append(l.Rows, []cell{
 			{Text: access.Printable(e.Key.Name), Name: true}, workspaceCell(e.Workspace.ID, e.Workspace.Name), {Text: text(int64(b.Level))}, {Text: b.Reason, Name: true}, {Text: b.By}, until,

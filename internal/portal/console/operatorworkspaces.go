@@ -154,9 +154,9 @@ func showWorkspace(v *visit) error {
 	}
 	switch (&operator.Standing{Workspace: w.Workspace, Minute: w.Minute, Day: w.Day}).Over() {
 	case "day":
-		page.Over = fmt.Sprintf("Over quota: the %s requests of this day are spent. More are refused until %s.", number(w.Day.Limit), inWords(w.Day.Reset))
+		page.Over = fmt.Sprintf("Over quota: the %s requests of this day are used up. More are refused until %s.", number(w.Day.Limit), inWords(w.Day.Reset))
 	case "minute":
-		page.Over = fmt.Sprintf("Over quota: the %s requests of this minute are spent. More are refused until %s.", number(w.Minute.Limit), inWords(w.Minute.Reset))
+		page.Over = fmt.Sprintf("Over quota: the %s requests of this minute are used up. More are refused until %s.", number(w.Minute.Limit), inWords(w.Minute.Reset))
 	}
 	if err := v.addUse(&page, w.ID); err != nil {
 		return err
