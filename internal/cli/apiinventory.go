@@ -86,7 +86,7 @@ func (a *app) inventorySet() *cobra.Command {
 func (a *app) inventoryMovements() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
-		use: "movements PET [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List what moved the stock of a pet, the newest first",
+		use: "movements PET [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List the stock movements of a pet, the newest first",
 		flags: page.register,
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			id, err := idOf("PET", args[0])
@@ -114,7 +114,7 @@ func movementRows(movements []client.Movement) rows {
 
 func (a *app) apiAccount() *cobra.Command {
 	return a.remote(remote{
-		use: "account", short: "Show the workspace and plan of the key, and what is left of the plan",
+		use: "account", short: "Show the workspace and plan of the key, and how much of the plan is left",
 		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
 			account, err := c.GetAccount(ctx)
 			if err != nil {

@@ -67,14 +67,13 @@ func (a *app) root() *cobra.Command {
 	root.Long = `Petstore is an HTTP API for pets, categories, stock and orders.
 
 Every setting of the server can also be given as an environment variable, such as
-PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag wins over
-its variable, a variable over the file, and the file over the default. "petstore
-config print" shows each value and where it comes from.
+PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag takes
+precedence over its variable, a variable over the file, and the file over the default.
+"petstore config print" shows each value and where it comes from.
 
 These flags have variables too: --config, --key, --token, -o (PETSTORE_OUTPUT) and
 --server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
-workspace" and "petstore key"). What a command changes or confirms is only taken from
-its command line.
+workspace" and "petstore key"). All other flags can only be given on the command line.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"

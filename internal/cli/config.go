@@ -25,7 +25,7 @@ func (a *app) configPrint() *cobra.Command {
 		use:   "print",
 		short: "Print each setting, its value and where it comes from",
 		long: `Print each setting, its value, and where it comes from: a flag, a variable, a line of
-the file, or the default. Give it the flags of serve. Passwords are hidden.
+the file, or the default. Give it the same flags as serve. Passwords are hidden.
 
 The file of --config is YAML, with one line for each setting, named like its flag.
 Values with commas can also be lists:

@@ -29,9 +29,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
 the database, the stock of every pet against its ledger, the clock, the disk space
 and the backups. With PostgreSQL, check the server, its settings and the replica
-instead of files, disk and backups. With Redis, check that it answers.
+instead of files, disk and backups. With Redis, check that it responds.
 
-Give it the flags of serve. It changes nothing and can run next to a server. Each
+Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
 are only warnings.`,
 		output: o,

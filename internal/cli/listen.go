@@ -25,9 +25,9 @@ func (a *app) listenCommand() *cobra.Command {
 	return a.remote(remote{
 		use: "listen --forward-to URL [--type TYPE,...]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
 		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
-would, signed with a secret that is printed. Each event is a line, with what the
-receiver answered. This needs nothing but a server and a key with the scope read: no
-webhook, and no public address. It goes on after an interruption of either side.`,
+would, signed with a secret that is printed. Each event is printed on a line, with
+the receiver's response. This needs only a server and a key with the scope read, no
+webhook and no public address. It continues after an interruption on either side.`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
 			eventTypeFlag(f, &types, "forward only events of these types, `TYPE,...`")

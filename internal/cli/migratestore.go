@@ -30,11 +30,11 @@ func (a *app) migrateStoreCommand() *cobra.Command {
 		short: "Move everything from SQLite to PostgreSQL",
 		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys, bans,
 pets, orders, stock with its ledger, events, webhooks, idempotency receipts, counters,
-usage and the audit log. Clients notice a pause and nothing else: keys, ids, ETags and
-cursors stay the same.
+usage and the audit log. Clients notice only a pause: keys, ids, ETags and cursors stay
+the same.
 
 Stop the server first. The file is locked during the move and is not changed. The
-target must not hold another Petstore, and no node can open it until the move is
+target must have no data of Petstore, and no node can open it until the move is
 complete. If the move is interrupted, run the command again, and it continues. At the
 end both sides are compared, table by table, by row count and checksum.
 

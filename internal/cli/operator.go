@@ -27,9 +27,9 @@ func (a *app) operatorLogin() *cobra.Command {
 	return a.command(spec{
 		use:   "login",
 		short: "Print a link to sign in to the operator's console",
-		long: `Print a link to sign in to the operator's console. It works once, for ten minutes.
+		long: `Print a link to sign in to the operator's console. It works once, within ten minutes.
 
-Give the --db and --ops-addr of the server.`,
+Give it the same --db and --ops-addr as the server.`,
 		settings: []string{"db", "ops-addr"}, output: o,
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {

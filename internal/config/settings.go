@@ -30,7 +30,7 @@ func (s Setting) Value() string {
 func (c *Config) Settings() []Setting {
 	return []Setting{
 		{Name: "addr", Usage: "serve the API, the reference and the console on `HOST:PORT`", value: address{&c.Addr, false}},
-		{Name: "ops-addr", Usage: "serve health checks, metrics and the operator's console and API on `HOST:PORT`; off for no such listener", value: address{&c.OpsAddr, true}},
+		{Name: "ops-addr", Usage: "serve health checks, metrics and the operator's console and API on `HOST:PORT`; off for no operations listener", value: address{&c.OpsAddr, true}},
 		{Name: "ops-hosts", Usage: "accept these `HOST,...` names on the operations listener; IP addresses and localhost always work", value: names(&c.OpsHosts)},
 		{Name: "tls-cert", Usage: "serve HTTPS with the certificate in the PEM `FILE`; read again when it changes", value: text{&c.TLSCert}},
 		{Name: "tls-key", Usage: "the PEM `FILE` with the private key of --tls-cert", value: text{&c.TLSKey}},
