@@ -88,9 +88,9 @@ func TestSearchPage(t *testing.T) {
 	for question, want := range map[string]string{
 		"cancel order":              `href="/docs/orders#cancelOrder"`,
 		"":                          "Enter what you look for",
-		"giraffe":                   "Nothing has all of these words",
+		"giraffe":                   "Nothing was found with all of these words",
 		"<script>alert(1)</script>": html.EscapeString("<script>alert(1)</script>"),
-		"\xff\x00\u202e":            "Nothing has all of these words",
+		"\xff\x00\u202e":            "Nothing was found with all of these words",
 		strings.Repeat("🦎", 9999):   strings.Repeat("🦎", longest/4) + "</bdi>",
 	} {
 		w := get(t, h, searchPath+"?q="+url.QueryEscape(question))
