@@ -131,7 +131,7 @@ func (a *app) apiKeysRotate() *cobra.Command {
 		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
 			if overlap < time.Second { // the answer could not be had again
 				if who, err := c.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
-					return usagef("the key that you are using would end before you surely have the new one: give an --overlap, such as 1m")
+					return usagef("the key that you are using could end before you get the new one: give an --overlap, such as 1m")
 				}
 			}
 			made, err := c.RotateKey(ctx, args[0], client.KeyRotation{Overlap: fmt.Sprintf("%ds", int64(overlap.Seconds()))})

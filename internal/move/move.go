@@ -196,7 +196,7 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 		if name != "" {
-			return fmt.Errorf("the target holds other data (in the table %s): move into a database that petstore has none in", name)
+			return fmt.Errorf("the target holds other data (in the table %s): use a database without data of Petstore", name)
 		}
 	}
 	r.state = state{Source: source}

@@ -87,7 +87,7 @@ func TestSearchPage(t *testing.T) {
 	h := newReference(t)
 	for question, want := range map[string]string{
 		"cancel order":              `href="/docs/orders#cancelOrder"`,
-		"":                          "Enter what you look for",
+		"":                          "Enter what you are looking for",
 		"giraffe":                   "Nothing was found with all of these words",
 		"<script>alert(1)</script>": html.EscapeString("<script>alert(1)</script>"),
 		"\xff\x00\u202e":            "Nothing was found with all of these words",
@@ -102,7 +102,7 @@ func TestSearchPage(t *testing.T) {
 			t.Errorf("the answer to %.40q has %d bytes, want at most 100,000", question, len(body))
 		}
 	}
-	if body := get(t, h, searchPath).Body.String(); !strings.Contains(body, "Enter what you look for") {
+	if body := get(t, h, searchPath).Body.String(); !strings.Contains(body, "Enter what you are looking for") {
 		t.Errorf("the page without a question is %s", body)
 	}
 }

@@ -126,7 +126,7 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 	return nil
 }
 
-var errEmpty = errors.New("the file holds no petstore")
+var errEmpty = errors.New("the file has no data of Petstore")
 
 // Verify returns what [DB.Check] finds in the file at path, whichever schema it
 // has.

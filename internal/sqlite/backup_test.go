@@ -139,7 +139,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, content, want string }{
 		{"text", strings.Repeat("not a database ", 100), "is not an SQLite database"},
-		{"empty", "", "the file holds no petstore"},
+		{"empty", "", "the file has no data of Petstore"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
