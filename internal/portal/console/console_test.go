@@ -548,7 +548,7 @@ func TestKeys(t *testing.T) {
 	if a := g.get("/console/keys"); strings.Contains(a.body, entry.Key.ID+"/rotate") || !strings.Contains(a.body, entry.Key.ID+"/revoke") {
 		t.Errorf("the list offers to rotate a key again: %s", a.body)
 	}
-	g.get("/console/keys/"+entry.Key.ID+"/rotate").want(422, "was rotated to")
+	g.get("/console/keys/"+entry.Key.ID+"/rotate").want(422, "was already rotated to")
 	g.post("/console/keys/" + entry.Key.ID + "/revoke").leadsTo("/console/keys")
 	if _, err := h.keys.Verify(secret); petstore.CodeOf(err) != access.CodeInvalidKey {
 		t.Errorf("the revoked key: %v, want %s", err, access.CodeInvalidKey)

@@ -200,7 +200,7 @@ func TestGrants(t *testing.T) {
 		t.Errorf("the new key is %+v, %v, want one that ends with its maker", made, err)
 	}
 	forever, _ := h.key(w, access.Read, time.Time{})
-	g.post("/console/keys/"+forever.ID+"/rotate", "overlap", "0").want(422, "lasts longer, than the key that asks")
+	g.post("/console/keys/"+forever.ID+"/rotate", "overlap", "0").want(422, "lasts longer than the key that you use")
 	g.post("/console/keys/"+made.Key.ID+"/rotate", "overlap", "0").want(200, "Copy it now")
 }
 

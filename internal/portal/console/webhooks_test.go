@@ -245,6 +245,6 @@ func TestWebhookFormsCount(t *testing.T) {
 	at, _ := g.addHook("http://127.0.0.1:9/")
 	g.get(at).want(200, "")
 	g.post(at + "/pause").leadsTo(at)
-	g.post(at+"/delete").want(429, "spent")
+	g.post(at+"/delete").want(429, "used up")
 	g.get(at).want(200, "paused")
 }
