@@ -87,8 +87,8 @@ func TestKeysAreReadWhenUsed(t *testing.T) {
 		t.Errorf("after a change of plan: %+v, want %+v", e.Workspace, proShop)
 	}
 	h.restart()
-	if err := h.Load(t.Context(), []string{used.ID, "key_unknown"}); err != nil {
-		t.Errorf("Load = %v", err)
+	if gone, err := h.Load(t.Context(), []string{used.ID, "key_unknown"}); err != nil || !slices.Equal(gone, []string{"key_unknown"}) {
+		t.Errorf("Load = %q, %v, want that key_unknown is gone", gone, err)
 	}
 	h.wantEntries("another restart, and Load", banned.ID, used.ID)
 }

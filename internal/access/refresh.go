@@ -59,24 +59,25 @@ func (d *Directory[S]) lookAgain(ctx context.Context) error {
 	d.mu.Lock()
 	clear(d.unknown)
 	d.mu.Unlock()
-	return d.load(ctx, slices.Collect(maps.Keys(d.byID)))
+	_, err := d.load(ctx, slices.Collect(maps.Keys(d.byID)))
+	return err
 }
 
-// Load takes over the keys with the ids, or those of them that are live.
-func (d *Directory[S]) Load(ctx context.Context, ids []string) error {
+// Load takes over the keys with the ids, and returns the ids of those that are not live.
+func (d *Directory[S]) Load(ctx context.Context, ids []string) (gone []string, err error) {
 	if err := d.begin(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer d.end()
 	return d.load(ctx, ids)
 }
 
-// load takes over what the store has of the keys with the ids.
-func (d *Directory[S]) load(ctx context.Context, all []string) error {
+// load takes over what the store has of the keys with the ids, as Load.
+func (d *Directory[S]) load(ctx context.Context, all []string) (dead []string, err error) {
 	for ids := range slices.Chunk(all, lookAtOnce) {
 		keys, workspaces, err := d.store.LiveKeys(ctx, ids, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		gone := make(map[string]bool, len(ids))
 		for _, id := range ids {
@@ -86,8 +87,9 @@ func (d *Directory[S]) load(ctx context.Context, all []string) error {
 			delete(gone, keys[i].ID)
 		}
 		d.take(workspaces, keys, gone)
+		dead = slices.AppendSeq(dead, maps.Keys(gone))
 	}
-	return nil
+	return dead, nil
 }
 
 // take takes over workspaces and keys of the store, and drops the keys that are gone.

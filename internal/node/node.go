@@ -117,7 +117,11 @@ func (n *node) restore(ctx context.Context) error {
 	if err := n.keys.Refresh(ctx); err != nil {
 		return err
 	}
-	return n.keys.Load(ctx, busiest(saved.Keys, n.now()))
+	gone, err := n.keys.Load(ctx, busiest(saved.Keys, n.now()))
+	for _, id := range gone {
+		n.limiter.Drop(id) // it was revoked; what it did stays in the store
+	}
+	return err
 }
 
 // mostLoaded is how many keys are read at the start.
