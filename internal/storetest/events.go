@@ -446,7 +446,7 @@ func testForgotten(t *testing.T, open Open) {
 	}
 	_, err = s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: int64(before) - 1})
 	wantCode(t, "Events after one that is gone", err, petstore.CodeEventsExpired)
-	if want := fmt.Sprint("the oldest that is has the id ", before+1); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprint("the oldest that is kept has the id ", before+1); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error %v does not say: %s", err, want)
 	}
 	if got := s.eventsAfter(feed.Query{Limit: 5, After: int64(before)}); len(got) != 2 {
