@@ -51,6 +51,9 @@ func grammars() map[string]grammar {
 // A highlighter colours code. It is safe for concurrent use.
 type highlighter map[string]grammar
 
+// inText escapes what stands in the text of an element. Quotes need none there, and code is full of them.
+var inText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // html returns src, escaped, with its tokens in spans. A language that it does not know has no tokens.
 func (h highlighter) html(lang, src string) template.HTML {
 	var b strings.Builder
@@ -63,12 +66,12 @@ func (h highlighter) html(lang, src string) template.HTML {
 				if from < at || from == to {
 					continue
 				}
-				b.WriteString(template.HTMLEscapeString(src[at:from]))
-				b.WriteString(`<span class="` + kind + `">` + template.HTMLEscapeString(src[from:to]) + `</span>`)
+				b.WriteString(inText.Replace(src[at:from]))
+				b.WriteString(`<span class="` + kind + `">` + inText.Replace(src[from:to]) + `</span>`)
 				at = to
 			}
 		}
 	}
-	b.WriteString(template.HTMLEscapeString(src[at:]))
+	b.WriteString(inText.Replace(src[at:]))
 	return template.HTML(b.String())
 }
