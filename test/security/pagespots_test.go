@@ -91,8 +91,8 @@ func (s *site) pageSpots(t *testing.T, key string) (all []spot) {
 	return slices.CompactFunc(all, func(a, b spot) bool { return a.String() == b.String() })
 }
 
-// askedLater returns the fields that a form has only once something stands in its way: a name that several pets have, and
-// what somebody else changed.
+// askedLater returns the fields that a form has only once something stands in its way: a name that several pets have, what
+// somebody else changed, and a file that was imported before.
 func askedLater(form url.Values) url.Values {
 	later := url.Values{}
 	if form.Has("petId") {
@@ -101,6 +101,9 @@ func askedLater(form url.Values) url.Values {
 	}
 	if form.Has("version") {
 		later.Set("overwrite", form.Get("version"))
+	}
+	if form.Has("do") {
+		later.Set("again", "true")
 	}
 	return later
 }
