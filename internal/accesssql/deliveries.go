@@ -228,7 +228,11 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, t.Why)
+	found, err := webhooks(tx, "id = $1", t.Webhook)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, webhookDetail(&found[0])+": "+t.Why)
 }
 
 // PruneDeliveries implements [webhook.Store].

@@ -16,7 +16,7 @@ type AuditQuery struct {
 	Limit     int    // at most so many
 	Action    string // with this action, or this part of it before the dot, such as "key"
 	Text      string // with this anywhere, names included; case does not matter
-	Workspace int64  // about this workspace or one of its keys
+	Workspace int64  // about this workspace, one of its keys or one of its webhooks
 }
 
 // An AuditEntry is a line of the audit log with the names of what it names by id, as
@@ -51,7 +51,7 @@ func (l *Local) Audit(ctx context.Context, q AuditQuery) (found []AuditEntry, ne
 			if !q.takes(e) || !about(e) {
 				continue
 			}
-			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.in(ctx, e.Subject), names.in(ctx, e.Detail)}
+			named := AuditEntry{e, names.in(ctx, string(e.Actor)), names.subject(ctx, e), names.in(ctx, e.Detail)}
 			if named.has(q.Text) {
 				found = append(found, named)
 			}
@@ -79,7 +79,8 @@ func (e *AuditEntry) has(text string) bool {
 }
 
 // about returns what reports whether an entry is about a workspace, under whatever
-// name it had, or one of its keys. It is asked of the latest entry first.
+// name it had, one of its keys or one of its webhooks. It is asked of the latest entry
+// first.
 func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEntry) bool, error) {
 	if workspace == 0 {
 		return func(access.AuditEntry) bool { return true }, nil
@@ -100,7 +101,9 @@ func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEn
 		if e.Action == "workspace.rename" && e.Detail == "renamed to "+w.Name {
 			w.Name = e.Subject
 		}
-		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name
+		webhook := webhookOf.FindStringSubmatch(e.Detail)
+		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name ||
+			strings.HasPrefix(e.Action, "webhook.") && webhook != nil && webhook[2] == strconv.FormatInt(workspace, 10)
 	}, nil
 }
 
@@ -113,6 +116,17 @@ type namer struct {
 
 // ids are the ids in the texts of the log.
 var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
+
+// webhookOf finds in the detail of an entry about a webhook its host and its workspace.
+var webhookOf = regexp.MustCompile(`^to (\S+) for workspace ([1-9][0-9]*),`)
+
+// subject returns the name of what an entry is about. A webhook has none but its host.
+func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
+	if to := webhookOf.FindStringSubmatch(e.Detail); to != nil && strings.HasPrefix(e.Action, "webhook.") {
+		return "webhook to " + access.Printable(to[1])
+	}
+	return n.in(ctx, e.Subject)
+}
 
 // in returns a text with names for ids.
 func (n *namer) in(ctx context.Context, text string) string {

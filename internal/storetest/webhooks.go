@@ -328,8 +328,9 @@ func testWebhookFailures(t *testing.T, open Open) {
 	if w := s.getHook(id); w.State != webhook.Disabled {
 		t.Errorf("after an hour of failures it is %s", w.State)
 	}
-	if log, err := s.Audit(s.ctx, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != "too long" {
-		t.Errorf("Audit = %+v, %v, want why it was disabled", log, err)
+	why := fmt.Sprintf("to example.com for workspace %d, disabled: too long", s.workspace)
+	if log, err := s.Audit(s.ctx, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != why {
+		t.Errorf("Audit = %+v, %v, want %q", log, err, why)
 	}
 	if held := s.hold("a"); len(held) > 0 {
 		t.Errorf("%v is held, though it is disabled", held)

@@ -151,6 +151,21 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
+// TestAuditOfWebhooks: the operator finds a webhook under its workspace, by its host.
+func TestAuditOfWebhooks(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to, _ := receiver(t, 200, "")
+	for _, name := range []string{"shop", "zoo"} {
+		h.signedIn(h.workspace(name), access.Read|access.Write|access.Manage).addHook(to)
+	}
+	g := h.signedInOperator()
+	body := g.get("/console/audit?workspace=2").want(200, "webhook.create").want(200, "webhook to 127.0.0.1:").body
+	if n := strings.Count(body, "webhook.create"); n != 1 || hookIn.MatchString(body) {
+		t.Errorf("the log of one workspace has %d webhooks that were created, want 1\n%s", n, body)
+	}
+}
+
 // TestTestFails: a receiver that fails is shown with what it said.
 func TestTestFails(t *testing.T) {
 	t.Parallel()
