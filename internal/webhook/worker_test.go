@@ -61,11 +61,8 @@ func TestHangingReceivers(t *testing.T) {
 // change of its webhook counts. The message stays due.
 func TestChangeWhileHanging(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	store := &tardyStore{Store: s.db, may: make(chan struct{})}
+	s, store := newTardyShop(t)
 	close(store.may)
-	s.store = store
-	s.deliver("a")
 	release := make(chan struct{})
 	defer close(release)
 	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
@@ -99,6 +96,16 @@ type tardyStore struct {
 	looks atomic.Int64 // for webhooks
 }
 
+// newTardyShop returns a shop with a deliverer over such a store.
+func newTardyShop(t *testing.T) (*shop, *tardyStore) {
+	t.Helper()
+	s := newShop(t)
+	store := &tardyStore{Store: s.db, may: make(chan struct{})}
+	s.store = store
+	s.deliver("a")
+	return s, store
+}
+
 func (s *tardyStore) RecordTries(ctx context.Context, tries []webhook.Try) error {
 	<-s.may
 	return s.Store.RecordTries(ctx, tries)
@@ -120,10 +127,7 @@ func (s *shop) seen(store *tardyStore) {
 // TestUnkept: no more is posted than a kill may double while what came of it is not kept.
 func TestUnkept(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	store := &tardyStore{Store: s.db, may: make(chan struct{})}
-	s.store = store
-	s.deliver("a")
+	s, store := newTardyShop(t)
 	r := newReceiver(t, ok)
 	s.hook(r)
 	s.write(20)
@@ -140,10 +144,7 @@ func TestUnkept(t *testing.T) {
 // webhook is paused and made active.
 func TestPausedBeforeKept(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	store := &tardyStore{Store: s.db, may: make(chan struct{})}
-	s.store = store
-	s.deliver("a")
+	s, store := newTardyShop(t)
 	r := newReceiver(t, ok)
 	w := s.hook(r)
 	s.write(1)
