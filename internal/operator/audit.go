@@ -101,9 +101,8 @@ func (l *Local) about(ctx context.Context, workspace int64) (func(access.AuditEn
 		if e.Action == "workspace.rename" && e.Detail == "renamed to "+w.Name {
 			w.Name = e.Subject
 		}
-		webhook := webhookOf.FindStringSubmatch(e.Detail)
-		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name ||
-			strings.HasPrefix(e.Action, "webhook.") && webhook != nil && webhook[2] == strconv.FormatInt(workspace, 10)
+		_, owner := webhookOf(e)
+		return ids[e.Subject] || strings.HasPrefix(e.Action, "workspace.") && e.Subject == w.Name || owner == strconv.FormatInt(workspace, 10)
 	}, nil
 }
 
@@ -117,13 +116,26 @@ type namer struct {
 // ids are the ids in the texts of the log.
 var ids = regexp.MustCompile(`\b(key_[0-9A-Za-z]{16}|op_[0-9A-Za-z]{16}|workspace [1-9][0-9]{0,17})\b`)
 
-// webhookOf finds in the detail of an entry about a webhook its host and its workspace.
-var webhookOf = regexp.MustCompile(`^to (\S+) for workspace ([1-9][0-9]*),`)
+// aboutWebhook is how the detail of an entry about a webhook begins.
+var aboutWebhook = regexp.MustCompile(`^to (\S+) for workspace ([1-9][0-9]*),`)
+
+// webhookOf returns the host and the workspace of the webhook that an entry is about, or
+// nothing.
+func webhookOf(e access.AuditEntry) (host, workspace string) {
+	if !strings.HasPrefix(e.Action, "webhook.") {
+		return "", ""
+	}
+	found := aboutWebhook.FindStringSubmatch(e.Detail)
+	if found == nil {
+		return "", ""
+	}
+	return found[1], found[2]
+}
 
 // subject returns the name of what an entry is about. A webhook has none but its host.
 func (n *namer) subject(ctx context.Context, e access.AuditEntry) string {
-	if to := webhookOf.FindStringSubmatch(e.Detail); to != nil && strings.HasPrefix(e.Action, "webhook.") {
-		return "webhook to " + access.Printable(to[1])
+	if host, _ := webhookOf(e); host != "" {
+		return "webhook to " + access.Printable(host)
 	}
 	return n.in(ctx, e.Subject)
 }
