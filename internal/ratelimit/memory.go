@@ -42,14 +42,9 @@ func NewMemory(cfg Config, now func() time.Time) *Memory {
 
 // Caller implements Limiter. A key that comes back with another workspace is a new key.
 func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller {
-	m.mu.RLock()
-	c := m.callers[keyID]
-	m.mu.RUnlock()
-	if c == nil || c.workspace != workspaceID {
-		m.mu.Lock()
-		c = m.caller(workspaceID, keyID)
-		m.mu.Unlock()
-	}
+	m.mu.Lock()
+	c := m.caller(workspaceID, keyID)
+	m.mu.Unlock()
 	c.subject.mu.Lock()
 	c.subject.limits = limits
 	c.subject.mu.Unlock()
