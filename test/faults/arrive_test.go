@@ -85,17 +85,13 @@ func agree(t *testing.T, c net.Conn) *http2.Framer {
 // refusesNew waits until nobody accepts connections.
 func refusesNew(t *testing.T, addr string) {
 	t.Helper()
-	for deadline := time.Now().Add(servertest.Patience); ; {
+	servertest.Eventually(t, "the server accepts no connections", func() bool {
 		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			return
+		if err == nil {
+			c.Close()
 		}
-		c.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("the server goes on accepting connections")
-		}
-		time.Sleep(time.Millisecond) // between two polls
-	}
+		return err != nil
+	})
 }
 
 // statusOf asks for the pets and returns the status of the answer.

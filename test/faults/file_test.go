@@ -78,11 +78,7 @@ func (w *writers) more(t *testing.T, n int) {
 		return len(w.acked)
 	}
 	until := count() + n
-	for deadline := time.Now().Add(servertest.Patience); count() < until; time.Sleep(time.Millisecond) { // between two polls
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d writes were acknowledged", count(), until)
-		}
-	}
+	servertest.Eventually(t, fmt.Sprintf("%d writes are acknowledged", until), func() bool { return count() >= until })
 }
 
 // moved waits until the log was moved into the file twice: then a copy from before
@@ -98,11 +94,7 @@ func (w *writers) moved(t *testing.T, dir string) {
 	}
 	for range 2 {
 		before := at()
-		for deadline := time.Now().Add(servertest.Patience); at().Equal(before); time.Sleep(time.Millisecond) { // between two polls
-			if time.Now().After(deadline) {
-				t.Fatal("the log is not moved into the file")
-			}
-		}
+		servertest.Eventually(t, "the log is moved into the file", func() bool { return !at().Equal(before) })
 		w.more(t, 200)
 	}
 }
@@ -367,11 +359,7 @@ func TestOneServer(t *testing.T) {
 		s, err := petstore.Serve(servertest.Options{Dir: dir, LogDir: logs})
 		second <- started{s, err}
 	}()
-	for deadline := time.Now().Add(servertest.Patience); !waits(logs); time.Sleep(time.Millisecond) { // between two polls
-		if time.Now().After(deadline) {
-			t.Fatal("the second server does not wait")
-		}
-	}
+	servertest.Eventually(t, "the second server waits", func() bool { return waits(logs) })
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -239,13 +239,12 @@ func (c *integrator) drain(h hook, box *inbox, last int64) {
 	}
 }
 
-// hooksFlags let a server deliver to receivers on this machine.
-var hooksFlags = []string{"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s"}
-
-// startHooks starts a server on the file in the folder, for the time of the test at most.
-func (c *integrator) startHooks(dir string) *servertest.Server {
+// startHooks starts a server in the folder that delivers to receivers on this machine, for the
+// time of the test at most. The integrator's requests go to it from now on.
+func (c *integrator) startHooks(dir string, flags ...string) *servertest.Server {
 	c.Helper()
-	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: hooksFlags})
+	server, err := petstore.Serve(servertest.Options{Dir: dir, Flags: append(flags,
+		"--log-level=warn", "--webhook-allow-http", "--webhook-allow-to=127.0.0.0/8", "--drain-timeout=5s")})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -40,7 +40,6 @@ func newCouple(t *testing.T, db string) *couple {
 		c.addrs[i] = servertest.FreeAddr(t)
 		c.start(i)
 	}
-	c.url = c.nodes[0].URL
 	c.hook(c.steady.URL)
 	c.hook(c.moody.URL)
 	return c
@@ -48,12 +47,7 @@ func newCouple(t *testing.T, db string) *couple {
 
 func (c *couple) start(i int) {
 	c.Helper()
-	s, err := petstore.Serve(servertest.Options{Dir: c.dir, Flags: append([]string{"--db=" + c.db, "--addr=" + c.addrs[i]}, hooksFlags...)})
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(s.Kill)
-	c.nodes[i] = s
+	c.nodes[i] = c.startHooks(c.dir, "--db="+c.db, "--addr="+c.addrs[i])
 }
 
 // write makes events at both nodes, when they can, until the function that it returns is

@@ -100,11 +100,9 @@ func TestConsoleDownloadsOfTheBanned(t *testing.T) {
 	if _, err := petstore.Run(s.dir, "key", "ban", banned.ID, "--for=1h", "--reason=test"); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(servertest.Patience); s.do(request{method: "GET", path: "/pets", key: banned.Key}).status != http.StatusTooManyRequests; {
-		if time.Now().After(deadline) {
-			t.Fatal("the ban does not hold")
-		}
-	}
+	servertest.Eventually(t, "the ban holds", func() bool {
+		return s.do(request{method: "GET", path: "/pets", key: banned.Key}).status == http.StatusTooManyRequests
+	})
 	for _, path := range []string{"/console/pets.csv", "/console/keys.csv", "/console/requests.csv"} {
 		if a := b.send("GET", path, nil, nil).must(429); !strings.Contains(a.body, "This key is banned") {
 			t.Errorf("%s says %s", a.what, a.body)

@@ -87,19 +87,14 @@ func TestTLS(t *testing.T) {
 	}
 	c.Close()
 	certify(t, s.dir, "second")
-	for deadline := time.Now().Add(servertest.Patience); ; {
+	servertest.Eventually(t, "the new certificate is shown", func() bool {
 		c, err := shake(addr, "127.0.0.1", &tls.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Close()
-		if c.ConnectionState().PeerCertificates[0].Subject.CommonName == "second" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the new certificate is not shown")
-		}
-	}
+		return c.ConnectionState().PeerCertificates[0].Subject.CommonName == "second"
+	})
 	plain := dial(t, addr)
 	plain.write(t, get+"\r\n")
 	if resp, text, err := plain.read("GET"); err == nil {
