@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"time"
 )
@@ -58,42 +59,38 @@ func loadHTTP1(ctx context.Context, p *process, w *workload, r *row, warm, long 
 	}
 	defer func() { err = errors.Join(err, poll.close()) }()
 	g := &callers{poll: poll, workload: w, row: r, random: rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))}
-	g.all = make([]caller, r.callers)
 	defer func() {
-		for _, c := range g.all {
-			if c.connection != nil {
-				err = errors.Join(err, c.conn.Close())
-			}
+		for i := range g.all {
+			err = errors.Join(err, g.all[i].conn.Close())
 		}
 	}()
-	for i := range g.all {
-		nodes := append([]*process{p}, p.twins...)
-		if err := g.connect(ctx, i, nodes[i%len(nodes)].addr); err != nil {
+	nodes := append([]*process{p}, p.twins...)
+	for i := range r.callers {
+		conn, err := dial(ctx, nodes[i%len(nodes)].addr)
+		if err != nil {
+			return nil, err
+		}
+		g.all = append(g.all, caller{conn: conn, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)})
+		if g.all[i].fd, err = poll.add(conn, i); err != nil {
 			return nil, err
 		}
 	}
 	return &g.sample, g.run(ctx, p, warm, long)
 }
 
-// connect gives a caller a connection.
-func (g *callers) connect(ctx context.Context, i int, addr string) error {
-	c, err := dial(ctx, addr)
-	if err != nil {
-		return err
-	}
-	g.all[i] = caller{connection: c}
-	g.all[i].fd, err = g.poll.add(c.conn, i)
-	return err
-}
-
 // reconnect is for HTTP/1.0, in which a connection is for one request.
 func (g *callers) reconnect(ctx context.Context, i int) error {
 	c := &g.all[i]
-	addr := c.conn.RemoteAddr().String()
-	if err := errors.Join(g.poll.remove(c.fd), c.conn.Close()); err != nil {
+	conn, err := dial(ctx, c.conn.RemoteAddr().String())
+	if err != nil {
 		return err
 	}
-	return g.connect(ctx, i, addr)
+	if err := errors.Join(g.poll.remove(c.fd), c.conn.Close()); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	c.conn = conn
+	c.fd, err = g.poll.add(conn, i)
+	return err
 }
 
 // callers share a loop.
@@ -108,10 +105,20 @@ type callers struct {
 
 // A caller asks one thing after the other on a connection of its own.
 type caller struct {
-	*connection
+	conn  net.Conn
 	fd    int
+	in    []byte // what was read of the answer
+	out   []byte // the request
 	asked bool
 	began time.Time // of the request under way
+}
+
+// room returns where the next part of an answer goes.
+func (c *caller) room() []byte {
+	if len(c.in) == cap(c.in) {
+		c.in = append(c.in, 0)[:len(c.in)]
+	}
+	return c.in[len(c.in):cap(c.in)]
 }
 
 // run goes round until the time is over, and measures the processor time at the ends of what counts.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,9 +114,9 @@ func mirror(ctx context.Context, r *row, server, reference *process, w *workload
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
-	header := http.Header{"Content-Type": answered["Content-Type"]}
+	header := http.Header{"Content-Type": answered.Header["Content-Type"]}
 	if r.transport != plain {
-		header = answered
+		header = answered.Header
 		for _, hop := range []string{"Date", "Connection", "Content-Length"} { // net/http's own
 			header.Del(hop)
 		}
@@ -127,20 +126,8 @@ func mirror(ctx context.Context, r *row, server, reference *process, w *workload
 
 func setReference(ctx context.Context, addr string, c *constant) error {
 	text, err := json.Marshal(c)
-	if err != nil {
-		return err
+	if err == nil {
+		_, _, err = call(ctx, http.MethodPost, "http://"+addr+answerPath, "", string(text), http.StatusOK)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+answerPath, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the reference answered %s", response.Status)
-	}
-	return nil
+	return err
 }

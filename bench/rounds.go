@@ -178,7 +178,7 @@ func (b *bench) mallocs(ctx context.Context) (count, cost float64, err error) {
 func (b *bench) profileRow(ctx context.Context, r *row) error {
 	done := make(chan error, 1)
 	go func() {
-		text, err := page(ctx, b.server.ops, "/debug/pprof/profile?seconds=5")
+		text, err := b.server.page(ctx, "/debug/pprof/profile?seconds=5")
 		done <- errors.Join(err, os.WriteFile(b.profile, text, 0o644))
 	}()
 	_, err := load(ctx, b.server, b.workload, r, 6*time.Second)

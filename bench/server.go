@@ -154,7 +154,7 @@ func (p *process) memory() (now, most int64, err error) {
 
 // metric returns the value of a metric without labels.
 func (p *process) metric(ctx context.Context, name string) (float64, error) {
-	text, err := page(ctx, p.ops, "/metrics")
+	text, err := p.page(ctx, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -241,7 +241,7 @@ func (p *process) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		_, err := page(ctx, p.ops, "/readyz")
+		_, err := p.page(ctx, "/readyz")
 		if err == nil {
 			return nil
 		}

@@ -11,7 +11,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"math/big"
 	"math/rand/v2"
 	"net"
@@ -62,25 +61,17 @@ func (r *row) newRequest(ctx context.Context, p *process, w *workload, random *r
 	return request.WithContext(ctx), nil
 }
 
-// do sends the row's next request and returns the answer's header fields and body.
-func (r *row) do(ctx context.Context, client *http.Client, p *process, w *workload, random *rand.Rand) (http.Header, []byte, error) {
+// do sends the row's next request and returns the answer and its body.
+func (r *row) do(ctx context.Context, client *http.Client, p *process, w *workload, random *rand.Rand) (*http.Response, []byte, error) {
 	request, err := r.newRequest(ctx, p, w, random)
 	if err != nil {
 		return nil, nil, err
 	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != r.want {
-		err = fmt.Errorf("the answer is %d, not %d: %.300q", response.StatusCode, r.want, body)
-	}
+	response, body, err := ask(client, request, r.want)
 	if err == nil && r.transport == http2TLS && response.ProtoMajor != 2 {
 		err = fmt.Errorf("the answer is %s, not HTTP/2", response.Proto)
 	}
-	return response.Header, body, err
+	return response, body, err
 }
 
 // loadHTTP2 is load over HTTP/2. The client costs as much as the server does, which therefore may wait for it: only

@@ -81,11 +81,6 @@ func (b *bench) measureWebhooks(ctx context.Context, r *results) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
-	c, err := dial(ctx, p.addr)
-	if err != nil {
-		return err
-	}
-	defer c.conn.Close()
 	box := &inbox{}
 	for i := range hookShops * hooksEach {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,18 +89,18 @@ func (b *bench) measureWebhooks(ctx context.Context, r *results) (err error) {
 		}
 		defer l.Close()
 		go http.Serve(l, box)
-		if err := c.create("/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":"http://%s/"}`, l.Addr())); err != nil {
+		if err := p.create(ctx, "/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":"http://%s/"}`, l.Addr())); err != nil {
 			return err
 		}
 	}
 	var rates, middles []float64
 	for range b.rounds {
 		began := time.Now()
-		if _, err := box.events(ctx, c, keys, hookBurst, 0); err != nil {
+		if _, err := box.events(ctx, p, keys, hookBurst, 0); err != nil {
 			return err
 		}
 		rates = append(rates, hookBurst*hooksEach/time.Since(began).Seconds())
-		late, err := box.events(ctx, c, keys, hookRate, time.Second/hookRate)
+		late, err := box.events(ctx, p, keys, hookRate, time.Second/hookRate)
 		if err != nil {
 			return err
 		}
@@ -118,10 +113,10 @@ func (b *bench) measureWebhooks(ctx context.Context, r *results) (err error) {
 
 // events has so many events happen, with a pause after each, and returns how late each was
 // at each receiver.
-func (b *inbox) events(ctx context.Context, c *connection, keys []string, n int, pause time.Duration) ([]time.Duration, error) {
+func (b *inbox) events(ctx context.Context, p *process, keys []string, n int, pause time.Duration) ([]time.Duration, error) {
 	for i := range n {
 		next := time.Now().Add(pause)
-		if err := c.create("/categories", keys[i%len(keys)], fmt.Sprintf(`{"name":"%d"}`, time.Now().UnixNano())); err != nil {
+		if err := p.create(ctx, "/categories", keys[i%len(keys)], fmt.Sprintf(`{"name":"%d"}`, time.Now().UnixNano())); err != nil {
 			return nil, err
 		}
 		time.Sleep(time.Until(next))
@@ -130,11 +125,7 @@ func (b *inbox) events(ctx context.Context, c *connection, keys []string, n int,
 }
 
 // create makes something by a POST.
-func (c *connection) create(path, key, body string) error {
-	c.out = send(c.out[:0], "POST", path, key, []byte(body))
-	a, err := c.call()
-	if err == nil && a.status() != http.StatusCreated {
-		err = fmt.Errorf("POST %s answered %d: %.200q", path, a.status(), a.body)
-	}
+func (p *process) create(ctx context.Context, path, key, body string) error {
+	_, _, err := call(ctx, http.MethodPost, "http://"+p.addr+path, key, body, http.StatusCreated)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -164,36 +165,30 @@ func send(dst []byte, method, path, key string, body []byte) []byte {
 // newWorkload asks the server for what the requests need to know.
 func newWorkload(ctx context.Context, p *process, d *dataset) (*workload, error) {
 	w := &workload{dataset: d, names: newNamer(), pending: make(map[int64]bool)}
-	c, err := dial(ctx, p.addr)
-	if err != nil {
+	if _, _, err := p.get(ctx, "/pets/1", w.spent); err != nil { // the one request that it has
 		return nil, err
 	}
-	defer c.conn.Close()
-	c.out = head(append(c.out[:0], "GET /pets/1"...), w.spent)
-	if _, err := c.call(); err != nil { // the one request that it has
-		return nil, err
-	}
-	return w, w.descend(c)
+	return w, w.descend(ctx, p)
+}
+
+func (p *process) get(ctx context.Context, path, key string) (*http.Response, []byte, error) {
+	return call(ctx, http.MethodGet, "http://"+p.addr+path, key, "", http.StatusOK)
 }
 
 // descend walks to the cursor that stands after 10,000 pages of 20. A database
 // with fewer pets ends sooner.
-func (w *workload) descend(c *connection) error {
+func (w *workload) descend(ctx context.Context, p *process) error {
 	const pages = 10_000 * 20 / 100
 	for range pages {
 		path := "/pets?limit=100"
 		if w.cursor != "" {
 			path += "&cursor=" + w.cursor
 		}
-		c.out = head(append(append(c.out[:0], "GET "...), path...), w.key)
-		a, err := c.call()
+		response, _, err := p.get(ctx, path, w.key)
 		if err != nil {
 			return err
 		}
-		if a.status() != 200 {
-			return fmt.Errorf("GET %s answered %d: %.200q", path, a.status(), a.body)
-		}
-		_, rest, ok := strings.Cut(a.header("Link"), "cursor=")
+		_, rest, ok := strings.Cut(response.Header.Get("Link"), "cursor=")
 		if !ok {
 			return nil
 		}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ask sends a request and returns the answer, which must have the status, and its body.
+func ask(client *http.Client, r *http.Request, want int) (*http.Response, []byte, error) {
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != want {
+		err = fmt.Errorf("%s %s answered %d, not %d: %.300q", r.Method, r.URL.Path, response.StatusCode, want, body)
+	}
+	return response, body, err
+}
+
+// call sends a request that prepares or reads what is measured.
+func call(ctx context.Context, method, url, key, body string, want int) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	return ask(http.DefaultClient, r, want)
+}
+
+// page returns the body of a page of the operations listener.
+func (p *process) page(ctx context.Context, path string) ([]byte, error) {
+	_, body, err := call(ctx, http.MethodGet, "http://"+p.ops+path, "", "", http.StatusOK)
+	return body, err
+}
+
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
+}
+
+// waitFor returns when somebody listens on addr.
+func waitFor(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		c, err := dial(ctx, addr)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
