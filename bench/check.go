@@ -52,7 +52,7 @@ func losses(before, now *results) []loss {
 // lost is measured once more, since machines have moods; what is lost twice is
 // an error.
 func check(ctx context.Context, s *settings) error {
-	before, err := loadResults(".")
+	before, err := loadRows(".")
 	if err != nil {
 		return fmt.Errorf("there is nothing to compare with: %w", err)
 	}
@@ -60,7 +60,7 @@ func check(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	now.print(os.Stdout)
+	report(os.Stdout, now.sections...)
 	lost := losses(before, now)
 	if len(lost) == 0 {
 		fmt.Println("no ratio lost more than a tenth")

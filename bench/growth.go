@@ -73,9 +73,7 @@ func measureGrowth(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, part := range []section{c.section(), compared, forecast(c)} {
-		part.write(os.Stdout)
-	}
+	report(os.Stdout, c.section(), compared, forecast(c))
 	return nil
 }
 
@@ -253,8 +251,8 @@ func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
 	}
 	best := 0.0 // of the disk, while others leave it alone
 	for range in.rounds {
-		var appends float64
-		if err := askChild(ctx, &appends, "disk", in.dir, (in.round / 3).String()); err != nil {
+		appends, err := in.appends(ctx)
+		if err != nil {
 			return c, err
 		}
 		best = max(best, appends)
@@ -266,7 +264,7 @@ func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
 }
 
 func (c costs) section() section {
-	s := section{title: "What a request takes, in microseconds of processor time", table: table{{"part", "µs"}}}
+	s := section{title: "What a request takes, in microseconds of processor time", table: table{"part | µs"}}
 	for _, part := range []struct {
 		words string
 		value float64
@@ -275,7 +273,7 @@ func (c costs) section() section {
 		{"a GET of a pet, in PostgreSQL", c.DatabaseRead}, {"a group of orders, in PostgreSQL", c.DatabaseGroup}, {"each order in it", c.DatabaseOrder},
 		{"a sync of the disk, by the clock", c.Sync},
 	} {
-		s.table.add(part.words, number("%.0f", part.value))
+		s.table.add("%s | %.0f", part.words, part.value)
 	}
 	return s
 }
@@ -283,7 +281,7 @@ func (c costs) section() section {
 // compare measures one, two and three nodes in turns, and simulates them.
 func (in *installation) compare(ctx context.Context, c costs) (section, error) {
 	s := section{title: "Real nodes, PostgreSQL and Redis on one core together",
-		table: table{{"load", "nodes", "requests/s", "× one node", "simulated requests/s", "× one node"}}}
+		table: table{"load | nodes | requests/s | × one node | simulated requests/s | × one node"}}
 	for _, l := range growthLoads() {
 		say("real nodes: %s", l.words)
 		rates := make([][]float64, realNodes)
@@ -302,8 +300,8 @@ func (in *installation) compare(ctx context.Context, c costs) (section, error) {
 			if n == 0 {
 				first = o
 			}
-			s.table.add(l.words, fmt.Sprint(n+1), spreadOf(rates[n]).ranged("%.0f"), spreadOf(quotients(rates[n], rates[0])).ranged("%.2f"),
-				number("%.0f", o.perSecond), number("%.2f", o.perSecond/first.perSecond))
+			s.table.add("%s | %d | %s | %s | %.0f | %.2f", l.words, n+1, spreadOf(rates[n]).ranged("%.0f"), spreadOf(quotients(rates[n], rates[0])).ranged("%.2f"),
+				o.perSecond, o.perSecond/first.perSecond)
 		}
 	}
 	return s, nil
@@ -317,7 +315,7 @@ func together(c costs, l growthLoad, nodes int) model {
 // forecast simulates nodes of two cores, PostgreSQL on eight and Redis on one, a quarter of a millisecond from each other.
 func forecast(c costs) section {
 	s := section{title: "Simulated: nodes with 2 cores, PostgreSQL with 8, Redis with 1, each on a machine of its own",
-		table: table{{"load", "nodes", "requests/s", "× one node", "nodes busy", "PostgreSQL busy", "Redis busy", "waits for locks", "bound"}}}
+		table: table{"load | nodes | requests/s | × one node | nodes busy | PostgreSQL busy | Redis busy | waits for locks | bound"}}
 	for _, l := range growthLoads() {
 		var first outcome
 		linear := 0
@@ -331,12 +329,11 @@ func forecast(c costs) section {
 				linear = n
 			}
 			if n == 1 || n == 4 || n == 16 {
-				percent := func(share float64) string { return number("%.0f %%", 100*share) }
-				s.table.add(l.words, fmt.Sprint(n), number("%.0f", o.perSecond), number("%.1f", o.perSecond/first.perSecond),
-					percent(o.node), percent(o.database), percent(o.redis), percent(o.locked), o.bound())
+				s.table.add("%s | %d | %.0f | %.1f | %.0f %% | %.0f %% | %.0f %% | %.0f %% | %s", l.words, n, o.perSecond, o.perSecond/first.perSecond,
+					100*o.node, 100*o.database, 100*o.redis, 100*o.locked, o.bound())
 			}
 		}
-		s.table.add(l.words, fmt.Sprintf("linear up to %d", linear))
+		s.table.add("%s | linear up to %d", l.words, linear)
 	}
 	return s
 }

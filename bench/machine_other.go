@@ -14,15 +14,15 @@ import (
 // and says so at its first step.
 var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
-func pinSelf(int) error                                  { return errLinuxOnly }
-func startOn(*exec.Cmd, ...int) error                    { return errLinuxOnly }
-func onCores(func() error, ...int) error                 { return errLinuxOnly }
-func syncData(f *os.File) error                          { return f.Sync() }
-func lockInPageCache(string) (func() error, bool, error) { return nil, false, errLinuxOnly }
-func kernel() string                                     { return runtime.GOOS }
-func fileSystem(string) string                           { return "unknown" }
-func processor() string                                  { return runtime.GOARCH }
-func cores() int                                         { return runtime.NumCPU() }
+func pinSelf(int) error                            { return errLinuxOnly }
+func startOn(*exec.Cmd, ...int) error              { return errLinuxOnly }
+func onCores(func() error, ...int) error           { return errLinuxOnly }
+func syncData(f *os.File) error                    { return f.Sync() }
+func lockInPageCache(string) (func() error, error) { return nil, errLinuxOnly }
+func kernel() string                               { return runtime.GOOS }
+func fileSystem(string) string                     { return "unknown" }
+func processor() string                            { return runtime.GOARCH }
+func cores() int                                   { return runtime.NumCPU() }
 
 type poller struct{}
 

@@ -9,7 +9,7 @@
 //	go run . -rows REGEXP [-short]    measure some rows and write nothing; with -profile FILE a CPU profile too
 //	go run . -check [-short]          fail if a ratio lost more than a tenth since results.json
 //	go run . -part NAME               measure only rows, feed, webhooks, peers, memory or redis, and write nothing
-//	go run . -scale [-pets N]         ten million pets beside ten thousand; kept in the results
+//	go run . -scale [-pets N]         ten million pets beside ten thousand; writes nothing
 //	go run . -growth [-short]         one, two and three nodes on PostgreSQL beside a simulation of them; writes nothing
 //
 // The server is used from outside, by its command line and its listeners, and has everything on: keys, limits, header
@@ -84,14 +84,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	report(os.Stdout, r.sections...)
 	if s.partial() || s.short {
-		r.print(os.Stdout)
 		return nil // it must not replace the whole
 	}
-	if before, err := loadResults("."); err == nil {
-		r.Scale = before.Scale // measured apart
-	}
-	r.print(os.Stdout)
 	return r.save(".")
 }
 
@@ -107,7 +103,7 @@ func parse(args []string) (*settings, error) {
 	flags.StringVar(&s.part, "part", "", "measure only `PART`: "+strings.Join(parts, ", "))
 	flags.BoolVar(&s.check, "check", false, "compare with the saved results instead of replacing them")
 	flags.BoolVar(&s.growth, "growth", false, "measure only nodes that share PostgreSQL, beside a simulation of them")
-	flags.BoolVar(&s.scale, "scale", false, "measure only ten million pets beside ten thousand, and keep that in the results")
+	flags.BoolVar(&s.scale, "scale", false, "measure only ten million pets beside ten thousand")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

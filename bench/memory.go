@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -10,56 +11,63 @@ import (
 
 // A memory is how the service does with many pets: its start, its memory, and a search for the full name of one.
 type memory struct {
-	Pets    int     `json:"pets"`
-	FileMiB float64 `json:"fileMiB"`
-	Start   spread  `json:"startMillis"`
-	Idle    float64 `json:"idleMiB"`
-	Loaded  float64 `json:"loadedMiB"` // the peak under a mixed load
-	Search  spread  `json:"searchMillis"`
+	pets          int
+	file          float64 // MiB
+	start, search spread  // milliseconds
+	idle, loaded  float64 // MiB; the peak under a mixed load
 }
 
-// searchOne is the search for the full name of one pet among ordinary names, by one caller alone.
-func searchOne() row {
-	return row{name: "search for one", callers: 1, want: 200, request: search(rareName)}
+func (m *memory) section() section {
+	return section{title: "Memory and search", words: "The names of the pets are like people's: a given name and a family name. The search is for the full name of the only pet that has it.",
+		table: table{
+			"pets | file MiB | start to ready, ms | RSS idle, MiB | RSS peak under load, MiB | search for one alone, ms",
+			fmt.Sprintf("%d | %.0f | %s | %.0f | %.0f | %s", m.pets, m.file, m.start.ranged("%.0f"), m.idle, m.loaded, m.search.ranged("%.2f")),
+		},
+		targets: []target{
+			{fmt.Sprintf("memory under load with %d pets, MiB", m.pets), m.loaded, 128, true}, searchTarget(m.pets, m.search, 2),
+		}}
 }
 
-func (b *bench) measureMemory(ctx context.Context, r *results) error {
+func searchTarget(pets int, took spread, most float64) target {
+	return target{fmt.Sprintf("search for the full name of one of %d pets, alone, ms", pets), took.Median, most, true}
+}
+
+func (b *bench) measureMemory(ctx context.Context) (s section, err error) {
 	say("memory and search with %d pets", b.manyPets)
 	d, err := b.newDataset(ctx, "many.db", b.manyPets, false)
 	if err != nil {
-		return err
+		return s, err
 	}
-	m := &memory{Pets: b.manyPets}
-	r.Memory = m
-	if m.FileMiB, err = fileMiB(d.path); err != nil {
-		return err
+	m := &memory{pets: b.manyPets}
+	if m.file, err = fileMiB(d.path); err != nil {
+		return s, err
 	}
-	if m.Start, m.Idle, err = b.measureStarts(ctx, d, b.rounds); err != nil {
-		return err
+	if err := b.measureStarts(ctx, d, m); err != nil {
+		return s, err
 	}
 	if err := b.measureLoaded(ctx, d, m); err != nil {
-		return err
+		return s, err
 	}
-	return os.Remove(d.path)
+	return m.section(), os.Remove(d.path)
 }
 
 // measureStarts measures from the start of the process until it is ready, and the memory that it has then.
-func (b *bench) measureStarts(ctx context.Context, d *dataset, times int) (spread, float64, error) {
+func (b *bench) measureStarts(ctx context.Context, d *dataset, m *memory) error {
 	var starts []float64
-	var idle float64
-	for range times {
+	for range b.rounds {
 		p, took, err := b.startServer(ctx, d.path, false)
 		if err != nil {
-			return spread{}, 0, err
+			return err
 		}
 		now, _, err := p.memory()
 		if err = errors.Join(err, p.stop()); err != nil {
-			return spread{}, 0, err
+			return err
 		}
-		idle = mib(now)
-		starts = append(starts, float64(took.Microseconds())/1000)
+		m.idle = mib(now)
+		starts = append(starts, micros(took)/1000)
 	}
-	return spreadOf(starts), idle, nil
+	m.start = spreadOf(starts)
+	return nil
 }
 
 // measureLoaded measures searches, and then the peak of the resident memory under a mixed load.
@@ -76,7 +84,7 @@ func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err e
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	if m.Search, err = measureSearch(ctx, &side{name: "the service", process: p, workload: w}, b.rounds, b.round); err != nil {
+	if m.search, err = measureSearch(ctx, &side{name: "the service", process: p, workload: w}, b.rounds, b.round); err != nil {
 		return err
 	}
 	for _, mixed := range []row{
@@ -90,15 +98,16 @@ func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err e
 		}
 	}
 	_, most, err := p.memory()
-	m.Loaded = mib(most)
+	m.loaded = mib(most)
 	return err
 }
 
-// measureSearch returns the median time of a search in each round, in milliseconds.
+// measureSearch returns the median time in each round, in milliseconds, of the search for the full name of one pet among
+// ordinary names, by one caller alone.
 func measureSearch(ctx context.Context, s *side, rounds int, round time.Duration) (spread, error) {
-	r := searchOne()
+	r := row{name: "search for one", callers: 1, want: 200, request: search(rareName)}
 	err := measureSides(ctx, &r, []*side{s}, rounds, round)
-	return spreadOf(each(s.samples, func(s *sample) float64 { return micros(s.quantile(.5)) / 1000 })), err
+	return spreadOf(each(latencies(s.samples, .5), func(took float64) float64 { return took / 1000 })), err
 }
 
 // readMixed is what a shop is asked most.

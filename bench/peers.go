@@ -37,13 +37,13 @@ func (b *bench) peers() []peer {
 }
 
 // measurePeers has the reference, the service and every peer take turns.
-func (b *bench) measurePeers(ctx context.Context, r *results) (err error) {
+func (b *bench) measurePeers(ctx context.Context) (s section, err error) {
 	say("generating and building the peers")
 	if err := b.buildPeers(ctx); err != nil {
-		return err
+		return s, err
 	}
 	if err := b.serve(ctx, false); err != nil {
-		return err
+		return s, err
 	}
 	sides, err := b.startPeers(ctx)
 	defer func() {
@@ -52,37 +52,49 @@ func (b *bench) measurePeers(ctx context.Context, r *results) (err error) {
 		}
 	}()
 	if err != nil {
-		return err
+		return s, err
 	}
-	for _, name := range []string{"get", "list", "create-pet"} {
-		c, err := b.contest(ctx, findRow(rows(), name), sides)
-		if err != nil {
-			return err
+	s = section{title: "Beside other servers", words: fmt.Sprintf(`Other servers of pets, written as their documentation would have it, with %d pets in memory, without keys, limits, a log or
+anything durable, in turns with this service, which has all of these. A POST to this service is on the disk when it is answered.`, peerPets),
+		table: table{"request | server | requests/s | of net/http | CPU µs | p50 ms | p99 ms | this service is faster by"}}
+	for _, c := range []struct {
+		row   string
+		least float64 // of the fastest peer, whose POST is in memory
+	}{{"get", 1}, {"list", 1.3}, {"create-pet", 0}} {
+		r := findRow(rows(), c.row)
+		say("%s beside the peers", r.name)
+		if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
+			return s, err
 		}
-		r.Peers = append(r.Peers, *c)
+		if err := measureSides(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
+			return s, err
+		}
+		var all []figure
+		for _, side := range sides {
+			all = append(all, figureOf(side.name, side.samples, sides[0].samples))
+		}
+		s.addContest(r, c.least, all)
 	}
-	return nil
+	return s, nil
 }
 
-// contest measures one row of all.
-func (b *bench) contest(ctx context.Context, r *row, sides []*side) (*contest, error) {
-	say("%s beside the peers", r.name)
-	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
-		return nil, err
-	}
-	if err := measureSides(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
-		return nil, err
-	}
-	c := &contest{Row: r.name}
-	for _, s := range sides {
-		rss, _, err := s.process.memory()
-		if err != nil {
-			return nil, err
+// addContest adds a row of all: the reference, the service and the peers.
+func (s *section) addContest(r *row, least float64, all []figure) {
+	ours, best := all[1].PerSecond.Median, 0.0
+	for i, f := range all {
+		faster := ""
+		if i != 1 {
+			faster = fmt.Sprintf("× %.2f", ours/f.PerSecond.Median)
 		}
-		p := pairing{ours: s.samples, references: sides[0].samples, rss: rss}
-		c.Sides = append(c.Sides, p.figure(&row{name: s.name, callers: r.callers}))
+		if i > 1 {
+			best = max(best, f.PerSecond.Median)
+		}
+		s.table.add("%s | %s | %s | %s | %.1f | %.2f | %.2f | %s", r.words, f.Name, f.PerSecond.ranged("%.0f"), f.OfReference.ranged("%.2f"),
+			f.CPU, f.P50/1000, f.P99/1000, faster)
 	}
-	return c, nil
+	if least > 0 {
+		s.targets = append(s.targets, target{r.words + ", × the fastest peer", ours / best, least, false})
+	}
 }
 
 // buildPeers generates and builds those of Go, and installs those of npm unless they are.

@@ -15,7 +15,7 @@ var redisRatio = regexp.MustCompile(`([0-9.]+) ratio\b`)
 
 // measureRedis has the limiter's own benchmark compare its decisions in Redis with redis-benchmark, which calls the
 // same script over as many connections, pipelined. Redis and its callers have both cores.
-func (b *bench) measureRedis(ctx context.Context, r *results) error {
+func (b *bench) measureRedis(ctx context.Context) (s section, err error) {
 	say("the limiter in Redis beside redis-benchmark")
 	decisions := "200000x"
 	if b.short {
@@ -26,15 +26,20 @@ func (b *bench) measureRedis(ctx context.Context, r *results) error {
 		"-count", strconv.Itoa(b.rounds), "./internal/ratelimit")
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := startOn(cmd, serverCore, loadCore); err != nil {
-		return err
+		return s, err
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("BenchmarkRedis: %w: %s", err, out.Bytes())
+		return s, fmt.Errorf("BenchmarkRedis: %w: %s", err, out.Bytes())
 	}
 	ratios, err := ratiosIn(out.Bytes())
-	s := spreadOf(ratios)
-	r.Redis = &s
-	return err
+	return redisSection(spreadOf(ratios)), err
+}
+
+func redisSection(ratio spread) section {
+	return section{title: "The limiter in Redis", words: `BenchmarkRedis of internal/ratelimit: decisions a second of 64 callers, and the best rate at which redis-benchmark calls the same
+script over 64 connections with 4, 16 or 64 calls in flight on each.`,
+		table:   table{" | ratio", "decisions / calls | " + ratio.ranged("%.2f")},
+		targets: []target{{"decisions through Redis, of redis-benchmark's best", ratio.Median, .7, false}}}
 }
 
 func ratiosIn(text []byte) ([]float64, error) {

@@ -28,19 +28,23 @@ func measure(ctx context.Context, s *settings) (r *results, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.end()) }()
-	r = &results{Machine: machine{cores(), processor(), kernel(), runtime.Version(), fileSystem(b.dir)}, Settings: used{
-		Date: time.Now().UTC().Format(time.DateOnly), Rounds: s.rounds, RoundMillis: s.round.Milliseconds(), Pets: s.pets, Busy: busy,
-	}}
+	r = &results{busy: busy, machine: fmt.Sprintf("%s: %d cores of %s, %s, %s, databases on %s.",
+		time.Now().UTC().Format(time.DateOnly), cores(), processor(), kernel(), runtime.Version(), fileSystem(b.dir))}
 	for _, part := range []struct {
 		name    string
-		measure func(context.Context, *results) error
-	}{{"rows", b.measureRows}, {"feed", b.measureFeed}, {"webhooks", b.measureWebhooks}, {"peers", b.measurePeers}, {"memory", b.measureMemory}, {"redis", b.measureRedis}} {
+		measure func(context.Context) (section, error)
+	}{
+		{"rows", func(ctx context.Context) (section, error) { return b.measureRows(ctx, r) }},
+		{"peers", b.measurePeers}, {"feed", b.measureFeed}, {"webhooks", b.measureWebhooks}, {"memory", b.measureMemory}, {"redis", b.measureRedis},
+	} {
 		if !s.wants(part.name) {
 			continue
 		}
-		if err := part.measure(ctx, r); err != nil {
+		found, err := part.measure(ctx)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", part.name, err)
 		}
+		r.sections = append(r.sections, found)
 	}
 	return r, nil
 }
@@ -105,73 +109,80 @@ func (b *bench) end() error {
 // say tells how far the run is.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }
 
-func (b *bench) measureRows(ctx context.Context, r *results) error {
+func (b *bench) measureRows(ctx context.Context, r *results) (section, error) {
+	s := section{title: "Requests", words: fmt.Sprintf(`Every row ran %d rounds of %d ms, in turns with bare net/http, which answers the same status and a constant body of the same
+size, and on the other transports the same header fields. The database has %d pets. "Of net/http" compares requests a second round
+by round; "CPU, net/http / ours" compares the processor time of a request over all rounds, which other work on the machine
+disturbs less. Over HTTP/2 the client is the slower side, so that only the processor time says something.`,
+		b.rounds, b.round.Milliseconds(), b.pets)}
+	s.table = table{"request | requests/s | net/http/s | of net/http | CPU µs | net/http µs | CPU, net/http / ours | p50 ms | p99 ms | p99.9 ms | × durable appends"}
+	var appends []float64
 	for _, row := range rows() {
 		if !b.rows.MatchString(row.name) {
 			continue
 		}
 		say("%s", row.name)
 		if err := b.serve(ctx, row.transport == http2TLS); err != nil {
-			return err
+			return s, err
 		}
-		p, err := b.measureRow(ctx, &row)
+		f, disk, err := b.measureRow(ctx, &row)
 		if err != nil {
-			return err
+			return s, err
 		}
-		r.Rows = append(r.Rows, p.figure(&row))
-		r.appends = append(r.appends, p.appends...)
+		r.Rows, appends = append(r.Rows, f), append(appends, disk...)
+		s.addRow(&row, &f)
 	}
-	r.Appends = spreadOf(r.appends)
-	return nil
+	if len(appends) > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("The disk: %s durable appends of 4 KiB a second.", spreadOf(appends).ranged("%.0f")))
+	}
+	return s, nil
 }
 
-// measureRow has the reference, the server and, for a write, the disk take turns.
-func (b *bench) measureRow(ctx context.Context, r *row) (*pairing, error) {
-	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
-		return nil, err
+// addRow adds a row and its target: by requests a second on the plain way, by durable appends for a write, and by
+// processor time on the other transports, where the client may be slower than the server.
+func (s *section) addRow(r *row, f *figure) {
+	times, t := "", target{r.words + ", of bare net/http", f.OfReference.Median, r.least, false}
+	switch {
+	case f.OfAppends != nil:
+		times = f.OfAppends.ranged("%.1f")
+		t.what, t.value = r.words+", × durable appends", f.OfAppends.Median
+	case r.transport != plain:
+		t.value = f.CPURatio
 	}
-	before, cost, err := b.mallocs(ctx)
-	if err != nil {
-		return nil, err
+	s.table.add("%s | %s | %.0f | %s | %.1f | %.1f | %.2f | %.2f | %.2f | %.2f | %s", r.words, f.PerSecond.ranged("%.0f"), f.Reference.Median, f.OfReference.ranged("%.2f"),
+		f.CPU, f.ReferenceCPU, f.CPURatio, f.P50/1000, f.P99/1000, f.P999/1000, times)
+	if r.least > 0 {
+		s.targets = append(s.targets, t)
+	}
+}
+
+// measureRow has the reference, the server and, for a write, the disk take turns. It returns the disk's rates too.
+func (b *bench) measureRow(ctx context.Context, r *row) (f figure, appends []float64, err error) {
+	if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
+		return f, nil, err
 	}
 	theirs, ours := &side{name: "the reference", process: b.reference, workload: b.workload}, &side{name: "the service", process: b.server, workload: b.workload}
-	p := &pairing{}
 	for range b.rounds {
 		if r.write {
-			var appends float64
-			if err := askChild(ctx, &appends, "disk", b.dir, (b.round / 3).String()); err != nil {
-				return nil, err
+			rate, err := b.appends(ctx)
+			if err != nil {
+				return f, nil, err
 			}
-			p.appends = append(p.appends, appends)
+			appends = append(appends, rate)
 		}
 		if err := takeTurns(ctx, r, []*side{theirs, ours}, b.round); err != nil {
-			return nil, err
+			return f, nil, err
 		}
 	}
-	p.ours, p.references = ours.samples, theirs.samples
-	after, _, err := b.mallocs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.mallocs = after - before - 2*cost
-	if p.rss, _, err = b.server.memory(); err != nil {
-		return nil, err
+	f = figureOf(r.name, ours.samples, theirs.samples)
+	if r.write {
+		times := spreadOf(quotients(rates(ours.samples), appends))
+		f.OfAppends = &times
 	}
 	if b.profile != "" {
 		err = b.profileRow(ctx, r)
 	}
-	return p, errors.Join(err, b.server.log.Truncate(0))
-}
-
-// mallocs returns how many objects the server has allocated since its start, and how many it takes to ask.
-func (b *bench) mallocs(ctx context.Context) (count, cost float64, err error) {
-	const name = "go_memstats_mallocs_total"
-	first, err := b.server.metric(ctx, name)
-	if err != nil {
-		return 0, 0, err
-	}
-	second, err := b.server.metric(ctx, name)
-	return second, second - first, err
+	return f, appends, errors.Join(err, b.server.log.Truncate(0))
 }
 
 // profileRow writes a profile of the server's processor time under the row.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -13,152 +15,136 @@ import (
 // smallPets is how many pets the smaller database has.
 const smallPets = 10_000
 
-// A scale compares a large database with a small one.
-type scale struct {
-	Date        string     `json:"date"`
-	Pets        [2]int     `json:"pets"`
-	FileMiB     float64    `json:"fileMiB"`
-	FillSeconds float64    `json:"fillSeconds"`
-	Start       spread     `json:"startMillis"`
-	Idle        float64    `json:"idleMiB"`
-	Loaded      float64    `json:"loadedMiB"`
-	Search      spread     `json:"searchMillis"`    // for the full name of one pet, alone
-	Loose       bool       `json:"loose,omitempty"` // the kernel may have given away parts of the files meanwhile
-	Rows        []scaleRow `json:"rows"`
-}
-
 // A scaleRow is one operation's cost at both sizes: the processor time of one
 // among those of all callers, and what a caller waits for one that is alone.
 type scaleRow struct {
-	Name   string  `json:"name"`
-	Search bool    `json:"search,omitempty"` // by name
-	Small  float64 `json:"smallCPUMicros"`
-	Big    float64 `json:"bigCPUMicros"`
-	Ratio  float64 `json:"ratio"`
-	P99    float64 `json:"bigP99Micros"`
-	Rate   spread  `json:"bigRateOfSmall"`
-
-	SmallAlone float64 `json:"smallAloneP50Micros"`
-	BigAlone   float64 `json:"bigAloneP50Micros"`
-	AloneRatio spread  `json:"aloneRatio"` // of the rounds' medians
+	name                 string
+	search               bool // by name
+	small, big           float64
+	smallAlone, bigAlone float64
+	aloneRatio           spread // of the rounds' medians
 }
 
-// measureScale makes both databases, measures, prints, and puts the comparison into the saved results.
+func (r *scaleRow) ratio() float64 { return r.big / max(r.small, .001) }
+
+// measureScale makes both databases, and prints how they compare.
 func measureScale(ctx context.Context, settings *settings) (err error) {
 	b, err := newBench(ctx, settings)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.end()) }()
-	s := &scale{Date: time.Now().UTC().Format(time.DateOnly), Pets: [2]int{smallPets, b.scalePets}}
-	if err := b.compareSizes(ctx, s); err != nil {
-		return err
-	}
-	part := results{Scale: s}
-	part.print(os.Stdout)
-	if b.short || b.rows.String() != "" {
-		return nil
-	}
-	all, err := loadResults(".")
-	if err != nil {
-		all = &results{} // nothing else was measured yet
-	}
-	all.Scale = s
-	return all.save(".")
-}
-
-func (b *bench) compareSizes(ctx context.Context, s *scale) error {
-	small, err := b.newDataset(ctx, "small.db", s.Pets[0], true)
+	small, err := b.newDataset(ctx, "small.db", smallPets, true)
 	if err != nil {
 		return err
 	}
-	say("filling %d pets and %d orders", s.Pets[1], s.Pets[1]*ordersPerPet)
-	began := time.Now()
-	big, err := b.newDataset(ctx, "big.db", s.Pets[1], true)
+	say("filling %d pets and %d orders", b.scalePets, b.scalePets*ordersPerPet)
+	big, err := b.newDataset(ctx, "big.db", b.scalePets, true)
 	if err != nil {
 		return err
 	}
-	s.FillSeconds = time.Since(began).Seconds()
-	if s.FileMiB, err = fileMiB(big.path); err != nil {
+	size, err := fileMiB(big.path)
+	if err != nil {
 		return err
 	}
-	if s.Start, s.Idle, err = b.measureStarts(ctx, big, b.rounds); err != nil {
-		return err
-	}
-	if err := b.compareRows(ctx, s, small, big); err != nil {
+	s, err := b.compareRows(ctx, small, big)
+	if err != nil {
 		return err
 	}
 	say("checking the large database with petstore doctor")
-	_, err = b.petstore(ctx, nil, "doctor", "--db", big.path)
-	return err
+	if _, err := b.petstore(ctx, nil, "doctor", "--db", big.path); err != nil {
+		return err
+	}
+	s.notes = append(s.notes, fmt.Sprintf("%d pets with %d orders: %.0f MiB; petstore doctor finds nothing wrong.", big.pets, big.pets*ordersPerPet, size))
+	report(os.Stdout, s)
+	return nil
 }
 
 // compareRows has both databases take turns in every row.
-func (b *bench) compareRows(ctx context.Context, s *scale, datasets ...*dataset) (err error) {
+func (b *bench) compareRows(ctx context.Context, datasets ...*dataset) (s section, err error) {
 	var sides []*side
 	for _, d := range datasets {
-		release, held, failed := lockInPageCache(d.path)
+		release, failed := lockInPageCache(d.path)
 		if failed != nil {
-			return failed
+			return s, failed
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		s.Loose = s.Loose || !held
 		p, _, failed := b.startServer(ctx, d.path, false)
 		if failed != nil {
-			return failed
+			return s, failed
 		}
 		defer func() { err = errors.Join(err, p.stop()) }()
 		w, failed := newWorkload(ctx, p, d)
 		if failed != nil {
-			return failed
+			return s, failed
 		}
 		if err := p.settle(ctx); err != nil {
-			return err
+			return s, err
 		}
 		sides = append(sides, &side{name: fmt.Sprintf("%d pets", d.pets), process: p, workload: w})
 	}
-	if s.Search, err = measureSearch(ctx, sides[1], b.rounds, b.round); err != nil {
-		return err
-	}
+	var all []scaleRow
 	for _, r := range scaleRows() {
 		if !b.rows.MatchString(r.name) {
 			continue
 		}
 		say("%s", r.name)
-		row, err := b.compareRow(ctx, &r.row, sides)
+		row, err := b.compareRow(ctx, &r, sides)
 		if err != nil {
-			return err
+			return s, err
 		}
-		row.Search = r.search
-		s.Rows = append(s.Rows, *row)
+		all = append(all, *row)
 	}
-	_, most, err := sides[1].process.memory()
-	s.Loaded = mib(most)
-	return err
+	took, err := measureSearch(ctx, sides[1], b.rounds, b.round)
+	return scaleSection(b.scalePets, all, took), err
+}
+
+func scaleSection(pets int, all []scaleRow, search spread) section {
+	small, big := fmt.Sprint(smallPets, " pets"), fmt.Sprint(pets, " pets")
+	s := section{title: "Scale", words: `Both files were locked in the kernel's cache.
+
+Reads have 32 callers, and writes 64, whose changes share pages and syncs: the processor time is that of one request among theirs.
+Searches by name, and lists by ship date and quantity, have one. "Alone" is what one caller waits for who is the only one, a write until
+it is on the disk; its ratio is the median of those of the rounds, which are half as long.`}
+	s.table = table{fmt.Sprintf("operation | CPU µs, %s | CPU µs, %s | ratio | alone, p50 µs, %[1]s | alone, p50 µs, %[2]s | ratio alone", small, big)}
+	var together, alone []target
+	for _, r := range all {
+		s.table.add("%s | %.1f | %.1f | %.2f | %.0f | %.0f | %s", r.name, r.small, r.big, r.ratio(), r.smallAlone, r.bigAlone, r.aloneRatio.ranged("%.2f"))
+		if r.search { // of these the one for a full name has a bound
+			continue
+		}
+		what := fmt.Sprintf("%s at %s, × at %d, ", r.name, big, smallPets)
+		together, alone = append(together, target{what + "by processor time", r.ratio(), 3, true}), append(alone, target{what + "alone", r.aloneRatio.Median, 1.8, true})
+	}
+	s.targets = append(append(missed(together), missed(alone)...), searchTarget(pets, search, 12))
+	return s
+}
+
+// missed returns the targets that are missed, or the one that comes nearest to it; they all are upper bounds.
+func missed(all []target) []target {
+	slices.SortStableFunc(all, func(a, b target) int { return cmp.Compare(b.value, a.value) })
+	n := slices.IndexFunc(all, target.met)
+	if n < 0 {
+		return all
+	}
+	return all[:max(1, n)]
 }
 
 // compareRow measures a row, and then its operation alone.
-func (b *bench) compareRow(ctx context.Context, r *row, sides []*side) (*scaleRow, error) {
-	if err := b.turnsOfSizes(ctx, r, sides, b.round); err != nil {
+func (b *bench) compareRow(ctx context.Context, r *sizedRow, sides []*side) (*scaleRow, error) {
+	if err := b.turnsOfSizes(ctx, &r.row, sides, b.round); err != nil {
 		return nil, err
 	}
-	small, big := sides[0].samples, sides[1].samples
-	row := &scaleRow{Name: r.name, Small: perRequest(small), Big: perRequest(big)}
-	row.Ratio = row.Big / max(row.Small, .001)
-	row.P99 = spreadOf(each(big, func(s *sample) float64 { return micros(s.quantile(.99)) })).Median
-	row.Rate = spreadOf(ratios(big, small))
+	row := &scaleRow{name: r.name, search: r.search, small: perRequest(sides[0].samples), big: perRequest(sides[1].samples)}
 	if r.callers > 1 {
-		alone := *r
+		alone := r.row
 		alone.callers = 1
 		if err := b.turnsOfSizes(ctx, &alone, sides, b.round/2); err != nil {
 			return nil, err
 		}
 	}
-	medians := func(s *side) []float64 {
-		return each(s.samples, func(s *sample) float64 { return micros(s.quantile(.5)) })
-	}
-	row.SmallAlone, row.BigAlone = spreadOf(medians(sides[0])).Median, spreadOf(medians(sides[1])).Median
-	row.AloneRatio = spreadOf(quotients(medians(sides[1]), medians(sides[0])))
+	small, big := latencies(sides[0].samples, .5), latencies(sides[1].samples, .5)
+	row.smallAlone, row.bigAlone, row.aloneRatio = spreadOf(small).Median, spreadOf(big).Median, spreadOf(quotients(big, small))
 	return row, nil
 }
 

@@ -1,20 +1,20 @@
 package main
 
 import (
-	"container/heap"
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
 
 // Costs are what one of each takes, in microseconds of processor time unless it says otherwise.
 type costs struct {
-	NodeRead      float64 `json:"nodeRead"` // a GET of a pet, on the node
-	NodeOrder     float64 `json:"nodeOrder"`
-	Decision      float64 `json:"decision"` // of the limiter, in Redis
-	DatabaseRead  float64 `json:"databaseRead"`
-	DatabaseGroup float64 `json:"databaseGroup"` // a group of orders, whatever is in it
-	DatabaseOrder float64 `json:"databaseOrder"` // and each order in it
-	Sync          float64 `json:"sync"`          // of PostgreSQL's log, by the clock
+	NodeRead      float64 // a GET of a pet, on the node
+	NodeOrder     float64
+	Decision      float64 // of the limiter, in Redis
+	DatabaseRead  float64
+	DatabaseGroup float64 // a group of orders, whatever is in it
+	DatabaseOrder float64 // and each order in it
+	Sync          float64 // of PostgreSQL's log, by the clock
 }
 
 // A model is an installation of which only what takes time is left: processors, locks, and the disk.
@@ -87,8 +87,7 @@ type simulation struct {
 	model
 	random *rand.Rand
 	now    float64
-	queue  events
-	count  int // of all events, which orders those of one time
+	queue  []event // the next one last
 
 	all             []*simulatedNode
 	database, redis *station
@@ -101,33 +100,21 @@ type simulation struct {
 }
 
 type event struct {
-	at    float64
-	count int
-	do    func()
+	at float64
+	do func()
 }
 
-type events []event
-
-func (e events) Len() int      { return len(e) }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].count < e[j].count
-}
-func (e *events) Push(x any) { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
-}
-
+// after has something done in so many microseconds, after all that was asked for earlier and is due at the same time.
 func (s *simulation) after(d float64, do func()) {
-	s.count++
-	heap.Push(&s.queue, event{s.now + d, s.count, do})
+	e := event{s.now + d, do}
+	i, _ := slices.BinarySearchFunc(s.queue, e, func(a, b event) int { return cmp.Compare(b.at, a.at) })
+	s.queue = slices.Insert(s.queue, i, e)
 }
 
 func (s *simulation) until(end float64) {
-	for len(s.queue) > 0 && s.queue[0].at < end {
-		e := heap.Pop(&s.queue).(event)
+	for n := len(s.queue); n > 0 && s.queue[n-1].at < end; n = len(s.queue) {
+		e := s.queue[n-1]
+		s.queue = s.queue[:n-1]
 		s.now = e.at
 		e.do()
 	}

@@ -13,13 +13,7 @@ import (
 	"time"
 )
 
-// A delivery is how events reach local receivers: one webhook each, of four workspaces.
-type delivery struct {
-	Rate spread `json:"perSecond"` // of a burst, until the last one was received
-	P50  spread `json:"p50Millis"` // from the commit to the receipt, at the target's rate
-}
-
-// The size of what is measured of deliveries.
+// The size of what is measured of deliveries to local receivers: one webhook each, of four workspaces.
 const (
 	hookShops = 4
 	hooksEach = 16               // of a workspace, which can have 20
@@ -67,48 +61,57 @@ func (b *inbox) take(ctx context.Context, n int) ([]time.Duration, error) {
 	}
 }
 
-func (b *bench) measureWebhooks(ctx context.Context, r *results) (err error) {
+func (b *bench) measureWebhooks(ctx context.Context) (s section, err error) {
 	say("webhooks")
 	db := filepath.Join(b.dir, "hooks.db")
 	keys := make([]string, hookShops)
 	for i := range keys {
 		if keys[i], err = b.newWorkspace(ctx, db, fmt.Sprint("shop-", i), quota, "--scope", "read,write,manage"); err != nil {
-			return err
+			return s, err
 		}
 	}
 	p, _, err := b.startServer(ctx, db, false, "--webhook-allow-http", "--webhook-allow-to", "127.0.0.0/8")
 	if err != nil {
-		return err
+		return s, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	box := &inbox{}
 	for i := range hookShops * hooksEach {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return err
+			return s, err
 		}
 		defer l.Close()
 		go http.Serve(l, box)
 		if err := p.create(ctx, "/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":"http://%s/"}`, l.Addr())); err != nil {
-			return err
+			return s, err
 		}
 	}
 	var rates, middles []float64
 	for range b.rounds {
 		began := time.Now()
 		if _, err := box.events(ctx, p, keys, hookBurst, 0); err != nil {
-			return err
+			return s, err
 		}
 		rates = append(rates, hookBurst*hooksEach/time.Since(began).Seconds())
 		late, err := box.events(ctx, p, keys, hookRate, time.Second/hookRate)
 		if err != nil {
-			return err
+			return s, err
 		}
 		slices.Sort(late)
 		middles = append(middles, micros(late[len(late)/2])/1000)
 	}
-	r.Webhooks = &delivery{spreadOf(rates), spreadOf(middles)}
-	return nil
+	return webhookSection(spreadOf(rates), spreadOf(middles)), nil
+}
+
+// webhookSection has the rate of a burst, and the median in milliseconds from the commit to the receipt.
+func webhookSection(rate, late spread) section {
+	return section{title: "Webhooks", words: fmt.Sprintf(`%d local receivers, each of a webhook of its own, in %d workspaces. The rate is that of %d events at once, until the last is received. The
+latency, from the commit to the receipt, is that of a steady %d deliveries a second.`, hookShops*hooksEach, hookShops, hookBurst, hookRate*hooksEach),
+		table: table{" | figure", "deliveries/s | " + rate.ranged("%.0f"), "p50 ms | " + late.ranged("%.1f")},
+		targets: []target{
+			{"deliveries to 64 receivers, thousands a second", rate.Median / 1000, 2, false}, {"from the commit to the receipt, p50, ms", late.Median, 20, true},
+		}}
 }
 
 // events has so many events happen, with a pause after each, and returns how late each was
