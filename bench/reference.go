@@ -76,7 +76,7 @@ func serveReference(ctx context.Context, args []string) error {
 }
 
 // startReference starts the reference and returns when it listens.
-func startReference(ctx context.Context, c certificate) (*process, error) {
+func startReference(ctx context.Context, cert, key string) (*process, error) {
 	p := &process{}
 	var err error
 	for _, addr := range []*string{&p.addr, &p.tlsAddr} {
@@ -84,7 +84,7 @@ func startReference(ctx context.Context, c certificate) (*process, error) {
 			return nil, err
 		}
 	}
-	if p.cmd, err = child(ctx, "reference", p.addr, p.tlsAddr, c.cert, c.key); err != nil {
+	if p.cmd, err = child(ctx, "reference", p.addr, p.tlsAddr, cert, key); err != nil {
 		return nil, err
 	}
 	if err := p.start(); err != nil {

@@ -7,14 +7,16 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"example.com/petstore/internal/processtest"
 )
 
 // A bench is a run under way.
 type bench struct {
 	*settings
-	binary string
-	dir    string
-	cert   certificate
+	binary    string
+	dir       string
+	cert, key string // files of a certificate of the loopback
 
 	server, reference *process
 	workload          *workload
@@ -58,10 +60,10 @@ func newBench(ctx context.Context, s *settings) (*bench, error) {
 	b := &bench{settings: s, dir: dir}
 	say("building")
 	if b.binary, err = build(ctx, s, dir); err == nil {
-		b.cert, err = newCertificate(dir)
+		b.cert, b.key, err = processtest.WriteCertificate(dir, "bench")
 	}
 	if err == nil {
-		b.reference, err = startReference(ctx, b.cert)
+		b.reference, err = startReference(ctx, b.cert, b.key)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.end())

@@ -208,7 +208,7 @@ func (b *bench) startServer(ctx context.Context, db string, secure bool, flags .
 		"--ban-grace", "24h", // so that a refusal stays one
 	}, flags...)
 	if secure {
-		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert.cert, "--tls-key", b.cert.key)
+		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert, "--tls-key", b.key)
 	}
 	p.cmd = exec.CommandContext(ctx, b.binary, args...)
 	p.cmd.Dir, p.cmd.Stderr = b.dir, log

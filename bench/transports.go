@@ -4,19 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	cryptorand "crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -150,32 +141,4 @@ func (g *streams) measureCPU(ctx context.Context) error {
 	defer g.mu.Unlock()
 	g.sample.cpu, g.sample.elapsed = at[1]-at[0], g.to.Sub(g.from)
 	return nil
-}
-
-// A certificate is the two files of one.
-type certificate struct{ cert, key string }
-
-// newCertificate makes one for the loopback, which nobody trusts.
-func newCertificate(dir string) (certificate, error) {
-	c := certificate{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
-	if err != nil {
-		return c, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(cryptorand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return c, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return c, err
-	}
-	if err := os.WriteFile(c.cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		return c, err
-	}
-	return c, os.WriteFile(c.key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
 }

@@ -1,14 +1,7 @@
 package redistest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,43 +133,19 @@ func (s *Server) Join(tb testing.TB, cluster []*Server) {
 func StartTLS(tb testing.TB) (s *Server, url, certificate string) {
 	tb.Helper()
 	dir := tb.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	writeCertificate(tb, cert, key)
+	cert, key, err := processtest.WriteCertificate(dir, "localhost")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	giveTo(tb, cert)
+	giveTo(tb, key)
+	openTo(tb, dir)
 	port, err := processtest.FreePort()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	s = Start(tb, "--tls-port", strconv.Itoa(port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no")
 	return s, "rediss://localhost:" + strconv.Itoa(port), cert
-}
-
-// writeCertificate makes a certificate of localhost, valid for an hour.
-func writeCertificate(tb testing.TB, cert, key string) {
-	tb.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	template := x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	signed, err := x509.CreateCertificate(rand.Reader, &template, &template, &private.PublicKey, private)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: signed}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		giveTo(tb, path)
-	}
-	openTo(tb, filepath.Dir(cert))
 }
 
 // giveTo makes the server's user the owner of a file or folder.
