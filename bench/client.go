@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// ask sends a request and returns the answer, which must have the status, and its body.
-func ask(client *http.Client, r *http.Request, want int) (*http.Response, []byte, error) {
+// ask sends a request and returns the header fields and the body of the answer, which must have the status. Over TLS it
+// must be HTTP/2.
+func ask(client *http.Client, r *http.Request, want int) (http.Header, []byte, error) {
 	response, err := client.Do(r)
 	if err != nil {
 		return nil, nil, err
@@ -21,11 +22,14 @@ func ask(client *http.Client, r *http.Request, want int) (*http.Response, []byte
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s %s answered %d, not %d: %.300q", r.Method, r.URL.Path, response.StatusCode, want, body)
 	}
-	return response, body, err
+	if err == nil && r.URL.Scheme == "https" && response.ProtoMajor != 2 {
+		err = fmt.Errorf("the answer is %s, not HTTP/2", response.Proto)
+	}
+	return response.Header, body, err
 }
 
 // call sends a request that prepares or reads what is measured.
-func call(ctx context.Context, method, url, key, body string, want int) (*http.Response, []byte, error) {
+func call(ctx context.Context, method, url, key, body string, want int) (http.Header, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, nil, err

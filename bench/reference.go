@@ -114,9 +114,9 @@ func mirror(ctx context.Context, r *row, server, reference *process, w *workload
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
-	header := http.Header{"Content-Type": answered.Header["Content-Type"]}
+	header := http.Header{"Content-Type": answered["Content-Type"]}
 	if r.transport != plain {
-		header = answered.Header
+		header = answered
 		for _, hop := range []string{"Date", "Connection", "Content-Length"} { // net/http's own
 			header.Del(hop)
 		}

@@ -172,7 +172,7 @@ func newWorkload(ctx context.Context, p *process, d *dataset) (*workload, error)
 	return w, w.descend(ctx, p)
 }
 
-func (p *process) get(ctx context.Context, path, key string) (*http.Response, []byte, error) {
+func (p *process) get(ctx context.Context, path, key string) (http.Header, []byte, error) {
 	return call(ctx, http.MethodGet, "http://"+p.addr+path, key, "", http.StatusOK)
 }
 
@@ -185,11 +185,11 @@ func (w *workload) descend(ctx context.Context, p *process) error {
 		if w.cursor != "" {
 			path += "&cursor=" + w.cursor
 		}
-		response, _, err := p.get(ctx, path, w.key)
+		header, _, err := p.get(ctx, path, w.key)
 		if err != nil {
 			return err
 		}
-		_, rest, ok := strings.Cut(response.Header.Get("Link"), "cursor=")
+		_, rest, ok := strings.Cut(header.Get("Link"), "cursor=")
 		if !ok {
 			return nil
 		}
