@@ -46,6 +46,8 @@ type Follower interface {
 type Tx interface {
 	// Exec returns how many rows were changed.
 	Exec(query string, args ...any) (int64, error)
+	// ExecAll runs a statement once with each of the arguments, in one round trip.
+	ExecAll(query string, args [][]any) error
 	// Query calls row for each row, until it returns an error.
 	Query(query string, row func(Row) error, args ...any) error
 }
@@ -64,6 +66,7 @@ type Store struct {
 	options Options
 	now     func() time.Time
 	lived   lifetime
+	added   added
 	forgot  atomic.Int64 // the day on which old windows were removed last
 }
 
@@ -103,6 +106,15 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 func exec(tx Tx, query string, args ...any) error {
 	_, err := tx.Exec(query, args...)
 	return err
+}
+
+// execAll runs a statement once for each row.
+func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
+	all := make([][]any, len(rows))
+	for i, row := range rows {
+		all[i] = args(row)
+	}
+	return tx.ExecAll(query, all)
 }
 
 // storable reports whether every engine can hold the text, and look for it.

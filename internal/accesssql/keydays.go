@@ -31,17 +31,13 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
 	})
 	return s.db.Write(ctx, func(tx Tx) error {
-		for i := range days {
-			k := &days[i]
+		return execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
 			args := []any{k.Workspace, k.KeyID, k.Day}
 			for _, n := range k.Requests {
 				args = append(args, n)
 			}
-			if err := exec(tx, addKeyDay, append(args, k.Deprecated)...); err != nil {
-				return err
-			}
-		}
-		return nil
+			return append(args, k.Deprecated)
+		})
 	})
 }
 

@@ -1,15 +1,33 @@
 package accesssql
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"example.com/petstore/internal/ratelimit"
 )
 
-// The columns of what the limiter saves, in the order of the members of its rows.
 const (
-	WindowColumns   = "subject, minute_start, minute_used, day, day_used"
-	LimitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+	// The columns of what the limiter saves, in the order of the members of its rows.
+	windowColumns   = "subject, minute_start, minute_used, day, day_used"
+	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+
+	// Of one window the nodes saw more or less of the same count: the most holds.
+	saveWindow = `INSERT INTO limit_windows AS t (` + windowColumns + `) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (subject) DO UPDATE SET
+		minute_used = CASE WHEN t.minute_start = excluded.minute_start AND t.minute_used > excluded.minute_used THEN t.minute_used ELSE excluded.minute_used END,
+		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
+		minute_start = excluded.minute_start, day = excluded.day`
+
+	// The counts are what was added by this process since it saved last.
+	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
+		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
+			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
+			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,
+			day = excluded.day, level = excluded.level, clean_since = excluded.clean_since,
+			last_used = CASE WHEN t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000 THEN t.last_used ELSE excluded.last_used END,
+			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
 )
 
 // keptDays is how many days that have windows are kept, the newest ones. Days are
@@ -21,7 +39,7 @@ const keptDays = 8
 func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		saved = ratelimit.Saved{}
-		err := tx.Query("SELECT "+WindowColumns+" FROM limit_windows", func(row Row) error {
+		err := tx.Query("SELECT "+windowColumns+" FROM limit_windows", func(row Row) error {
 			var w ratelimit.SavedWindow
 			err := row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
 			saved.Windows = append(saved.Windows, w)
@@ -30,7 +48,7 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT "+LimitKeyColumns+" FROM limit_keys", func(row Row) error {
+		return tx.Query("SELECT "+limitKeyColumns+" FROM limit_keys", func(row Row) error {
 			var k ratelimit.SavedKey
 			err := row.Scan(&k.KeyID, &k.Workspace, &k.Day, &k.Admitted, &k.Refused, &k.LastUsed,
 				&k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
@@ -38,7 +56,39 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 			return err
 		})
 	})
+	if err == nil {
+		s.added.begin(saved.Keys)
+	}
 	return saved, err
+}
+
+// SaveLimits implements [ratelimit.Store]. Of a save whose outcome is not known the
+// counts of keys may count twice. The rows are in the order of their keys: nodes that
+// save the same ones do not wait for each other in a circle.
+func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
+	if rows.Empty() {
+		return nil
+	}
+	s.added.mu.Lock()
+	defer s.added.mu.Unlock()
+	windows := slices.SortedFunc(slices.Values(rows.Windows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
+	keys := slices.SortedFunc(slices.Values(rows.Keys), func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
+	err := s.db.Write(ctx, func(tx Tx) error {
+		err := execAll(tx, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
+			return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
+		})
+		if err != nil {
+			return err
+		}
+		return execAll(tx, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
+			more := s.added.since(k)
+			return []any{k.KeyID, k.Workspace, k.Day, more.admitted, more.refused, k.LastUsed, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
+		})
+	})
+	if err == nil {
+		s.added.keep(keys)
+	}
+	return err
 }
 
 // forgetWindows removes the windows of old days, once a day.

@@ -1,7 +1,9 @@
 package accesssql
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"example.com/petstore/internal/usage"
@@ -11,10 +13,9 @@ const (
 	usageKey    = "workspace, step, start"
 	usageCounts = "success, not_modified, client_errors, limited, server_errors, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9"
 
-	// UsageColumns are those of the table usage, in the order of a row's members.
-	UsageColumns = usageKey + ", " + usageCounts
+	usageColumns = usageKey + ", " + usageCounts // in the order of a row's members
 
-	selectUsage = "SELECT " + UsageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
+	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
 
 	forgetUsageAtOnce = 2000 // rows
 	deleteUsage       = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
@@ -33,13 +34,28 @@ var (
 	selectUsageOfAll = "SELECT 0, step, start, " + eachCount("CAST(sum(%) AS bigint)") +
 		" FROM usage WHERE step = $1 AND start >= $2 AND start < $3 GROUP BY step, start ORDER BY start"
 
-	addCounts = " ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
+	addUsage = "INSERT INTO usage AS u (" + usageColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)" +
+		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
 )
 
-// AddUsage returns the statement that adds rows, which have [UsageColumns], to those
-// of the table.
-func AddUsage(rows string) string {
-	return "INSERT INTO usage AS u (" + UsageColumns + ") " + rows + addCounts
+// AddUsage implements [usage.Store]. Nodes that add to the same rows do so in the order
+// of their keys, and do not wait for each other in a circle.
+func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Start, b.Start))
+	})
+	return s.db.Write(ctx, func(tx Tx) error {
+		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
+			args := []any{r.Workspace, int64(r.Step), r.Start}
+			for _, n := range append(r.Requests[:], r.Latency[:]...) {
+				args = append(args, n)
+			}
+			return args
+		})
+	})
 }
 
 // Usage implements [usage.Store].

@@ -71,6 +71,14 @@ func (t accessTx) Exec(query string, args ...any) (int64, error) {
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
+func (t accessTx) ExecAll(query string, args [][]any) error {
+	b := new(pgx.Batch)
+	for _, row := range args {
+		b.Queue(query, row...)
+	}
+	return t.SendBatch(t.ctx, b).Close()
+}
+
 func (t accessTx) Query(query string, row func(accesssql.Row) error, args ...any) error {
 	rows, err := t.querier.Query(t.ctx, query, args...)
 	if err != nil {

@@ -54,6 +54,7 @@ func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, 
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // collect returns all rows of a query; none is an empty slice.

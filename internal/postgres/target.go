@@ -40,6 +40,15 @@ type Table struct {
 	Counted bool // the column id has a counter of the database's own
 }
 
+// values returns one member of every row.
+func values[T, V any](rows []T, value func(*T) V) []V {
+	all := make([]V, len(rows))
+	for i := range rows {
+		all[i] = value(&rows[i])
+	}
+	return all
+}
+
 // Names returns the names of the columns.
 func (t Table) Names() []string { return values(t.Columns, func(c *Column) string { return c.Name }) }
 

@@ -67,6 +67,15 @@ func (t accessTx) Exec(query string, args ...any) (int64, error) {
 	return int64(t.c.Changes()), nil
 }
 
+func (t accessTx) ExecAll(query string, args [][]any) error {
+	for _, row := range args {
+		if err := t.c.exec(query, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t accessTx) Query(query string, row func(accesssql.Row) error, args ...any) error {
 	var failed error
 	err := t.c.each(query, func(stmt *sqlite.Stmt) {

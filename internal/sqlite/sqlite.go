@@ -20,6 +20,7 @@ import (
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 // Options say how a database is opened. The zero value is good.
@@ -82,6 +83,7 @@ var (
 	_ petstore.Store  = (*DB)(nil)
 	_ access.Store    = (*DB)(nil)
 	_ ratelimit.Store = (*DB)(nil)
+	_ usage.Store     = (*DB)(nil)
 )
 
 // Stats are numbers for metrics, counted since Open.

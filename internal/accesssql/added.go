@@ -1,4 +1,4 @@
-package postgres
+package accesssql
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 
 // added knows what of the counts of keys is in the database already. A limiter
 // saves what it counts in all, beginning with what it loaded; what it has added
-// since it saved last is added to what other nodes have.
+// since it saved last is added to what others have.
 type added struct {
 	mu    sync.Mutex
 	begun bool
@@ -16,7 +16,7 @@ type added struct {
 	saved map[string]tally
 }
 
-// A tally is what a key did on the day, as this node has last loaded or saved
+// A tally is what a key did on the day, as this process has last loaded or saved
 // it.
 type tally struct{ admitted, refused int64 }
 
@@ -30,16 +30,13 @@ func (a *added) begin(rows []ratelimit.SavedKey) {
 	}
 }
 
-// since returns the rows with what was added to them in place of their counts.
-func (a *added) since(rows []ratelimit.SavedKey) []ratelimit.SavedKey {
-	more := make([]ratelimit.SavedKey, len(rows))
-	for i, r := range rows {
-		if before, there := a.saved[r.KeyID]; there && r.Day == a.day {
-			r.Admitted, r.Refused = grown(r.Admitted, before.admitted), grown(r.Refused, before.refused)
-		}
-		more[i] = r
+// since returns what was added to the counts of a key.
+func (a *added) since(k ratelimit.SavedKey) tally {
+	now := tally{k.Admitted, k.Refused}
+	if before, there := a.saved[k.KeyID]; there && k.Day == a.day {
+		now = tally{grown(now.admitted, before.admitted), grown(now.refused, before.refused)}
 	}
-	return more
+	return now
 }
 
 // grown returns by how much a count grew. One that is smaller than before has
