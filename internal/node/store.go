@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -71,20 +70,6 @@ func (s serverStore) Figures() ops.Storage {
 	return ops.Storage{
 		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
 		Readers: n.Readers, IdleReaders: n.IdleReaders,
-	}
-}
-
-func (s serverStore) Follow(ctx context.Context, changed func()) {
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	watch.Go(func() { s.Watch(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.Notify():
-			changed()
-		}
 	}
 }
 

@@ -100,10 +100,7 @@ func (db *DB) written(workspace int64) {
 	g.mu.Lock()
 	g.feeds[workspace] = true
 	g.mu.Unlock()
-	select {
-	case g.news <- struct{}{}:
-	default:
-	}
+	tell(g.news)
 }
 
 // take returns the message, and forgets what it says: the node, when it was sent, and the

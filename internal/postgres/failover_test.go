@@ -89,7 +89,7 @@ func TestRestart(t *testing.T) {
 	url := server.URL("postgres")
 	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
 	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
-	news := b.Notify()
+	news := follow(t, b)
 	<-news
 	crowd := buy(t, workspace, pet, 16, a, b)
 	crowd.more(200)

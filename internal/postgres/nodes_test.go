@@ -125,6 +125,25 @@ func TestOneKeyOnManyNodes(t *testing.T) {
 	}
 }
 
+// follow returns a channel that receives when the node is told of changes of access,
+// several maybe once.
+func follow(t *testing.T, db *postgres.DB) <-chan struct{} {
+	t.Helper()
+	news := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(func() { stop(); running.Wait() })
+	running.Go(func() {
+		db.Follow(ctx, func() {
+			select {
+			case news <- struct{}{}:
+			default:
+			}
+		})
+	})
+	return news
+}
+
 // TestChangesReachOtherNodes: a revocation is known at once to who listens.
 func TestChangesReachOtherNodes(t *testing.T) {
 	t.Parallel()
@@ -135,7 +154,7 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	if err := here.CreateKey(t.Context(), k, "cli"); err != nil {
 		t.Fatal(err)
 	}
-	news := there.Notify()
+	news := follow(t, there)
 	<-news // it listens
 	before, err := there.Changes(t.Context(), 0)
 	if err != nil {
@@ -162,7 +181,7 @@ func TestFeedsReachOtherNodes(t *testing.T) {
 	url := newDatabase(t)
 	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
 	workspace, _ := newStocked(t, here, 1)
-	<-there.Notify() // it listens
+	<-follow(t, there) // it listens
 	for name, write := range map[string]func() error{
 		"a change": func() error {
 			_, err := petstore.NewService(here).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
@@ -201,8 +220,8 @@ func TestListenLag(t *testing.T) {
 	db, other := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
 	workspace, _ := newStocked(t, db, 1)
 	eventually(t, "a message that its node does not hear", func() bool { return db.Stats().ListenLag > 50*time.Millisecond })
-	<-db.Notify() // it listens
-	<-other.Notify()
+	<-follow(t, db) // it listens
+	<-follow(t, other)
 	eventually(t, "what was lost does not count", func() bool { return db.Stats().ListenLag == 0 })
 	sent := other.Written(workspace)
 	if _, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil); err != nil {

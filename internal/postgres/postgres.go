@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -59,10 +60,8 @@ type DB struct {
 
 	queue    *groupcommit.Queue[job]
 	silent   bool // no events are written
-	added    added
 	counted  counters
 	trouble  atomic.Pointer[error] // what the latest group failed with
-	follower follower
 	growth   growth
 	running  sync.WaitGroup
 	closing  sync.Once
@@ -72,6 +71,7 @@ var (
 	_ petstore.Store  = (*DB)(nil)
 	_ access.Store    = (*DB)(nil)
 	_ ratelimit.Store = (*DB)(nil)
+	_ usage.Store     = (*DB)(nil)
 )
 
 // Open opens the database at url, which may name several hosts
@@ -169,7 +169,6 @@ func (db *DB) disconnect() {
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.queue.Close()
-		db.follower.close()
 		close(db.growth.quit)
 		db.running.Wait()
 		db.disconnect()
