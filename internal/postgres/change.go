@@ -37,7 +37,6 @@ type group struct {
 	receipts   map[receiptID]keptReceipt
 	busy       map[int64]bool // workspaces whose rows are being removed
 
-	renamed map[rowID]bool             // pets of which more has changed than stock and status
 	silent  bool                       // no events are written
 	events  map[int64][]petstore.Event // by workspace
 	firsts  map[receiptID]*member      // who has done what a key stands for
@@ -67,7 +66,6 @@ func newGroup(writes []*write, now, lived petstore.Time) *group {
 		inUse:      make(map[rowID]bool),
 		receipts:   make(map[receiptID]keptReceipt),
 		busy:       make(map[int64]bool),
-		renamed:    make(map[rowID]bool),
 		firsts:     make(map[receiptID]*member),
 		demands:    make(map[int64]*demand),
 	}
@@ -182,12 +180,6 @@ func (g *group) publish(workspace int64, e *petstore.Effects) {
 	d := g.demands[workspace]
 	if d == nil {
 		d = new(demand)
-	}
-	if a := e.SavePet; a != nil && a.ID != 0 {
-		id := rowID{workspace, a.ID}
-		if was := g.pets[id]; was == nil || was.Name != a.Name || was.CategoryID != a.CategoryID {
-			g.renamed[id] = true
-		}
 	}
 	put(g.pets, workspace, e.SavePet, &d.pets, func(a *petstore.StockedPet) int64 { return a.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })

@@ -36,7 +36,6 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 // changed, the last state.
 type kept struct {
 	pets       kind[petstore.StockedPet]
-	stock      map[rowID]*petstore.StockedPet // pets of which nothing but stock and status has changed
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
 	movements  movements
@@ -77,18 +76,10 @@ func (g *group) queueWrites(b *pgx.Batch) {
 			k.collect(m)
 		}
 	}
-	k.stock = make(map[rowID]*petstore.StockedPet, len(k.pets.changed))
-	for id, a := range k.pets.changed {
-		if !g.renamed[id] {
-			k.stock[id] = a
-			delete(k.pets.changed, id)
-		}
-	}
 	queueCategories(b, insertCategories, k.categories.made)
 	queueCategories(b, updateCategories, k.categories.changed)
 	queuePets(b, insertPets, k.pets.made)
 	queuePets(b, updatePets, k.pets.changed)
-	queueStock(b, k.stock)
 	queueOrders(b, insertOrders, k.orders.made)
 	queueOrders(b, updateOrders, k.orders.changed)
 	k.movements.queue(b)

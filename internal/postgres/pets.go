@@ -73,12 +73,6 @@ const (
 			AS n (workspace, id, category, quantity, open_orders, movements, status, name, folded)
 		WHERE p.workspace = n.workspace AND p.id = n.id`
 
-	// What most changes come to; the text stays as it is.
-	updateStock = `UPDATE pets p SET quantity = n.quantity, open_orders = n.open_orders, movements = n.movements, status = n.status
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-			AS n (workspace, id, quantity, open_orders, movements, status)
-		WHERE p.workspace = n.workspace AND p.id = n.id`
-
 	dropPets = `DELETE FROM pets p USING unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) WHERE p.workspace = n.workspace AND p.id = n.id`
 )
 
@@ -96,17 +90,4 @@ func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.StockedPet) 
 		column(rows, ids, func(a *row) string { return string(a.Status) }),
 		column(rows, ids, func(a *row) string { return a.Name }),
 		column(rows, ids, func(a *row) string { return petstore.Fold(a.Name) }))
-}
-
-func queueStock(b *pgx.Batch, rows map[rowID]*petstore.StockedPet) {
-	if len(rows) == 0 {
-		return
-	}
-	type row = petstore.StockedPet
-	ids, k := inOrder(rows)
-	b.Queue(updateStock, k.workspaces, k.ids,
-		column(rows, ids, func(a *row) int64 { return a.Quantity }),
-		column(rows, ids, func(a *row) int64 { return a.OpenOrders }),
-		column(rows, ids, func(a *row) int64 { return a.Movements }),
-		column(rows, ids, func(a *row) string { return string(a.Status) }))
 }
