@@ -8,9 +8,9 @@ import (
 // futureSkew is how far clocks of nodes may differ.
 const futureSkew = time.Hour
 
-// Dated are the tables whose rows tell when something happened, each with that instant
+// dated are the tables whose rows tell when something happened, each with that instant
 // in Unix milliseconds. A database of an older version may lack some.
-var Dated = [...]struct{ Table, At string }{
+var dated = [...]struct{ table, at string }{
 	{"movements", "at"},
 	{"audit", "at"},
 	{"bans", "begins_at"},
@@ -18,6 +18,25 @@ var Dated = [...]struct{ Table, At string }{
 	{"usage", "start * 1000"},
 	{"key_days", "day * 1000"},
 	{"console_sessions", "started_at"},
+}
+
+// Newest returns the latest instant that a row names, the zero time if none does.
+// hasTable is the query that has a row if the table $1 exists.
+func Newest(tx Tx, hasTable string) (latest time.Time, err error) {
+	for _, d := range dated {
+		there, err := one(tx, hasTable, func(Row) error { return nil }, d.table)
+		at := int64(0)
+		if err == nil && there {
+			_, err = one(tx, "SELECT coalesce(max("+d.at+"), 0) FROM "+d.table, func(row Row) error { return row.Scan(&at) })
+		}
+		if err != nil {
+			return latest, err
+		}
+		if at := instant(at); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest, nil
 }
 
 // FutureRows returns how many windows of the limiter, bans, sessions and entries of

@@ -172,9 +172,7 @@ func (l *load) keep(u *petstore.Unit) {
 
 // issue writes the next id to *id unless there is one.
 func (l *load) issue(id, last *int64) {
-	if *id == 0 {
-		*last++
-		*id = *last
+	if issueTo(id, last) {
 		l.issued = append(l.issued, id)
 	}
 }

@@ -235,37 +235,32 @@ func (g *group) settle() error {
 
 // number gives the new rows of a member their ids.
 func (g *group) number(m *member) error {
-	d, e := g.issued[m.Job.change.Workspace], &m.effects
-	for _, n := range []struct {
-		made *bool
-		id   *int64 // of the row that is saved, nil for none
-		next func(*demand) *int64
-	}{
-		{&m.made.pet, idOfRow(e.SavePet, func(a *petstore.StockedPet) *int64 { return &a.ID }), func(d *demand) *int64 { return &d.pets }},
-		{&m.made.category, idOfRow(e.SaveCategory, func(c *petstore.Category) *int64 { return &c.ID }), func(d *demand) *int64 { return &d.categories }},
-		{&m.made.order, idOfRow(e.SaveOrder, func(o *petstore.Order) *int64 { return &o.ID }), func(d *demand) *int64 { return &d.orders }},
-	} {
-		if n.id == nil || *n.id != 0 {
-			continue
-		}
-		if d == nil { // it was deleted while the request was on its way
-			return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", m.Job.change.Workspace)})
-		}
-		next := n.next(d)
-		if *next++; *next > petstore.MaxID {
-			return &ownError{fmt.Sprintf("workspace %d has used up its ids", m.Job.change.Workspace)}
-		}
-		*n.id, *n.made = *next, true
+	w, e, last := m.Job.change.Workspace, &m.effects, g.issued[m.Job.change.Workspace]
+	if last == nil {
+		last = new(demand)
+	}
+	m.made.pet = e.SavePet != nil && issueTo(&e.SavePet.ID, &last.pets)
+	m.made.category = e.SaveCategory != nil && issueTo(&e.SaveCategory.ID, &last.categories)
+	m.made.order = e.SaveOrder != nil && issueTo(&e.SaveOrder.ID, &last.orders)
+	switch {
+	case !m.made.pet && !m.made.category && !m.made.order:
+		return nil
+	case g.issued[w] == nil: // it was deleted while the request was on its way
+		return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", w)})
+	case max(last.pets, last.categories, last.orders) > petstore.MaxID:
+		return usedUp(w)
 	}
 	return nil
 }
 
-// idOfRow returns where the row has its id, or nil if there is no row.
-func idOfRow[T any](row *T, id func(*T) *int64) *int64 {
-	if row == nil {
-		return nil
+// issueTo writes the next id to *id unless there is one, and reports whether it did.
+func issueTo(id, last *int64) bool {
+	if *id != 0 {
+		return false
 	}
-	return id(row)
+	*last++
+	*id = *last
+	return true
 }
 
 // answer tells every caller the outcome. If the transaction is lost, the

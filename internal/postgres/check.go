@@ -4,96 +4,76 @@ import (
 	"context"
 	"fmt"
 
+	"example.com/petstore/internal/accesssql"
 	"github.com/jackc/pgx/v5"
 )
-
-// maxProblems bounds what Check returns: a broken database can have millions.
-const maxProblems = 100
 
 // Check looks for damage and returns what it found, in words, at most a hundred
 // problems; none is good. It reads all workspaces, as they are at one moment: for
 // each pet the movements must explain its stock and its open orders. Other
-// calls go on beside it. It has a connection of its own, without time-out.
+// calls go on beside it.
 func (db *DB) Check(ctx context.Context) ([]string, error) {
-	c, err := pgx.ConnectConfig(ctx, db.checkConfig())
-	if err != nil {
-		return nil, judge(err)
-	}
-	defer c.Close(context.WithoutCancel(ctx))
-	problems := []string{}
-	report := func(format string, args ...any) {
-		if len(problems) < maxProblems {
-			problems = append(problems, fmt.Sprintf(format, args...))
-		}
-	}
-	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
-		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
-			checkSchema, checkReferences, checkNames,
-		} {
-			if err := check(ctx, tx, report); err != nil {
-				return err
-			}
-		}
-		removing, err := collect(ctx, tx, scanID, "SELECT workspace FROM removals WHERE ended_at IS NULL")
-		if err != nil {
+	found := accesssql.Problems{}
+	err := db.inSnapshot(ctx, func(tx accessTx) error {
+		if err := runChecks(tx, found.Report, checkSchema, checkReferences, checkNames); err != nil {
 			return err
 		}
-		if len(removing) > 0 { // its rows are not whole
-			report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing[0])
-			return nil
+		if removing, err := accesssql.CheckRemovals(tx, found.Report); err != nil || removing {
+			return err
 		}
-		for _, check := range []func(context.Context, pgx.Tx, func(string, ...any)) error{
-			checkStock, checkOrders, checkDeleted, checkCounters,
-		} {
-			if err := check(ctx, tx, report); err != nil {
-				return err
-			}
-		}
-		return nil
+		return runChecks(tx, found.Report, checkStock, accesssql.CheckOrders, checkDeleted, accesssql.CheckCounters)
 	})
-	return problems, judge(err)
+	return found, err
 }
 
-func scanID(row pgx.Row, id *int64) error { return row.Scan(id) }
+func runChecks(tx accesssql.Tx, report accesssql.Report, checks ...func(accesssql.Tx, accesssql.Report) error) error {
+	for _, check := range checks {
+		if err := check(tx, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// checkConfig returns how to connect for a check.
-func (db *DB) checkConfig() *pgx.ConnConfig {
-	c := db.writer.Config().ConnConfig
-	c.RuntimeParams = parameters(administering)
-	return c
+// inSnapshot calls f with a transaction for reading that sees one instant. It has a
+// connection of its own, without time-out.
+func (db *DB) inSnapshot(ctx context.Context, f func(accessTx) error) error {
+	config := db.writer.Config().ConnConfig
+	config.RuntimeParams = parameters(administering)
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return judge(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return judge(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(accessTx{ctx, tx}) }))
 }
 
 // eachRow calls f for every row of a query, with its numbers after its text.
-func eachRow(ctx context.Context, tx pgx.Tx, query string, f func(text string, n []int64)) error {
-	rows, err := tx.Query(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+func eachRow(tx accesssql.Tx, query string, f func(text string, n []int64)) error {
+	return tx.Query(query, func(row accesssql.Row) error {
 		var (
 			text string
 			n    []int64
 		)
-		if err := rows.Scan(&text, &n); err != nil {
+		if err := row.Scan(&text, &n); err != nil {
 			return err
 		}
 		f(text, n)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // checkSchema looks for indexes and constraints that do not hold.
-func checkSchema(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT c.relname::text, '{}'::bigint[] FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+func checkSchema(tx accesssql.Tx, report accesssql.Report) error {
+	return eachRow(tx, `SELECT c.relname::text, '{}'::bigint[] FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE c.relnamespace = 'petstore'::regnamespace AND NOT (i.indisvalid AND i.indisready)
 		UNION ALL SELECT conname::text, '{}' FROM pg_constraint WHERE connamespace = 'petstore'::regnamespace AND NOT convalidated`,
 		func(name string, _ []int64) { report("structure: %s is not valid", name) })
 }
 
-func checkReferences(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id, category] FROM pets p
+func checkReferences(tx accesssql.Tx, report accesssql.Report) error {
+	return eachRow(tx, `SELECT '', ARRAY[workspace, id, category] FROM pets p
 		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`,
 		func(_ string, n []int64) {
 			report("references: pet %d of workspace %d names the category %d, which does not exist", n[1], n[0], n[2])
@@ -101,8 +81,8 @@ func checkReferences(ctx context.Context, tx pgx.Tx, report func(string, ...any)
 }
 
 // checkNames holds the table that names are searched in against the pets.
-func checkNames(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id] FROM pets p FULL JOIN pet_names n USING (workspace, id)
+func checkNames(tx accesssql.Tx, report accesssql.Report) error {
+	return eachRow(tx, `SELECT '', ARRAY[workspace, id] FROM pets p FULL JOIN pet_names n USING (workspace, id)
 		WHERE p.folded IS DISTINCT FROM n.folded`,
 		func(_ string, n []int64) {
 			report("names: pet %d of workspace %d is not searched for by its name", n[1], n[0])
@@ -110,8 +90,8 @@ func checkNames(ctx context.Context, tx pgx.Tx, report func(string, ...any)) err
 }
 
 // checkStock holds each pet against its ledger.
-func checkStock(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT '', ARRAY[p.workspace, p.id, p.quantity, p.open_orders, p.movements,
+func checkStock(tx accesssql.Tx, report accesssql.Report) error {
+	return eachRow(tx, `SELECT '', ARRAY[p.workspace, p.id, p.quantity, p.open_orders, p.movements,
 			coalesce(l.entries, 0), coalesce(l.last, 0), coalesce(l.total, 0)::bigint, coalesce(l.open, 0),
 			coalesce((SELECT m.quantity FROM movements m WHERE m.workspace = p.workspace AND m.pet = p.id ORDER BY number DESC LIMIT 1), 0),
 			(SELECT count(*) FROM orders o WHERE o.workspace = p.workspace AND o.pet = p.id AND NOT o.complete)]
@@ -137,33 +117,11 @@ func checkStock(ctx context.Context, tx pgx.Tx, report func(string, ...any)) err
 		})
 }
 
-func checkOrders(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, id, pet] FROM orders o WHERE NOT complete
-		AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = o.workspace AND p.id = o.pet)`, func(_ string, n []int64) {
-		report("ledger: order %d of workspace %d is open, and its pet %d does not exist", n[1], n[0], n[2])
-	})
-}
-
 // checkDeleted looks at the ledgers of pets that are gone.
-func checkDeleted(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	return eachRow(ctx, tx, `SELECT '', ARRAY[workspace, pet, sum(delta)::bigint] FROM movements m
+func checkDeleted(tx accesssql.Tx, report accesssql.Report) error {
+	return eachRow(tx, `SELECT '', ARRAY[workspace, pet, sum(delta)::bigint] FROM movements m
 		WHERE NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = m.workspace AND p.id = m.pet)
 		GROUP BY workspace, pet HAVING sum(delta) <> 0`, func(_ string, n []int64) {
 		report("ledger: pet %d of workspace %d is gone, and its movements leave %d", n[1], n[0], n[2])
 	})
-}
-
-// checkCounters makes sure that no id can be issued again.
-func checkCounters(ctx context.Context, tx pgx.Tx, report func(string, ...any)) error {
-	for _, table := range []string{"pets", "categories", "orders"} {
-		err := eachRow(ctx, tx, `SELECT '`+table+`', ARRAY[workspace, max(id)] FROM `+table+` t GROUP BY workspace
-			HAVING max(id) > coalesce((SELECT c.`+table+` FROM counters c WHERE c.workspace = t.workspace), 0)`,
-			func(table string, n []int64) {
-				report("ids: %s of workspace %d have the id %d, which was never issued", table, n[0], n[1])
-			})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -61,7 +61,10 @@ func gravityOf(err error) gravity {
 // gravityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func gravityOfOwn(err error) gravity {
-	if _, ok := errors.AsType[*ownError](err); ok || errors.Is(err, groupcommit.ErrPanicked) {
+	if _, own := errors.AsType[*ownError](err); own || errors.Is(err, groupcommit.ErrPanicked) {
+		return ordinary
+	}
+	if _, taken := errors.AsType[*sinkError](err); taken {
 		return ordinary
 	}
 	return absent

@@ -15,28 +15,14 @@ import (
 const fetchAtOnce = 1000
 
 // Dump gives to everything that the workspace has, as it was at one instant, in
-// the order that [petstore.Bulk] says. It has a connection of its own, without
-// time-out; nobody waits for it. It stops at to's first error and returns it.
+// the order that [petstore.Bulk] says. Nobody waits for it. It stops at to's first
+// error and returns it.
 func (db *DB) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
-	c, err := pgx.ConnectConfig(ctx, db.checkConfig())
-	if err != nil {
-		return judge(err)
+	err := db.inSnapshot(ctx, func(tx accessTx) error { return dump{tx, workspace, to}.run() })
+	if refused, ok := errors.AsType[*sinkError](err); ok {
+		return refused.cause
 	}
-	defer c.Close(context.WithoutCancel(ctx))
-	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	var refused error // by the sink, whose errors are not the database's
-	err = pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
-		d := dump{ctx, tx, workspace, to}
-		err := d.run()
-		if own, yes := errors.AsType[*sinkError](err); yes {
-			refused = own.cause
-		}
-		return err
-	})
-	if refused != nil {
-		return refused
-	}
-	return judge(err)
+	return err
 }
 
 // A sinkError is what the sink of a dump failed with.
@@ -53,18 +39,17 @@ func taken(err error) error {
 }
 
 type dump struct {
-	ctx       context.Context //nolint:containedctx // it lives as long as the dump
-	tx        pgx.Tx
+	accessTx
 	workspace int64
 	to        petstore.Sink
 }
 
 func (d dump) run() error {
-	if err := accesssql.Ready(accessTx{d.ctx, d.tx}, d.workspace); err != nil {
+	if err := accesssql.Ready(d, d.workspace); err != nil {
 		return err
 	}
 	var last petstore.LastIDs
-	err := d.tx.QueryRow(d.ctx, "SELECT categories, pets, orders FROM counters WHERE workspace = $1", d.workspace).
+	err := d.QueryRow(d.ctx, "SELECT categories, pets, orders FROM counters WHERE workspace = $1", d.workspace).
 		Scan(&last.Categories, &last.Pets, &last.Orders)
 	if err != nil {
 		return err
@@ -152,13 +137,13 @@ type stream[T any] struct {
 }
 
 func (f *stream[T]) open(d dump) error {
-	_, err := d.tx.Exec(d.ctx, "DECLARE dump_"+f.name+" NO SCROLL CURSOR FOR "+f.query, d.workspace)
+	_, err := d.Exec("DECLARE dump_"+f.name+" NO SCROLL CURSOR FOR "+f.query, d.workspace)
 	return err
 }
 
 func (f *stream[T]) next(d dump) (int64, error) {
 	if len(f.rows) == 0 && !f.ended {
-		rows, err := collect(d.ctx, d.tx, f.scan, fmt.Sprintf("FETCH %d FROM dump_%s", fetchAtOnce, f.name))
+		rows, err := collect(d.ctx, d.querier, f.scan, fmt.Sprintf("FETCH %d FROM dump_%s", fetchAtOnce, f.name))
 		if err != nil {
 			return 0, err
 		}

@@ -92,30 +92,10 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		if !named {
 			d.Unnamed = unnamed
 		}
-		return d.newest(ctx, c)
+		d.Newest, err = accesssql.Newest(accessTx{ctx, c}, "SELECT 1 WHERE to_regclass($1) IS NOT NULL")
+		return err
 	})
 	return d, err
-}
-
-// newest finds the latest instant.
-func (d *Diagnosis) newest(ctx context.Context, c *pgx.Conn) error {
-	for _, dated := range accesssql.Dated {
-		var there bool
-		if err := c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", dated.Table).Scan(&there); err != nil || !there {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		var newest *int64
-		if err := c.QueryRow(ctx, "SELECT max("+dated.At+") FROM "+dated.Table).Scan(&newest); err != nil {
-			return err
-		}
-		if at := instantOf(newest); at.After(d.Newest) {
-			d.Newest = at
-		}
-	}
-	return nil
 }
 
 func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {

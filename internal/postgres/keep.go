@@ -16,13 +16,8 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 	if db.replica != nil {
 		b.Queue(selectPosition).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
 	}
-	custom := c.PgConn().CustomData()
-	delete(custom, warned)
-	if err := c.SendBatch(ctx, b).Close(); err != nil {
+	if err := confirmed(c, func() error { return c.SendBatch(ctx, b).Close() }); err != nil {
 		return err
-	}
-	if _, ok := custom[warned]; ok {
-		return errUnconfirmed
 	}
 	if db.replica != nil {
 		for i := range g.members {

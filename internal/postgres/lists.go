@@ -161,17 +161,12 @@ func storable(text string) bool {
 
 // statusLanes returns a lane for each status asked for. Nobody asking is no
 // lane, unless an index needs one.
-func statusLanes(asked []petstore.Status, needed bool) []filter {
-	if len(asked) == 0 {
-		if !needed {
-			return nil
-		}
+func statusLanes(asked []petstore.Status, needed bool) (lanes []filter) {
+	if len(asked) == 0 && needed {
 		asked = petstore.Statuses()
 	}
-	lanes := make([]filter, 0, len(asked))
 	for _, s := range asked {
-		lane := filter{byStatus, string(s)}
-		if !slices.Contains(lanes, lane) {
+		if lane := (filter{byStatus, string(s)}); !slices.Contains(lanes, lane) {
 			lanes = append(lanes, lane)
 		}
 	}

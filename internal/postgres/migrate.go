@@ -60,7 +60,7 @@ func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error
 	if err != nil {
 		return err
 	}
-	c, err := connectFor(ctx, url, p)
+	c, err := connect(ctx, url, p)
 	if err == nil {
 		err = errors.Join(f(c), c.Close(context.WithoutCancel(ctx)))
 	}
@@ -72,20 +72,18 @@ func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error
 
 // becomeCurrent makes sure that the schema is the newest, as o allows.
 func becomeCurrent(ctx context.Context, url string, o Options) error {
-	c, err := connect(ctx, url)
+	c, err := connect(ctx, url, administering)
 	if err != nil {
 		return err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	if !o.NoMigrate {
-		if _, err := migrate(ctx, c, o.Now); err != nil {
-			return err
+	if o.NoMigrate {
+		var all []migrations.Migration
+		if all, err = status(ctx, c); err == nil {
+			err = migrations.Lacking(all)
 		}
-		return refuseHalf(ctx, c)
-	}
-	all, err := status(ctx, c)
-	if err == nil {
-		err = migrations.Lacking(all)
+	} else {
+		_, err = migrate(ctx, c, o.Now)
 	}
 	if err != nil {
 		return err

@@ -81,10 +81,6 @@ func describe(url string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the database's URL: %w", err) // pgconn leaves the password out
 	}
-	return describeConfig(c), nil
-}
-
-func describeConfig(c *pgconn.Config) string {
 	hosts := []string{fmt.Sprintf("%s:%d", c.Host, c.Port)}
 	for _, f := range c.Fallbacks {
 		host := fmt.Sprintf("%s:%d", f.Host, f.Port)
@@ -92,7 +88,7 @@ func describeConfig(c *pgconn.Config) string {
 			hosts = append(hosts, host)
 		}
 	}
-	return c.Database + " on " + strings.Join(hosts, ", ")
+	return c.Database + " on " + strings.Join(hosts, ", "), nil
 }
 
 // configure prepares the connections of a use.
@@ -136,16 +132,12 @@ func openPool(ctx context.Context, url string, u use, size int) (*pgxpool.Pool, 
 	return pgxpool.NewWithConfig(ctx, c)
 }
 
-// connect returns a connection for long work.
-func connect(ctx context.Context, url string) (*pgx.Conn, error) {
-	return connectFor(ctx, url, administering)
-}
-
-func connectFor(ctx context.Context, url string, p use) (*pgx.Conn, error) {
+// connect returns a connection of its own for a use.
+func connect(ctx context.Context, url string, u use) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	configure(c, p)
+	configure(c, u)
 	return pgx.ConnectConfig(ctx, c)
 }

@@ -58,13 +58,13 @@ type DB struct {
 	named   bool         // there is an index of names
 	loaded  atomic.Int64 // units, by Load
 
-	queue    *groupcommit.Queue[job]
-	silent   bool // no events are written
-	counted  counters
-	trouble  atomic.Pointer[error] // what the latest group failed with
-	growth   growth
-	running  sync.WaitGroup
-	closing  sync.Once
+	queue   *groupcommit.Queue[job]
+	silent  bool // no events are written
+	counted counters
+	trouble atomic.Pointer[error] // what the latest group failed with
+	growth  growth
+	running sync.WaitGroup
+	closing sync.Once
 }
 
 var (

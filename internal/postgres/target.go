@@ -62,7 +62,7 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	if _, err := MigrateUp(ctx, url, now); err != nil {
 		return nil, err
 	}
-	c, err := connect(ctx, url)
+	c, err := connect(ctx, url, administering)
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}

@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A txn is a transaction of a rare write, which is carried out alone.
@@ -29,39 +29,33 @@ func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 }
 
 func (db *DB) changeOnce(ctx context.Context, f func(*txn) error) (sent bool, err error) {
-	c, err := db.writer.Acquire(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer c.Release() // not before the warning is read
-	tx, err := c.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	custom := c.Conn().PgConn().CustomData()
+	err = db.writer.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		return confirmed(c.Conn(), func() error {
+			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+				err := f(&txn{tx, ctx})
+				sent = err == nil
+				return err
+			})
+		})
+	})
+	return sent, err
+}
+
+// confirmed calls commit, and returns errUnconfirmed if the server warns that the commit
+// was not confirmed.
+func confirmed(c *pgx.Conn, commit func() error) error {
+	custom := c.PgConn().CustomData()
 	delete(custom, warned)
-	if err := f(&txn{tx, ctx}); err != nil {
-		_ = tx.Rollback(context.WithoutCancel(ctx)) // else the connection is closed, which is as good
-		return false, err
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return true, err
+	if err := commit(); err != nil {
+		return err
 	}
 	if _, ok := custom[warned]; ok {
-		return true, errUnconfirmed
+		return errUnconfirmed
 	}
-	return true, nil
+	return nil
 }
 
 func (x *txn) exec(query string, args ...any) error {
 	_, err := x.Exec(x.ctx, query, args...)
 	return err
-}
-
-// instantOf reads a column that holds milliseconds, or NULL for the zero time.
-func instantOf(millis *int64) time.Time {
-	if millis == nil {
-		return time.Time{}
-	}
-	return time.UnixMilli(*millis).UTC()
 }

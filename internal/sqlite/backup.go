@@ -324,21 +324,9 @@ func removeAll(path string, ends ...string) error {
 // Newest returns the latest instant that the database at path, whichever schema
 // it has, says something happened at; the zero time if nothing did.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
-	err = inspect(ctx, path, func(c *conn) error {
-		for _, d := range accesssql.Dated {
-			there, err := c.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", func(*sqlite.Stmt) {}, d.Table)
-			if err == nil && there {
-				err = c.each("SELECT max("+d.At+") FROM "+d.Table, func(row *sqlite.Stmt) {
-					if at := instant(row, 0); at.After(latest) {
-						latest = at
-					}
-				})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	err = inspect(ctx, path, func(c *conn) (err error) {
+		latest, err = accesssql.Newest(accessTx{c}, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1")
+		return err
 	})
 	return latest, err
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
-
-// maxProblems bounds what Check returns: a broken file can have millions.
-const maxProblems = 100
 
 // Check looks for damage and returns what it found, in words, at most a hundred
 // problems; none is good. It reads the whole file, of which it checks the
@@ -27,49 +25,46 @@ func (db *DB) Check(ctx context.Context) (problems []string, err error) {
 
 // problems is Check on a connection that is in a transaction.
 func (c *conn) problems() ([]string, error) {
-	found := []string{}
-	report := func(format string, args ...any) {
-		if len(found) < maxProblems {
-			found = append(found, fmt.Sprintf(format, args...))
-		}
-	}
+	found := accesssql.Problems{}
 	var schema int64
 	if _, err := c.one("SELECT max(version) FROM migrations", func(row *sqlite.Stmt) { schema = scanInt(row) }); err != nil {
-		return found, err
+		return nil, err
 	}
-	removing := int64(0) // a workspace whose rows are not whole
+	removing := false
 	if schema >= withRemovals {
-		_, err := c.one("SELECT workspace FROM removals WHERE ended_at IS NULL", func(row *sqlite.Stmt) { removing = scanInt(row) })
-		if err != nil {
-			return found, err
+		var err error
+		if removing, err = accesssql.CheckRemovals(accessTx{c}, found.Report); err != nil {
+			return nil, err
 		}
-	}
-	if removing != 0 {
-		report("ledger: workspace %d is being reset or deleted; check again when that has ended", removing)
 	}
 	for _, check := range []struct {
 		since int64
-		of    func(*conn, func(string, ...any)) error
+		of    func(*conn, accesssql.Report) error
 		whole bool // all workspaces have to be
 	}{
 		{withNames, primeNames, false},
 		{1, checkStructure, false},
 		{1, checkReferences, false},
-		{1, checkOrders, true},
-		{1, checkCounters, true},
+		{1, shared(accesssql.CheckOrders), true},
+		{1, shared(accesssql.CheckCounters), true},
 		{withLedgers, checkLedger, true},
 		{withLedgers, checkEntries, true},
 		{withRecent, checkLists, true},
 		{withNames, checkNames, true},
 	} {
-		if schema < check.since || check.whole && removing != 0 {
+		if schema < check.since || check.whole && removing {
 			continue
 		}
-		if err := check.of(c, report); err != nil {
+		if err := check.of(c, found.Report); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
+}
+
+// shared is a check of both stores.
+func shared(check func(accesssql.Tx, accesssql.Report) error) func(*conn, accesssql.Report) error {
+	return func(c *conn, report accesssql.Report) error { return check(accessTx{c}, report) }
 }
 
 // The migrations since which what is checked is as it is.
@@ -82,12 +77,12 @@ const (
 
 // primeNames makes FTS5 look at the file: else it may check what it remembers of an
 // earlier state.
-func primeNames(c *conn, _ func(string, ...any)) error {
+func primeNames(c *conn, _ accesssql.Report) error {
 	_, err := c.one("SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'", func(*sqlite.Stmt) {})
 	return err
 }
 
-func checkStructure(c *conn, report func(string, ...any)) error {
+func checkStructure(c *conn, report accesssql.Report) error {
 	return c.each("PRAGMA integrity_check(100)", func(row *sqlite.Stmt) {
 		if text := row.ColumnText(0); text != "ok" {
 			report("structure: %s", text)
@@ -95,36 +90,14 @@ func checkStructure(c *conn, report func(string, ...any)) error {
 	})
 }
 
-func checkReferences(c *conn, report func(string, ...any)) error {
+func checkReferences(c *conn, report accesssql.Report) error {
 	return c.each("PRAGMA foreign_key_check", func(row *sqlite.Stmt) {
 		report("references: a row of %s names one of %s that does not exist", row.ColumnText(0), row.ColumnText(2))
 	})
 }
 
-func checkOrders(c *conn, report func(string, ...any)) error {
-	return c.each(`SELECT workspace, id, pet FROM orders o WHERE complete=0
-		AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace=o.workspace AND p.id=o.pet)`, func(row *sqlite.Stmt) {
-		report("ledger: order %d of workspace %d is open, and its pet %d does not exist",
-			row.ColumnInt64(1), row.ColumnInt64(0), row.ColumnInt64(2))
-	})
-}
-
-// checkCounters makes sure that no id can be issued again.
-func checkCounters(c *conn, report func(string, ...any)) error {
-	for _, table := range []string{"pets", "categories", "orders"} {
-		err := c.each(`SELECT workspace, max(id) FROM `+table+` t GROUP BY workspace
-			HAVING max(id) > coalesce((SELECT c.`+table+` FROM counters c WHERE c.workspace=t.workspace), 0)`, func(row *sqlite.Stmt) {
-			report("ids: %s of workspace %d have the id %d, which was never issued", table, row.ColumnInt64(0), row.ColumnInt64(1))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkEntries makes sure that no place in a ledger can be taken again.
-func checkEntries(c *conn, report func(string, ...any)) error {
+func checkEntries(c *conn, report accesssql.Report) error {
 	return c.each(`SELECT workspace, max(entry) FROM movements m GROUP BY workspace
 		HAVING max(entry) > coalesce((SELECT c.entries FROM counters c WHERE c.workspace=m.workspace), 0)`, func(row *sqlite.Stmt) {
 		report("ledger: workspace %d has the entry %d, which is beyond its last", row.ColumnInt64(0), row.ColumnInt64(1))
@@ -135,14 +108,14 @@ func checkEntries(c *conn, report func(string, ...any)) error {
 // that are somebody's.
 type ledgerCheck struct {
 	c      *conn
-	report func(string, ...any)
+	report accesssql.Report
 	owned  map[int64]int64 // entries of pets, by workspace
 	err    error           // of reading
 }
 
 // checkLedger walks over the ledgers of all pets, from the last entry of each
 // to the first.
-func checkLedger(c *conn, report func(string, ...any)) error {
+func checkLedger(c *conn, report accesssql.Report) error {
 	k := &ledgerCheck{c: c, report: report, owned: map[int64]int64{}}
 	err := c.each("SELECT "+ledgerColumns+", workspace FROM pets", func(row *sqlite.Stmt) {
 		k.pet(scanStocked(row), row.ColumnInt64(8), row.ColumnInt64(7))
@@ -259,7 +232,7 @@ const selectListed = `SELECT workspace, id, recent, open_orders,
 
 // checkLists holds the lists of the orders of pets against the orders: each has to be
 // there, none comes twice, and none is missing.
-func checkLists(c *conn, report func(string, ...any)) error {
+func checkLists(c *conn, report accesssql.Report) error {
 	var failed error
 	listed := map[int64]int64{} // orders that pets have, by workspace
 	order := func(workspace, pet, id int64, complete bool) {

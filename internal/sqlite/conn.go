@@ -199,14 +199,6 @@ func scanTime(row *sqlite.Stmt, col int) petstore.Time {
 	return petstore.Time{Millis: row.ColumnInt64(col), Valid: true}
 }
 
-// instant reads a column that holds milliseconds, or NULL for the zero time.
-func instant(row *sqlite.Stmt, col int) time.Time {
-	if row.ColumnIsNull(col) {
-		return time.Time{}
-	}
-	return time.UnixMilli(row.ColumnInt64(col)).UTC()
-}
-
 var plansKept sync.Once
 
 // keepPlans has SQLite plan each statement once, on every connection that this

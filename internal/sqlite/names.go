@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/accesssql"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -199,7 +200,7 @@ func (c *conn) indexNames(n int) (more bool, err error) {
 
 // checkNames makes sure that the index has the names of the pets, and nothing else:
 // the sums of all terms must be the same.
-func checkNames(c *conn, report func(string, ...any)) error {
+func checkNames(c *conn, report accesssql.Report) error {
 	last, err := c.indexed()
 	if err != nil {
 		return err
