@@ -105,9 +105,13 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 			return err
 		}
 		if m.Once != nil {
-			if made.Body, err = s.receipt(tx, m.Key.WorkspaceID, m.Once); made.Body != nil || err != nil {
-				made.Replayed = true
+			before, err := Receipt(tx, m.Key.WorkspaceID, m.Once, s.Lived())
+			if err != nil {
 				return err
+			}
+			if before != nil {
+				made.Body, made.Replayed = before.Body, true
+				return nil
 			}
 		}
 		if made.Key, err = s.makeKey(tx, m, holder); err != nil {
@@ -117,7 +121,7 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 		if m.Once == nil {
 			return nil
 		}
-		return s.keepReceipt(tx, m.Key.WorkspaceID, m.Once, made.Body)
+		return KeepReceipt(tx, m.Key.WorkspaceID, m.Once, petstore.Receipt{Body: made.Body}, s.Lived())
 	})
 	if err != nil {
 		return access.Made{}, err

@@ -70,29 +70,33 @@ func livedOf(tx Tx) (reached int64, err error) {
 	return reached, err
 }
 
-// receipt returns what a request that must happen once was answered before, or nil.
-func (s *Store) receipt(tx Tx, workspace int64, once *petstore.Idempotency) (body []byte, err error) {
+const selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
+
+// Receipt returns what a request that must happen once was answered before, or nil.
+// Receipts grow old by lived.
+func Receipt(tx Tx, workspace int64, once *petstore.Idempotency, lived petstore.Time) (*petstore.Receipt, error) {
 	var fingerprint []byte
-	var created int64
-	found, err := one(tx, "SELECT fingerprint, created_at, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3",
-		func(row Row) error { return row.Scan(&fingerprint, &created, &body) }, workspace, once.Operation, once.Key)
+	kept, created := petstore.Receipt{}, petstore.Time{Valid: true}
+	found, err := one(tx, selectReceipt, func(row Row) error {
+		return row.Scan(&fingerprint, &created.Millis, &kept.ID, &kept.Body)
+	}, workspace, once.Operation, once.Key)
 	if err != nil || !found || len(fingerprint) != 32 {
 		return nil, err
 	}
-	again, err := once.Replay([32]byte(fingerprint), petstore.Time{Millis: created, Valid: true}, s.Lived())
+	again, err := once.Replay([32]byte(fingerprint), created, lived)
 	if err != nil || !again {
 		return nil, err
 	}
-	return body, nil
+	return &kept, nil
 }
 
-// keepReceipt keeps the answer, in place of one that is out of date.
-func (s *Store) keepReceipt(tx Tx, workspace int64, once *petstore.Idempotency, body []byte) error {
+// KeepReceipt keeps the answer, in place of one that is out of date.
+func KeepReceipt(tx Tx, workspace int64, once *petstore.Idempotency, r petstore.Receipt, lived petstore.Time) error {
 	if err := exec(tx, "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3", workspace, once.Operation, once.Key); err != nil {
 		return err
 	}
-	return exec(tx, "INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, 0, $5, $6)",
-		workspace, once.Operation, once.Key, once.Fingerprint[:], body, s.lived.now())
+	return exec(tx, "INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		workspace, once.Operation, once.Key, once.Fingerprint[:], r.ID, r.Body, lived.Millis)
 }
 
 // Forget implements [petstore.Store]. It removes old windows, too.

@@ -96,9 +96,13 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 			return err
 		}
 		if c.Once != nil {
-			if done.Body, err = s.receipt(tx, c.Workspace, c.Once); done.Body != nil || err != nil {
-				done.Replayed = true
+			before, err := Receipt(tx, c.Workspace, c.Once, s.Lived())
+			if err != nil {
 				return err
+			}
+			if before != nil {
+				done.Body, done.Replayed = before.Body, true
+				return nil
 			}
 		}
 		if done.Webhook, err = editWebhook(tx, c); err != nil {
@@ -108,7 +112,7 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 			return err
 		}
 		done.Body = done.Webhook.WithSecret()
-		return s.keepReceipt(tx, c.Workspace, c.Once, done.Body)
+		return KeepReceipt(tx, c.Workspace, c.Once, petstore.Receipt{Body: done.Body}, s.Lived())
 	})
 	if err != nil {
 		return webhook.Changed{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -28,7 +29,7 @@ func (c *conn) do(change *petstore.Change, now, lived petstore.Time) (*petstore.
 		return nil, access.Resetting()
 	}
 	if change.Idempotency != nil {
-		if before, err := c.receipt(change.Workspace, change.Idempotency, lived); before != nil || err != nil {
+		if before, err := accesssql.Receipt(accessTx{c}, change.Workspace, change.Idempotency, lived); before != nil || err != nil {
 			return before, err
 		}
 	}
@@ -48,7 +49,7 @@ func (c *conn) do(change *petstore.Change, now, lived petstore.Time) (*petstore.
 	}
 	if change.Idempotency != nil {
 		c.touched.wrote = true
-		return nil, c.keepReceipt(change.Workspace, change.Idempotency, change.Receipt(), lived)
+		return nil, accesssql.KeepReceipt(accessTx{c}, change.Workspace, change.Idempotency, change.Receipt(), lived)
 	}
 	return nil, nil
 }
@@ -99,12 +100,11 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err er
 			return err
 		}
 	}
-	ordered, err := c.keepOrder(workspace, e, &loaded)
-	if err != nil {
+	if err := c.keepOrder(workspace, e, &loaded); err != nil {
 		return err
 	}
 	if e.SavePet != nil {
-		if err := c.savePet(workspace, e.SavePet, &loaded, last, ordered); err != nil {
+		if err := c.savePet(workspace, e.SavePet, &loaded, last); err != nil {
 			return err
 		}
 		c.touched.pet(workspace, e.SavePet.ID, e.SavePet.Pet != loaded.Pet)

@@ -142,25 +142,24 @@ func shipsWithin(q *petstore.OrderQuery, at petstore.Time) bool {
 	return (!from.Valid || at.Valid && at.Millis >= from.Millis) && (!to.Valid || at.Valid && at.Millis <= to.Millis)
 }
 
-// keepOrder writes the order, and reports whether the pet's latest ones changed,
-// which are not written yet. An order that is placed, completed or removed comes
-// with its pet: they change the ledger.
-func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *stored) (ordered bool, err error) {
+// keepOrder writes the order, and notes it among the pet's latest, which are written
+// with the pet: an order that is placed, completed or removed comes with it.
+func (c *conn) keepOrder(workspace int64, e *petstore.Effects, a *stored) error {
 	fresh := e.SaveOrder != nil && e.SaveOrder.ID == 0
 	if e.SaveOrder != nil {
 		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
-			return false, err
+			return err
 		}
 	}
 	switch {
 	case fresh:
-		return true, c.orderPlaced(workspace, a.ID, &a.recent, e.SaveOrder.ID, e.SaveOrder.Complete)
+		return c.orderPlaced(workspace, a.ID, &a.recent, e.SaveOrder.ID, e.SaveOrder.Complete)
 	case e.SaveOrder != nil && e.SaveOrder.Complete: // it was open: complete ones do not change
-		return c.orderEnded(workspace, a.ID, &a.recent, e.SaveOrder.ID, false)
+		return c.orderEnded(workspace, a.ID, a.recent, e.SaveOrder.ID, false)
 	case e.DropOrder != 0:
-		return c.orderEnded(workspace, a.ID, &a.recent, e.DropOrder, true)
+		return c.orderEnded(workspace, a.ID, a.recent, e.DropOrder, true)
 	}
-	return false, nil
+	return nil
 }
 
 const (
@@ -213,15 +212,14 @@ func (c *conn) saveEarlier(workspace, pet int64, r recent) error {
 	return nil
 }
 
-// orderEnded notes that an open order of a pet was completed, or removed. It
-// reports whether that was one of the latest.
-func (c *conn) orderEnded(workspace, pet int64, r *recent, id int64, remove bool) (latest bool, err error) {
+// orderEnded notes that an open order of a pet was completed, or removed.
+func (c *conn) orderEnded(workspace, pet int64, r recent, id int64, remove bool) error {
 	if r.change(id, remove) {
-		return true, nil
+		return nil
 	}
 	query := finishEarlier
 	if remove {
 		query = deleteEarlier
 	}
-	return false, c.exec(query, workspace, pet, id)
+	return c.exec(query, workspace, pet, id)
 }

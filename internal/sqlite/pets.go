@@ -154,10 +154,10 @@ func selects(q petstore.PetQuery, p petstore.Pet) bool {
 		(q.Name == "" || strings.Contains(petstore.Fold(p.Name), q.Name))
 }
 
-// savePet writes no more than what changed since the pet was loaded: an index
-// costs as much as a row, and most changes move nothing but stock. The latest
-// orders are those of loaded, and written if they changed.
-func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, lastEntry int64, ordered bool) (err error) {
+// savePet writes the pet, and the latest orders of loaded. Most changes move nothing but
+// stock: an update that names a column changes the indexes that have it, whether the
+// value is another or not.
+func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, lastEntry int64) (err error) {
 	if a.ID == 0 {
 		if a.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
@@ -170,61 +170,29 @@ func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, 
 	if a.Name != loaded.Name {
 		c.renamed(workspace, a.ID, petstore.Fold(loaded.Name), petstore.Fold(a.Name))
 	}
-	what := updateFor(a, &loaded.StockedPet)
-	queries := &updates
-	if ordered {
-		queries = &updatesOfOrders
+	query := updateStock
+	if a.Pet != loaded.Pet {
+		query = updatePet
 	}
-	stmt, err := c.ints(queries[what], workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
+	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
 	if err != nil {
 		return err
 	}
-	if what == ofName || what == ofPet {
-		stmt.BindText(7, a.Name)
-		stmt.BindText(8, petstore.Fold(a.Name))
-	}
-	if what == ofPet {
-		stmt.BindText(9, string(a.Status))
-		stmt.BindInt64(10, a.CategoryID)
-	}
-	if ordered {
-		stmt.BindBytes(11, loaded.recent.column())
+	stmt.BindBytes(7, loaded.recent.column())
+	if a.Pet != loaded.Pet {
+		stmt.BindText(8, a.Name)
+		stmt.BindText(9, petstore.Fold(a.Name))
+		stmt.BindText(10, string(a.Status))
+		stmt.BindInt64(11, a.CategoryID)
 	}
 	_, err = stmt.Step()
 	return err
 }
 
-// What of a pet changes, from what does most often to all of it.
 const (
-	ofStock = iota
-	ofName
-	ofPet
+	setStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, recent=?7"
+	onePet   = " WHERE workspace=?1 AND id=?2"
+
+	updateStock = setStock + onePet
+	updatePet   = setStock + ", name=?8, folded=?9, status=?10, category=?11" + onePet
 )
-
-const (
-	setStock  = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6"
-	setOrders = ", recent=?11"
-	setName   = ", name=?7, folded=?8"
-	setRest   = ", status=?9, category=?10"
-	onePet    = " WHERE workspace=?1 AND id=?2"
-)
-
-// The updates of a pet, and those that write its latest orders, too. One that
-// names a column changes the indexes that have it, whether the value is another
-// or not.
-var updates, updatesOfOrders = updatesThat(setStock), updatesThat(setStock + setOrders)
-
-func updatesThat(set string) [3]string {
-	return [...]string{ofStock: set + onePet, ofName: set + setName + onePet, ofPet: set + setName + setRest + onePet}
-}
-
-// updateFor returns the least that is all that changed.
-func updateFor(a, loaded *petstore.StockedPet) int {
-	switch {
-	case a.Status != loaded.Status || a.CategoryID != loaded.CategoryID:
-		return ofPet
-	case a.Name != loaded.Name:
-		return ofName
-	}
-	return ofStock
-}

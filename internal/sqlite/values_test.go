@@ -142,7 +142,7 @@ func restock(t *rapid.T, db *DB, items []petstore.InventoryItem) {
 	a := loaded
 	a.Quantity = rapid.Int64Range(0, 40).Draw(t, "quantity")
 	a.Status = rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")
-	if err := db.change(t.Context(), func(c *conn) error { return c.savePet(1, &a, &stored{StockedPet: loaded}, 0, false) }); err != nil {
+	if err := db.change(t.Context(), func(c *conn) error { return c.savePet(1, &a, &stored{StockedPet: loaded}, 0) }); err != nil {
 		t.Fatal(err)
 	}
 	i.Quantity, i.Status = a.Quantity, a.Status
