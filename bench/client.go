@@ -41,7 +41,7 @@ func call(ctx context.Context, method, url, key, body string, want int) (http.He
 
 // page returns the body of a page of the operations listener.
 func (p *process) page(ctx context.Context, path string) ([]byte, error) {
-	_, body, err := call(ctx, http.MethodGet, "http://"+p.ops+path, "", "", http.StatusOK)
+	_, body, err := call(ctx, http.MethodGet, p.Ops+path, "", "", http.StatusOK)
 	return body, err
 }
 

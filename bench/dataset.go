@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -32,51 +30,32 @@ const (
 // newDataset makes a database with so many pets, and with their orders if asked to, by the commands that users have.
 func (b *bench) newDataset(ctx context.Context, name string, pets int, orders bool) (*dataset, error) {
 	d := &dataset{path: filepath.Join(b.dir, name), pets: pets}
+	one := []string{"enterprise", "--per-minute=1", "--per-day=1"}
 	for _, w := range []struct {
 		key      *string
 		db, name string
-		quota    int
-	}{{&d.key, d.path, "busy", quota}, {&d.spent, d.path, "spent", 1}, {&d.unknown, filepath.Join(b.dir, "another-"+name), "stranger", 1}} {
+		plan     []string
+	}{{&d.key, d.path, "busy", nil}, {&d.spent, d.path, "spent", one}, {&d.unknown, filepath.Join(b.dir, "another-"+name), "stranger", nil}} {
 		var err error
-		if *w.key, err = b.newWorkspace(ctx, w.db, w.name, w.quota); err != nil {
+		if *w.key, err = b.newWorkspace(w.db, w.name, w.plan); err != nil {
 			return nil, err
 		}
 	}
 	lines, write := io.Pipe()
 	go func() { write.CloseWithError(writePets(write, pets, orders, time.Now())) }()
-	_, err := b.petstore(ctx, lines, "import", "busy", "-", "--format", "ndjson", "--db", d.path)
-	return d, err
+	cmd := exec.CommandContext(ctx, string(b.binary), "import", "busy", "-", "--format", "ndjson", "--db", d.path)
+	cmd.Stdin, cmd.Env = lines, environment()
+	return d, runOnBoth(cmd)
 }
 
-// newWorkspace makes a workspace and returns a key to it, made with the flags.
-func (b *bench) newWorkspace(ctx context.Context, db, name string, quota int, flags ...string) (string, error) {
-	limit := fmt.Sprint(quota)
-	if _, err := b.petstore(ctx, nil, "workspace", "create", name, "--plan", "enterprise", "--per-minute", limit, "--per-day", limit, "--db", db); err != nil {
+// newWorkspace makes a workspace, whose limits are out of reach unless a plan says so, and returns a key to it, made
+// with the flags.
+func (b *bench) newWorkspace(db, name string, plan []string, flags ...string) (string, error) {
+	if err := b.binary.NewWorkspace(b.dir, name, append(plan, "--db="+db)...); err != nil {
 		return "", err
 	}
-	out, err := b.petstore(ctx, nil, append([]string{"key", "create", name, "--db", db, "-o", "json"}, flags...)...)
-	if err != nil {
-		return "", err
-	}
-	var key struct{ Key string }
-	if err := json.Unmarshal(out, &key); err != nil || key.Key == "" {
-		return "", fmt.Errorf("petstore key create printed %.200q: %w", out, err)
-	}
-	return key.Key, nil
-}
-
-// petstore runs a command of the program on both cores and returns what it prints.
-func (b *bench) petstore(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, b.binary, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = in, &out, &said, cleanEnv()
-	if err := startOn(cmd, serverCore, loadCore); err != nil {
-		return nil, err
-	}
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("petstore %s: %w: %.2000s", args[0], err, said.Bytes())
-	}
-	return out.Bytes(), nil
+	key, err := b.binary.NewKey(b.dir, name, append(flags, "--db="+db)...)
+	return key.Key, err
 }
 
 // writePets writes what "petstore import" reads: every tenth pet is pending, and one has the rare name.

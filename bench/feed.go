@@ -18,7 +18,7 @@ func (b *bench) measureFeed(ctx context.Context) (_ section, err error) {
 		if failed != nil {
 			return section{}, failed
 		}
-		defer func() { err = errors.Join(err, p.stop()) }()
+		defer func() { err = errors.Join(err, p.Stop()) }()
 		sides[i].process = p
 		if sides[i].workload, err = newWorkload(ctx, p, d); err != nil {
 			return section{}, err

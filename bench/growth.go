@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -47,7 +43,6 @@ func growthLoads() []growthLoad {
 type installation struct {
 	*bench
 	database *postgrestest.Server
-	master   int // the process of PostgreSQL whose children serve
 	redis    *process
 	nodes    []*process
 	work     *workload
@@ -90,10 +85,6 @@ func (in *installation) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	address := in.database.URL(name)
-	if in.master, err = masterOf(address); err != nil {
-		return err
-	}
 	if in.work, err = fillShops(ctx, in.database, name); err != nil {
 		return err
 	}
@@ -101,7 +92,7 @@ func (in *installation) open(ctx context.Context) (err error) {
 		return err
 	}
 	for range realNodes {
-		p, _, err := in.startServer(ctx, address, false, "--redis", "redis://"+in.redis.addr)
+		p, _, err := in.startServer(ctx, in.database.URL(name), false, "--redis", "redis://"+in.redis.addr)
 		if err != nil {
 			return err
 		}
@@ -113,29 +104,15 @@ func (in *installation) open(ctx context.Context) (err error) {
 func (in *installation) close() error {
 	var errs []error
 	for _, p := range in.nodes {
-		errs = append(errs, p.stop())
+		errs = append(errs, p.Stop())
 	}
 	if in.redis != nil {
-		errs = append(errs, in.redis.stop())
+		errs = append(errs, in.redis.Stop())
 	}
 	if in.database != nil {
 		errs = append(errs, in.database.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// masterOf returns the first process of the server with an address.
-func masterOf(address string) (int, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return 0, err
-	}
-	text, err := os.ReadFile(filepath.Join(u.Query().Get("host"), "data", "postmaster.pid"))
-	if err != nil {
-		return 0, err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strconv.Atoi(line)
 }
 
 func startRedis(ctx context.Context) (*process, error) {
@@ -144,8 +121,8 @@ func startRedis(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	p := &process{addr: fmt.Sprint("127.0.0.1:", port)}
-	p.cmd = exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--maxmemory-policy", "noeviction")
-	if err := p.start(); err != nil {
+	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--maxmemory-policy", "noeviction")
+	if err := p.start(cmd); err != nil {
 		return nil, err
 	}
 	return p, waitFor(ctx, p.addr)
@@ -224,7 +201,7 @@ func (in *installation) meters(ctx context.Context) (all [5]float64, err error) 
 	var errs [5]error
 	times[0], errs[0] = in.nodes[0].cpu()
 	times[1], errs[1] = in.redis.cpu()
-	times[2], errs[2] = familyTime(in.master)
+	times[2], errs[2] = familyTime(in.database.PID())
 	for i, d := range times {
 		all[i] = micros(d)
 	}

@@ -60,7 +60,7 @@ func (b *bench) measureStarts(ctx context.Context, d *dataset, m *memory) error 
 			return err
 		}
 		now, _, err := p.memory()
-		if err = errors.Join(err, p.stop()); err != nil {
+		if err = errors.Join(err, p.Stop()); err != nil {
 			return err
 		}
 		m.idle = mib(now)
@@ -76,7 +76,7 @@ func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	w, err := newWorkload(ctx, p, d)
 	if err != nil {
 		return err

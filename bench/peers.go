@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -48,7 +47,7 @@ func (b *bench) measurePeers(ctx context.Context) (s section, err error) {
 	sides, err := b.startPeers(ctx)
 	defer func() {
 		for _, s := range sides[min(2, len(sides)):] {
-			err = errors.Join(err, s.process.kill())
+			s.process.Kill()
 		}
 	}()
 	if err != nil {
@@ -136,10 +135,10 @@ func (b *bench) startPeers(ctx context.Context) ([]*side, error) {
 			return sides, err
 		}
 		cmd := exec.CommandContext(ctx, p.command[0], append(p.command[1:], host, port)...)
-		cmd.Env = append(cleanEnv(), "GOMAXPROCS=1", "NODE_ENV=production")
+		cmd.Env = environment("GOMAXPROCS=1", "NODE_ENV=production")
 		cmd.Stderr = os.Stderr
-		s := &side{name: p.name, process: &process{cmd: cmd, addr: addr}, workload: theirs}
-		if err := s.process.start(); err != nil {
+		s := &side{name: p.name, process: &process{addr: addr}, workload: theirs}
+		if err := s.process.start(cmd); err != nil {
 			return sides, fmt.Errorf("%s: %w", p.name, err)
 		}
 		sides = append(sides, s)

@@ -78,16 +78,17 @@ func serveReference(ctx context.Context, args []string) error {
 // startReference starts the reference and returns when it listens.
 func startReference(ctx context.Context, cert, key string) (*process, error) {
 	p := &process{}
-	var err error
 	for _, addr := range []*string{&p.addr, &p.tlsAddr} {
+		var err error
 		if *addr, err = processtest.FreeAddr(); err != nil {
 			return nil, err
 		}
 	}
-	if p.cmd, err = child(ctx, "reference", p.addr, p.tlsAddr, cert, key); err != nil {
+	cmd, err := child(ctx, "reference", p.addr, p.tlsAddr, cert, key)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.start(); err != nil {
+	if err := p.start(cmd); err != nil {
 		return nil, err
 	}
 	return p, errors.Join(waitFor(ctx, p.addr), waitFor(ctx, p.tlsAddr))
@@ -100,8 +101,7 @@ func child(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, append([]string{"child"}, args...)...)
-	cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
-	cmd.Stderr = os.Stderr
+	cmd.Env, cmd.Stderr = environment("GOMAXPROCS=1"), os.Stderr
 	return cmd, nil
 }
 

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
 	"example.com/petstore/internal/processtest"
+	"example.com/petstore/test/servertest"
 )
 
 // A bench is a run under way.
 type bench struct {
 	*settings
-	binary    string
+	binary    servertest.Binary
 	dir       string
 	cert, key string // files of a certificate of the loopback
 
@@ -30,8 +30,7 @@ func measure(ctx context.Context, s *settings) (r *results, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.end()) }()
-	r = &results{busy: busy, machine: fmt.Sprintf("%s: %d cores of %s, %s, %s, databases on %s.",
-		time.Now().UTC().Format(time.DateOnly), cores(), processor(), kernel(), runtime.Version(), fileSystem(b.dir))}
+	r = &results{busy: busy, machine: machine(b.dir)}
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) (section, error)
@@ -90,7 +89,7 @@ func (b *bench) serve(ctx context.Context, secure bool) (err error) {
 	case secure == (b.server.tlsAddr != ""):
 		return nil
 	}
-	if err := b.server.stop(); err != nil {
+	if err := b.server.Stop(); err != nil {
 		return err
 	}
 	b.server, _, err = b.startServer(ctx, b.workload.path, secure)
@@ -102,7 +101,7 @@ func (b *bench) end() error {
 	var errs []error
 	for _, p := range []*process{b.server, b.reference} {
 		if p != nil {
-			errs = append(errs, p.stop())
+			errs = append(errs, p.Stop())
 		}
 	}
 	return errors.Join(append(errs, os.RemoveAll(b.dir))...)
@@ -184,7 +183,7 @@ func (b *bench) measureRow(ctx context.Context, r *row) (f figure, appends []flo
 	if b.profile != "" {
 		err = b.profileRow(ctx, r)
 	}
-	return f, appends, errors.Join(err, b.server.log.Truncate(0))
+	return f, appends, errors.Join(err, os.Truncate(b.server.Log, 0))
 }
 
 // profileRow writes a profile of the server's processor time under the row.

@@ -52,7 +52,7 @@ func measureScale(ctx context.Context, settings *settings) (err error) {
 		return err
 	}
 	say("checking the large database with petstore doctor")
-	if _, err := b.petstore(ctx, nil, "doctor", "--db", big.path); err != nil {
+	if _, err := b.binary.Run(b.dir, "doctor", "--db", big.path); err != nil {
 		return err
 	}
 	s.notes = append(s.notes, fmt.Sprintf("%d pets with %d orders: %.0f MiB; petstore doctor finds nothing wrong.", big.pets, big.pets*ordersPerPet, size))
@@ -73,7 +73,7 @@ func (b *bench) compareRows(ctx context.Context, datasets ...*dataset) (s sectio
 		if failed != nil {
 			return s, failed
 		}
-		defer func() { err = errors.Join(err, p.stop()) }()
+		defer func() { err = errors.Join(err, p.Stop()) }()
 		w, failed := newWorkload(ctx, p, d)
 		if failed != nil {
 			return s, failed
@@ -154,7 +154,7 @@ func (b *bench) turnsOfSizes(ctx context.Context, r *row, sides []*side, long ti
 		return err
 	}
 	for _, s := range sides {
-		if err := s.process.log.Truncate(0); err != nil {
+		if err := os.Truncate(s.process.Log, 0); err != nil {
 			return err
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"example.com/petstore/internal/processtest"
+	"example.com/petstore/test/servertest"
 )
 
 // The cores of the two sides.
@@ -24,51 +23,22 @@ const (
 
 // A process is one that is measured.
 type process struct {
-	cmd     *exec.Cmd
-	addr    string // where it answers
-	tlsAddr string // where it answers over TLS, or ""
-	ops     string // the operations listener, or ""
-	log     *os.File
+	*servertest.Server
+	addr    string     // where it answers
+	tlsAddr string     // where it answers over TLS, or ""
 	twins   []*process // nodes that share its load
-
-	ended chan struct{} // closed when the process has ended
-	err   error         // of its end
 }
 
-// start starts the process on the core of what is measured.
-func (p *process) start() error {
-	p.ended = make(chan struct{})
-	if err := startOn(p.cmd, serverCore); err != nil {
+// start starts another program than the service on the core of what is measured.
+func (p *process) start(cmd *exec.Cmd) error {
+	p.Server = &servertest.Server{Cmd: cmd, Ended: make(chan struct{})}
+	if err := startOn(cmd, serverCore); err != nil {
 		return err
 	}
 	go func() {
-		p.err = p.cmd.Wait()
-		close(p.ended)
+		p.Err = cmd.Wait()
+		close(p.Ended)
 	}()
-	return nil
-}
-
-// stop ends the process in peace and waits for it.
-func (p *process) stop() error {
-	if p.log != nil {
-		defer p.log.Close()
-	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	<-p.ended
-	if p.err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(p.cmd.Path), p.err)
-	}
-	return nil
-}
-
-// kill ends a process that need not end in peace.
-func (p *process) kill() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	<-p.ended
 	return nil
 }
 
@@ -76,7 +46,7 @@ func (p *process) kill() error {
 const tick = 10 * time.Millisecond
 
 // cpu returns the processor time that the process has used.
-func (p *process) cpu() (time.Duration, error) { return timeOf(p.cmd.Process.Pid) }
+func (p *process) cpu() (time.Duration, error) { return timeOf(p.Cmd.Process.Pid) }
 
 func timeOf(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -124,8 +94,8 @@ func (p *process) settle(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-p.ended:
-			return fmt.Errorf("the server ended: %w", p.err)
+		case <-p.Ended:
+			return fmt.Errorf("the server ended: %w", p.Err)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(time.Second):
@@ -138,7 +108,7 @@ func (p *process) settle(ctx context.Context) error {
 
 // memory returns the resident memory in bytes: now, and the most so far.
 func (p *process) memory() (now, most int64, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -166,14 +136,14 @@ func (p *process) metric(ctx context.Context, name string) (float64, error) {
 	return strconv.ParseFloat(line, 64)
 }
 
-// build returns the path of the server's binary, built as make build does.
-func build(ctx context.Context, s *settings, dir string) (string, error) {
+// build returns the server's binary, built as make build does.
+func build(ctx context.Context, s *settings, dir string) (servertest.Binary, error) {
 	if s.binary != "" {
-		return filepath.Abs(s.binary)
+		path, err := filepath.Abs(s.binary)
+		return servertest.Binary(path), err
 	}
 	out := filepath.Join(dir, "petstore")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore")
-	return out, runOnBoth(cmd)
+	return servertest.Binary(out), runOnBoth(exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-ldflags=-s -w", "-o", out, "./cmd/petstore"))
 }
 
 // runOnBoth runs cmd on both cores.
@@ -188,69 +158,33 @@ func runOnBoth(cmd *exec.Cmd) error {
 // startServer starts the service on the database, with HTTPS or without and with more flags, and returns when it is ready,
 // with the time that this took.
 func (b *bench) startServer(ctx context.Context, db string, secure bool, flags ...string) (*process, time.Duration, error) {
-	addr, err := processtest.FreeAddr()
-	if err != nil {
-		return nil, 0, err
-	}
-	ops, err := processtest.FreeAddr()
-	if err != nil {
-		return nil, 0, err
-	}
-	_, port, _ := strings.Cut(addr, ":")
-	log, err := os.OpenFile(filepath.Join(b.dir, port+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, 0, err
-	}
-	p := &process{addr: addr, ops: ops, log: log}
-	args := append([]string{
-		"serve", "--addr", addr, "--ops-addr", ops, "--db", db,
+	flags = append([]string{
+		"--db", db,
 		"--trusted-proxies", "127.0.0.1/32", // so that bad keys can come from many addresses
 		"--ban-grace", "24h", // so that a refusal stays one
 	}, flags...)
 	if secure {
-		p.tlsAddr, args = addr, append(args, "--tls-cert", b.cert, "--tls-key", b.key)
+		flags = append(flags, "--tls-cert", b.cert, "--tls-key", b.key)
 	}
-	p.cmd = exec.CommandContext(ctx, b.binary, args...)
-	p.cmd.Dir, p.cmd.Stderr = b.dir, log
-	p.cmd.Env = append(cleanEnv(), "GOMAXPROCS=1")
-	began := time.Now()
-	if err := p.start(); err != nil {
-		return nil, 0, errors.Join(err, log.Close())
+	p, began := &process{}, time.Now()
+	if err := onCores(func() (err error) {
+		p.Server, err = b.binary.Serve(servertest.Options{Dir: b.dir, Flags: flags, Env: []string{"GOMAXPROCS=1"}, Attr: endsWithUs()})
+		return err
+	}, serverCore); err != nil {
+		return nil, 0, err
 	}
-	if err := p.waitReady(ctx); err != nil {
-		said, _ := os.ReadFile(log.Name())
-		return nil, 0, errors.Join(fmt.Errorf("%w; its log: %.1000s", err, said), p.stop())
+	if _, err := p.page(ctx, "/readyz"); err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("%w; its log: %.1000s", err, p.LogText()), p.Stop())
 	}
-	return p, time.Since(began), nil
+	took := time.Since(began)
+	_, p.addr, _ = strings.Cut(p.URL, "://")
+	if secure {
+		p.tlsAddr = p.addr
+	}
+	return p, took, nil
 }
 
-// cleanEnv returns the environment without what would set the server or the
-// runtime up differently.
-func cleanEnv() []string {
-	var env []string
-	for _, e := range os.Environ() {
-		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(name, "PETSTORE_") && name != "GOGC" && name != "GOMEMLIMIT" && name != "GODEBUG" {
-			env = append(env, e)
-		}
-	}
-	return env
-}
-
-// waitReady returns when the server says that it is ready.
-func (p *process) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		_, err := p.page(ctx, "/readyz")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-p.ended:
-			return errors.New("the server ended before it was ready")
-		case <-ctx.Done():
-			return fmt.Errorf("the server was not ready within 30 s: %w", err)
-		case <-time.After(500 * time.Microsecond): // a start is measured to the millisecond
-		}
-	}
+// environment returns what programs find around them: nothing that sets the runtime up differently.
+func environment(more ...string) []string {
+	return append([]string{"HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH")}, more...)
 }

@@ -66,7 +66,7 @@ func (b *bench) measureWebhooks(ctx context.Context) (s section, err error) {
 	db := filepath.Join(b.dir, "hooks.db")
 	keys := make([]string, hookShops)
 	for i := range keys {
-		if keys[i], err = b.newWorkspace(ctx, db, fmt.Sprint("shop-", i), quota, "--scope", "read,write,manage"); err != nil {
+		if keys[i], err = b.newWorkspace(db, fmt.Sprint("shop-", i), nil, "--scope=read,write,manage"); err != nil {
 			return s, err
 		}
 	}
@@ -74,7 +74,7 @@ func (b *bench) measureWebhooks(ctx context.Context) (s section, err error) {
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	box := &inbox{}
 	for i := range hookShops * hooksEach {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

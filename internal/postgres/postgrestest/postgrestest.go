@@ -258,6 +258,13 @@ func (s *Server) Database(tb testing.TB, template string) string {
 	return s.URL(name)
 }
 
+// PID returns the id of the server's first process, whose children serve.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process.Process.Pid
+}
+
 // signal sends sig to the server and waits for its end; one that is not
 // running is left alone.
 func (s *Server) signal(sig syscall.Signal) error {
