@@ -86,6 +86,30 @@ func TestHTTP2LeavesNothing(t *testing.T) {
 	}
 }
 
+// Connections that break a rule of framing do not keep others waiting, one after the
+// other, for the second that net/http keeps each of them.
+func TestHTTP2BrokenRules(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{All: 1, PerAddress: 9, HTTP2: 1})
+	serveHTTP2On(t, l, time.Hour, func(http.ResponseWriter, *http.Request) {})
+	for began, i := time.Now(), 0; i < 20; i++ {
+		c := l.dial("127.0.0.1")
+		f := http2.NewFramer(c, c)
+		_, err := io.WriteString(c, http2.ClientPreface)
+		if err = errors.Join(err, f.WriteSettings(), f.WriteRawFrame(http2.FramePing, 0, 0, nil)); err != nil {
+			t.Fatal(err)
+		}
+		for goneAway := false; err == nil && !goneAway; {
+			var frame http2.Frame
+			frame, err = f.ReadFrame()
+			_, goneAway = frame.(*http2.GoAwayFrame)
+		}
+		if err != nil || time.Since(began) > 10*time.Second {
+			t.Fatalf("after %v, connection %d ended with %v, want an answer to each of 20 within 10s", time.Since(began), i, err)
+		}
+	}
+}
+
 // A connection of HTTP/2 is closed when it has had no request for the idle timeout,
 // and not while it has one.
 func TestHTTP2Idle(t *testing.T) {

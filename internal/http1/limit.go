@@ -36,7 +36,8 @@ type Limit struct {
 }
 
 // A room has so many places. Who is closed for others keeps its own until it has
-// really ended: else many that come one after the other would fill the memory.
+// really ended: else many that come one after the other would fill the memory. Of
+// HTTP/2 see lingering.
 type room struct {
 	most, used int
 	ending     int
@@ -169,6 +170,12 @@ func (r *room) largest() *list.List {
 	return most
 }
 
+// lingering is how long others wait for the end of a connection of HTTP/2 that was
+// closed for them. Most end at once. But one that broke a rule of framing net/http
+// keeps for a second, so that the client reads why. It reads nothing from it any
+// more, so it does not notice that it is closed, and holds little.
+const lingering = 20 * time.Millisecond
+
 // dismiss closes the oldest of a group, if there is one.
 func (l *Limit) dismiss(group *list.List) bool {
 	if group.Len() == 0 {
@@ -183,6 +190,9 @@ func (l *Limit) dismiss(group *list.List) bool {
 	l.shut.Add(1)
 	l.left.Broadcast() // it may wait for a place itself
 	go m.Conn.Close()  // who is at work with it notices, and calls Close
+	if m.idle != nil {
+		time.AfterFunc(lingering, m.leave)
+	}
 	return true
 }
 

@@ -183,6 +183,28 @@ func TestLimitOfHTTP2WaitsForRequests(t *testing.T) {
 	second.want("the second", true)
 }
 
+// One of HTTP/2 that nobody reads from any more, as net/http does once it has sent
+// GOAWAY, does not keep others waiting when it was closed for them.
+func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{All: 2, PerAddress: 9, HTTP2: 1})
+	deaf := func() pair {
+		client := l.dial("127.0.0.1")
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		speaksHTTP2(server, time.Minute)
+		return pair{t, client, server}
+	}
+	all := []pair{deaf(), deaf(), deaf(), deaf()}
+	for _, p := range all[:3] {
+		p.want("one that was closed for others", false)
+	}
+	all[3].want("the newcomer", true)
+	l.connect("127.0.0.1").want("one of HTTP/1.1", true)
+}
+
 func TestNetworkOfAnAddress(t *testing.T) {
 	t.Parallel()
 	l := NewLimit(Limits{Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
