@@ -58,29 +58,28 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// withstand has an attack last for a while.
+// withstand has an attack last for a while, counted from the first visit: on a busy
+// machine the attackers may long keep this process from making one.
 func (b besieged) withstand(t *testing.T, a attack) {
-	ctx, stop := context.WithTimeout(t.Context(), *attackTime)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", b.Cmd.Process.Pid), []byte("5"), 0); err != nil { // the peak is this attack's
 		t.Fatal(err)
 	}
 	connections := a.run(ctx, b)
 	answered, slowest := 0, time.Duration(0)
-	for ctx.Err() == nil {
+	defer time.AfterFunc(*attackTime, stop).Stop()
+	for ; answered == 0 || ctx.Err() == nil; answered++ {
 		began := time.Now()
 		if err := b.visit(); err != nil {
 			t.Errorf("%v, after %v", err, time.Since(began))
 			break
 		}
-		answered, slowest = answered+1, max(slowest, time.Since(began))
+		slowest = max(slowest, time.Since(began))
 	}
 	t.Logf("%d visits were answered, the slowest after %v; at most %d MiB", answered, slowest.Round(time.Millisecond), peakMemory(t, b.Cmd.Process.Pid)>>20)
 	stop()
 	t.Logf("%d connections", connections())
-	if answered == 0 {
-		t.Error("nobody was answered")
-	}
 }
 
 // TestFewDescriptors has more silent connections than the process may have files.
@@ -151,7 +150,8 @@ func (a attack) hold(ctx context.Context, b besieged, from net.IP, count *atomic
 	}
 	defer c.Close()
 	count.Add(1)
-	defer context.AfterFunc(ctx, func() { c.Close() })()
+	plain := c
+	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { // so that what is not read stays with the server
 		return err
 	}
