@@ -76,7 +76,7 @@ func WellFormedID(id string) bool {
 }
 
 // WellFormed reports whether key has the form of a key, its checksum included,
-// so that a mistyped key is refused without a look-up.
+// so that the store is not asked for a mistyped key.
 func WellFormed(key string) bool { return wellFormed(Prefix, key) }
 
 // WellFormedToken is WellFormed for the tokens of operators.
@@ -93,21 +93,12 @@ func wellFormed(begin, key string) bool {
 // checksum returns the CRC-32 of body in base 62, the most significant digit
 // first.
 func checksum(body string) (digits [sumLen]byte) {
-	sum := crc(body)
+	sum := crc32.ChecksumIEEE([]byte(body))
 	for i := sumLen - 1; i >= 0; i-- {
 		digits[i] = base62[sum%62]
 		sum /= 62
 	}
 	return digits
-}
-
-// crc is crc32.ChecksumIEEE of a string, without the copy of it.
-func crc(text string) uint32 {
-	sum := ^uint32(0)
-	for i := range len(text) {
-		sum = crc32.IEEETable[byte(sum)^text[i]] ^ sum>>8
-	}
-	return ^sum
 }
 
 // text62 returns n base62 characters, uniformly random if what it reads is. It
