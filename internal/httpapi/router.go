@@ -63,12 +63,17 @@ func (t *router) find(u *url.URL) (p *path, id string) {
 	if !ours(u) || !clean(u.Path) {
 		return nowhere, ""
 	}
-	n, p := &t.root, nowhere
-	for escaped := range strings.SplitSeq(u.EscapedPath()[1:], "/") {
+	n, p, target := &t.root, nowhere, u.Path
+	if u.RawPath != "" {
+		target = u.EscapedPath()
+	}
+	for segment := range strings.SplitSeq(target[1:], "/") {
 		if n.tree != nil {
 			p = n.tree
 		}
-		segment, _ := url.PathUnescape(escaped) // the parser of URLs has taken it
+		if u.RawPath != "" { // a slash may be escaped
+			segment, _ = url.PathUnescape(segment) // the parser of URLs has taken it
+		}
 		switch next := n.next[segment]; {
 		case next != nil:
 			n = next
