@@ -397,9 +397,6 @@ func (e *serverExamination) server(ctx context.Context) {
 	for _, p := range e.diagnosis.Problems {
 		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
 	}
-	if e.diagnosis.Unnamed != "" {
-		e.add(warning, "create the extensions and the index as docs/many-nodes.md says, then restart the server", "%s", e.diagnosis.Unnamed)
-	}
 }
 
 // replica looks at the server that --db-read names.

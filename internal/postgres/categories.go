@@ -31,7 +31,7 @@ func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Cate
 		columns: categoryColumns, table: "categories", workspace: workspace, page: q.Page, scan: scanCategory,
 	}
 	if q.Name != "" {
-		l.filters = append(l.filters, filter{byName, containing(q.Name)})
+		l.filters = append(l.filters, filter{byName, q.Name})
 	}
 	return l
 }

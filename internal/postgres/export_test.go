@@ -43,7 +43,7 @@ func Lists(workspace, after int64) []Query {
 		"pets by id, status and category": {IDs: []int64{after + 5, 3}, Statuses: all[:2], CategoryID: 2},
 	} {
 		q.Page = page
-		sql, args := petList(workspace, q, true).sql()
+		sql, args := petList(workspace, q).sql()
 		add(name, sql, args)
 	}
 	for name, q := range map[string]petstore.OrderQuery{
@@ -77,7 +77,7 @@ func Lists(workspace, after int64) []Query {
 
 // Search returns the query of a search by name, by the index.
 func Search(name string, workspace int64, q petstore.PetQuery) Query {
-	sql, args := petList(workspace, q, true).sql()
+	sql, args := petList(workspace, q).sql()
 	return Query{name, sql, args}
 }
 

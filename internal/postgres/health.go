@@ -72,7 +72,6 @@ type Diagnosis struct {
 	Now      time.Time // the server's clock
 	Newest   time.Time // the latest instant that a row names; zero if there is none
 	Problems []string  // settings that lose data or are not supported, in words
-	Unnamed  string    // what it means that there is no index of names; "" if there is one
 }
 
 // Diagnose looks at the server of the database at url. It changes nothing.
@@ -84,13 +83,6 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		}
 		if there, err := begun(ctx, c); err != nil || !there {
 			return err
-		}
-		named := false
-		if err := c.QueryRow(ctx, selectNamed).Scan(&named); err != nil {
-			return err
-		}
-		if !named {
-			d.Unnamed = unnamed
 		}
 		d.Newest, err = accesssql.Newest(accessTx{ctx, c}, "SELECT 1 WHERE to_regclass($1) IS NOT NULL")
 		return err

@@ -25,7 +25,7 @@ const (
 	byStatus      = " AND status = %s"
 	byStatuses    = " AND status = ANY(%s)"
 	byCategory    = " AND category = %s"
-	byName        = " AND folded LIKE %s"
+	byName        = " AND strpos(folded, %s) > 0"
 	byMaxQuantity = " AND quantity <= %s"
 	byPet         = " AND pet = %s"
 	byComplete    = " AND complete = %s"
@@ -55,6 +55,7 @@ type list[T any] struct {
 	filters   []filter
 	lanes     []filter // alternatives, each in the order of ids; none for no such condition
 	far       string   // the query by an index that does not have the ids in order, and then no lanes; or ""
+	parts     []string // of the name, for the index of names
 	scan      func(pgx.Row, *T) error
 }
 
@@ -63,6 +64,9 @@ type list[T any] struct {
 func (l *list[T]) sql() (string, []any) {
 	args := []any{l.workspace, l.page.Start().After, l.page.Limit}
 	switch {
+	case l.parts != nil:
+		args = append(args, l.parts)
+		fallthrough
 	case l.far != "":
 		return l.text(nearAndFar, l.conditions(l.filters, &args)), args
 	case len(l.lanes) == 0:
@@ -88,15 +92,23 @@ const nearAndFar = `WITH near AS MATERIALIZED (SELECT {columns} FROM (
 SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL ({far})) found ORDER BY id{desc} LIMIT $3`
 
 // The queries behind. "id + 0" keeps the planner from reading row after row by id, in
-// the hope that some match soon; OFFSET 0 from reading all pets beside a few names.
+// the hope that some match soon; OFFSET 0 from reading all pets beside a few names. The
+// index of names is asked for one segment of ids after the other, in their order. Its
+// first part is asked for twice, since the planner expects fewer names by two conditions,
+// and then does not read all of the workspace.
 const (
 	byValue = `SELECT {columns} FROM {table} WHERE workspace = $1 AND id {beyond} $2{tests} AND (SELECT count(*) FROM near) < $3
 		ORDER BY id + 0{desc} LIMIT $3`
-	byIndexOfNames = `SELECT p.* FROM (
-			SELECT id + 0 AS id FROM pet_names WHERE workspace = $1 AND id {beyond} $2 AND folded LIKE $4 AND (SELECT count(*) FROM near) < $3
-			ORDER BY 1{desc}) n,
-		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p ORDER BY n.id{desc} LIMIT $3`
+	byIndexOfNames = `SELECT p.* FROM generate_series({segments}) segment,
+		LATERAL (SELECT id FROM pet_names
+			WHERE name_parts(workspace, id >> 16, folded) @> ARRAY(SELECT hashtextextended(part, ($1 << 32) # segment) FROM unnest($4::text[]) part)
+				AND name_parts(workspace, id >> 16, folded) @> ARRAY[hashtextextended($4[1], ($1 << 32) # segment)]
+				AND workspace = $1 AND id {beyond} $2 AND strpos(folded, $5) > 0 ORDER BY id{desc}) n,
+		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p
+		WHERE (SELECT count(*) FROM near) < $3 LIMIT $3`
 )
+
+const lastSegment = "(SELECT max(id) >> 16 FROM pet_names WHERE workspace = $1)"
 
 // lane returns the query of one lane and appends its arguments.
 func (l *list[T]) lane(lane []filter, args *[]any) string {
@@ -106,11 +118,11 @@ func (l *list[T]) lane(lane []filter, args *[]any) string {
 
 // text fills in a query.
 func (l *list[T]) text(query, tests string) string {
-	beyond, desc := ">", ""
+	beyond, desc, segments := ">", "", "$2 >> 16, "+lastSegment
 	if l.page.Newest {
-		beyond, desc = "<", " DESC"
+		beyond, desc, segments = "<", " DESC", "least($2 >> 16, "+lastSegment+"), 0, -1"
 	}
-	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests, "{beyond}", beyond, "{desc}", desc).
+	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests, "{beyond}", beyond, "{desc}", desc, "{segments}", segments).
 		Replace(strings.Replace(query, "{far}", l.far, 1))
 }
 

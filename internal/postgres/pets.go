@@ -23,16 +23,15 @@ func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error
 
 // Pets implements [petstore.Store].
 func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	return petList(workspace, q, db.named).read(ctx, db)
+	return petList(workspace, q).read(ctx, db)
 }
 
-// petList returns the list; named says whether there is an index of names.
-func petList(workspace int64, q petstore.PetQuery, named bool) *list[petstore.Pet] {
+func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
 	if q.Name != "" { // the first filter: byIndexOfNames repeats it
-		l.filters = append(l.filters, filter{byName, containing(q.Name)})
+		l.filters = append(l.filters, filter{byName, q.Name})
 	}
-	category := byCategory
+	category, parts := byCategory, nameParts(q.Name)
 	switch {
 	case len(q.IDs) > 0:
 		category = besideIDsOf
@@ -40,8 +39,8 @@ func petList(workspace int64, q petstore.PetQuery, named bool) *list[petstore.Pe
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{besideIDsStatus, texts(q.Statuses)})
 		}
-	case named && hasTrigram(q.Name):
-		l.far = byIndexOfNames
+	case len(parts) > 0:
+		l.far, l.parts = byIndexOfNames, parts
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{byStatuses, texts(q.Statuses)})
 		}

@@ -55,7 +55,6 @@ type DB struct {
 	issuer  issuer        // issues ids beside the committers' transactions
 	readers *pgxpool.Pool
 	replica *replica     // nil if there is none
-	named   bool         // there is an index of names
 	loaded  atomic.Int64 // units, by Load
 
 	queue   *groupcommit.Queue[job]
@@ -141,9 +140,6 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 		}
 	}
 	if err := (accessDB{db}).Read(ctx, db.Begin); err != nil {
-		return nil, err
-	}
-	if err := db.findNames(ctx); err != nil {
 		return nil, err
 	}
 	if o.ReadURL != "" {
