@@ -54,8 +54,8 @@ func (m *Memory) Caller(workspaceID int64, keyID string, limits Limits) *Caller 
 // caller returns the handle of a key, a new one if there is none. The caller holds mu.
 func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
 	c := m.callers[keyID]
-	if c == nil || c.workspace != workspaceID {
-		c = &Caller{id: keyID, workspace: workspaceID, subject: m.workspace(workspaceID)}
+	if c == nil || c.subject.workspace != workspaceID {
+		c = &Caller{id: keyID, subject: m.workspace(workspaceID)}
 		m.callers[keyID] = c
 	}
 	if b, ok := m.bans[keyID]; ok {
@@ -69,7 +69,7 @@ func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
 func (m *Memory) workspace(id int64) *subject {
 	s := m.workspaces[id]
 	if s == nil {
-		s = &subject{name: workspaceName(id)}
+		s = &subject{name: workspaceName(id), workspace: id}
 		m.workspaces[id] = s
 	}
 	return s
@@ -94,9 +94,9 @@ func (m *Memory) AdmitAddress(_ context.Context, a netip.Addr) Decision {
 // it, so that time goes back only if the clock does.
 func (m *Memory) admit(s *subject, c *Caller) Decision {
 	now := m.now().UnixNano()
-	after, o, begins := decide(s.windows, c.against(), s.limits, &m.rules, now)
+	after, p, o, begins := c.decide(s.windows, s.limits, &m.rules, now)
 	s.windows = after
-	return m.decided(s, c, c.against(), after, o, begins, now)
+	return m.decided(s, c, p, after, o, begins, now)
 }
 
 // decided notes a decision, after which windows and penalty stand as given, and describes it. The subject's mutex is held.
@@ -173,9 +173,9 @@ func (m *Memory) setBan(c *Caller, b *Ban) {
 	defer c.subject.mu.Unlock()
 	c.override = c.override.then(b, now)
 	if b != nil {
-		c.penalty.set(b, now)
+		c.against().set(b, now)
 	} else {
-		c.penalty.lift(now)
+		c.against().lift(now)
 	}
 	m.changes.key(c)
 }

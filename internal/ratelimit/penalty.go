@@ -47,8 +47,16 @@ type penalty struct {
 	cleanSince        int64   // what the next level's forgiveness counts from
 }
 
+// none reports whether nothing stands against the key.
+func (p *penalty) none() bool {
+	return p.runFrom|p.runUntil|p.banFrom|p.banUntil|p.level|p.cleanSince == 0 && len(p.strikes) == 0
+}
+
 // banAt returns the ban as it stands at now, or zeros if none runs.
 func (p *penalty) banAt(now int64) (from, until int64) {
+	if p == nil {
+		return 0, 0
+	}
 	from, until = p.banFrom, p.banUntil
 	if from > now {
 		from, until = now, until-(from-now)
@@ -109,6 +117,9 @@ func (p *penalty) strike(r *rules, now int64) bool {
 // strikesLeft returns how many more strikes ban the key, if they come now.
 func (p *penalty) strikesLeft(r *rules, now int64) int {
 	left := r.Strikes
+	if p == nil {
+		return left
+	}
 	for _, at := range p.strikes {
 		if at <= now && now-at < int64(r.StrikeWindow) {
 			left--

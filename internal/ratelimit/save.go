@@ -134,9 +134,9 @@ func (c *Caller) saved() SavedKey {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	c.changed = false
-	p := &c.penalty
+	p := c.standing()
 	return SavedKey{
-		KeyID: c.id, Workspace: c.workspace,
+		KeyID: c.id, Workspace: c.subject.workspace,
 		Day: c.usage.day, Admitted: c.usage.admitted, Refused: c.usage.refused, LastUsed: toMillis(c.usage.lastUsed),
 		Level: p.level, CleanSince: toMillis(p.cleanSince),
 		RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
@@ -219,11 +219,12 @@ func (m *Memory) restoreKey(r SavedKey) error {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	c.usage = keyUsage{day: r.Day, admitted: max(0, r.Admitted), refused: max(0, r.Refused), lastUsed: fromMillis(r.LastUsed)}
-	p := &c.penalty
+	p := c.standing()
 	p.level = min(max(p.level, r.Level), m.rules.topLevel)
 	p.cleanSince = max(p.cleanSince, fromMillis(r.CleanSince))
 	p.runFrom, p.runUntil = fromMillis(r.RunFrom), fromMillis(r.RunUntil)
 	p.strikes = strikes
+	c.keep(p)
 	return nil
 }
 

@@ -7,7 +7,8 @@ import (
 
 // A subject is what is counted: a workspace or an address.
 type subject struct {
-	name string // in saved rows, and in Redis after keyPrefix
+	name      string // in saved rows, and in Redis after keyPrefix
+	workspace int64  // 0: an address
 
 	mu      sync.Mutex
 	limits  Limits
@@ -21,22 +22,49 @@ type subject struct {
 // A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it. The subject's mutex
 // guards what follows the subject.
 type Caller struct {
-	id        string
-	workspace int64
-	subject   *subject
+	id      string
+	subject *subject
 
-	penalty  penalty
+	penalty  *penalty // nil until it is refused, or has a ban
 	usage    keyUsage
 	changed  bool       // since it was saved last
 	override *banChange // of a Redis limiter alone: a change of a ban that Redis does not know yet
 }
 
-// against returns the penalty of a key, nil without one.
+// against returns the penalty of a key, to change it.
 func (c *Caller) against() *penalty {
-	if c == nil {
-		return nil
+	if c.penalty == nil {
+		c.penalty = new(penalty)
 	}
-	return &c.penalty
+	return c.penalty
+}
+
+// standing returns the penalty of a key as it stands.
+func (c *Caller) standing() penalty {
+	if c.penalty == nil {
+		return penalty{}
+	}
+	return *c.penalty
+}
+
+// keep has the penalty of a key stand as given.
+func (c *Caller) keep(p penalty) {
+	if c.penalty != nil || !p.none() {
+		*c.against() = p
+	}
+}
+
+// decide decides on a request of a key, or of an address if c is nil, as the function does.
+func (c *Caller) decide(w windows, l Limits, r *rules, now int64) (after windows, p *penalty, o Outcome, begins bool) {
+	if c != nil {
+		p = c.penalty
+	}
+	after, o, begins = decide(w, p, l, r, now)
+	if c != nil && p == nil && o != Admitted {
+		p = c.against()
+		after, o, begins = decide(w, p, l, r, now)
+	}
+	return after, p, o, begins
 }
 
 // keyUsage is what a key did on one day.
