@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,10 +18,10 @@ const (
 )
 
 // An Entry is what a server holds of a live key. It is never changed once it is
-// found, only replaced.
+// found, only replaced; nor is its workspace, which all keys of one share.
 type Entry[S any] struct {
 	Key       Key
-	Workspace Workspace
+	Workspace *Workspace
 	Slot      S // whatever the directory's owner attaches to the key
 }
 
@@ -36,17 +37,22 @@ type Directory[S any] struct {
 
 	reading chan struct{} // holds a value while the store is read, which alone changes what stands below
 	state   int64
-	tenants map[int64]*tenant // that have keys here
+	tenants map[int64]*tenant[S] // that have keys here
 
 	asking chan struct{} // holds a value while one caller asks, for all that wait
 	last   time.Time     // when the last one did; of the one that asks
 
 	mu      sync.RWMutex // keeps readers out of the maps while they change
 	byID    map[string]*Entry[S]
-	byHash  map[Hash]*Entry[S]
+	byHash  map[halfHash]*Entry[S]
 	unknown map[Hash]bool // keys that the store was asked for in vain
 	next    *question     // that is asked next; nil if nobody waits
 }
+
+// A halfHash is the first half of a hash: enough to find a key by, and less to hold.
+type halfHash [sha256.Size / 2]byte
+
+func half(h Hash) halfHash { return halfHash(h[:]) }
 
 // A question is for the keys that callers wait for together.
 type question struct {
@@ -65,9 +71,9 @@ func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspac
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
 		reading: make(chan struct{}, 1), asking: make(chan struct{}, 1),
-		tenants: make(map[int64]*tenant),
+		tenants: make(map[int64]*tenant[S]),
 		byID:    make(map[string]*Entry[S]),
-		byHash:  make(map[Hash]*Entry[S]),
+		byHash:  make(map[halfHash]*Entry[S]),
 		unknown: make(map[Hash]bool),
 	}
 }
@@ -153,7 +159,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 func (d *Directory[S]) find(hash Hash) (e *Entry[S], refused bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if e = d.byHash[hash]; e != nil {
+	if e = d.byHash[half(hash)]; e != nil {
 		return e, false
 	}
 	return nil, d.unknown[hash]
@@ -211,7 +217,7 @@ func (d *Directory[S]) answer(ctx context.Context, q *question) error {
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
-		if d.byHash[hash] == nil {
+		if d.byHash[half(hash)] == nil {
 			d.unknown[hash] = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 var (
@@ -41,7 +43,7 @@ func TestVerify(t *testing.T) {
 	k, key := h.mint(1, nil)
 	h.refresh()
 	e := h.wantVerify("a live key", key, "")
-	if e == nil || e.Key != k || e.Workspace != freeShop || e.Slot != h.slots[k.ID] {
+	if e == nil || e.Key != k || *e.Workspace != freeShop || e.Slot != h.slots[k.ID] {
 		t.Errorf("Verify = %+v, want the key %+v of %+v with its slot", e, k, freeShop)
 	}
 	unknown, _ := Mint()
@@ -66,10 +68,10 @@ func TestKeysAreReadWhenUsed(t *testing.T) {
 	banned, _ := h.mint(2, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
 	h.restart()
 	h.wantEntries("a restart", banned.ID)
-	if e := h.wantVerify("a key", key, ""); e.Workspace != freeShop {
+	if e := h.wantVerify("a key", key, ""); *e.Workspace != freeShop {
 		t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
 	}
-	if e := h.Entry(asked.ID); e == nil || e.Workspace != other {
+	if e := h.Entry(asked.ID); e == nil || *e.Workspace != other {
 		t.Errorf("Entry = %+v, want the key of %+v", e, other)
 	}
 	if e := h.Entry("key_unknown"); e != nil {
@@ -83,7 +85,7 @@ func TestKeysAreReadWhenUsed(t *testing.T) {
 	}
 	h.store.putWorkspace(proShop)
 	h.refresh()
-	if e := h.Entry(used.ID); e.Workspace != proShop {
+	if e := h.Entry(used.ID); *e.Workspace != proShop {
 		t.Errorf("after a change of plan: %+v, want %+v", e.Workspace, proShop)
 	}
 	h.restart()
@@ -237,7 +239,7 @@ func TestRefreshReplacesEntries(t *testing.T) {
 	h.store.putWorkspace(proShop)
 	h.refresh()
 	second := h.wantVerify("after a change of plan", key, "")
-	if second == first || first.Workspace != freeShop || second.Workspace != proShop {
+	if second == first || *first.Workspace != freeShop || *second.Workspace != proShop {
 		t.Errorf("a change of plan made %+v of %+v, want a new entry", second.Workspace, first.Workspace)
 	}
 	if second.Slot != first.Slot || second.Slot.attached != 2 || second.Slot.quota != proShop.Quota {
@@ -247,7 +249,7 @@ func TestRefreshReplacesEntries(t *testing.T) {
 	h.edit(k, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
 	h.refresh()
 	third := h.wantVerify("after a ban", key, "")
-	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Slot.banned || third.Workspace != proShop {
+	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Slot.banned || *third.Workspace != proShop {
 		t.Errorf("a ban made %+v of %+v, want a new entry with the ban", third.Key, second.Key)
 	}
 	if now := h.wantVerify("a key elsewhere", elsewhere, ""); now != away || now.Slot.attached != 1 {
@@ -582,4 +584,42 @@ func BenchmarkRefresh(b *testing.B) {
 			refresh()
 		}
 	})
+}
+
+// TestMemoryOfAKey: a key in use takes about half a kilobyte, its counts included.
+func TestMemoryOfAKey(t *testing.T) {
+	const keys, most = 7000, 512
+	h := newHouse(t)
+	var ids []string
+	for i := range int64(keys) {
+		w := Workspace{ID: i/10 + 1, Name: "a workspace", Plan: Free, Quota: FreeQuota}
+		h.store.workspaces[w.ID] = w
+		k, _ := h.mint(w.ID, nil)
+		ids = append(ids, k.ID)
+	}
+	limiter := ratelimit.NewMemory(ratelimit.DefaultConfig(), h.now)
+	before := heapInUse()
+	d := NewDirectory(h.store, h.now, func(w Workspace, k Key) *ratelimit.Caller {
+		return limiter.Caller(w.ID, k.ID, ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay})
+	}, func(Key) {})
+	if _, err := d.Load(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range d.Entries() {
+		limiter.Admit(t.Context(), e.Slot)
+	}
+	each := (heapInUse() - before) / keys
+	if each > most {
+		t.Errorf("a key in use takes %d bytes, want at most %d", each, most)
+	}
+	runtime.KeepAlive(d)
+	runtime.KeepAlive(limiter)
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

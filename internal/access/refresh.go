@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// tenant is a workspace with the ids of its live keys.
-type tenant struct {
-	Workspace
-	keys map[string]bool
+// tenant is a workspace with the entries of its live keys.
+type tenant[S any] struct {
+	*Workspace
+	entries []*Entry[S]
 }
 
 // Refresh takes over what changed in the store since the last time. On an error,
@@ -117,15 +117,16 @@ func (d *Directory[S]) takeWorkspaces(workspaces []Workspace, keys []Key) []Key 
 	}
 	for _, w := range workspaces {
 		t := d.tenants[w.ID]
+		kept := w
 		switch {
 		case t == nil && coming[w.ID]:
-			d.tenants[w.ID] = &tenant{Workspace: w, keys: make(map[string]bool)}
-		case t == nil || sameWorkspace(t.Workspace, w):
+			d.tenants[w.ID] = &tenant[S]{Workspace: &kept}
+		case t == nil || sameWorkspace(*t.Workspace, w):
 		default:
-			t.Workspace = w
-			for id := range t.keys {
-				if !listed[id] {
-					keys = append(keys, d.byID[id].Key)
+			t.Workspace = &kept
+			for _, e := range t.entries {
+				if !listed[e.Key.ID] {
+					keys = append(keys, e.Key)
 				}
 			}
 		}
@@ -142,9 +143,9 @@ func (d *Directory[S]) compare(keys []Key) (put, drop []*Entry[S]) {
 			if old != nil {
 				drop = append(drop, old)
 			}
-		case old == nil || !sameKey(old.Key, k) || !sameWorkspace(old.Workspace, t.Workspace):
+		case old == nil || !sameKey(old.Key, k) || !sameWorkspace(*old.Workspace, *t.Workspace):
 			k = k.Clone()
-			put = append(put, &Entry[S]{Key: k, Workspace: t.Workspace, Slot: d.attach(t.Workspace, k)})
+			put = append(put, &Entry[S]{Key: k, Workspace: t.Workspace, Slot: d.attach(*t.Workspace, k)})
 		}
 	}
 	return put, drop
@@ -153,32 +154,47 @@ func (d *Directory[S]) compare(keys []Key) (put, drop []*Entry[S]) {
 // apply makes the changes show, all at once, and detaches what is gone. What is known
 // of the keys is known.
 func (d *Directory[S]) apply(put, drop []*Entry[S], known []Key) {
+	d.regroup(put, drop)
 	d.mu.Lock()
 	for i := range known {
 		delete(d.unknown, known[i].Hash)
 	}
 	for _, e := range drop {
 		delete(d.byID, e.Key.ID)
-		delete(d.byHash, e.Key.Hash)
+		delete(d.byHash, half(e.Key.Hash))
 	}
 	for _, e := range put {
 		if old := d.byID[e.Key.ID]; old != nil {
-			delete(d.byHash, old.Key.Hash)
+			delete(d.byHash, half(old.Key.Hash))
 		}
 		d.byID[e.Key.ID] = e
-		d.byHash[e.Key.Hash] = e
+		d.byHash[half(e.Key.Hash)] = e
 	}
 	d.mu.Unlock()
 
+	for _, e := range drop {
+		d.detach(e.Key)
+	}
+}
+
+// regroup puts entries to their workspaces, and drops others.
+func (d *Directory[S]) regroup(put, drop []*Entry[S]) {
 	for _, e := range put {
-		d.tenants[e.Workspace.ID].keys[e.Key.ID] = true
+		t := d.tenants[e.Workspace.ID]
+		if i := slices.Index(t.entries, d.byID[e.Key.ID]); i >= 0 {
+			t.entries[i] = e
+		} else {
+			t.entries = append(t.entries, e)
+		}
 	}
 	for _, e := range drop {
 		t := d.tenants[e.Workspace.ID]
-		if delete(t.keys, e.Key.ID); len(t.keys) == 0 {
+		if i := slices.Index(t.entries, e); i >= 0 {
+			t.entries = slices.Delete(t.entries, i, i+1)
+		}
+		if len(t.entries) == 0 {
 			delete(d.tenants, e.Workspace.ID)
 		}
-		d.detach(e.Key)
 	}
 }
 

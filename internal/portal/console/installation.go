@@ -121,7 +121,7 @@ func (v *visit) countWorkspaces(ctx context.Context) (all int64, over int, err e
 	served := map[int64]bool{}
 	for _, e := range v.Keys.Entries() {
 		if w := e.Workspace; !served[w.ID] {
-			served[w.ID], list = true, append(list, operator.Of(w))
+			served[w.ID], list = true, append(list, operator.Of(*w))
 		}
 	}
 	standings, err := v.acting().Standings(ctx, list)
