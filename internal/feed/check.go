@@ -22,7 +22,7 @@ func Check(ctx context.Context, store interface {
 }, workspace int64,
 ) (problems []string, err error) {
 	c := &checker{store: store, workspace: workspace, last: make(map[resource]uint64), odd: make(map[resource]string)}
-	if err := c.follow(ctx); err != nil {
+	if err := c.follow(ctx); err != nil || len(c.last) == 0 { // as in most of many workspaces
 		return nil, err
 	}
 	if err := store.Dump(ctx, workspace, c); err != nil {
