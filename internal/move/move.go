@@ -58,13 +58,12 @@ type Moved struct {
 // columns, that are for the file's own use: they say where rows are.
 func leftBehind() map[string][]string {
 	return map[string][]string{
-		"receipts":      {"number"},
-		"movements":     {"entry", "before"},
-		"pets":          {"last_entry", "recent"},
-		"counters":      {"entries"},
-		"departed":      nil,
-		"names_indexed": nil,
-		"pet_orders":    nil,
+		"receipts":   {"number"},
+		"movements":  {"entry", "before"},
+		"pets":       {"last_entry", "recent"},
+		"counters":   {"entries"},
+		"departed":   nil,
+		"pet_orders": nil,
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *conn) problems() ([]string, error) {
 		{withLedgers, checkLedger, true},
 		{withLedgers, checkEntries, true},
 		{withRecent, checkLists, true},
-		{withNames, checkNames, true},
+		{withAllNames, checkNames, true},
 	} {
 		if schema < check.since || check.whole && removing {
 			continue
@@ -73,6 +73,7 @@ const (
 	withRemovals = 10
 	withNames    = 11
 	withRecent   = 17
+	withAllNames = 19
 )
 
 // primeNames makes FTS5 look at the file: else it may check what it remembers of an

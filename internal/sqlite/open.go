@@ -61,10 +61,10 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{
 		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
-		stopped: make(chan struct{}), stopIndexing: func() {},
-		count:  o.Readers,
-		closed: make(chan struct{}),
-		fault:  fault{failed: make(chan struct{})},
+		stopped: make(chan struct{}),
+		count:   o.Readers,
+		closed:  make(chan struct{}),
+		fault:   fault{failed: make(chan struct{})},
 	}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
@@ -113,10 +113,7 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if err := db.watch(); err != nil || o.ReadOnly {
-		return err
-	}
-	return db.startIndexing()
+	return db.watch()
 }
 
 // disconnect closes the connections that nobody uses.
@@ -143,7 +140,6 @@ func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
 		db.watcher.close()
-		db.stopIndexing()
 		db.queue.Close()
 		<-db.stopped
 		db.fault.close()

@@ -128,7 +128,6 @@ func TestPointPlans(t *testing.T) {
 	for _, query := range []string{
 		selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
-		selectNames,
 		selectRecent, finishEarlier, deleteEarlier, selectListed + " WHERE workspace=1 AND id=1", allPets,
 	} {
 		var steps []string
@@ -282,7 +281,7 @@ func TestIndexesOfUpdates(t *testing.T) {
 func TestWorkspaceTables(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "names_indexed", "removals", "usage", "webhooks"} // they are of the workspace
+	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
 		return c.each(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`, func(row *sqlite.Stmt) {
 			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(workspaceTables, func(t accesssql.Table) bool { return t.Name == name }) {

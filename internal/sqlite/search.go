@@ -88,11 +88,7 @@ func (s *search) run() ([]petstore.Pet, error) {
 	if err != nil || s.q.Limit <= 0 {
 		return found, err
 	}
-	last, err := s.indexed()
-	if err != nil {
-		return nil, err
-	}
-	to := last.upTo(s.workspace)
+	to := lastIndexed(s.workspace)
 	if s.q.Newest {
 		return s.runBack(found, to)
 	}
@@ -104,7 +100,7 @@ func (s *search) run() ([]petstore.Pet, error) {
 	return s.test(found, petstore.MaxID)
 }
 
-// runBack is for the rest of a page with the newest first, given the last id that is
+// runBack is for the rest of a page with the newest first, given the last id that may be
 // indexed.
 func (s *search) runBack(found []petstore.Pet, last int64) (_ []petstore.Pet, err error) {
 	if s.q.After > last+1 {

@@ -149,16 +149,6 @@ func (m *nameModel) actions() map[string]func(*rapid.T) {
 				t.Fatal(err)
 			}
 		},
-		"lose the index": func(t *rapid.T) {
-			if err := loseNames(m.ctx, m.db); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"index some": func(t *rapid.T) {
-			if _, err := m.db.indexSome(m.ctx, rapid.IntRange(1, 20).Draw(t, "n")); err != nil {
-				t.Fatal(err)
-			}
-		},
 	}
 }
 
@@ -187,28 +177,12 @@ func (m *nameModel) search(t *rapid.T) {
 	}
 }
 
-// loseNames leaves an index of names as it is in a file of before.
-func loseNames(ctx context.Context, db *DB) error {
-	return db.change(ctx, func(c *conn) error {
-		if err := c.exec("INSERT INTO pet_names (pet_names) VALUES ('delete-all')"); err != nil {
-			return err
-		}
-		return c.exec(updateIndexed, 0, 0)
-	})
-}
-
 // rebuildNames rebuilds the index of names, as docs/troubleshooting.md says.
 func rebuildNames(ctx context.Context, db *DB) error {
-	return db.change(ctx, func(c *conn) error {
-		if err := c.exec("INSERT INTO pet_names (pet_names) VALUES ('rebuild')"); err != nil {
-			return err
-		}
-		return c.exec(updateIndexed, allIndexed.workspace, allIndexed.id)
-	})
+	return db.change(ctx, func(c *conn) error { return c.exec("INSERT INTO pet_names (pet_names) VALUES ('rebuild')") })
 }
 
-// TestSearchesFindAll: whatever happens to a workspace, and however far its names are
-// indexed, a search finds what is there.
+// TestSearchesFindAll: whatever happens to a workspace, a search finds what is there.
 func TestSearchesFindAll(t *testing.T) {
 	t.Parallel()
 	db := openUnsynced(t)
@@ -371,22 +345,5 @@ func TestCheckFindsLostNames(t *testing.T) {
 		if err == nil && len(problems) == 0 || len(problems) > 0 && !strings.Contains(fmt.Sprint(problems), "names") {
 			t.Errorf("%s: Check = %q, %v, want a problem of names", what, problems, err)
 		}
-	}
-}
-
-// TestIndexingKeepsTheCache: it changes no pet.
-func TestIndexingKeepsTheCache(t *testing.T) {
-	t.Parallel()
-	db := openUnsynced(t)
-	workspace := newShop(t, db)
-	pet := createPet(t, db, workspace, "Rex")
-	if err := loseNames(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Pet(t.Context(), workspace, pet); err != nil || !db.holds(workspace, pet) {
-		t.Fatalf("the pet is not held (%v)", err)
-	}
-	if more, err := db.indexSome(t.Context(), 10); more || err != nil || !db.holds(workspace, pet) {
-		t.Errorf("indexSome = %t, %v, and the pet is held: %t", more, err, db.holds(workspace, pet))
 	}
 }

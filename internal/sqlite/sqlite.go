@@ -64,7 +64,6 @@ type DB struct {
 
 	checkpointer *checkpointer // nil if the database is read alone
 	effort       searchEffort
-	stopIndexing func() // of names that were there before their index
 	cache        *cache // nil if there is none
 	version      int64  // of the file's contents, as the writer knows it
 	readers      *stack
