@@ -91,6 +91,15 @@ func New(db DB, o Options) *Store {
 	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}}
 }
 
+// read returns what f reads.
+func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		found, err = f(tx)
+		return err
+	})
+	return found, err
+}
+
 // one calls scan for the first row and reports whether there was one.
 func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
 	err = tx.Query(query, func(row Row) error {

@@ -32,18 +32,16 @@ func deliveries(tx Tx, where string, args ...any) ([]webhook.Delivery, error) {
 }
 
 // Deliveries implements [webhook.Store].
-func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, before int64, limit int) (page []webhook.Delivery, err error) {
+func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, before int64, limit int) ([]webhook.Delivery, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	err = s.db.Read(ctx, func(tx Tx) error {
+	return read(ctx, s, func(tx Tx) ([]webhook.Delivery, error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
-			return err
+			return nil, err
 		}
-		page, err = deliveries(tx, "webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, before, int64(max(limit, 0)))
-		return err
+		return deliveries(tx, "webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, before, int64(max(limit, 0)))
 	})
-	return page, err
 }
 
 // RetryDelivery implements [webhook.Store].
@@ -68,13 +66,11 @@ func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, d
 }
 
 // HoldWebhooks implements [webhook.Store].
-func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) (held []webhook.Webhook, err error) {
+func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.Webhook, error) {
 	renew := l.Now.Add(l.Until.Sub(l.Now) * 2 / 3).UnixMilli()
-	var some bool
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		some, err = one(tx, "SELECT 1 FROM webhooks WHERE state = 'active' AND (holder = $1 AND held_until < $2 OR holder <> $1 AND held_until < $3) LIMIT 1",
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		return one(tx, "SELECT 1 FROM webhooks WHERE state = 'active' AND (holder = $1 AND held_until < $2 OR holder <> $1 AND held_until < $3) LIMIT 1",
 			func(Row) error { return nil }, l.Node, renew, l.Now.UnixMilli())
-		return err
 	})
 	if err == nil && some {
 		err = s.db.Write(ctx, func(tx Tx) error {
@@ -86,11 +82,9 @@ func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) (held []webho
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Read(ctx, func(tx Tx) error {
-		held, err = webhooks(tx, "holder = $1 AND state = 'active'", l.Node)
-		return err
+	return read(ctx, s, func(tx Tx) ([]webhook.Webhook, error) {
+		return webhooks(tx, "holder = $1 AND state = 'active'", l.Node)
 	})
-	return held, err
 }
 
 // ReleaseWebhooks implements [webhook.Store].

@@ -32,12 +32,8 @@ func scanEvent(row Row, e *petstore.Event) error {
 
 // Events implements [feed.Store]. It looks at eventsAtOnce events at most, so that a
 // reader of a rare type goes on in many short calls.
-func (s *Store) Events(ctx context.Context, workspace int64, q feed.Query) (page feed.Page, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		page, err = readEvents(tx, workspace, q)
-		return err
-	})
-	return page, err
+func (s *Store) Events(ctx context.Context, workspace int64, q feed.Query) (feed.Page, error) {
+	return read(ctx, s, func(tx Tx) (feed.Page, error) { return readEvents(tx, workspace, q) })
 }
 
 // eventsAtOnce is how many events one call of Events looks at.

@@ -211,19 +211,17 @@ func keyDetail(k access.Key) string {
 }
 
 // Keys implements [access.Store].
-func (s *Store) Keys(ctx context.Context, workspace int64) (all []access.Key, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
+func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error) {
+	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
 		if err := HasWorkspace(tx, workspace); err != nil {
-			return err
+			return nil, err
 		}
-		all, err = keys(tx, "k.workspace = $1", workspace)
-		return err
+		return keys(tx, "k.workspace = $1", workspace)
 	})
-	return all, err
 }
 
 // KeyPage implements [access.Store].
-func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) (page []access.Key, err error) {
+func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) ([]access.Key, error) {
 	where, args := "k.workspace = $1", []any{workspace}
 	if p.Unrevoked {
 		where += " AND k.revoked_at IS NULL"
@@ -240,20 +238,14 @@ func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) 
 		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
 	}
 	args = append(args, int64(max(p.Limit, 0)))
-	err = s.db.Read(ctx, func(tx Tx) error {
-		page, err = inOrder(tx, fmt.Sprintf("%s ORDER BY %s LIMIT $%d", where, order, len(args)), args...)
-		return err
+	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
+		return inOrder(tx, fmt.Sprintf("%s ORDER BY %s LIMIT $%d", where, order, len(args)), args...)
 	})
-	return page, err
 }
 
 // Key implements [access.Store].
-func (s *Store) Key(ctx context.Context, id string) (k access.Key, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		k, err = key(tx, id)
-		return err
-	})
-	return k, err
+func (s *Store) Key(ctx context.Context, id string) (access.Key, error) {
+	return read(ctx, s, func(tx Tx) (access.Key, error) { return key(tx, id) })
 }
 
 func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {

@@ -51,21 +51,13 @@ func (s *Store) AddToken(ctx context.Context, t access.Token, by access.Actor) e
 }
 
 // Tokens implements [access.Store].
-func (s *Store) Tokens(ctx context.Context) (all []access.Token, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		all, err = tokens(tx, "true ORDER BY created_at, id")
-		return err
-	})
-	return all, err
+func (s *Store) Tokens(ctx context.Context) ([]access.Token, error) {
+	return read(ctx, s, func(tx Tx) ([]access.Token, error) { return tokens(tx, "true ORDER BY created_at, id") })
 }
 
 // TokenOf implements [access.Store].
-func (s *Store) TokenOf(ctx context.Context, h access.Hash) (t access.Token, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		t, err = token(tx, "hash = $1", h[:])
-		return err
-	})
-	return t, err
+func (s *Store) TokenOf(ctx context.Context, h access.Hash) (access.Token, error) {
+	return read(ctx, s, func(tx Tx) (access.Token, error) { return token(tx, "hash = $1", h[:]) })
 }
 
 // RevokeToken implements [access.Store].

@@ -71,21 +71,13 @@ func lockWebhook(tx Tx, workspace int64, id string) error {
 }
 
 // Webhooks implements [webhook.Store].
-func (s *Store) Webhooks(ctx context.Context, workspace int64) (all []webhook.Webhook, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		all, err = webhooks(tx, "workspace = $1", workspace)
-		return err
-	})
-	return all, err
+func (s *Store) Webhooks(ctx context.Context, workspace int64) ([]webhook.Webhook, error) {
+	return read(ctx, s, func(tx Tx) ([]webhook.Webhook, error) { return webhooks(tx, "workspace = $1", workspace) })
 }
 
 // Webhook implements [webhook.Store].
-func (s *Store) Webhook(ctx context.Context, workspace int64, id string) (w webhook.Webhook, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		w, err = oneWebhook(tx, workspace, id)
-		return err
-	})
-	return w, err
+func (s *Store) Webhook(ctx context.Context, workspace int64, id string) (webhook.Webhook, error) {
+	return read(ctx, s, func(tx Tx) (webhook.Webhook, error) { return oneWebhook(tx, workspace, id) })
 }
 
 // ChangeWebhook implements [webhook.Store].

@@ -122,12 +122,10 @@ func (s *Store) Workspaces(ctx context.Context) ([]access.Workspace, error) {
 }
 
 // WorkspacesFrom implements [access.Store].
-func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) (some []access.Workspace, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		some, err = workspaces(tx, "true ORDER BY name LIMIT $1 OFFSET $2", int64(limit), int64(from))
-		return err
+func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) ([]access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) {
+		return workspaces(tx, "true ORDER BY name LIMIT $1 OFFSET $2", int64(limit), int64(from))
 	})
-	return some, err
 }
 
 // CountWorkspaces implements [access.Store].
@@ -140,7 +138,7 @@ func (s *Store) CountWorkspaces(ctx context.Context) (n int64, err error) {
 }
 
 // WorkspacePage implements [access.Store].
-func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) (page []access.Workspace, err error) {
+func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]access.Workspace, error) {
 	where, args := "id > $1", []any{after}
 	if len(names) > 0 {
 		where += " AND name IN (''"
@@ -154,29 +152,17 @@ func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names
 	}
 	args = append(args, limit)
 	where += fmt.Sprintf(" ORDER BY id LIMIT $%d", len(args))
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		page, err = workspaces(tx, where, args...)
-		return err
-	})
-	return page, err
+	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) { return workspaces(tx, where, args...) })
 }
 
 // Workspace implements [access.Store].
-func (s *Store) Workspace(ctx context.Context, name string) (w access.Workspace, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		w, err = workspace(tx, name)
-		return err
-	})
-	return w, err
+func (s *Store) Workspace(ctx context.Context, name string) (access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspace(tx, name) })
 }
 
 // WorkspaceByID implements [access.Store].
-func (s *Store) WorkspaceByID(ctx context.Context, id int64) (w access.Workspace, err error) {
-	err = s.db.Read(ctx, func(tx Tx) (err error) {
-		w, err = workspaceByID(tx, id)
-		return err
-	})
-	return w, err
+func (s *Store) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspaceByID(tx, id) })
 }
 
 // changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
