@@ -36,7 +36,7 @@ func ReadQuery(raw string) error {
 		r:     &http.Request{URL: &url.URL{RawQuery: raw}},
 		path:  &path{pattern: "/pets"},
 		route: &route{query: known},
-		entry: &access.Entry[*ratelimit.Caller]{},
+		entry: &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{}},
 	}
 	l, err := newListing(x)
 	if err != nil {
