@@ -52,8 +52,6 @@ type Directory[S any] struct {
 // A halfHash is the first half of a hash: enough to find a key by, and less to hold.
 type halfHash [sha256.Size / 2]byte
 
-func half(h Hash) halfHash { return halfHash(h[:]) }
-
 // A question is for the keys that callers wait for together.
 type question struct {
 	ids    []string
@@ -159,7 +157,7 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 func (d *Directory[S]) find(hash Hash) (e *Entry[S], refused bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if e = d.byHash[half(hash)]; e != nil {
+	if e = d.byHash[halfHash(hash[:])]; e != nil {
 		return e, false
 	}
 	return nil, d.unknown[hash]
@@ -217,7 +215,7 @@ func (d *Directory[S]) answer(ctx context.Context, q *question) error {
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
-		if d.byHash[half(hash)] == nil {
+		if d.byHash[halfHash(hash[:])] == nil {
 			d.unknown[hash] = true
 		}
 	}

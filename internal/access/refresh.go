@@ -161,14 +161,14 @@ func (d *Directory[S]) apply(put, drop []*Entry[S], known []Key) {
 	}
 	for _, e := range drop {
 		delete(d.byID, e.Key.ID)
-		delete(d.byHash, half(e.Key.Hash))
+		delete(d.byHash, halfHash(e.Key.Hash[:]))
 	}
 	for _, e := range put {
 		if old := d.byID[e.Key.ID]; old != nil {
-			delete(d.byHash, half(old.Key.Hash))
+			delete(d.byHash, halfHash(old.Key.Hash[:]))
 		}
 		d.byID[e.Key.ID] = e
-		d.byHash[half(e.Key.Hash)] = e
+		d.byHash[halfHash(e.Key.Hash[:])] = e
 	}
 	d.mu.Unlock()
 
