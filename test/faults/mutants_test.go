@@ -31,7 +31,7 @@ func mutants() []mutant {
 		}, nil, underPowerCuts},
 		{"synchronous=NORMAL", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=NORMAL")}, nil, underPowerCuts},
 		{"synchronous=OFF", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=OFF")}, nil, underPowerCuts},
-		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/sqlite", "conn.do", "keepReceipt", doNothing)}, nil, underKills},
+		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/sqlite", "conn.do", "KeepReceipt", doNothing)}, nil, underKills},
 		{"reads the stock before the transaction", []edit{
 			begins("internal/sqlite", "DB.Do", `if err := $0.read($1, func(r *conn) error {
 				return keepStale($2)(r.facts($2.Workspace, $2.Needs, petstore.At($0.now())))
