@@ -17,8 +17,8 @@ func TestReset(t *testing.T) {
 	kind := &petstore.Category{Name: "Dogs"}
 	batch := &petstore.Batch{Units: []petstore.Unit{{Category: kind}}}
 	for range 20_000 {
-		a := &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", Status: petstore.Available}}
-		batch.Units = append(batch.Units, petstore.Unit{Pet: a, In: kind})
+		p := &petstore.StockedPet{Pet: petstore.Pet{Name: "Rex", Status: petstore.Available}}
+		batch.Units = append(batch.Units, petstore.Unit{Pet: p, In: kind})
 	}
 	if _, err := s.db.Load(t.Context(), s.workspace.ID, batch); err != nil {
 		t.Fatal(err)

@@ -210,10 +210,10 @@ func (r *csvReader) noStatus(status string) error {
 // pet reads the status and the stock. Without a stock it is that of a pet
 // that was just created; without a status, the stock decides.
 func (r *csvReader) pet(status, stock string) (*petstore.StockedPet, error) {
-	a := &petstore.StockedPet{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
+	p := &petstore.StockedPet{Pet: petstore.Pet{Status: petstore.Status(strings.ToLower(status))}}
 	for _, known := range petstore.Statuses() {
-		if a.Status == known {
-			a.Status = known // and not a part of the record
+		if p.Status == known {
+			p.Status = known // and not a part of the record
 		}
 	}
 	if stock != "" {
@@ -221,21 +221,21 @@ func (r *csvReader) pet(status, stock string) (*petstore.StockedPet, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Quantity = n
+		p.Quantity = n
 	}
 	switch {
-	case status == "" && (stock == "" || a.Quantity > 0):
-		a.Status = petstore.Available
+	case status == "" && (stock == "" || p.Quantity > 0):
+		p.Status = petstore.Available
 	case status == "":
-		a.Status = petstore.Sold
+		p.Status = petstore.Sold
 	}
-	if stock == "" && a.Status == petstore.Available {
-		a.Quantity = 1
+	if stock == "" && p.Status == petstore.Available {
+		p.Quantity = 1
 	}
-	if !a.Status.Valid() {
+	if !p.Status.Valid() {
 		return nil, r.noStatus(status)
 	}
-	return a, nil
+	return p, nil
 }
 
 // quantity reads a stock that is given.

@@ -80,11 +80,11 @@ func (r *rehearsal) pet(ctx context.Context, workspace, id int64) (*petstore.Sto
 	return &petstore.StockedPet{Pet: p, Quantity: item.Quantity, OpenOrders: int64(len(open))}, err
 }
 
-func clone(a *petstore.StockedPet) *petstore.StockedPet {
-	if a == nil {
+func clone(p *petstore.StockedPet) *petstore.StockedPet {
+	if p == nil {
 		return nil
 	}
-	kept := *a
+	kept := *p
 	return &kept
 }
 

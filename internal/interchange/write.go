@@ -122,11 +122,11 @@ func (w *ndjsonWriter) Category(c petstore.Category) error {
 }
 
 // Pet implements [petstore.Sink].
-func (w *ndjsonWriter) Pet(a petstore.StockedPet) error {
+func (w *ndjsonWriter) Pet(p petstore.StockedPet) error {
 	w.n.Pets++
 	w.begin("pet")
-	w.canonical(a.Pet)
-	w.int("quantity", a.Quantity)
+	w.canonical(p.Pet)
+	w.int("quantity", p.Quantity)
 	w.line = append(w.line, '}')
 	return w.flush()
 }
@@ -194,9 +194,9 @@ func (w *csvWriter) Category(c petstore.Category) error {
 }
 
 // Pet implements [petstore.Sink].
-func (w *csvWriter) Pet(a petstore.StockedPet) error {
+func (w *csvWriter) Pet(p petstore.StockedPet) error {
 	w.n.Pets++
-	return w.to.Write([]string{strconv.FormatInt(a.ID, 10), a.Name, w.categories[a.CategoryID], string(a.Status), strconv.FormatInt(a.Quantity, 10)})
+	return w.to.Write([]string{strconv.FormatInt(p.ID, 10), p.Name, w.categories[p.CategoryID], string(p.Status), strconv.FormatInt(p.Quantity, 10)})
 }
 
 // Order implements [petstore.Sink]; CSV has none.

@@ -127,17 +127,17 @@ func (c *Category) check() error {
 
 // check checks a pet's members; inCategory is whether its category has an
 // id already.
-func (a *StockedPet) check(inCategory bool) error {
-	n := NewPet{Name: a.Name, CategoryID: a.CategoryID, Status: a.Status}
+func (p *StockedPet) check(inCategory bool) error {
+	n := NewPet{Name: p.Name, CategoryID: p.CategoryID, Status: p.Status}
 	if !inCategory {
 		n.CategoryID = 1
 	}
-	fields := append(checkGivenID(nil, "/id", a.ID), n.Check()...)
-	a.Name = n.Name
+	fields := append(checkGivenID(nil, "/id", p.ID), n.Check()...)
+	p.Name = n.Name
 	if n.Status == "" {
 		fields = checkStatus(fields, n.Status)
 	}
-	return Invalid(append(fields, CheckQuantity(a.Quantity)...))
+	return Invalid(append(fields, CheckQuantity(p.Quantity)...))
 }
 
 // checkGivenID checks an id that a row brings along; 0 is none.
@@ -159,12 +159,12 @@ func (u *Unit) checkOrder(o *Order) error {
 
 // explain gives the pet the ledger that its orders and its stock imply.
 func (u *Unit) explain(now Time) {
-	a := u.Pet
-	first := a.Quantity
+	p := u.Pet
+	first := p.Quantity
 	for _, o := range u.Orders {
 		first += o.Quantity
 	}
-	ledger := StockedPet{Pet: a.Pet}
+	ledger := StockedPet{Pet: p.Pet}
 	u.Movements = append(make([]Movement, 0, 1+len(u.Orders)), *ledger.move(MovedCreated, first, now))
 	for _, o := range u.Orders {
 		kind := MovedSale
@@ -230,28 +230,28 @@ func (u *Unit) checkOutcome() error {
 	if ledgerOpen != open {
 		return Errorf(CodeValidationFailed, "The pet has %s, and its ledger says %d.", openOrders(open), ledgerOpen)
 	}
-	a := u.Pet
+	p := u.Pet
 	switch {
-	case a == nil && quantity != 0:
+	case p == nil && quantity != 0:
 		return Errorf(CodeValidationFailed, "The ledger of the deleted pet %d leaves %d units.", u.PetID, quantity)
-	case a == nil:
+	case p == nil:
 		return nil
-	case a.Quantity != quantity:
-		return Errorf(CodeValidationFailed, "quantity is %d, and the ledger says %d.", a.Quantity, quantity)
+	case p.Quantity != quantity:
+		return Errorf(CodeValidationFailed, "quantity is %d, and the ledger says %d.", p.Quantity, quantity)
 	}
-	a.OpenOrders, a.Movements = open, int64(len(u.Movements))
-	return a.checkStatus()
+	p.OpenOrders, p.Movements = open, int64(len(u.Movements))
+	return p.checkStatus()
 }
 
 // checkStatus refuses a status that no change could have led to.
-func (a *StockedPet) checkStatus() error {
+func (p *StockedPet) checkStatus() error {
 	switch {
-	case a.Status == Available && a.Quantity == 0:
+	case p.Status == Available && p.Quantity == 0:
 		return Errorf(CodeOutOfStock, "A pet that is available needs stock.")
-	case a.Status == Sold && a.Quantity > 0:
-		return Errorf(CodeValidationFailed, "A pet that is sold has no stock; this one has %d.", a.Quantity)
-	case a.Status == Sold && a.OpenOrders > 0:
-		return Errorf(CodePetHasOpenOrders, "A pet that is sold has no open orders; this one has %d.", a.OpenOrders)
+	case p.Status == Sold && p.Quantity > 0:
+		return Errorf(CodeValidationFailed, "A pet that is sold has no stock; this one has %d.", p.Quantity)
+	case p.Status == Sold && p.OpenOrders > 0:
+		return Errorf(CodePetHasOpenOrders, "A pet that is sold has no open orders; this one has %d.", p.OpenOrders)
 	}
 	return nil
 }

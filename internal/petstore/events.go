@@ -112,12 +112,12 @@ func (e *Effects) Events(at Time, requestID string) []Event {
 	if e.DropOrder != 0 {
 		t.add(OrderCancelled, e.was.order, nil)
 	}
-	if a := e.SavePet; a != nil && a.ID != e.was.pet.ID {
-		t.add(PetCreated, a.Pet, nil)
-		t.add(InventoryCreated, a.Item(), nil)
-	} else if a != nil {
-		t.update(InventoryUpdated, a.Item(), e.was.pet.Item().changes(a.Item()))
-		t.update(PetUpdated, a.Pet, e.was.pet.Pet.changes(&a.Pet))
+	if p := e.SavePet; p != nil && p.ID != e.was.pet.ID {
+		t.add(PetCreated, p.Pet, nil)
+		t.add(InventoryCreated, p.Item(), nil)
+	} else if p != nil {
+		t.update(InventoryUpdated, p.Item(), e.was.pet.Item().changes(p.Item()))
+		t.update(PetUpdated, p.Pet, e.was.pet.Pet.changes(&p.Pet))
 	}
 	if e.DropPet != 0 {
 		t.add(InventoryDeleted, e.was.pet.Item(), nil)

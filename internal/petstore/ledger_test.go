@@ -81,9 +81,9 @@ func TestLinkWithoutMovement(t *testing.T) {
 // workspace break, among those that hold after every change.
 func (m *memory) broken(workspace int64) (err error) {
 	m.view(workspace, func(r *rows) {
-		for id, a := range r.pets {
-			if err = r.brokenPet(a); err != nil {
-				err = fmt.Errorf("pet %d (%+v): %w", id, a, err)
+		for id, p := range r.pets {
+			if err = r.brokenPet(p); err != nil {
+				err = fmt.Errorf("pet %d (%+v): %w", id, p, err)
 				return
 			}
 		}
@@ -102,32 +102,32 @@ func (m *memory) broken(workspace int64) (err error) {
 	return err
 }
 
-func (r *rows) brokenPet(a StockedPet) error {
+func (r *rows) brokenPet(p StockedPet) error {
 	var placed int64
 	for _, o := range r.orders {
-		if o.PetID == a.ID && !o.Complete {
+		if o.PetID == p.ID && !o.Complete {
 			placed++
 		}
 	}
-	_, category := r.categories[a.CategoryID]
+	_, category := r.categories[p.CategoryID]
 	switch {
 	case !category:
-		return fmt.Errorf("there is no category %d", a.CategoryID)
-	case a.Quantity < 0 || a.Quantity > MaxQuantity:
+		return fmt.Errorf("there is no category %d", p.CategoryID)
+	case p.Quantity < 0 || p.Quantity > MaxQuantity:
 		return fmt.Errorf("the quantity is out of range")
-	case a.OpenOrders != placed:
+	case p.OpenOrders != placed:
 		return fmt.Errorf("there are %d open orders", placed)
-	case !a.Status.Valid():
+	case !p.Status.Valid():
 		return fmt.Errorf("the status is none")
-	case a.Status == Available && a.Quantity == 0:
+	case p.Status == Available && p.Quantity == 0:
 		return fmt.Errorf("available without stock")
-	case a.Status == Sold && (a.Quantity > 0 || a.OpenOrders > 0):
+	case p.Status == Sold && (p.Quantity > 0 || p.OpenOrders > 0):
 		return fmt.Errorf("sold with stock or open orders")
 	}
-	return brokenLedger(a, r.ledger[a.ID])
+	return brokenLedger(p, r.ledger[p.ID])
 }
 
-func brokenLedger(a StockedPet, ledger []Movement) error {
+func brokenLedger(p StockedPet, ledger []Movement) error {
 	var sum, open int64
 	for i, m := range ledger {
 		sum += m.Delta
@@ -137,11 +137,11 @@ func brokenLedger(a StockedPet, ledger []Movement) error {
 		case MovedCompleted, MovedCancelled:
 			open--
 		}
-		if m.PetID != a.ID || m.Number != int64(i+1) || m.Quantity != sum || m.Quantity < 0 || open < 0 {
+		if m.PetID != p.ID || m.Number != int64(i+1) || m.Quantity != sum || m.Quantity < 0 || open < 0 {
 			return fmt.Errorf("entry %d of the ledger is %+v after a sum of %d", i+1, m, sum)
 		}
 	}
-	if sum != a.Quantity || open != a.OpenOrders || int64(len(ledger)) != a.Movements {
+	if sum != p.Quantity || open != p.OpenOrders || int64(len(ledger)) != p.Movements {
 		return fmt.Errorf("the ledger has %d entries, the sum %d and %d open orders", len(ledger), sum, open)
 	}
 	return nil

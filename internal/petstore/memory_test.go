@@ -110,15 +110,15 @@ func (r *rows) load(n Needs, now Time) Facts {
 		f.Order = &o
 		n.PetID = o.PetID
 	}
-	if a, ok := r.pets[n.PetID]; ok {
-		f.Pet = &a
+	if p, ok := r.pets[n.PetID]; ok {
+		f.Pet = &p
 	}
 	if c, ok := r.categories[n.CategoryID]; ok {
 		f.Category = &c
 	}
 	if n.CategoryUse {
-		for _, a := range r.pets {
-			f.CategoryInUse = f.CategoryInUse || a.CategoryID == n.CategoryID
+		for _, p := range r.pets {
+			f.CategoryInUse = f.CategoryInUse || p.CategoryID == n.CategoryID
 		}
 	}
 	return f
@@ -126,8 +126,8 @@ func (r *rows) load(n Needs, now Time) Facts {
 
 // keep writes the effects.
 func (r *rows) keep(e Effects) {
-	if a := e.SavePet; a != nil {
-		r.number(&a.ID)
+	if p := e.SavePet; p != nil {
+		r.number(&p.ID)
 	}
 	if c := e.SaveCategory; c != nil {
 		r.number(&c.ID)
@@ -138,8 +138,8 @@ func (r *rows) keep(e Effects) {
 		r.orders[o.ID] = *o
 	}
 	e.Link()
-	if a := e.SavePet; a != nil {
-		r.pets[a.ID] = *a
+	if p := e.SavePet; p != nil {
+		r.pets[p.ID] = *p
 	}
 	if v := e.Movement; v != nil {
 		r.ledger[v.PetID] = append(r.ledger[v.PetID], *v)
@@ -158,13 +158,13 @@ func (r *rows) number(id *int64) {
 }
 
 func (m *memory) Pet(_ context.Context, workspace, id int64) (Pet, error) {
-	a, err := find(m, workspace, id, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
-	return a.Pet, err
+	p, err := find(m, workspace, id, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
+	return p.Pet, err
 }
 
 func (m *memory) InventoryItem(_ context.Context, workspace, petID int64) (InventoryItem, error) {
-	a, err := find(m, workspace, petID, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
-	return a.Item(), err
+	p, err := find(m, workspace, petID, func(r *rows) map[int64]StockedPet { return r.pets }, NoPet)
+	return p.Item(), err
 }
 
 func (m *memory) Category(_ context.Context, workspace, id int64) (Category, error) {
@@ -188,12 +188,12 @@ func find[T any](m *memory, workspace, id int64, of func(*rows) map[int64]T, mis
 func (m *memory) Pets(_ context.Context, workspace int64, q PetQuery) ([]Pet, error) {
 	return list(m, workspace, q.Page, func(r *rows) []Pet {
 		var pets []Pet
-		for _, a := range r.pets {
-			if (len(q.IDs) == 0 || slices.Contains(q.IDs, a.ID)) &&
-				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, a.Status)) &&
-				(q.CategoryID == 0 || q.CategoryID == a.CategoryID) &&
-				strings.Contains(Fold(a.Name), q.Name) {
-				pets = append(pets, a.Pet)
+		for _, pet := range r.pets {
+			if (len(q.IDs) == 0 || slices.Contains(q.IDs, pet.ID)) &&
+				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, pet.Status)) &&
+				(q.CategoryID == 0 || q.CategoryID == pet.CategoryID) &&
+				strings.Contains(Fold(pet.Name), q.Name) {
+				pets = append(pets, pet.Pet)
 			}
 		}
 		return pets
@@ -222,10 +222,10 @@ func (m *memory) Orders(_ context.Context, workspace int64, q OrderQuery) ([]Ord
 func (m *memory) Inventory(_ context.Context, workspace int64, q InventoryQuery) ([]InventoryItem, error) {
 	return list(m, workspace, q.Page, func(r *rows) []InventoryItem {
 		var items []InventoryItem
-		for _, a := range r.pets {
-			if (len(q.Statuses) == 0 || slices.Contains(q.Statuses, a.Status)) &&
-				(q.MaxQuantity == nil || a.Quantity <= *q.MaxQuantity) {
-				items = append(items, a.Item())
+		for _, p := range r.pets {
+			if (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
+				(q.MaxQuantity == nil || p.Quantity <= *q.MaxQuantity) {
+				items = append(items, p.Item())
 			}
 		}
 		return items

@@ -67,22 +67,22 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 	return after, err
 }
 
-// patch changes the members that p names, all or none. It returns the movement
+// patch changes the members that with names, all or none. It returns the movement
 // of [StockedPet.mark], if there is one.
-func (a *StockedPet) patch(p PetPatch, now Time) (m *Movement, err error) {
+func (p *StockedPet) patch(with PetPatch, now Time) (m *Movement, err error) {
 	switch {
-	case p.Status.Null:
-		a.release()
-	case p.Status.Present:
-		if m, err = a.mark(p.Status.Value, now); err != nil {
+	case with.Status.Null:
+		p.release()
+	case with.Status.Present:
+		if m, err = p.mark(with.Status.Value, now); err != nil {
 			return nil, err
 		}
 	}
-	if p.Name.Present {
-		a.Name = p.Name.Value
+	if with.Name.Present {
+		p.Name = with.Name.Value
 	}
-	if p.CategoryID.Present {
-		a.CategoryID = p.CategoryID.Value
+	if with.CategoryID.Present {
+		p.CategoryID = with.CategoryID.Value
 	}
 	return m, nil
 }

@@ -116,9 +116,9 @@ func (s *shop) seed(status Status, quantity, open int64) (pet int64, orders []in
 		}
 	}
 	s.store.view(home, func(r *rows) {
-		a := r.pets[pet]
-		a.Status = status
-		r.pets[pet] = a
+		p := r.pets[pet]
+		p.Status = status
+		r.pets[pet] = p
 	})
 	s.wantPet("seed", pet, status, quantity, open)
 	return pet, orders
@@ -128,10 +128,10 @@ func (s *shop) seed(status Status, quantity, open int64) (pet int64, orders []in
 func (s *shop) wantPet(after string, pet int64, status Status, quantity, open int64) {
 	s.t.Helper()
 	s.store.view(home, func(r *rows) {
-		a := r.pets[pet]
-		if a.Status != status || a.Quantity != quantity || a.OpenOrders != open {
+		p := r.pets[pet]
+		if p.Status != status || p.Quantity != quantity || p.OpenOrders != open {
 			s.t.Errorf("after %s: pet %d is %s with quantity %d and %d open orders, want %s, %d, %d",
-				after, pet, a.Status, a.Quantity, a.OpenOrders, status, quantity, open)
+				after, pet, p.Status, p.Quantity, p.OpenOrders, status, quantity, open)
 		}
 	})
 }

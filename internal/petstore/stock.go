@@ -11,8 +11,8 @@ type StockedPet struct {
 }
 
 // Item returns the pet's inventory item.
-func (a StockedPet) Item() InventoryItem {
-	return InventoryItem{PetID: a.ID, Quantity: a.Quantity, Status: a.Status}
+func (p StockedPet) Item() InventoryItem {
+	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
 }
 
 // A MovementKind names what moved stock.
@@ -44,93 +44,93 @@ type Movement struct {
 }
 
 // move changes the quantity to q and returns the ledger's entry for it.
-func (a *StockedPet) move(kind MovementKind, q int64, at Time) *Movement {
-	m := &Movement{PetID: a.ID, Kind: kind, Delta: q - a.Quantity, Quantity: q, At: at}
-	a.Movements++
-	m.Number = a.Movements
-	a.Quantity = q
+func (p *StockedPet) move(kind MovementKind, q int64, at Time) *Movement {
+	m := &Movement{PetID: p.ID, Kind: kind, Delta: q - p.Quantity, Quantity: q, At: at}
+	p.Movements++
+	m.Number = p.Movements
+	p.Quantity = q
 	return m
 }
 
 // settle lets the status follow the stock: from nothing to something it becomes
 // available; with nothing left it is pending while orders are open, else sold.
 // A hold on stock that stays is kept.
-func (a *StockedPet) settle(before int64) {
+func (p *StockedPet) settle(before int64) {
 	switch {
-	case a.Quantity == 0 && a.OpenOrders > 0:
-		a.Status = Pending
-	case a.Quantity == 0:
-		a.Status = Sold
+	case p.Quantity == 0 && p.OpenOrders > 0:
+		p.Status = Pending
+	case p.Quantity == 0:
+		p.Status = Sold
 	case before == 0:
-		a.Status = Available
+		p.Status = Available
 	}
 }
 
 // take removes the units of a new order.
-func (a *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
-	if a.Status != Available {
-		return nil, Errorf(CodePetNotAvailable, "The pet %d is %s and cannot be ordered.", a.ID, a.Status)
+func (p *StockedPet) take(n NewOrder, at Time) (*Movement, error) {
+	if p.Status != Available {
+		return nil, Errorf(CodePetNotAvailable, "The pet %d is %s and cannot be ordered.", p.ID, p.Status)
 	}
-	if a.Quantity < n.Quantity {
+	if p.Quantity < n.Quantity {
 		return nil, Errorf(CodeInsufficientStock, "The order asks for %d of pet %d, and %d can be ordered.",
-			n.Quantity, a.ID, a.Quantity)
+			n.Quantity, p.ID, p.Quantity)
 	}
-	before, kind := a.Quantity, MovedPlaced
+	before, kind := p.Quantity, MovedPlaced
 	if n.Complete {
 		kind = MovedSale
 	} else {
-		a.OpenOrders++
+		p.OpenOrders++
 	}
-	m := a.move(kind, a.Quantity-n.Quantity, at)
-	a.settle(before)
+	m := p.move(kind, p.Quantity-n.Quantity, at)
+	p.settle(before)
 	return m, nil
 }
 
 // fulfil closes an open order whose units have left the stock before.
-func (a *StockedPet) fulfil(at Time) *Movement {
-	a.OpenOrders--
-	m := a.move(MovedCompleted, a.Quantity, at)
-	a.settle(a.Quantity)
+func (p *StockedPet) fulfil(at Time) *Movement {
+	p.OpenOrders--
+	m := p.move(MovedCompleted, p.Quantity, at)
+	p.settle(p.Quantity)
 	return m
 }
 
 // putBack returns the units of an open order that is cancelled. A stock that
 // was counted anew since is filled up to MaxQuantity and no further.
-func (a *StockedPet) putBack(units int64, at Time) *Movement {
-	before := a.Quantity
-	a.OpenOrders--
-	m := a.move(MovedCancelled, min(a.Quantity+units, MaxQuantity), at)
-	a.settle(before)
+func (p *StockedPet) putBack(units int64, at Time) *Movement {
+	before := p.Quantity
+	p.OpenOrders--
+	m := p.move(MovedCancelled, min(p.Quantity+units, MaxQuantity), at)
+	p.settle(before)
 	return m
 }
 
 // count sets what can still be ordered.
-func (a *StockedPet) count(quantity int64, at Time) *Movement {
-	before := a.Quantity
-	m := a.move(MovedSet, quantity, at)
-	a.settle(before)
+func (p *StockedPet) count(quantity int64, at Time) *Movement {
+	before := p.Quantity
+	m := p.move(MovedSet, quantity, at)
+	p.settle(before)
 	return m
 }
 
 // mark sets the status by hand. It returns a movement if that clears the stock.
-func (a *StockedPet) mark(s Status, at Time) (*Movement, error) {
+func (p *StockedPet) mark(s Status, at Time) (*Movement, error) {
 	switch {
-	case s == Available && a.Quantity == 0:
-		return nil, Errorf(CodeOutOfStock, "The pet %d has no stock; set its inventory before it becomes available.", a.ID)
-	case s == Sold && a.OpenOrders > 0:
-		return nil, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s before it is sold.", a.ID, openOrders(a.OpenOrders), them(a.OpenOrders))
+	case s == Available && p.Quantity == 0:
+		return nil, Errorf(CodeOutOfStock, "The pet %d has no stock; set its inventory before it becomes available.", p.ID)
+	case s == Sold && p.OpenOrders > 0:
+		return nil, Errorf(CodePetHasOpenOrders, "The pet %d has %s; complete or cancel %s before it is sold.", p.ID, openOrders(p.OpenOrders), them(p.OpenOrders))
 	}
-	a.Status = s
-	if s == Sold && a.Quantity > 0 {
-		return a.move(MovedSold, 0, at), nil
+	p.Status = s
+	if s == Sold && p.Quantity > 0 {
+		return p.move(MovedSold, 0, at), nil
 	}
 	return nil, nil
 }
 
 // release takes back a status that was set by hand: the stock decides.
-func (a *StockedPet) release() {
-	a.Status = Available
-	a.settle(a.Quantity)
+func (p *StockedPet) release() {
+	p.Status = Available
+	p.settle(p.Quantity)
 }
 
 // openOrders returns a number of open orders in words.

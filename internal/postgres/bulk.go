@@ -146,17 +146,17 @@ func (l *load) keep(u *petstore.Unit) {
 		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
 		return
 	}
-	if a := u.Pet; a != nil {
+	if p := u.Pet; p != nil {
 		if u.In != nil {
-			a.CategoryID = u.In.ID
+			p.CategoryID = u.In.ID
 		}
 		if u.PetID == 0 {
 			l.issue(&u.PetID, &l.next.pets)
-			a.ID = u.PetID
-			l.issued = append(l.issued, &a.ID)
+			p.ID = u.PetID
+			l.issued = append(l.issued, &p.ID)
 		}
 		l.there.pets[u.PetID] = true
-		l.rows.pets.save(rowID{l.workspace, a.ID}, a, true)
+		l.rows.pets.save(rowID{l.workspace, p.ID}, p, true)
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]

@@ -165,8 +165,8 @@ func (g *group) facts(c *petstore.Change) petstore.Facts {
 // sound refuses what the tables' constraints refuse, before others of the group
 // build on it.
 func sound(e *petstore.Effects) error {
-	if a := e.SavePet; a != nil && (a.Quantity < 0 || a.OpenOrders < 0 || a.Movements < 0 || !a.Status.Valid()) {
-		return &ownError{fmt.Sprintf("the stock %+v is impossible", *a)}
+	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
+		return &ownError{fmt.Sprintf("the stock %+v is impossible", *p)}
 	}
 	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
 		return &ownError{fmt.Sprintf("the order %+v is impossible", *o)}
@@ -181,7 +181,7 @@ func (g *group) publish(workspace int64, e *petstore.Effects) {
 	if d == nil {
 		d = new(demand)
 	}
-	put(g.pets, workspace, e.SavePet, &d.pets, func(a *petstore.StockedPet) int64 { return a.ID })
+	put(g.pets, workspace, e.SavePet, &d.pets, func(p *petstore.StockedPet) int64 { return p.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })
 	put(g.orders, workspace, e.SaveOrder, &d.orders, func(o *petstore.Order) int64 { return o.ID })
 	delete(g.pets, rowID{workspace, e.DropPet})

@@ -73,7 +73,7 @@ func (d dump) categories() feeder {
 func (d dump) pets() feeder {
 	return &stream[petstore.StockedPet]{
 		name: "pets", query: "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 ORDER BY id",
-		scan: scanStockedPet, take: d.to.Pet, id: func(a *petstore.StockedPet) int64 { return a.ID },
+		scan: scanStockedPet, take: d.to.Pet, id: func(p *petstore.StockedPet) int64 { return p.ID },
 	}
 }
 
@@ -170,6 +170,6 @@ func (f *stream[T]) give(d dump, id int64) error {
 
 const stockedPetColumns = petColumns + ", quantity, open_orders, movements"
 
-func scanStockedPet(row pgx.Row, a *petstore.StockedPet) error {
-	return row.Scan(&a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
+func scanStockedPet(row pgx.Row, p *petstore.StockedPet) error {
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
 }

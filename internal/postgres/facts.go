@@ -151,9 +151,9 @@ func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
 	}
 	read := each(func(row pgx.Rows) error {
 		var workspace int64
-		a := new(petstore.StockedPet)
-		err := row.Scan(&workspace, &a.ID, &a.Name, &a.CategoryID, &a.Status, &a.Quantity, &a.OpenOrders, &a.Movements)
-		g.pets[rowID{workspace, a.ID}] = a
+		p := new(petstore.StockedPet)
+		err := row.Scan(&workspace, &p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
+		g.pets[rowID{workspace, p.ID}] = p
 		return err
 	})
 	switch {

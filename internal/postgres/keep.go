@@ -88,8 +88,8 @@ func (g *group) queueWrites(b *pgx.Batch) {
 // collect adds the effects of a member that has succeeded.
 func (k *kept) collect(m *member) {
 	w, e := m.Job.change.Workspace, &m.effects
-	if a := e.SavePet; a != nil {
-		k.pets.save(rowID{w, a.ID}, a, m.made.pet)
+	if p := e.SavePet; p != nil {
+		k.pets.save(rowID{w, p.ID}, p, m.made.pet)
 	}
 	if c := e.SaveCategory; c != nil {
 		k.categories.save(rowID{w, c.ID}, c, m.made.category)

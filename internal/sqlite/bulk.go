@@ -214,28 +214,28 @@ func (l *load) addCategory(row *petstore.Category) error {
 }
 
 func (l *load) addPet(u *petstore.Unit) error {
-	a := u.Pet
+	p := u.Pet
 	if u.In != nil {
-		a.CategoryID = u.In.ID
+		p.CategoryID = u.In.ID
 	}
 	if u.PetID == 0 {
 		issue(&u.PetID, &l.next.Pets)
-		a.ID = u.PetID
+		p.ID = u.PetID
 	}
 	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, status, name, folded)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, // and all of its orders in pet_orders
-		l.workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, l.lastEntry(u), a.CategoryID)
+		l.workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, l.lastEntry(u), p.CategoryID)
 	if err != nil {
 		return err
 	}
-	stmt.BindText(8, string(a.Status))
-	stmt.BindText(9, a.Name)
-	stmt.BindText(10, petstore.Fold(a.Name))
+	stmt.BindText(8, string(p.Status))
+	stmt.BindText(9, p.Name)
+	stmt.BindText(10, petstore.Fold(p.Name))
 	_, err = stmt.Step()
 	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
-		return petstore.NoCategory(a.CategoryID)
+		return petstore.NoCategory(p.CategoryID)
 	}
-	return l.clash(err, "There is a pet with the id %d already.", a.ID)
+	return l.clash(err, "There is a pet with the id %d already.", p.ID)
 }
 
 // isGone returns an error if there is a pet with the id.

@@ -138,20 +138,20 @@ func checkLedger(c *conn, report accesssql.Report) error {
 }
 
 // pet checks one of the catalogue.
-func (k *ledgerCheck) pet(a petstore.StockedPet, workspace, last int64) {
-	name := fmt.Sprintf("ledger: pet %d of workspace %d", a.ID, workspace)
+func (k *ledgerCheck) pet(p petstore.StockedPet, workspace, last int64) {
+	name := fmt.Sprintf("ledger: pet %d of workspace %d", p.ID, workspace)
 	compare := func(what string, have int64, source string, want int64) {
 		if have != want {
 			k.report("%s: %s is %d, and %s %d", name, what, have, source, want)
 		}
 	}
-	if a.Quantity < 0 {
-		k.report("%s: the quantity is %d", name, a.Quantity)
+	if p.Quantity < 0 {
+		k.report("%s: the quantity is %d", name, p.Quantity)
 	}
-	l := k.walk(name, workspace, a.ID, last)
-	compare("the quantity", a.Quantity, "its last movement says", l.quantity)
-	compare("the number of movements", a.Movements, "the last one is numbered", l.number)
-	compare("the number of open orders", a.OpenOrders, "the ledger says", l.open)
+	l := k.walk(name, workspace, p.ID, last)
+	compare("the quantity", p.Quantity, "its last movement says", l.quantity)
+	compare("the number of movements", p.Movements, "the last one is numbered", l.number)
+	compare("the number of open orders", p.OpenOrders, "the ledger says", l.open)
 }
 
 // departed checks the ledger of a pet that is said to be gone.

@@ -157,33 +157,33 @@ func selects(q petstore.PetQuery, p petstore.Pet) bool {
 // savePet writes the pet, and the latest orders of loaded. Most changes move nothing but
 // stock: an update that names a column changes the indexes that have it, whether the
 // value is another or not.
-func (c *conn) savePet(workspace int64, a *petstore.StockedPet, loaded *stored, lastEntry int64) (err error) {
-	if a.ID == 0 {
-		if a.ID, err = c.nextID(workspace, petID); err != nil {
+func (c *conn) savePet(workspace int64, p *petstore.StockedPet, loaded *stored, lastEntry int64) (err error) {
+	if p.ID == 0 {
+		if p.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
-		c.renamed(workspace, a.ID, "", petstore.Fold(a.Name))
+		c.renamed(workspace, p.ID, "", petstore.Fold(p.Name))
 		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry,
-			string(a.Status), a.CategoryID, a.Name, petstore.Fold(a.Name))
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, lastEntry,
+			string(p.Status), p.CategoryID, p.Name, petstore.Fold(p.Name))
 	}
-	if a.Name != loaded.Name {
-		c.renamed(workspace, a.ID, petstore.Fold(loaded.Name), petstore.Fold(a.Name))
+	if p.Name != loaded.Name {
+		c.renamed(workspace, p.ID, petstore.Fold(loaded.Name), petstore.Fold(p.Name))
 	}
 	query := updateStock
-	if a.Pet != loaded.Pet {
+	if p.Pet != loaded.Pet {
 		query = updatePet
 	}
-	stmt, err := c.ints(query, workspace, a.ID, a.Quantity, a.OpenOrders, a.Movements, lastEntry)
+	stmt, err := c.ints(query, workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, lastEntry)
 	if err != nil {
 		return err
 	}
 	stmt.BindBytes(7, loaded.recent.column())
-	if a.Pet != loaded.Pet {
-		stmt.BindText(8, a.Name)
-		stmt.BindText(9, petstore.Fold(a.Name))
-		stmt.BindText(10, string(a.Status))
-		stmt.BindInt64(11, a.CategoryID)
+	if p.Pet != loaded.Pet {
+		stmt.BindText(8, p.Name)
+		stmt.BindText(9, petstore.Fold(p.Name))
+		stmt.BindText(10, string(p.Status))
+		stmt.BindInt64(11, p.CategoryID)
 	}
 	_, err = stmt.Step()
 	return err

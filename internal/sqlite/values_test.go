@@ -139,13 +139,13 @@ func shipsAsAsked(q *petstore.OrderQuery, o petstore.Order) bool {
 func restock(t *rapid.T, db *DB, items []petstore.InventoryItem) {
 	i := &items[rapid.IntRange(0, len(items)-1).Draw(t, "pet")]
 	loaded := petstore.StockedPet{Pet: petstore.Pet{ID: i.PetID, Name: "Rex", CategoryID: 1, Status: i.Status}, Quantity: i.Quantity}
-	a := loaded
-	a.Quantity = rapid.Int64Range(0, 40).Draw(t, "quantity")
-	a.Status = rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")
-	if err := db.change(t.Context(), func(c *conn) error { return c.savePet(1, &a, &stored{StockedPet: loaded}, 0) }); err != nil {
+	p := loaded
+	p.Quantity = rapid.Int64Range(0, 40).Draw(t, "quantity")
+	p.Status = rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")
+	if err := db.change(t.Context(), func(c *conn) error { return c.savePet(1, &p, &stored{StockedPet: loaded}, 0) }); err != nil {
 		t.Fatal(err)
 	}
-	i.Quantity, i.Status = a.Quantity, a.Status
+	i.Quantity, i.Status = p.Quantity, p.Status
 }
 
 // TestListsByValueReadLittle: filters that nothing passes, or little, cost the same in

@@ -36,8 +36,8 @@ func (k *keeper) Category(c petstore.Category) error {
 	return nil
 }
 
-func (k *keeper) Pet(a petstore.StockedPet) error {
-	k.units = append(k.units, petstore.Unit{PetID: a.ID, Pet: &a})
+func (k *keeper) Pet(p petstore.StockedPet) error {
+	k.units = append(k.units, petstore.Unit{PetID: p.ID, Pet: &p})
 	return nil
 }
 
@@ -137,8 +137,8 @@ func newPets(n int) []petstore.Unit {
 	kind := &petstore.Category{Name: "Dogs"}
 	units := []petstore.Unit{{Category: kind}}
 	for i := range n {
-		a := &petstore.StockedPet{Pet: petstore.Pet{Name: fmt.Sprintf("Pet %d", i), Status: petstore.Available}, Quantity: 2}
-		units = append(units, petstore.Unit{Pet: a, In: kind})
+		p := &petstore.StockedPet{Pet: petstore.Pet{Name: fmt.Sprintf("Pet %d", i), Status: petstore.Available}, Quantity: 2}
+		units = append(units, petstore.Unit{Pet: p, In: kind})
 	}
 	return units
 }
@@ -287,8 +287,8 @@ func testBulkCounters(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	dogs := s.category("Dogs")
 	pet := func(id, category int64) petstore.Unit {
-		a := petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
-		return petstore.Unit{PetID: id, Pet: &a, Orders: []petstore.Order{{ID: 2 * id, PetID: id, Quantity: 1}}}
+		p := petstore.StockedPet{Pet: petstore.Pet{ID: id, Name: "New", CategoryID: category, Status: petstore.Available}, Quantity: 2}
+		return petstore.Unit{PetID: id, Pet: &p, Orders: []petstore.Order{{ID: 2 * id, PetID: id, Quantity: 1}}}
 	}
 	refused := s.load(&petstore.Batch{Units: []petstore.Unit{pet(1_000_000, dogs+9)}, Last: petstore.LastIDs{Categories: petstore.MaxID}})
 	if len(refused) != 1 {
