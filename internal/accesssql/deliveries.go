@@ -155,7 +155,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		due = nil
-		err := tx.Query(`SELECT d.tries, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
+		err := tx.Query(`SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
 			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
 			ORDER BY d.next_at, d.event LIMIT $4`, func(row Row) error {
@@ -178,12 +178,12 @@ func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time
 }
 
 func scanDue(row Row) (d webhook.Due, err error) {
-	var tries int64
+	var tries, since int64
 	var what string
 	e := &d.Event
 	e.CreatedAt.Valid = true
-	err = row.Scan(&tries, &e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
-	e.Type, d.Tries = petstore.EventType(what), int(tries)
+	err = row.Scan(&tries, &since, &e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
+	e.Type, d.Tries, d.Since = petstore.EventType(what), int(tries), instant(since)
 	if len(e.Data) == 0 {
 		e.Data = nil
 	}
@@ -205,8 +205,8 @@ func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
 func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 	a := &t.Answer
 	err := exec(tx, `UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8
-		WHERE webhook = $9 AND event = $10`, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
-		millis(t.Next), t.Webhook, t.Event)
+		WHERE webhook = $9 AND event = $10 AND next_at = $11`, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
+		millis(t.Next), t.Webhook, t.Event, t.Due.UnixMilli())
 	switch {
 	case err != nil:
 		return err

@@ -20,6 +20,7 @@ var webhookTests = map[string]func(*testing.T, Open){
 	"leases":      testWebhookLeases,
 	"failures":    testWebhookFailures,
 	"pruned":      testPrunedDeliveries,
+	"retried":     testRetriedMeanwhile,
 	"replays":     testReplays,
 	"their end":   testWebhookEnds,
 	"many queues": testManyQueues,
@@ -111,11 +112,27 @@ func (s *tenant) wantDue(what, id string, want ...int64) {
 	}
 }
 
+// record keeps what came of tries of deliveries that are as they were when they were
+// tried, unless a try says when it was due.
 func (s *tenant) record(tries ...webhook.Try) {
 	s.Helper()
+	for i := range tries {
+		if t := &tries[i]; t.Due.IsZero() {
+			t.Due = s.delivery(t.Webhook, t.Event).NextAt
+		}
+	}
 	if err := s.RecordTries(s.ctx, tries); err != nil {
 		s.Fatal(err)
 	}
+}
+
+func (s *tenant) delivery(id string, event int64) webhook.Delivery {
+	s.Helper()
+	page, err := s.Deliveries(s.ctx, s.workspace, id, event+1, 1)
+	if err != nil || len(page) != 1 || page[0].ID != event {
+		s.Fatalf("Deliveries = %+v, %v, want that of event %d", page, err, event)
+	}
+	return page[0]
 }
 
 func (s *tenant) getHook(id string) webhook.Webhook {
@@ -362,6 +379,30 @@ func testPrunedDeliveries(t *testing.T, open Open) {
 	wantKept("the latest four", start, 4, 6, 5, 4, 3, 2)
 	wantKept("those of the last minute", s.clock.Now().Add(-time.Minute), 100, 6, 5, 4)
 	wantKept("none that has ended", s.clock.Now().Add(time.Minute), 100, 6)
+}
+
+// testRetriedMeanwhile: what is made due while it is tried stays due, whatever came of the
+// try. Of the webhook the try tells all the same.
+func testRetriedMeanwhile(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	id := s.queued(1)
+	due, _, err := s.DueDeliveries(s.ctx, id, "a", s.clock.Now(), 100)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("DueDeliveries = %+v, %v, want one", due, err)
+	}
+	s.clock.advance(time.Second)
+	now := s.clock.Now()
+	if _, err := s.RetryDelivery(s.ctx, s.workspace, id, 1, now); err != nil {
+		t.Fatal(err)
+	}
+	s.record(webhook.Try{Webhook: id, Event: 1, Due: due[0].Since, State: webhook.Failed, Tries: 10, At: now, DisableFrom: now.Add(-time.Hour)})
+	if d := s.delivery(id, 1); d.State != webhook.Pending || d.Tries != 0 || !d.NextAt.Equal(now) {
+		t.Errorf("the delivery is %+v, want it due as the retry made it", d)
+	}
+	s.wantDue("after the try", id, 1)
+	if w := s.getHook(id); !w.FailingSince.Equal(now) {
+		t.Errorf("failing since %v, want %v", w.FailingSince, now)
+	}
 }
 
 // testReplays: a webhook that goes back has its deliveries due again.

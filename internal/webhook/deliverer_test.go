@@ -245,6 +245,25 @@ func TestFailedEvent(t *testing.T) {
 	}
 }
 
+// TestRetryInFlight: what somebody asks to have delivered again while it is in flight is
+// delivered again.
+func TestRetryInFlight(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.deliver("a")
+	asked := make(chan struct{})
+	r := newReceiver(t, func(int64) int { <-asked; return http.StatusOK })
+	w := s.hook(r)
+	s.write(1)
+	s.await("the event arrives", func() bool { return len(r.got()) == 1 })
+	s.clock.advance(time.Second)
+	if _, err := s.hooks.Retry(s.Context(), s.workspace, w.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	close(asked)
+	s.await("it arrives again", func() bool { return slices.Equal(r.got(), []int64{1, 1}) })
+}
+
 // TestGone: 410 disables at once. Whoever makes the webhook active again gets what came
 // meanwhile.
 func TestGone(t *testing.T) {

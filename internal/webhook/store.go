@@ -41,8 +41,9 @@ type Store interface {
 	// that are due for longest first, and when the first of the others will be; zero if
 	// there are no others. Nothing is due unless the node holds the webhook.
 	DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []Due, next time.Time, err error)
-	// RecordTries keeps what came of tries. A webhook that is disabled by one has an
-	// entry in the audit log.
+	// RecordTries keeps what came of tries. A delivery that was made due again
+	// meanwhile stays due. A webhook that is disabled by a try has an entry in the
+	// audit log.
 	RecordTries(ctx context.Context, tries []Try) error
 	// PruneDeliveries removes deliveries that have ended: those before an instant, and
 	// of each webhook all but the latest keep.
@@ -100,13 +101,15 @@ type Lease struct {
 // more.
 type Due struct {
 	Event petstore.Event
-	Tries int // before
+	Tries int       // before
+	Since time.Time // when it became due
 }
 
 // A Try is what came of one try.
 type Try struct {
 	Webhook string
 	Event   int64
+	Due     time.Time // when the delivery became due, as DueDeliveries said
 	State   DeliveryState
 	Tries   int // with this one
 	At      time.Time

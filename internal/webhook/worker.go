@@ -167,7 +167,7 @@ func (w *worker) leave(delivery int64) {
 
 // try posts once, and has the outcome kept. What was cut off stays due.
 func (w *worker) try(due Due) {
-	t := Try{Event: due.Event.ID, Tries: due.Tries, State: Failed}
+	t := Try{Event: due.Event.ID, Due: due.Since, Tries: due.Tries, State: Failed}
 	if t.At = w.d.o.Now(); due.Event.Data == nil {
 		t.Answer.Error = "The event is no longer kept."
 		w.keep(t)

@@ -191,7 +191,7 @@ func (h *house) fail(w access.Workspace, id string) {
 		h.t.Fatalf("QueueDeliveries = %v, %v", queued, err)
 	}
 	failed := webhook.Answer{Status: 503, Text: "later " + strings.Repeat("x", 200) + "END", Latency: 12 * time.Millisecond}
-	err := h.db.RecordTries(ctx, []webhook.Try{{Webhook: id, Event: 1, State: webhook.Failed, Tries: 10, At: h.now(), Answer: failed}})
+	err := h.db.RecordTries(ctx, []webhook.Try{{Webhook: id, Event: 1, Due: h.now(), State: webhook.Failed, Tries: 10, At: h.now(), Answer: failed}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
