@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,6 +260,8 @@ func TestFollowEvents(t *testing.T) {
 	defer cancel()
 	want := []client.EventType{client.EventTypeCategoryCreated, client.EventTypePetCreated, client.EventTypeInventoryCreated, client.EventTypePetUpdated}
 	var got []client.EventType
+	var update sync.WaitGroup
+	defer update.Wait() // its event may be here before its answer
 	for e, err := range c.FollowEvents(ctx, client.ListEventsParams{Limit: 2}) {
 		if len(got) == len(want) {
 			if !errors.Is(err, context.Canceled) {
@@ -271,11 +274,11 @@ func TestFollowEvents(t *testing.T) {
 		}
 		switch got = append(got, e.Type); len(got) {
 		case 3:
-			go func() {
+			update.Go(func() {
 				if _, err := c.UpdatePet(t.Context(), rex.ID, client.PetPatch{Name: "Tom"}); err != nil {
 					t.Error(err)
 				}
-			}()
+			})
 		case 4:
 			var pet client.Pet
 			if err := json.Unmarshal(e.Data, &pet); err != nil || pet.Name != "Tom" || pet.CategoryID != dogs.ID || string(e.Previous) != `{"name":"Rex"}` {
