@@ -58,7 +58,7 @@ func CodeOf(err error) Code {
 func newError(r request, url string, body []byte, resp Response, now time.Time) *Error {
 	e := &Error{Response: resp, Operation: r.operation, method: r.method, url: url}
 	if err := json.Unmarshal(body, &e.Problem); err != nil || e.Code == "" {
-		e.Problem = Problem{Message: "the answer is not one of a petstore: " + http.StatusText(resp.Status)}
+		e.Problem = Problem{Message: "this is not a response of Petstore: " + http.StatusText(resp.Status)}
 	}
 	e.Status = resp.Status
 	if e.RequestID == "" {
