@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -192,6 +193,9 @@ func (r Keyring) sees(k Key) error {
 
 // NoKey returns the error for a key that there is not, or not for who asks.
 func NoKey(id string) error {
+	if strings.HasPrefix(id, Prefix) { // a secret that must not be repeated
+		return petstore.Errorf(CodeKeyNotFound, "This is a key, not its id. Ids of keys begin with key_.")
+	}
 	return petstore.Errorf(CodeKeyNotFound, "There is no key with the id %.60q.", id)
 }
 

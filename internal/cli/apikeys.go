@@ -83,15 +83,10 @@ func (a *app) apiKeysCreate() *cobra.Command {
 	})
 }
 
-// showKey prints a key for the one time that it is known.
 func (a *app) showKey(o *output, made client.MadeKey) error {
-	err := a.print(o, made, func() rows {
+	return a.printSecret(o, "key", made.ID, made, func() rows {
 		return rows{{"ID", made.ID}, {"NAME", made.Name}, {"SCOPES", scopesOf(made.Scopes)}, {"EXPIRES", moment(made.ExpiresAt, "never")}, {}, {made.Key}}
 	})
-	if err == nil {
-		fmt.Fprintln(a.err, "petstore: keep the key: it is not shown again")
-	}
-	return err
 }
 
 func (a *app) apiKeysUpdate() *cobra.Command {

@@ -116,12 +116,11 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 		check = cobra.NoArgs
 	}
 	return func(cmd *cobra.Command, args []string) error {
-		err := check(cmd, args)
-		if err == nil && slices.Contains(args, "") {
-			err = errors.New("an argument is empty")
-		}
-		if err != nil {
-			return usagef("%v; usage: %s", err, cmd.UseLine())
+		switch {
+		case check(cmd, args) != nil:
+			return usagef("wrong number of arguments: %d; usage: %s", len(args), cmd.UseLine())
+		case slices.Contains(args, ""):
+			return usagef("an argument is empty; usage: %s", cmd.UseLine())
 		}
 		return nil
 	}
@@ -164,7 +163,7 @@ func reasonOf(err error) error {
 // unknownCommand says so in cobra's words, in one line.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	meant := ""
-	if all := cmd.SuggestionsFor(name); len(all) > 0 {
+	if all := cmd.SuggestionsFor(name); name != "" && len(all) > 0 {
 		meant = "; did you mean " + strings.Join(all, " or ") + "?"
 	}
 	return usagef("unknown command %q for %q%s", name, cmd.CommandPath(), meant)

@@ -104,3 +104,22 @@ func TestRemovalAsksForYes(t *testing.T) {
 		}
 	}
 }
+
+// A key that could not be printed is named, so that it can be revoked.
+func TestAKeyThatIsNotPrintedIsNamed(t *testing.T) {
+	t.Parallel()
+	db := "--db=" + filepath.Join(t.TempDir(), "petstore.db")
+	run(t, Success, "", "workspace", "create", "acme", "--plan", "pro", db)
+	var said strings.Builder
+	code := Main(t.Context(), []string{"key", "create", "acme", db}, strings.NewReader(""), full{}, &said, func(string) string { return "" })
+	lost := regexp.MustCompile(`^petstore: (key_\w+) is stored, but its key could not be printed and is lost: the disk is full\n$`).FindStringSubmatch(said.String())
+	if code != Failure || lost == nil {
+		t.Fatalf("key create = %d, %q, want %d and the id of the key", code, said.String(), Failure)
+	}
+	run(t, Success, "", "key", "revoke", lost[1], db)
+}
+
+// full is a stream that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }

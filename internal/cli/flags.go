@@ -146,7 +146,7 @@ func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 		d, err := parseDuration(s)
 		switch {
 		case err != nil:
-			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m")
+			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m, and at most 65535d")
 		case d < least && least == 0:
 			return 0, errors.New("must not be negative")
 		case d < least:

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -61,18 +60,13 @@ func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewK
 	return n, nil
 }
 
-// printNewKey prints a key for the one time that it is known.
 func (a *app) printNewKey(o *output, k operator.Key) error {
-	err := a.print(o, k, func() rows {
+	return a.printSecret(o, "key", k.ID, k, func() rows {
 		r := rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", strings.Join(k.Scopes, ",")}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}}
 		r.add()
 		r.add(k.Key)
 		return r
 	})
-	if err == nil {
-		fmt.Fprintln(a.err, "petstore: keep the key: it is not shown again")
-	}
-	return err
 }
 
 func (a *app) keyRotate() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ webhook and no public address. It continues after an interruption on either side
 			eventTypeFlag(f, &types, "forward only events of these types, `TYPE,...`")
 		},
 		run: func(ctx context.Context, c *client.Client, _ *output, _ []string) error {
+			if u, err := url.Parse(to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+				return usagef("--forward-to: %q is not an absolute http or https URL", to)
+			}
 			l := &listener{app: a, client: c, to: to, secret: webhook.MintSecret(), params: client.ListEventsParams{Type: types}}
 			return l.run(ctx)
 		},

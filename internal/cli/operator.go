@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,8 +102,7 @@ revoke it when you no longer use the program.`,
 			}
 			v := a.viewToken(t)
 			v.Token = secret
-			fmt.Fprintln(a.err, "petstore: keep the token: it is not shown again")
-			return a.print(o, v, func() rows {
+			return a.printSecret(o, "token", t.ID, v, func() rows {
 				return rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}}
 			})
 		},

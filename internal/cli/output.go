@@ -78,6 +78,16 @@ func (a *app) done(o *output, v any, did string, args ...any) error {
 	return a.print(o, v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
 }
 
+// printSecret prints v, which has the secret of the resource with the id, for
+// the one time that it is known.
+func (a *app) printSecret(o *output, secret, id string, v any, table func() rows) error {
+	if err := a.print(o, v, table); err != nil {
+		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", id, secret, err)
+	}
+	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)
+	return nil
+}
+
 // rows are a table, line by line.
 type rows [][]string
 

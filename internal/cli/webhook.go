@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 
@@ -71,15 +70,10 @@ func (a *app) webhookCreate() *cobra.Command {
 	})
 }
 
-// showSecret prints a webhook with its secret, for the one time that it is known.
 func (a *app) showSecret(o *output, made client.MadeWebhook) error {
-	err := a.print(o, made, func() rows {
+	return a.printSecret(o, "secret", made.ID, made, func() rows {
 		return rows{{"ID", made.ID}, {"URL", made.URL}, {"TYPES", typesOf(made.Types)}, {"STATE", string(made.State)}, {}, {made.Secret}}
 	})
-	if err == nil {
-		fmt.Fprintln(a.err, "petstore: keep the secret: it is not shown again")
-	}
-	return err
 }
 
 func (a *app) webhookList() *cobra.Command {

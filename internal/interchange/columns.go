@@ -36,9 +36,9 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		}
 		found[name] = i
 	}
-	for name, missing := range left {
-		if missing {
-			unknown = append(unknown, fmt.Sprintf("there is no column %.100q to ignore", name))
+	for _, name := range ignore {
+		if left[plain(name)] {
+			return layout{}, finalf(line, "there is no column %.100q to ignore; the columns of the file are %.300s", name, strings.Join(header, ", "))
 		}
 	}
 	if len(unknown) > 0 {

@@ -138,7 +138,11 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 // refusal returns the error that the answer says.
 func (a answer) refusal() error {
 	var e petstore.Error
-	if json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != "" {
+	ours := json.Unmarshal(a.text, &e) == nil && e.Code != "" && e.Message != ""
+	switch {
+	case ours && e.Code == "route_not_found": // of the public listener
+		return fmt.Errorf("%s has no operator's API; give the URL of the operations listener (--ops-addr of serve)", a.host)
+	case ours:
 		return &e
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(a.text)), "\n")
