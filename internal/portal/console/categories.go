@@ -58,13 +58,15 @@ func categoryForm(c petstore.Category) form {
 	}}
 }
 
-func newCategoryForm() form {
+func newCategory(v *visit) (form, error) {
 	f := categoryForm(petstore.Category{})
 	f.Title, f.Submit = "Add a category", "Add the category"
-	return f
+	f.send = func(in *input) error {
+		_, err := v.Shop.CreateCategory(v.r.Context(), v.who.Workspace.ID, categoryOf(in), nil)
+		return v.done("/console/categories", "The category was added.", err)
+	}
+	return f, nil
 }
-
-func newCategory(v *visit) error { return v.show(newCategoryForm()) }
 
 // categoryOf reads a category; an empty description is none.
 func categoryOf(in *input) petstore.NewCategory {
@@ -73,13 +75,6 @@ func categoryOf(in *input) petstore.NewCategory {
 		n.Description = &description
 	}
 	return n
-}
-
-func createCategory(v *visit) error {
-	return v.confirmed(newCategoryForm(), "/console/categories", "The category was added.", func(in *input) error {
-		_, err := v.Shop.CreateCategory(v.r.Context(), v.who.Workspace.ID, categoryOf(in), nil)
-		return err
-	})
 }
 
 // category returns the category in the path.
@@ -91,54 +86,26 @@ func (v *visit) category() (petstore.Category, error) {
 	return v.Shop.Category(v.r.Context(), v.who.Workspace.ID, id)
 }
 
-func editCategory(c petstore.Category) form {
-	f := categoryForm(c)
-	at := "/console/categories/" + text(c.ID)
+func showCategory(v *visit) (form, error) {
+	c, err := v.category()
+	f, at := categoryForm(c), "/console/categories/"+text(c.ID)
 	f.Title, f.Submit, f.Fields = "Category "+text(c.ID), "Save", append(f.Fields, versionOf(c))
 	f.Links = []link{{Title: "Its pets", URL: "/console/pets?category=" + text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
-	return f
-}
-
-func showCategory(v *visit) error {
-	c, err := v.category()
-	if err != nil {
-		return err
-	}
-	return v.show(editCategory(c))
-}
-
-func saveCategory(v *visit) error {
-	c, err := v.category()
-	if err != nil {
-		return err
-	}
-	return v.confirmed(editCategory(c), "/console/categories/"+text(c.ID), "The category was saved.", func(in *input) error {
+	f.send = func(in *input) error {
 		_, err := v.Shop.ReplaceCategory(v.r.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.condition())
-		return err
-	})
+		return v.done(at, "The category was saved.", err)
+	}
+	return f, err
 }
 
-func deleteCategoryForm(c petstore.Category) form {
+func deleteCategory(v *visit) (form, error) {
+	c, err := v.category()
 	return form{
 		Title: "Delete category " + text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
 		Submit: "Delete the category", Danger: true, Back: link{Title: "Category " + text(c.ID), URL: "/console/categories/" + text(c.ID)}, Fields: []field{versionOf(c)},
-	}
-}
-
-func askDeleteCategory(v *visit) error {
-	c, err := v.category()
-	if err != nil {
-		return err
-	}
-	return v.show(deleteCategoryForm(c))
-}
-
-func deleteCategory(v *visit) error {
-	c, err := v.category()
-	if err != nil {
-		return err
-	}
-	return v.confirmed(deleteCategoryForm(c), "/console/categories", "The category was deleted.", func(in *input) error {
-		return v.Shop.DeleteCategory(v.r.Context(), v.who.Workspace.ID, c.ID, in.condition())
-	})
+		send: func(in *input) error {
+			err := v.Shop.DeleteCategory(v.r.Context(), v.who.Workspace.ID, c.ID, in.condition())
+			return v.done("/console/categories", "The category was deleted.", err)
+		},
+	}, err
 }

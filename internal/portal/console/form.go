@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,49 @@ type form struct {
 	Facts       []fact
 	Locked      bool // nothing can be sent
 	changed     bool // somebody changed meanwhile what it edits
+
+	send func(*input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
+	page func(status int, f form) error // shows the page that it is part of; nil if it is a page of its own
+}
+
+// A maker makes the form of a page.
+type maker func(*visit) (form, error)
+
+// ask shows the form.
+func (m maker) ask(v *visit) error {
+	f, err := m(v)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, f)
+}
+
+// take does what the form was sent for, or shows it once more with what was wrong.
+func (m maker) take(v *visit) error {
+	f, err := m(v)
+	if err != nil {
+		return err
+	}
+	in := &input{form: f, r: v.r, faults: map[string]string{}}
+	if err := f.send(in); err == nil || in.note(err) != nil {
+		return err
+	}
+	return v.again(in)
+}
+
+// show shows a form.
+func (v *visit) show(status int, f form) error {
+	f.Locked = v.locked()
+	if f.page != nil {
+		return f.page(status, f)
+	}
+	return v.render(status, "form", f.Title, f)
+}
+
+// again shows a form once more, with what was entered and what was wrong with it.
+func (v *visit) again(in *input) error {
+	in.refill()
+	return v.show(http.StatusUnprocessableEntity, in.form)
 }
 
 type link struct {
@@ -73,11 +117,10 @@ func choose(options []option, values ...string) []option {
 
 // An input is a form as it was sent, and what is wrong with it.
 type input struct {
+	form   form
 	r      *http.Request
-	faults map[string]string
+	faults map[string]string // by the names of fields
 }
-
-func (v *visit) input() *input { return &input{r: v.r, faults: map[string]string{}} }
 
 // text returns a value without the line breaks that a browser may put into it.
 func (in *input) text(name string) string {
@@ -93,6 +136,17 @@ func (in *input) number(name, label string) int64 {
 	return n
 }
 
+// hours returns the duration that was chosen of those that a field offers, in hours.
+func (in *input) hours(name string) time.Duration {
+	value := in.text(name)
+	hours, err := strconv.Atoi(value)
+	at := slices.IndexFunc(in.form.Fields, func(f field) bool { return f.Name == name })
+	if err != nil || !slices.ContainsFunc(in.form.Fields[at].Options, func(o option) bool { return o.Value == value }) {
+		in.faults[name] = "Choose one of these."
+	}
+	return time.Duration(hours) * time.Hour
+}
+
 // overwrite is the field whose value is the version that somebody else left, for those who have seen it.
 const overwrite = "overwrite"
 
@@ -104,8 +158,8 @@ func (in *input) condition() petstore.Condition {
 	return petstore.Condition{}
 }
 
-// take notes the faults that an error names, and returns the error if it is none that a form can show.
-func (in *input) take(f *form, err error) error {
+// note notes the faults that an error names, and returns the error if it is none that a form can show.
+func (in *input) note(err error) error {
 	e, ok := errors.AsType[*petstore.Error](err)
 	if !ok || e.Code == petstore.CodeServiceUnavailable || strings.HasSuffix(string(e.Code), "_not_found") {
 		return err
@@ -116,30 +170,16 @@ func (in *input) take(f *form, err error) error {
 	}
 	switch {
 	case e.Code == petstore.CodePreconditionFailed:
-		f.changed, f.Error = true, "Somebody changed this meanwhile. Nothing was saved."
+		in.form.changed, in.form.Error = true, "Somebody changed this meanwhile. Nothing was saved."
 	case len(e.Fields) == 0:
-		f.Error = e.Message
+		in.form.Error = e.Message
 	}
 	return nil
 }
 
-// again shows a form once more, with what was entered and what was wrong with it.
-func (v *visit) again(f form, in *input) error {
-	in.refill(&f)
-	f.Locked = v.locked()
-	return v.render(http.StatusUnprocessableEntity, "form", f.Title, f)
-}
-
-// retry shows a form once more with what an error found wrong with it, or returns the error if no form can show it.
-func (v *visit) retry(f form, in *input, err error) error {
-	if err := in.take(&f, err); err != nil {
-		return err
-	}
-	return v.again(f, in)
-}
-
 // refill puts what was entered into the form.
-func (in *input) refill(f *form) {
+func (in *input) refill() {
+	f := &in.form
 	for i := range f.Fields {
 		field, now := &f.Fields[i], f.Fields[i].shown()
 		field.Error = in.faults[field.Name]
@@ -163,12 +203,13 @@ func (in *input) refill(f *form) {
 		}
 	}
 	if f.changed {
-		in.askToOverwrite(f)
+		in.askToOverwrite()
 	}
 }
 
 // askToOverwrite keeps the form from being saved unless who sends it has seen what somebody else changed.
-func (in *input) askToOverwrite(f *form) {
+func (in *input) askToOverwrite() {
+	f := &in.form
 	for i := range f.Fields {
 		if field := &f.Fields[i]; field.Name == "version" {
 			label := "I have seen what is there now: save what I entered"
@@ -209,20 +250,6 @@ func (f *field) shown() string {
 		return inWords(t)
 	}
 	return strings.ReplaceAll(f.Value, "\r\n", "\n")
-}
-
-// show shows a form for the first time.
-func (v *visit) show(f form) error {
-	f.Locked = v.locked()
-	return v.render(http.StatusOK, "form", f.Title, f)
-}
-
-// ask is show for a form that could not be made if err is not nil.
-func (v *visit) ask(f form, err error) error {
-	if err != nil {
-		return err
-	}
-	return v.show(f)
 }
 
 // locked reports whether who is signed in cannot send the form of the page.

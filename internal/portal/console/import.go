@@ -23,7 +23,7 @@ const (
 	maxListed      = 100 // faults that are named
 )
 
-func importForm() form {
+func importPets(v *visit) (form, error) {
 	return form{
 		Title: "Import pets", Lead: "A file of CSV whose first line names its columns: name and category, and if you like id, status and stock. A row with an id changes that pet; one without adds a pet. An export can be edited and imported.",
 		Submit: "Send the file", Back: link{Title: "Pets", URL: "/console/pets"}, Upload: true,
@@ -31,19 +31,17 @@ func importForm() form {
 			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Each hundred rows count as one request."},
 			{Name: "do", Label: "What to do", Kind: "select", Options: []option{{Value: "try", Label: "only say what it would change"}, {Value: "import", Label: "import it, if all of its rows are right"}}},
 		},
-	}
+		send: v.takeImport,
+	}, nil
 }
 
-func newImport(v *visit) error { return v.show(importForm()) }
-
 // takeImport tries a file that was sent, and imports it if that is asked for and all is right.
-func takeImport(v *visit) error {
+func (v *visit) takeImport(in *input) error {
 	leave, err := v.place(v.uploads, "Too many imports")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	f, in := importForm(), v.input()
 	file, err := v.upload(in)
 	if err != nil {
 		return err
@@ -52,15 +50,15 @@ func takeImport(v *visit) error {
 		return err
 	}
 	if len(in.faults) > 0 {
-		return v.again(f, in)
+		return v.again(in)
 	}
 	if err := v.admitRows(file, in); err != nil {
 		return err
 	}
 	if len(in.faults) > 0 {
-		return v.again(f, in)
+		return v.again(in)
 	}
-	return v.gated(true, func() error { return v.importFile(f, in, file) })
+	return v.gated(true, func() error { return v.importFile(in, file) })
 }
 
 // upload reads the file of the form.
@@ -106,7 +104,8 @@ func (v *visit) admitRows(file []byte, in *input) error {
 }
 
 // importFile tries the file and, if it is asked to and nothing is wrong, imports it.
-func (v *visit) importFile(f form, in *input, file []byte) error {
+func (v *visit) importFile(in *input, file []byte) error {
+	f := &in.form
 	ctx := context.WithoutCancel(v.r.Context()) // what has begun is not left half done
 	report, err := v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) {
 		i.SkipFaults, i.MaxFaults = true, maxListed
@@ -131,18 +130,18 @@ func (v *visit) importFile(f form, in *input, file []byte) error {
 		} else if len(f.Faults) == maxListed {
 			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", maxListed)
 		}
-		return v.again(f, in)
+		return v.again(in)
 	case in.text("do") != "import":
 		f.Said = "All rows are right: " + sum(report, "to add", "to change", "to leave as they are") + ". Choose the file again to import it."
 		f.Fields[1].Options = choose(f.Fields[1].Options, "import")
 		if before {
 			f.Said, f.Fields = f.Said+" It was imported before.", append(f.Fields, againField())
 		}
-		return v.show(f)
+		return v.show(http.StatusOK, *f)
 	case before && in.text("again") == "":
 		f.Fields = append(f.Fields, againField())
 		f.Error = "This file was imported before. Importing it again adds " + someOf(report.Pets, "pet", "pets") + " a second time. Nothing was imported."
-		return v.again(f, in)
+		return v.again(in)
 	}
 	if report, err = v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) { return i.Run(ctx) }); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (v *visit) importFile(f form, in *input, file []byte) error {
 		}
 	}
 	v.Log.Info("imported in the console", "audit", "console.import", "workspace", v.who.Workspace.ID, "key", v.who.Key.ID, "pets", report.Pets, "changed", report.Changed)
-	return v.done("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".")
+	return v.done("/console/pets", "The file was imported: "+sum(report, "added", "changed", "left as they were")+".", nil)
 }
 
 // importedBefore reports whether the whole of the file was imported, so that its rows would add the same pets again.

@@ -57,7 +57,7 @@ func (v *visit) keyPage() (keyPage, access.Key, error) {
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: v.keyFacts(k), Uses: v.usesOf(k.ID), Forms: []form{renameForm(&k, v.Now())}}
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: v.keyFacts(k), Uses: v.usesOf(k.ID)}
 	at := "/console/keys/" + k.ID
 	if k.CheckRotation(v.Now()) == nil {
 		p.Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
@@ -129,37 +129,19 @@ func (v *visit) usesOf(keyID string) []keyUse {
 	return list[:min(len(list), pageSize)]
 }
 
-func (v *visit) showKeyPage(status int, p keyPage) error {
-	for i := range p.Forms {
-		p.Forms[i].Locked = v.locked()
-	}
-	return v.render(status, "key", p.Title, p)
-}
-
-func showKey(v *visit) error {
-	p, _, err := v.keyPage()
-	if err != nil {
-		return err
-	}
-	return v.showKeyPage(http.StatusOK, p)
-}
-
-func renameKey(v *visit) error {
+func showKey(v *visit) (form, error) {
 	p, k, err := v.keyPage()
-	if err != nil {
-		return err
+	f := renameForm(&k, v.Now())
+	f.page = func(status int, f form) error {
+		p.Forms = []form{f}
+		return v.render(status, "key", p.Title, p)
 	}
-	in := v.input()
-	patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.text("name")))}
-	if _, err = v.keyring().Update(v.r.Context(), k.ID, patch, in.condition()); err == nil {
-		v.follow()
-		return v.done("/console/keys/"+k.ID, "The key was renamed.")
+	f.send = func(in *input) error {
+		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.text("name")))}
+		_, err := v.keyring().Update(v.r.Context(), k.ID, patch, in.condition())
+		return v.changed(f.Action, "The key was renamed.", err)
 	}
-	if err := in.take(&p.Forms[0], err); err != nil {
-		return err
-	}
-	in.refill(&p.Forms[0])
-	return v.showKeyPage(http.StatusUnprocessableEntity, p)
+	return f, err
 }
 
 // whatBreaks says, of a key that is to be revoked, what still uses it.

@@ -125,24 +125,27 @@ func (k *keyRow) line() []string {
 	}
 }
 
-func (v *visit) newKeyForm() form {
-	scopes := field{Name: "scope", Label: "Scopes", Kind: "checks"}
-	for _, s := range v.who.Key.Scopes.List() {
-		scopes.Options = append(scopes.Options, option{Value: s, Label: scopeLabel(s), Chosen: s != "manage"})
-	}
+func newKey(v *visit) (form, error) {
 	return form{
 		Title: "Create a key", Submit: "Create the key", Back: link{Title: "API keys", URL: "/console/keys"},
 		Lead: "It may do at most what the key may that you signed in with.",
 		Fields: []field{
 			{Name: "name", Label: "Name", Kind: "text", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
-			scopes,
+			scopeField("scope", v.who.Key.Scopes),
 			{Name: "expires", Label: "Expires", Kind: "select", Options: v.ends()},
 		},
-	}
+		send: v.createKey,
+	}, nil
 }
 
-func scopeLabel(scope string) string {
-	return map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys and webhooks of this workspace"}[scope]
+// scopeField offers the scopes that a new key may have.
+func scopeField(name string, most access.Scopes) field {
+	labels := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys and webhooks of this workspace"}
+	f := field{Name: name, Label: "Scopes", Kind: "checks"}
+	for _, s := range most.List() {
+		f.Options = append(f.Options, option{Value: s, Label: labels[s], Chosen: s != "manage"})
+	}
+	return f
 }
 
 // lifetimes returns how long a new key may be valid, in hours.
@@ -166,10 +169,7 @@ func (v *visit) ends() []option {
 	return all
 }
 
-func newKey(v *visit) error { return v.show(v.newKeyForm()) }
-
-func createKey(v *visit) error {
-	f, in := v.newKeyForm(), v.input()
+func (v *visit) createKey(in *input) error {
 	name, err := access.CheckName(strings.TrimSpace(in.text("name")))
 	if err != nil {
 		in.faults["name"] = sentence(err)
@@ -178,34 +178,19 @@ func createKey(v *visit) error {
 	if err != nil || !v.who.Key.Scopes.Has(scopes) {
 		in.faults["scope"] = "Choose at least one."
 	}
-	hours, ok := offered(f.Fields[2], in)
-	if !ok {
-		in.faults["expires"] = "Choose one of these."
-	}
+	life := in.hours("expires")
 	if len(in.faults) > 0 {
-		return v.again(f, in)
+		return v.again(in)
 	}
 	n := access.NewKey{Name: name, Scopes: scopes, ExpiresAt: v.who.Key.ExpiresAt}
-	if hours > 0 {
-		n.ExpiresAt = v.Now().Add(time.Duration(hours) * time.Hour)
+	if life > 0 {
+		n.ExpiresAt = v.Now().Add(life)
 	}
 	made, err := v.keyring().Create(v.r.Context(), v.who.Workspace.ID, n, nil)
 	if err != nil {
-		return v.retry(f, in, err)
+		return err
 	}
 	return v.made(made)
-}
-
-// offered returns the number that was chosen of those that the field offers.
-func offered(f field, in *input) (int64, bool) {
-	value := in.text(f.Name)
-	for _, o := range f.Options {
-		if o.Value == value {
-			n, err := strconv.ParseInt(value, 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
 }
 
 func sentence(err error) string {
@@ -254,73 +239,54 @@ func keyFacts(k access.Key) []fact {
 	return []fact{{"Name", cell{Text: access.Printable(k.Name), Name: true}}, {"Key", cell{Text: k.Prefix + "…", Code: true}}, {"Scopes", cell{Text: strings.Join(k.Scopes.List(), ", ")}}}
 }
 
-func rotateForm(k access.Key) form {
+// rotateForm asks for how long a key lasts beside the one that takes its place.
+func rotateForm() form {
 	return form{
 		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both are valid for the time that you choose; then the old one ends.",
-		Submit: "Create the new key", Back: link{Title: "API keys", URL: "/console/keys"}, Facts: keyFacts(k),
+		Submit: "Create the new key",
 		Fields: []field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []option{
 			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
 		}}},
 	}
 }
 
-func askRotate(v *visit) error {
+func rotateKey(v *visit) (form, error) {
 	k, err := v.key()
 	if err == nil {
 		err = k.CheckRotation(v.Now())
 	}
-	if err != nil {
-		return err
+	f := rotateForm()
+	f.Back, f.Facts = link{Title: "API keys", URL: "/console/keys"}, keyFacts(k)
+	f.send = func(in *input) error {
+		overlap := in.hours("overlap")
+		if len(in.faults) > 0 {
+			return v.again(in)
+		}
+		made, err := v.keyring().Rotate(v.r.Context(), k.ID, overlap, nil)
+		if err != nil {
+			return err
+		}
+		return v.made(made)
 	}
-	return v.show(rotateForm(k))
+	return f, err
 }
 
-func rotateKey(v *visit) error {
+func revokeKey(v *visit) (form, error) {
 	k, err := v.key()
 	if err != nil {
-		return err
+		return form{}, err
 	}
-	f, in := rotateForm(k), v.input()
-	hours, ok := offered(f.Fields[0], in)
-	if !ok {
-		in.faults["overlap"] = "Choose one of these."
-		return v.again(f, in)
-	}
-	made, err := v.keyring().Rotate(v.r.Context(), k.ID, time.Duration(hours)*time.Hour, nil)
-	if err != nil {
-		return v.retry(f, in, err)
-	}
-	return v.made(made)
-}
-
-func (v *visit) revokeForm(k access.Key) (form, error) {
 	facts, err := v.whatBreaks(k)
 	f := form{
 		Title: "Revoke this key?", Lead: "Requests with it are refused within a second: what still uses it stops working. This cannot be undone.", Submit: "Revoke the key", Danger: true,
 		Back: link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
+		send: func(*input) error {
+			err := v.keyring().Revoke(v.r.Context(), k.ID, petstore.Condition{})
+			return v.changed("/console/keys", "The key was revoked.", err)
+		},
 	}
 	if k.ID == v.who.Key.ID {
 		f.Lead += " It is the key that you signed in with: you will be signed out."
 	}
 	return f, err
-}
-
-func askRevoke(v *visit) error {
-	k, err := v.key()
-	if err != nil {
-		return err
-	}
-	return v.ask(v.revokeForm(k))
-}
-
-func revokeKey(v *visit) error {
-	k, err := v.key()
-	if err != nil {
-		return err
-	}
-	if err := v.keyring().Revoke(v.r.Context(), k.ID, petstore.Condition{}); err != nil {
-		return err
-	}
-	v.follow()
-	return v.done("/console/keys", "The key was revoked.")
 }

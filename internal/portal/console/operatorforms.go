@@ -9,15 +9,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// planForm returns the form of the workspace in the path.
-func (v *visit) planForm() (form, access.Workspace, error) {
+func changePlan(v *visit) (form, error) {
 	id, err := v.number()
 	if err != nil {
-		return form{}, access.Workspace{}, err
+		return form{}, err
 	}
 	w, err := v.Access.WorkspaceByID(v.r.Context(), id)
 	if err != nil {
-		return form{}, access.Workspace{}, err
+		return form{}, err
 	}
 	f := form{
 		Title: "Plan of " + access.Printable(w.Name), Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
@@ -27,7 +26,15 @@ func (v *visit) planForm() (form, access.Workspace, error) {
 	if w.Plan == access.Enterprise {
 		f.Fields[1].Value, f.Fields[2].Value = text(w.Quota.PerMinute), text(w.Quota.PerDay)
 	}
-	return f, w, nil
+	f.send = func(in *input) error {
+		p := in.plan()
+		if len(in.faults) > 0 {
+			return v.again(in)
+		}
+		_, err := v.acting().SetPlan(v.r.Context(), w.ID, p)
+		return v.changed(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
+	}
+	return f, nil
 }
 
 func planFields(p access.Plan) []field {
@@ -67,28 +74,6 @@ func (in *input) plan() operator.Plan {
 	return p
 }
 
-func showPlan(v *visit) error {
-	f, _, err := v.planForm()
-	return v.ask(f, err)
-}
-
-func savePlan(v *visit) error {
-	f, w, err := v.planForm()
-	if err != nil {
-		return err
-	}
-	in := v.input()
-	p := in.plan()
-	if len(in.faults) > 0 {
-		return v.again(f, in)
-	}
-	if _, err := v.acting().SetPlan(v.r.Context(), w.ID, p); err != nil {
-		return v.retry(f, in, err)
-	}
-	v.follow()
-	return v.done(workspacePath(w.ID), fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan))
-}
-
 // acting returns the operator who is signed in.
 func (v *visit) acting() *operator.Local {
 	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: operatorActor}
@@ -101,36 +86,26 @@ func (v *visit) follow() {
 	}
 }
 
-func (v *visit) liftForm() (form, access.Key, error) {
+func liftBan(v *visit) (form, error) {
 	k, err := v.Access.Key(v.r.Context(), v.id)
 	if err != nil {
-		return form{}, k, err
+		return form{}, err
 	}
 	if k.Ban == nil {
-		return form{}, k, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
+		return form{}, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
 	return form{
 		Title: "Lift the ban?", Lead: v.usable(k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Back:  link{Title: "Bans", URL: "/console/bans"},
 		Facts: append(keyFacts(k), fact{"Level", cell{Text: text(int64(k.Ban.Level))}}, fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
-	}, k, nil
-}
-
-func askLift(v *visit) error {
-	f, _, err := v.liftForm()
-	return v.ask(f, err)
-}
-
-func liftBan(v *visit) error {
-	_, k, err := v.liftForm()
-	if err != nil {
-		return err
-	}
-	if _, err := v.acting().UnbanKey(v.r.Context(), k.ID); err != nil {
-		return err
-	}
-	v.follow()
-	return v.done("/console/bans", "The ban was lifted. "+v.usable(k.ID, "The key may be used again."))
+		send: func(*input) error {
+			if _, err := v.acting().UnbanKey(v.r.Context(), k.ID); err != nil {
+				return err
+			}
+			v.follow()
+			return v.done("/console/bans", "The ban was lifted. "+v.usable(k.ID, "The key may be used again."), nil)
+		},
+	}, nil
 }
 
 // usable says when a key may be used without its ban: now, or when its workspace has requests again.

@@ -251,32 +251,28 @@ func (v *visit) refusalSheet(id int64, keys []operator.Key) list {
 // removalPatience is how long a page may take that removes what a workspace has.
 const removalPatience = 10 * time.Minute
 
-// A removal takes away what a workspace has, or all of it.
-type removal struct {
-	title, lead, submit, done string
-	next                      func(workspace int64) string
-	do                        func(*operator.Local, context.Context, int64) error
-}
-
-func resetting() removal {
-	return removal{
-		title: "Reset", lead: "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.",
-		submit: "Remove what it has", done: "The workspace was reset.", next: workspacePath, do: (*operator.Local).Reset,
+func resetWorkspace(v *visit) (form, error) {
+	f, w, err := v.removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.", "Remove what it has")
+	f.send = func(in *input) error {
+		return v.remove(in, &w, v.acting().Reset, workspacePath(w.ID), "The workspace was reset.")
 	}
+	return f, err
 }
 
-func deleting() removal {
-	return removal{
-		title: "Delete", lead: "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys. This cannot be undone.",
-		submit: "Delete the workspace", done: "The workspace was deleted.", next: func(int64) string { return "/console/workspaces" }, do: (*operator.Local).Delete,
+func deleteWorkspace(v *visit) (form, error) {
+	f, w, err := v.removal("Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys. This cannot be undone.", "Delete the workspace")
+	f.send = func(in *input) error {
+		return v.remove(in, &w, v.acting().Delete, "/console/workspaces", "The workspace was deleted.")
 	}
+	return f, err
 }
 
-func (r removal) form(v *visit) (form, operator.Detail, error) {
+// removal returns the form that takes away what the workspace in the path has, or all of it.
+func (v *visit) removal(what, lead, submit string) (form, operator.Detail, error) {
 	w, err := v.workspace()
 	name := access.Printable(w.Name)
 	return form{
-		Title: r.title + " " + name + "?", Lead: r.lead, Submit: r.submit, Danger: true, Back: link{Title: name, URL: workspacePath(w.ID)},
+		Title: what + " " + name + "?", Lead: lead, Submit: submit, Danger: true, Back: link{Title: name, URL: workspacePath(w.ID)},
 		Fields: []field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
 		Facts: []fact{
 			{"Pets", cell{Text: number(w.Pets)}}, {"Orders", cell{Text: number(w.Orders)}}, {"Categories", cell{Text: number(w.Categories)}}, {"Live keys", cell{Text: number(int64(w.Keys))}},
@@ -284,26 +280,12 @@ func (r removal) form(v *visit) (form, operator.Detail, error) {
 	}, w, err
 }
 
-func (r removal) ask(v *visit) error {
-	f, _, err := r.form(v)
-	return v.ask(f, err)
-}
-
-// take goes on to the end if the one who asked for it leaves.
-func (r removal) take(v *visit) error {
-	f, w, err := r.form(v)
-	if err != nil {
-		return err
-	}
-	in := v.input()
+// remove goes on to the end if the one who asked for it leaves.
+func (v *visit) remove(in *input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
 	if strings.TrimSpace(in.text("name")) != access.Printable(w.Name) {
 		in.faults["name"] = "This is not its name."
-		return v.again(f, in)
+		return v.again(in)
 	}
 	v.extend(removalPatience)
-	if err := r.do(v.acting(), context.WithoutCancel(v.r.Context()), w.ID); err != nil {
-		return v.retry(f, in, err)
-	}
-	v.follow()
-	return v.done(r.next(w.ID), r.done)
+	return v.changed(to, said, do(context.WithoutCancel(v.r.Context()), w.ID))
 }

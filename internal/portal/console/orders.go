@@ -85,7 +85,7 @@ func showOrders(v *visit) error {
 func (v *visit) findOrder(entered string) error {
 	id := pickedID(entered)
 	_, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
-	if isMissing(err, petstore.CodeOrderNotFound) {
+	if petstore.CodeOf(err) == petstore.CodeOrderNotFound {
 		return v.noOrder(id)
 	}
 	if err != nil {
@@ -126,36 +126,33 @@ func shipField(t petstore.Time) field {
 	return f
 }
 
-func newOrderForm(petID string) form {
-	return form{
+func newOrder(v *visit) (form, error) {
+	pet := petField("Pet", v.r.FormValue("petId"), true)
+	f := form{
 		Title: "Place an order", Submit: "Place the order", Back: link{Title: "Orders", URL: "/console/orders"},
-		Fields: []field{
-			petField("Pet", petID, true),
-			{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
-			shipField(petstore.Time{}),
-			{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},
-		},
+		send: v.placeOrder,
 	}
-}
-
-func newOrder(v *visit) error {
-	f := newOrderForm(v.r.URL.Query().Get("petId"))
-	if id := pickedID(f.Fields[0].Value); id > 0 {
+	if id := pickedID(pet.Value); id > 0 {
 		p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
-		if err != nil && !isMissing(err, petstore.CodePetNotFound) {
-			return err
+		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
+			return f, err
 		}
 		if err == nil {
-			f.Fields[0].Value = pickName(p)
+			pet.Value = pickName(p)
 			f.Facts = []fact{{"Pet", cell{Text: p.Name, Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(p.Status)}}
 		}
 	}
-	return v.show(f)
+	f.Fields = []field{
+		pet,
+		{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
+		shipField(petstore.Time{}),
+		{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},
+	}
+	return f, nil
 }
 
-func createOrder(v *visit) error {
-	f, in := newOrderForm(""), v.input()
-	pet, err := v.pick(&f, in)
+func (v *visit) placeOrder(in *input) error {
+	pet, err := v.pick(in)
 	if err != nil {
 		return err
 	}
@@ -163,14 +160,11 @@ func createOrder(v *visit) error {
 		PetID: pet, Quantity: in.number("quantity", "The quantity"), ShipDate: in.instant("shipDate", "The ship date"),
 		Complete: in.text("complete") == "true",
 	}
-	if len(in.faults) == 0 {
-		made, err := v.Shop.CreateOrder(v.r.Context(), v.who.Workspace.ID, n, nil)
-		if err == nil {
-			return v.done("/console/orders/"+text(made.ID), "The order was placed.")
-		}
-		return v.retry(f, in, err)
+	if len(in.faults) > 0 {
+		return v.again(in)
 	}
-	return v.again(f, in)
+	made, err := v.Shop.CreateOrder(v.r.Context(), v.who.Workspace.ID, n, nil)
+	return v.done("/console/orders/"+text(made.ID), "The order was placed.", err)
 }
 
 // order returns the order in the path and its facts.
@@ -203,93 +197,53 @@ func (v *visit) order() (petstore.Order, []fact, error) {
 // orderSteps are what the ledger knows of an order that is there.
 var orderSteps = map[petstore.MovementKind]string{petstore.MovedPlaced: "Placed", petstore.MovedSale: "Placed and completed", petstore.MovedCompleted: "Completed"}
 
-func orderForm(o petstore.Order, facts []fact) form {
+func showOrder(v *visit) (form, error) {
+	o, facts, err := v.order()
 	at := "/console/orders/" + text(o.ID)
 	f := form{Title: "Order " + text(o.ID), Facts: facts, Back: link{Title: "Orders", URL: "/console/orders"}}
+	f.send = func(in *input) error {
+		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
+		if t := in.instant("shipDate", "The ship date"); t.Valid {
+			patch.ShipDate = petstore.Some(t)
+		}
+		if len(in.faults) > 0 {
+			return v.again(in)
+		}
+		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, patch, in.condition())
+		return v.done(at, "The order was saved.", err)
+	}
 	if o.Complete {
 		f.Lead = "It is complete, and cannot change any more."
-		return f
+		return f, err
 	}
 	f.Submit, f.Fields = "Save", []field{shipField(o.ShipDate), versionOf(o)}
 	f.Links = []link{{Title: "Complete", URL: at + "/complete"}, {Title: "Cancel", URL: at + "/cancel", Danger: true}}
-	return f
+	return f, err
 }
 
-func showOrder(v *visit) error {
+// orderQuestion returns the form that asks whether to do something with the order in the path.
+func (v *visit) orderQuestion(what, lead string) (form, petstore.Order, error) {
 	o, facts, err := v.order()
-	if err != nil {
-		return err
-	}
-	return v.show(orderForm(o, facts))
-}
-
-func saveOrder(v *visit) error {
-	o, facts, err := v.order()
-	if err != nil {
-		return err
-	}
-	f, in := orderForm(o, facts), v.input()
-	patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
-	if t := in.instant("shipDate", "The ship date"); t.Valid {
-		patch.ShipDate = petstore.Some(t)
-	}
-	if len(in.faults) > 0 {
-		return v.again(f, in)
-	}
-	return v.confirmed(f, "/console/orders/"+text(o.ID), "The order was saved.", func(in *input) error {
-		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, patch, in.condition())
-		return err
-	})
-}
-
-func orderQuestion(o petstore.Order, facts []fact, title, lead, submit string, danger bool) form {
 	return form{
-		Title: fmt.Sprintf("%s order %d?", title, o.ID), Lead: lead, Submit: submit, Danger: danger, Facts: facts,
+		Title: fmt.Sprintf("%s order %d?", what, o.ID), Lead: lead, Submit: what + " the order", Facts: facts,
 		Back: link{Title: "Order " + text(o.ID), URL: "/console/orders/" + text(o.ID)}, Fields: []field{versionOf(o)},
-	}
+	}, o, err
 }
 
-func completeForm(o petstore.Order, facts []fact) form {
-	return orderQuestion(o, facts, "Complete", "The order counts as fulfilled. This is final.", "Complete the order", false)
-}
-
-func cancelForm(o petstore.Order, facts []fact) form {
-	return orderQuestion(o, facts, "Cancel", "Its units go back into the stock, and the order is gone.", "Cancel the order", true)
-}
-
-func askComplete(v *visit) error {
-	o, facts, err := v.order()
-	if err != nil {
-		return err
-	}
-	return v.show(completeForm(o, facts))
-}
-
-func completeOrder(v *visit) error {
-	o, facts, err := v.order()
-	if err != nil {
-		return err
-	}
-	return v.confirmed(completeForm(o, facts), "/console/orders/"+text(o.ID), "The order is complete.", func(in *input) error {
+func completeOrder(v *visit) (form, error) {
+	f, o, err := v.orderQuestion("Complete", "The order counts as fulfilled. This is final.")
+	f.send = func(in *input) error {
 		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.condition())
-		return err
-	})
+		return v.done("/console/orders/"+text(o.ID), "The order is complete.", err)
+	}
+	return f, err
 }
 
-func askCancel(v *visit) error {
-	o, facts, err := v.order()
-	if err != nil {
-		return err
+func cancelOrder(v *visit) (form, error) {
+	f, o, err := v.orderQuestion("Cancel", "Its units go back into the stock, and the order is gone.")
+	f.Danger, f.send = true, func(in *input) error {
+		err := v.Shop.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
+		return v.done("/console/orders", "The order was cancelled, and its units are back in stock.", err)
 	}
-	return v.show(cancelForm(o, facts))
-}
-
-func cancelOrder(v *visit) error {
-	o, facts, err := v.order()
-	if err != nil {
-		return err
-	}
-	return v.confirmed(cancelForm(o, facts), "/console/orders", "The order was cancelled, and its units are back in stock.", func(in *input) error {
-		return v.Shop.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
-	})
+	return f, err
 }

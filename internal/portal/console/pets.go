@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -111,7 +110,7 @@ func (v *visit) petForm(p petstore.Pet) (form, error) {
 	return f, err
 }
 
-func (v *visit) newPetForm() (form, error) {
+func newPet(v *visit) (form, error) {
 	f, err := v.petForm(petstore.Pet{})
 	f.Title, f.Submit = "Add a pet", "Add the pet"
 	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("available, with one unit of stock")[:1],
@@ -121,43 +120,32 @@ func (v *visit) newPetForm() (form, error) {
 		f.Lead = "A pet belongs to a category; there is none yet."
 		f.Links = []link{{Title: "Add a category", URL: "/console/categories/new"}}
 	}
+	f.send = func(in *input) error {
+		n := petstore.NewPet{Name: in.text("name"), CategoryID: in.number("categoryId", "The category"), Status: petstore.Status(in.text("status"))}
+		if len(in.faults) > 0 {
+			return v.again(in)
+		}
+		made, err := v.Shop.CreatePet(v.r.Context(), v.who.Workspace.ID, n, nil)
+		return v.done("/console/pets/"+text(made.ID), "The pet was added.", err)
+	}
 	return f, err
 }
 
-func newPet(v *visit) error { return v.ask(v.newPetForm()) }
-
-func createPet(v *visit) error {
-	f, err := v.newPetForm()
-	if err != nil {
-		return err
-	}
-	in := v.input()
-	n := petstore.NewPet{Name: in.text("name"), CategoryID: in.number("categoryId", "The category"), Status: petstore.Status(in.text("status"))}
-	if len(in.faults) == 0 {
-		made, err := v.Shop.CreatePet(v.r.Context(), v.who.Workspace.ID, n, nil)
-		if err == nil {
-			return v.done("/console/pets/"+text(made.ID), "The pet was added.")
-		}
-		return v.retry(f, in, err)
-	}
-	return v.again(f, in)
-}
-
-// editPet returns the form of the pet in the path.
-func (v *visit) editPet() (form, int64, error) {
+func showPet(v *visit) (form, error) {
 	id, err := v.number()
 	if err != nil {
-		return form{}, 0, err
+		return form{}, err
 	}
 	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
-		return form{}, 0, err
+		return form{}, err
 	}
 	item, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
-		return form{}, 0, err
+		return form{}, err
 	}
 	f, err := v.petForm(p)
+	at := "/console/pets/" + text(id)
 	f.Title, f.Submit = "Pet "+text(id), "Save"
 	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("as the stock says", string(p.Status)),
 		Hint: "Pending is a hold. Available needs stock; sold needs no open orders and clears the stock."}, versionOf(p))
@@ -165,70 +153,41 @@ func (v *visit) editPet() (form, int64, error) {
 		{"Status", statusCell(p.Status)}, {"Stock", cell{Text: number(item.Quantity), URL: "/console/stock/" + text(id)}},
 		{"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
 	}
-	f.Links = []link{{Title: "Order", URL: "/console/orders/new?petId=" + text(id)}, {Title: "Delete", URL: "/console/pets/" + text(id) + "/delete", Danger: true}}
-	return f, id, err
-}
-
-func showPet(v *visit) error {
-	f, _, err := v.editPet()
-	return v.ask(f, err)
-}
-
-func savePet(v *visit) error {
-	f, id, err := v.editPet()
-	if err != nil {
-		return err
+	f.Links = []link{{Title: "Order", URL: "/console/orders/new?petId=" + text(id)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
+	f.send = func(in *input) error {
+		patch := in.petPatch()
+		if len(in.faults) > 0 {
+			return v.again(in)
+		}
+		_, err := v.Shop.UpdatePet(v.r.Context(), v.who.Workspace.ID, id, patch, in.condition())
+		return v.done(at, "The pet was saved.", err)
 	}
-	in := v.input()
+	return f, err
+}
+
+// petPatch returns what a form changes of a pet; no status is the one that the stock says.
+func (in *input) petPatch() petstore.PetPatch {
 	p := petstore.PetPatch{Name: petstore.Some(in.text("name")), CategoryID: petstore.Some(in.number("categoryId", "The category")), Status: petstore.Null[petstore.Status]()}
 	if s := in.text("status"); s != "" {
 		p.Status = petstore.Some(petstore.Status(s))
 	}
-	if len(in.faults) == 0 {
-		_, err := v.Shop.UpdatePet(v.r.Context(), v.who.Workspace.ID, id, p, in.condition())
-		if err == nil {
-			return v.done("/console/pets/"+text(id), "The pet was saved.")
-		}
-		return v.retry(f, in, err)
-	}
-	return v.again(f, in)
+	return p
 }
 
-func (v *visit) deletePetForm() (form, int64, error) {
+func deletePet(v *visit) (form, error) {
 	id, err := v.number()
 	if err != nil {
-		return form{}, 0, err
+		return form{}, err
 	}
 	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	return form{
 		Title: "Delete pet " + text(id) + "?", Lead: fmt.Sprintf("%s leaves the catalogue with its stock. This cannot be undone; its id is not used again.", p.Name),
 		Submit: "Delete the pet", Danger: true, Back: link{Title: "Pet " + text(id), URL: "/console/pets/" + text(id)}, Fields: []field{versionOf(p)},
-	}, id, err
-}
-
-func askDeletePet(v *visit) error {
-	f, _, err := v.deletePetForm()
-	return v.ask(f, err)
-}
-
-func deletePet(v *visit) error {
-	f, id, err := v.deletePetForm()
-	if err != nil {
-		return err
-	}
-	return v.confirmed(f, "/console/pets", "The pet was deleted.", func(in *input) error {
-		return v.Shop.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())
-	})
-}
-
-// confirmed does what a form asked to confirm. What stands in the way is shown on the form.
-func (v *visit) confirmed(f form, to, said string, do func(*input) error) error {
-	in := v.input()
-	err := do(in)
-	if err == nil {
-		return v.done(to, said)
-	}
-	return v.retry(f, in, err)
+		send: func(in *input) error {
+			err := v.Shop.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())
+			return v.done("/console/pets", "The pet was deleted.", err)
+		},
+	}, err
 }
 
 // petNames returns the names of the pets of items.
@@ -262,10 +221,4 @@ func (v *visit) namesOf(ids []int64) (map[int64]string, error) {
 		names[p.ID] = p.Name
 	}
 	return names, err
-}
-
-// isMissing reports whether err says that something does not exist.
-func isMissing(err error, code petstore.Code) bool {
-	e, ok := errors.AsType[*petstore.Error](err)
-	return ok && e.Code == code
 }

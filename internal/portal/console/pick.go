@@ -38,7 +38,7 @@ func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err 
 	}
 	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
 		pet, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
-		if err != nil && !isMissing(err, petstore.CodePetNotFound) {
+		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return 0, nil, err
 		}
 		if err == nil && sameName(pet.Name, entered[:i]) {
@@ -55,7 +55,7 @@ func sameName(a, b string) bool {
 
 // pick returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
 // several have, it adds a field to the form to choose one of them.
-func (v *visit) pick(f *form, in *input) (int64, error) {
+func (v *visit) pick(in *input) (int64, error) {
 	entered := in.text("petId")
 	if chosen := pickedID(in.r.PostForm.Get("pet")); chosen > 0 && in.r.PostForm.Get("asked") == entered {
 		return chosen, nil
@@ -75,6 +75,7 @@ func (v *visit) pick(f *form, in *input) (int64, error) {
 		options[i] = option{Value: text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
 	}
 	which := field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}
+	f := &in.form
 	f.Fields = append([]field{f.Fields[0], which, {Name: "asked", Kind: "hidden", Value: entered}}, f.Fields[1:]...)
 	in.faults["pet"] = "Choose the pet that is meant."
 	if len(pets) == mostPicks {

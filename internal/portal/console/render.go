@@ -130,10 +130,21 @@ func (v *visit) redirect(to string) error {
 	return nil
 }
 
-// done says what was done, on the page that it leads on to.
-func (v *visit) done(to, text string) error {
-	v.note(text)
+// done says what was done, on the page that it leads on to, unless it failed.
+func (v *visit) done(to, said string, err error) error {
+	if err != nil {
+		return err
+	}
+	v.note(said)
 	return v.redirect(to)
+}
+
+// changed is done for what was changed of workspaces and keys, which holds here at once.
+func (v *visit) changed(to, said string, err error) error {
+	if err == nil {
+		v.follow()
+	}
+	return v.done(to, said, err)
 }
 
 // A refusal is a page that says why there is no other, and until when if that is known.

@@ -74,20 +74,20 @@ func (t *table) download(path string, h func(*visit) error) {
 }
 
 // change adds a form, which readers may see, and what takes it from those who may write.
-func (t *table) change(path string, show, take func(*visit) error) {
-	t.form(access.Write, path, show, take)
+func (t *table) change(path string, m maker) {
+	t.form(access.Write, path, m)
 }
 
 // upload is change for a form that sends a file.
-func (t *table) upload(path string, show, take func(*visit) error) {
-	t.change(path, show, take)
+func (t *table) upload(path string, m maker) {
+	t.change(path, m)
 	last := &(*t)[len(*t)-1]
 	last.alone, last.most = true, maxUpload+maxForm
 }
 
 // manage is change for those who may manage keys.
-func (t *table) manage(path string, show, take func(*visit) error) {
-	t.form(access.Manage, path, show, take)
+func (t *table) manage(path string, m maker) {
+	t.form(access.Manage, path, m)
 }
 
 // survey adds a page for those who may manage.
@@ -95,9 +95,9 @@ func (t *table) survey(path string, h func(*visit) error) {
 	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Manage, takes: access.Manage, handle: h, cost: costPage})
 }
 
-func (t *table) form(needs access.Scopes, path string, show, take func(*visit) error) {
-	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, takes: needs, handle: show, cost: costPage},
-		Route{Method: http.MethodPost, Path: path, Needs: needs, takes: needs, handle: take, cost: costPlan})
+func (t *table) form(needs access.Scopes, path string, m maker) {
+	*t = append(*t, Route{Method: http.MethodGet, Path: path, Needs: access.Read, takes: needs, handle: m.ask, cost: costPage},
+		Route{Method: http.MethodPost, Path: path, Needs: needs, takes: needs, handle: m.take, cost: costPlan})
 }
 
 // Routes returns the whole workspace's console.
@@ -115,15 +115,15 @@ func (t *table) feed() {
 	const one = "/console/webhooks/{id}"
 	t.survey("/console/webhooks", showWebhooks)
 	t.survey(one, showWebhook)
-	t.manage("/console/webhooks/new", newWebhook, createWebhook)
-	t.manage(one+"/edit", editWebhook, saveWebhook)
-	t.manage(one+"/pause", pauseAct().ask, pauseAct().take)
-	t.manage(one+"/resume", resumeAct().ask, resumeAct().take)
-	t.manage(one+"/rotate", rotateAct().ask, rotateWebhook)
-	t.manage(one+"/replay", askReplay, replayWebhook)
-	t.manage(one+"/delete", deleteAct().ask, deleteAct().take)
-	t.manage(one+"/retry", askRetry, retryDelivery)
-	t.manage(one+"/test", askTest, testWebhook)
+	t.manage("/console/webhooks/new", newWebhook)
+	t.manage(one+"/edit", editWebhook)
+	t.manage(one+"/pause", pauseWebhook)
+	t.manage(one+"/resume", resumeWebhook)
+	t.manage(one+"/rotate", rotateWebhook)
+	t.manage(one+"/replay", replayWebhook)
+	t.manage(one+"/delete", deleteWebhook)
+	t.manage(one+"/retry", retryDelivery)
+	t.manage(one+"/test", testWebhook)
 	(*t)[len(*t)-1].alone = true // it waits for the receiver
 	for i := range *t {          // an address may be a secret
 		if r := &(*t)[i]; strings.HasPrefix(r.Path, one) {
@@ -154,10 +154,10 @@ func withoutEvents() table {
 	t.look("/console/keys", showKeys)
 	t[len(t)-1].takes = access.Manage // as its buttons do
 	t.download("/console/keys.csv", keysCSV)
-	t.manage("/console/keys/new", newKey, createKey)
-	t.manage("/console/keys/{id}", showKey, renameKey)
-	t.manage("/console/keys/{id}/rotate", askRotate, rotateKey)
-	t.manage("/console/keys/{id}/revoke", askRevoke, revokeKey)
+	t.manage("/console/keys/new", newKey)
+	t.manage("/console/keys/{id}", showKey)
+	t.manage("/console/keys/{id}/rotate", rotateKey)
+	t.manage("/console/keys/{id}/revoke", revokeKey)
 	t.shop()
 	return t
 }
@@ -167,28 +167,28 @@ func (t *table) shop() {
 	t.look("/console/pets", showPets)
 	t.download("/console/pets.csv", petsCSV)
 	t.look("/console/pets/find", findPets)
-	t.change("/console/pets/new", newPet, createPet)
-	t.upload("/console/pets/import", newImport, takeImport)
-	t.change("/console/pets/{id}", showPet, savePet)
-	t.change("/console/pets/{id}/delete", askDeletePet, deletePet)
+	t.change("/console/pets/new", newPet)
+	t.upload("/console/pets/import", importPets)
+	t.change("/console/pets/{id}", showPet)
+	t.change("/console/pets/{id}/delete", deletePet)
 
 	t.look("/console/categories", showCategories)
 	t.download("/console/categories.csv", categoriesCSV)
-	t.change("/console/categories/new", newCategory, createCategory)
-	t.change("/console/categories/{id}", showCategory, saveCategory)
-	t.change("/console/categories/{id}/delete", askDeleteCategory, deleteCategory)
+	t.change("/console/categories/new", newCategory)
+	t.change("/console/categories/{id}", showCategory)
+	t.change("/console/categories/{id}/delete", deleteCategory)
 
 	t.look("/console/stock", showStock)
 	t.download("/console/stock.csv", stockCSV)
-	t.change("/console/stock/{id}", showItem, setStock)
-	t.change("/console/stock/{id}/add", showItem, addStock)
+	t.change("/console/stock/{id}", setStock)
+	t.change("/console/stock/{id}/add", addStock)
 
 	t.look("/console/orders", showOrders)
 	t.download("/console/orders.csv", ordersCSV)
-	t.change("/console/orders/new", newOrder, createOrder)
-	t.change("/console/orders/{id}", showOrder, saveOrder)
-	t.change("/console/orders/{id}/complete", askComplete, completeOrder)
-	t.change("/console/orders/{id}/cancel", askCancel, cancelOrder)
+	t.change("/console/orders/new", newOrder)
+	t.change("/console/orders/{id}", showOrder)
+	t.change("/console/orders/{id}/complete", completeOrder)
+	t.change("/console/orders/{id}/cancel", cancelOrder)
 }
 
 // OperatorRoutes returns the whole operator's console.
@@ -210,16 +210,16 @@ func OperatorRoutes() []Route {
 	t.stream("/console/audit/live", func(v *visit) error { return v.live(changedRows(listAudit), nil) })
 	t.look("/console/audit.csv", auditCSV)
 	t.look("/console/audit.ndjson", auditNDJSON)
-	t.change("/console/workspaces/new", newWorkspace, createWorkspace)
+	t.change("/console/workspaces/new", newWorkspace)
 	t.look("/console/workspaces/{id}", showWorkspace)
-	t.change("/console/workspaces/{id}/plan", showPlan, savePlan)
-	t.change("/console/workspaces/{id}/name", showName, saveName)
-	t.change("/console/workspaces/{id}/reset", resetting().ask, resetting().take)
-	t.change("/console/workspaces/{id}/delete", deleting().ask, deleting().take)
-	t.change("/console/workspaces/{id}/keys/new", newWorkspaceKey, createWorkspaceKey)
-	t.change("/console/keys/{id}/rotate", askOperatorRotate, operatorRotate)
-	t.change("/console/keys/{id}/revoke", askOperatorRevoke, operatorRevoke)
-	t.change("/console/keys/{id}/ban", askBan, banKey)
-	t.change("/console/bans/{id}", askLift, liftBan)
+	t.change("/console/workspaces/{id}/plan", changePlan)
+	t.change("/console/workspaces/{id}/name", renameWorkspace)
+	t.change("/console/workspaces/{id}/reset", resetWorkspace)
+	t.change("/console/workspaces/{id}/delete", deleteWorkspace)
+	t.change("/console/workspaces/{id}/keys/new", newWorkspaceKey)
+	t.change("/console/keys/{id}/rotate", operatorRotate)
+	t.change("/console/keys/{id}/revoke", operatorRevoke)
+	t.change("/console/keys/{id}/ban", banKey)
+	t.change("/console/bans/{id}", liftBan)
 	return t
 }

@@ -254,7 +254,7 @@ func (v *visit) signOut(said string, end func() error) error {
 		v.Log.Info("signed out of the console", "audit", "console.sign_out", "key", v.session.KeyID)
 	}
 	v.clearCookie(v.sessionName())
-	return v.done("/console/signin", said)
+	return v.done("/console/signin", said, nil)
 }
 
 // SignInPath returns the path of a page on which one can sign in with the key of that id, on every node that has the

@@ -86,12 +86,6 @@ type stockPage struct {
 	item        petstore.InventoryItem
 }
 
-// The forms of a stockPage.
-const (
-	formToSet = iota
-	formToAdd
-)
-
 // stockPage reads the stock of the pet in the path.
 func (v *visit) stockPage() (stockPage, error) {
 	id, err := v.number()
@@ -118,6 +112,12 @@ func (v *visit) stockPage() (stockPage, error) {
 	return p, v.history(&p)
 }
 
+// The forms of a stockPage.
+const (
+	formToSet = iota
+	formToAdd
+)
+
 func stockForms(i petstore.InventoryItem) []form {
 	at := "/console/stock/" + text(i.PetID)
 	return []form{
@@ -130,75 +130,62 @@ func stockForms(i petstore.InventoryItem) []form {
 	}
 }
 
-func (v *visit) showStockPage(status int, p stockPage) error {
-	for i := range p.Forms {
-		p.Forms[i].Locked = v.locked()
-	}
-	return v.render(status, "stock", p.Title, p)
-}
-
-func showItem(v *visit) error {
+// stockForm returns a form of the page of the pet in the path.
+func (v *visit) stockForm(which int) (form, petstore.InventoryItem, error) {
 	p, err := v.stockPage()
 	if err != nil {
-		return err
+		return form{}, p.item, err
 	}
-	return v.showStockPage(http.StatusOK, p)
+	f := p.Forms[which]
+	f.page = func(status int, f form) error {
+		p.Forms[which] = f
+		for i := range p.Forms {
+			p.Forms[i].Locked = f.Locked
+		}
+		return v.render(status, "stock", p.Title, p)
+	}
+	return f, p.item, nil
 }
 
-func setStock(v *visit) error {
-	return v.changeStock(formToSet, "The stock was set.", func(p *stockPage, in *input) error {
+func setStock(v *visit) (form, error) {
+	f, item, err := v.stockForm(formToSet)
+	f.send = func(in *input) error {
 		quantity := in.number("quantity", "The quantity")
 		if len(in.faults) > 0 {
-			return nil
+			return v.again(in)
 		}
-		_, err := v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, p.item.PetID, quantity, in.condition())
-		return err
-	})
+		_, err := v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, item.PetID, quantity, in.condition())
+		return v.done(f.Action, "The stock was set.", err)
+	}
+	return f, err
 }
 
-func addStock(v *visit) error {
-	return v.changeStock(formToAdd, "The units were added.", func(p *stockPage, in *input) error {
+func addStock(v *visit) (form, error) {
+	f, item, err := v.stockForm(formToAdd)
+	f.send = func(in *input) error {
 		units := in.number("units", "The number of units")
 		if len(in.faults) > 0 {
-			return nil
+			return v.again(in)
 		}
-		return v.addUnits(p.item, units, in)
-	})
-}
-
-// changeStock does what a form of the page asks for, or shows the page again with what is wrong.
-func (v *visit) changeStock(which int, said string, do func(*stockPage, *input) error) error {
-	p, err := v.stockPage()
-	if err != nil {
-		return err
+		return v.done("/console/stock/"+text(item.PetID), "The units were added.", v.addUnits(item, units))
 	}
-	in := v.input()
-	err = do(&p, in)
-	if err == nil && len(in.faults) == 0 {
-		return v.done("/console/stock/"+text(p.item.PetID), said)
-	}
-	if err != nil {
-		if err := in.take(&p.Forms[which], err); err != nil {
-			return err
-		}
-	}
-	in.refill(&p.Forms[which])
-	return v.showStockPage(http.StatusUnprocessableEntity, p)
+	return f, err
 }
 
 // tries is how often units are added again to a stock that others change meanwhile.
 const tries = 5
 
 // addUnits adds units to what the stock is by then.
-func (v *visit) addUnits(i petstore.InventoryItem, units int64, in *input) (err error) {
+func (v *visit) addUnits(i petstore.InventoryItem, units int64) (err error) {
+	wrong := func(message string) error {
+		return petstore.Invalid([]petstore.Field{{Pointer: "/units", Code: petstore.OutOfRange, Message: message}})
+	}
 	for range tries {
 		switch left := i.Quantity + units; {
 		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
-			in.faults["units"] = "The stock can be " + number(petstore.MaxQuantity) + " at most."
-			return nil
+			return wrong("The stock can be " + number(petstore.MaxQuantity) + " at most.")
 		case units < -petstore.MaxQuantity || left < 0:
-			in.faults["units"] = "Only " + number(i.Quantity) + " can be taken away."
-			return nil
+			return wrong("Only " + number(i.Quantity) + " can be taken away.")
 		}
 		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
 		_, err = v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)

@@ -80,11 +80,15 @@ func hookFacts(w *webhook.Webhook) []fact {
 	return facts
 }
 
-func newWebhookForm() form {
+func newWebhook(v *visit) (form, error) {
 	return form{
 		Title: "Create a webhook", Submit: "Create the webhook", Back: link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It posts what happens from now on.", Fields: hookFields(&webhook.Webhook{}),
-	}
+		send: func(in *input) error {
+			made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, in.hook(), nil, v.actor())
+			return v.madeSecret(&made.Webhook, err)
+		},
+	}, nil
 }
 
 func hookFields(w *webhook.Webhook) []field {
@@ -107,40 +111,16 @@ func (in *input) hook() webhook.New {
 	return n
 }
 
-func newWebhook(v *visit) error { return v.show(newWebhookForm()) }
-
-func createWebhook(v *visit) error {
-	f, in := newWebhookForm(), v.input()
-	made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, in.hook(), nil, v.actor())
-	if err != nil {
-		return v.retry(f, in, err)
-	}
-	return v.madeSecret(&made.Webhook)
-}
-
-func (v *visit) editHookForm() (form, webhook.Webhook, error) {
+func editWebhook(v *visit) (form, error) {
 	w, err := v.hook()
 	return form{
 		Title: "Edit the webhook", Lead: "What is due and was not delivered yet goes to the new address.", Submit: "Save", Fields: hookFields(&w),
 		Back: link{Title: "Webhook", URL: webhookPath(w.ID)},
-	}, w, err
-}
-
-func editWebhook(v *visit) error {
-	f, _, err := v.editHookForm()
-	return v.ask(f, err)
-}
-
-func saveWebhook(v *visit) error {
-	f, w, err := v.editHookForm()
-	if err != nil {
-		return err
-	}
-	in := v.input()
-	if _, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, in.hook()), petstore.Condition{}, v.actor()); err != nil {
-		return v.retry(f, in, err)
-	}
-	return v.done(webhookPath(w.ID), "The webhook was saved.")
+		send: func(in *input) error {
+			_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, in.hook()), petstore.Condition{}, v.actor())
+			return v.done(webhookPath(w.ID), "The webhook was saved.", err)
+		},
+	}, err
 }
 
 // patchOf returns what a form changes of a webhook. What it leaves as it is may be what could not be entered now.
@@ -157,8 +137,11 @@ func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
 	return p
 }
 
-// madeSecret shows a new secret of a webhook, this once.
-func (v *visit) madeSecret(w *webhook.Webhook) error {
+// madeSecret shows a new secret of a webhook, this once, unless it failed.
+func (v *visit) madeSecret(w *webhook.Webhook, err error) error {
+	if err != nil {
+		return err
+	}
 	return v.render(http.StatusOK, "made", "The secret of your webhook", madeKey{
 		Lead: "Your receiver verifies with it that events come from here. Copy it now: it is not shown again.", Secret: w.Secret,
 		Next: link{Title: "To the webhook", URL: webhookPath(w.ID)},
@@ -236,50 +219,6 @@ func saidIn(a webhook.Answer) string {
 	return said
 }
 
-// A hookAct is what one button does with a webhook.
-type hookAct struct {
-	title, lead, submit, done string
-	danger                    bool
-	do                        func(*visit) (next string, err error)
-}
-
-func setState(s webhook.State) func(*visit) (string, error) {
-	return func(v *visit) (string, error) {
-		_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, v.id, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
-		return webhookPath(v.id), err
-	}
-}
-
-func pauseAct() hookAct {
-	return hookAct{title: "Pause this webhook?", lead: "Nothing is sent until you resume it. What happens meanwhile is sent then, as far as it is kept.", submit: "Pause the webhook", done: "The webhook is paused.", do: setState(webhook.Paused)}
-}
-
-func resumeAct() hookAct {
-	return hookAct{title: "Resume this webhook?", lead: "What is due is sent at once.", submit: "Resume the webhook", done: "The webhook is active.", do: setState(webhook.Active)}
-}
-
-func deleteAct() hookAct {
-	return hookAct{
-		title: "Delete this webhook?", lead: "Its deliveries go with it. This cannot be undone.", submit: "Delete the webhook", done: "The webhook was deleted.", danger: true,
-		do: func(v *visit) (string, error) {
-			return "/console/webhooks", v.Webhooks.Delete(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Condition{}, v.actor())
-		},
-	}
-}
-
-// ask shows the button of an act.
-func (a hookAct) ask(v *visit) error {
-	return v.ask(v.hookForm(form{Title: a.title, Lead: a.lead, Submit: a.submit, Danger: a.danger}))
-}
-
-func (a hookAct) take(v *visit) error {
-	next, err := a.do(v)
-	if err != nil {
-		return err
-	}
-	return v.done(next, a.done)
-}
-
 // hookForm completes a form of the webhook in the path.
 func (v *visit) hookForm(f form) (form, error) {
 	w, err := v.hook()
@@ -287,108 +226,119 @@ func (v *visit) hookForm(f form) (form, error) {
 	return f, err
 }
 
-func rotateAct() hookAct {
-	return hookAct{title: "Rotate the secret?", lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", submit: "Create the new secret"}
+func pauseWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Pause this webhook?", Lead: "Nothing is sent until you resume it. What happens meanwhile is sent then, as far as it is kept.", Submit: "Pause the webhook",
+		send: func(*input) error { return v.setState(webhook.Paused, "The webhook is paused.") },
+	})
 }
 
-func rotateWebhook(v *visit) error {
-	made, err := v.Webhooks.Rotate(v.r.Context(), v.who.Workspace.ID, v.id, nil, v.actor())
-	if err != nil {
-		return err
-	}
-	return v.madeSecret(&made.Webhook)
+func resumeWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Resume this webhook?", Lead: "What is due is sent at once.", Submit: "Resume the webhook",
+		send: func(*input) error { return v.setState(webhook.Active, "The webhook is active.") },
+	})
 }
 
-func (v *visit) testForm() (form, error) {
-	return v.hookForm(form{Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it"})
+func (v *visit) setState(s webhook.State, said string) error {
+	_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, v.id, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
+	return v.done(webhookPath(v.id), said, err)
 }
 
-func askTest(v *visit) error { return v.ask(v.testForm()) }
-
-func testWebhook(v *visit) error {
-	v.extend(testPatience)
-	answer, err := v.Webhooks.Test(v.r.Context(), v.who.Workspace.ID, v.id)
-	if err != nil {
-		return err
-	}
-	f, err := v.testForm()
-	if err != nil {
-		return err
-	}
-	if f.Said = "The receiver answered " + saidIn(answer); !answer.OK() {
-		f.Said, f.Error = "", "It was not delivered: "+saidIn(answer)
-	}
-	return v.show(f)
+func deleteWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Delete this webhook?", Lead: "Its deliveries go with it. This cannot be undone.", Submit: "Delete the webhook", Danger: true,
+		send: func(*input) error {
+			err := v.Webhooks.Delete(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Condition{}, v.actor())
+			return v.done("/console/webhooks", "The webhook was deleted.", err)
+		},
+	})
 }
 
-func (v *visit) replayForm() (form, error) {
-	f, err := v.hookForm(form{Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again"})
-	f.Fields = []field{{Name: "after", Label: "After the event", Kind: "number", Required: true, Hint: "The number of an event; 0 is the beginning."}}
-	return f, err
+func rotateWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
+		send: func(*input) error {
+			made, err := v.Webhooks.Rotate(v.r.Context(), v.who.Workspace.ID, v.id, nil, v.actor())
+			return v.madeSecret(&made.Webhook, err)
+		},
+	})
 }
 
-func askReplay(v *visit) error { return v.ask(v.replayForm()) }
-
-func replayWebhook(v *visit) error {
-	f, err := v.replayForm()
-	if err != nil {
-		return err
-	}
-	in := v.input()
-	after := in.number("after", "The event")
-	if len(in.faults) == 0 {
-		if _, err = v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor()); err == nil {
-			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.")
-		}
-		return v.retry(f, in, err)
-	}
-	return v.again(f, in)
+func testWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
+		send: func(in *input) error {
+			v.extend(testPatience)
+			answer, err := v.Webhooks.Test(v.r.Context(), v.who.Workspace.ID, v.id)
+			if err != nil {
+				return err
+			}
+			if answer.OK() {
+				in.form.Said = "The receiver answered " + saidIn(answer)
+			} else {
+				in.form.Error = "It was not delivered: " + saidIn(answer)
+			}
+			return v.show(http.StatusOK, in.form)
+		},
+	})
 }
 
-// retryForm is the form of one delivery, with the whole of what was answered to it.
-func (v *visit) retryForm(delivery int64) (form, error) {
-	f, err := v.hookForm(form{Title: "Try a delivery again", Lead: "The event is sent now. If that fails, it is tried as often as a new one.", Submit: "Try again"})
-	f.Fields = []field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}}
+func replayWebhook(v *visit) (form, error) {
+	return v.hookForm(form{
+		Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again",
+		Fields: []field{{Name: "after", Label: "After the event", Kind: "number", Required: true, Hint: "The number of an event; 0 is the beginning."}},
+		send: func(in *input) error {
+			after := in.number("after", "The event")
+			if len(in.faults) > 0 {
+				return v.again(in)
+			}
+			_, err := v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor())
+			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.", err)
+		},
+	})
+}
+
+// retryDelivery is the form of one delivery, with the whole of what was answered to it.
+func retryDelivery(v *visit) (form, error) {
+	f, err := v.hookForm(form{
+		Title: "Try a delivery again", Lead: "The event is sent now. If that fails, it is tried as often as a new one.", Submit: "Try again",
+		Fields: []field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}},
+		send:   v.retryDelivery,
+	})
+	delivery, _ := strconv.ParseInt(v.r.FormValue("delivery"), 10, 64) // anything else is none
+	delivery = min(delivery, 1<<62)
 	if err != nil || delivery < 1 {
 		return f, err
 	}
 	f.Fields[0].Value = text(delivery)
 	found, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: delivery + 1, Limit: 1})
 	if err == nil && len(found) == 1 && found[0].ID == delivery {
-		d := &found[0]
-		f.Facts = []fact{
-			{"Event", cell{Text: text(d.ID), URL: "/console/events/" + text(d.ID)}}, {"Type", cell{Text: string(d.Type), Code: true}}, {"State", cell{Text: string(d.State), Badge: string(d.State)}},
-			{"Tries", cell{Text: number(int64(d.Tries))}}, {"Last try", instantCell(d.TriedAt)}, {"Next try", instantCell(d.NextAt)}, {"Answer", cell{Text: answerOf(d), Name: true}},
-		}
-		if len(d.Text) > 80 {
-			f.Facts = append(f.Facts, fact{"The answer in full", cell{Text: access.Printable(d.Text), Name: true}})
-		}
+		f.Facts = deliveryFacts(&found[0])
 	}
 	return f, err
 }
 
-func askRetry(v *visit) error {
-	delivery, _ := strconv.ParseInt(v.r.URL.Query().Get("delivery"), 10, 64) // anything else is none
-	return v.ask(v.retryForm(min(delivery, 1<<62)))
+func deliveryFacts(d *webhook.Delivery) []fact {
+	facts := []fact{
+		{"Event", cell{Text: text(d.ID), URL: "/console/events/" + text(d.ID)}}, {"Type", cell{Text: string(d.Type), Code: true}}, {"State", cell{Text: string(d.State), Badge: string(d.State)}},
+		{"Tries", cell{Text: number(int64(d.Tries))}}, {"Last try", instantCell(d.TriedAt)}, {"Next try", instantCell(d.NextAt)}, {"Answer", cell{Text: answerOf(d), Name: true}},
+	}
+	if len(d.Text) > 80 {
+		facts = append(facts, fact{"The answer in full", cell{Text: access.Printable(d.Text), Name: true}})
+	}
+	return facts
 }
 
-func retryDelivery(v *visit) error {
-	in := v.input()
+func (v *visit) retryDelivery(in *input) error {
 	delivery := in.number("delivery", "The event")
-	f, err := v.retryForm(0)
-	if err != nil {
-		return err
-	}
 	if len(in.faults) > 0 {
-		return v.again(f, in)
+		return v.again(in)
 	}
-	_, err = v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
+	_, err := v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
 	if petstore.CodeOf(err) == webhook.CodeDeliveryNotFound {
 		in.faults["delivery"] = sentence(err)
-		return v.again(f, in)
+		return v.again(in)
 	}
-	if err != nil {
-		return err
-	}
-	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.")
+	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.", err)
 }
