@@ -12,8 +12,7 @@ func BenchmarkRead(b *testing.B) {
 		if _, v := one.read(text, anyPet); v != wholePlain {
 			b.Fatal("the request is not plain")
 		}
-		one.begin(nil)
-		if got := one.describe("127.0.0.1:1024", nil); got.Host == "" {
+		if got := one.describe(b.Context(), nil, "127.0.0.1:1024", nil); got.Host == "" {
 			b.Fatal("the request has no host")
 		}
 		calls.Put(one)

@@ -238,13 +238,13 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	defer c.settle()
 	c.bodyDue.Store(false)
 	room := answers.Get().(*[]byte)
-	one.begin(body)
-	one.ctx.Context = c.base
+	ctx, cancel := context.WithCancel(c.base)
+	defer cancel()
 	one.response = response{
 		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.conns.draining,
 	}
 	defer one.end()
-	c.conns.server.Handler.ServeHTTP(&one.response, one.describe(c.remote, c.tls))
+	c.conns.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
 	c.renew()
 	out := one.response.finish()
 	_, err := c.Conn.Write(out)

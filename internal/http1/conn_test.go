@@ -350,7 +350,7 @@ func TestWhatIsKept(t *testing.T) {
 		if r.Header.Get("Authorization") != "Bearer own" || len(r.Header) != 3 || r.Context().Err() != nil || r.URL.RawQuery != "" {
 			t.Errorf("the request is %v %v, %v, want its own", r.URL, r.Header, r.Context().Err())
 		}
-		for _, before := range all {
+		for i, before := range all {
 			if before.r == r || before.ctx.Err() == nil {
 				t.Errorf("the request before is this one: %v", before.ctx.Err())
 			}
@@ -359,8 +359,12 @@ func TestWhatIsKept(t *testing.T) {
 			before.r.URL.RawQuery = "stranger"
 			before.w.Header().Set("X-Request-Id", "stranger")
 			_, _ = io.WriteString(before.w, "stranger")
-			if text, _ := io.ReadAll(before.r.Body); len(text) > 0 {
-				t.Errorf("the body of a request before reads as %q", text)
+			want := "" // it was read by the request between
+			if i == len(all)-1 {
+				want = fmt.Sprint(i)
+			}
+			if text, err := io.ReadAll(before.r.Body); string(text) != want || err != nil {
+				t.Errorf("the body of a request before reads as %q, %v, want %q", text, err, want)
 			}
 		}
 		one := kept{r: r, ctx: r.Context(), w: w}
@@ -372,8 +376,8 @@ func TestWhatIsKept(t *testing.T) {
 	})
 	s.serve(t, s.front.Listener)
 	w := s.dial(t)
-	for range 5 {
-		w.Send("POST /categories HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nAuthorization: Bearer own\r\nX-Request-Id: own\r\n\r\nx")
+	for i := range 5 {
+		w.Send("POST /categories HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nAuthorization: Bearer own\r\nX-Request-Id: own\r\n\r\n" + fmt.Sprint(i))
 		if r := w.Want("POST", http.StatusOK); r.Body != "own" || r.Line("X-Request-Id") != "" {
 			t.Errorf("the answer is %q with %q, want the request's own", r.Body, r.Lines)
 		}

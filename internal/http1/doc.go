@@ -17,10 +17,10 @@
 //
 // # What a handler may keep
 //
-// The request, its URL, its header, its context and every string in them are
-// made for one request and are the handler's: it may keep and change them. The
-// context ends with the answer; a client that closes its side of the connection
-// is not noticed before. After the handler has returned, the body reads as
-// closed, and what is written to the ResponseWriter goes nowhere. A handler that
-// keeps nothing may say so, by FieldWriter's Release.
+// The request, its URL, its header, its body, its context and every string in
+// them are made for one request and are the handler's: it may keep and change
+// them. The context ends with the answer; a client that closes its side of the
+// connection is not noticed before. After the handler has returned, what is
+// written to the ResponseWriter goes nowhere. A handler that keeps nothing may
+// say so, by FieldWriter's Release.
 package http1

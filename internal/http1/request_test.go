@@ -202,8 +202,7 @@ func FuzzPlainRequestIsNetHTTPs(f *testing.F) {
 			}
 			return
 		}
-		r.begin(b[size-r.length : size])
-		got := r.describe("", nil)
+		got := r.describe(t.Context(), b[size-r.length:size], "", nil)
 		want, consumed := readByNetHTTP(t, b)
 		if size != consumed {
 			t.Errorf("read() = %d, net/http consumes %d", size, consumed)

@@ -132,24 +132,3 @@ func TestLateWrites(t *testing.T) {
 		t.Errorf("after the end the answer is %q, want %q", sent, before)
 	}
 }
-
-// TestBody reads it in small parts, with no room at all, and after the end.
-func TestBody(t *testing.T) {
-	t.Parallel()
-	b := &body{rest: []byte("abc")}
-	if n, err := b.Read(nil); n != 0 || err != nil {
-		t.Errorf("Read(nil) = %d, %v before the end, want 0, nil", n, err)
-	}
-	var out [2]byte
-	for _, want := range []string{"ab", "c", ""} {
-		n, err := b.Read(out[:])
-		if got := string(out[:n]); got != want || (err == io.EOF) != (want != "ab") {
-			t.Errorf("Read() = %q, %v, want %q", got, err, want)
-		}
-	}
-	b = &body{rest: []byte("abc")}
-	b.end()
-	if n, err := b.Read(out[:]); n != 0 || err == nil {
-		t.Errorf("Read() = %d, %v after the handler has returned, want an error", n, err)
-	}
-}
