@@ -37,21 +37,20 @@ type remote struct {
 	args             cobra.PositionalArgs
 	aliases, needs   []string
 	flags            func(*pflag.FlagSet)
-	run              func(ctx context.Context, c *client.Client, o *output, args []string) error
+	run              func(ctx context.Context, c *client.Client, args []string) error
 }
 
 // remote returns the command of r, with the flags that each has.
 func (a *app) remote(r remote) *cobra.Command {
 	var server, key string
-	o := tables()
 	cmd := a.command(spec{
-		use: r.use, args: r.args, needs: r.needs, short: r.short, long: r.long, output: o,
+		use: r.use, args: r.args, needs: r.needs, short: r.short, long: r.long, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			c, err := a.dial(server, key)
 			if err != nil {
 				return err
 			}
-			return told(ctx, r.run(ctx, c, o, args))
+			return told(ctx, r.run(ctx, c, args))
 		},
 	})
 	if r.flags != nil {
@@ -141,7 +140,7 @@ func (p *pageFlags) sort() string {
 }
 
 // listed prints a page, or all pages, of items. It says on stderr where the next page starts.
-func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], error), all iter.Seq2[T, error], table func([]T) rows) error {
+func listed[T any](a *app, p pageFlags, page func() (client.Page[T], error), all iter.Seq2[T, error], table func([]T) rows) error {
 	items := []T{}
 	if p.all {
 		for item, err := range all {
@@ -150,13 +149,13 @@ func listed[T any](a *app, o *output, p pageFlags, page func() (client.Page[T], 
 			}
 			items = append(items, item)
 		}
-		return a.print(o, items, func() rows { return table(items) })
+		return a.print(items, func() rows { return table(items) })
 	}
 	got, err := page()
 	if err != nil {
 		return err
 	}
-	if err := a.print(o, append(items, got.Items...), func() rows { return table(got.Items) }); err != nil {
+	if err := a.print(append(items, got.Items...), func() rows { return table(got.Items) }); err != nil {
 		return err
 	}
 	if got.Next != "" {
@@ -174,7 +173,7 @@ type removal[ID int64 | string] struct {
 // removed returns the command that does away with what has an id.
 func (a *app) removed(r remote, did string, remove func(*client.Client, context.Context, int64, ...client.CallOption) error) *cobra.Command {
 	r.args = cobra.ExactArgs(1)
-	r.run = func(ctx context.Context, c *client.Client, o *output, args []string) error {
+	r.run = func(ctx context.Context, c *client.Client, args []string) error {
 		id, err := idOf("ID", args[0])
 		if err != nil {
 			return err
@@ -182,14 +181,14 @@ func (a *app) removed(r remote, did string, remove func(*client.Client, context.
 		if err := remove(c, ctx, id); err != nil {
 			return err
 		}
-		return a.done(o, removal[int64]{id, true}, "%s %d", did, id)
+		return a.done(removal[int64]{id, true}, "%s %d", did, id)
 	}
 	return a.remote(r)
 }
 
 // one prints a single item as a list of one is, and as JSON by itself.
-func one[T any](a *app, o *output, item T, table func([]T) rows) error {
-	return a.print(o, item, func() rows { return table([]T{item}) })
+func one[T any](a *app, item T, table func([]T) rows) error {
+	return a.print(item, func() rows { return table([]T{item}) })
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

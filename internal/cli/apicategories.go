@@ -31,9 +31,9 @@ func (a *app) categoriesList() *cobra.Command {
 			f.Var(text(&params.Name), "name", "only categories whose name contains `TEXT`")
 			page.sorted(f)
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
-			return listed(a, o, page, func() (client.Page[client.Category], error) { return c.ListCategories(ctx, params) },
+			return listed(a, page, func() (client.Page[client.Category], error) { return c.ListCategories(ctx, params) },
 				c.AllCategories(ctx, params), categoryRows)
 		},
 	})
@@ -42,7 +42,7 @@ func (a *app) categoriesList() *cobra.Command {
 func (a *app) categoriesGet() *cobra.Command {
 	return a.remote(remote{
 		use: "get ID", args: cobra.ExactArgs(1), short: "Show a category",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func (a *app) categoriesGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, category, categoryRows)
+			return one(a, category, categoryRows)
 		},
 	})
 }
@@ -63,13 +63,13 @@ func (a *app) categoriesCreate() *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&category.Description), "description", "the description `TEXT`")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			category.Name = args[0]
 			made, err := c.CreateCategory(ctx, category)
 			if err != nil {
 				return err
 			}
-			return one(a, o, made, categoryRows)
+			return one(a, made, categoryRows)
 		},
 	})
 }
@@ -83,7 +83,7 @@ func (a *app) categoriesUpdate() *cobra.Command {
 			f.Var(text(&patch.Name), "name", "the new name `N`")
 			f.StringVar(&description, "description", "", "the new description `TEXT`; an empty one removes it")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -100,7 +100,7 @@ func (a *app) categoriesUpdate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, category, categoryRows)
+			return one(a, category, categoryRows)
 		},
 	})
 }

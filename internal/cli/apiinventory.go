@@ -34,12 +34,12 @@ func (a *app) inventoryList() *cobra.Command {
 			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only pets with at most `N` units")
 			page.sorted(f)
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			if a.given("max-quantity") {
 				params.MaxQuantity = &most
 			}
-			return listed(a, o, page, func() (client.Page[client.InventoryItem], error) { return c.ListInventory(ctx, params) },
+			return listed(a, page, func() (client.Page[client.InventoryItem], error) { return c.ListInventory(ctx, params) },
 				c.AllInventory(ctx, params), inventoryRows)
 		},
 	})
@@ -48,7 +48,7 @@ func (a *app) inventoryList() *cobra.Command {
 func (a *app) inventoryGet() *cobra.Command {
 	return a.remote(remote{
 		use: "get PET", args: cobra.ExactArgs(1), short: "Show the stock of a pet",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func (a *app) inventoryGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, item, inventoryRows)
+			return one(a, item, inventoryRows)
 		},
 	})
 }
@@ -65,7 +65,7 @@ func (a *app) inventoryGet() *cobra.Command {
 func (a *app) inventorySet() *cobra.Command {
 	return a.remote(remote{
 		use: "set PET QUANTITY", args: cobra.ExactArgs(2), aliases: []string{"update"}, short: "Set how many units of a pet can be ordered",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {
 				return err
@@ -78,7 +78,7 @@ func (a *app) inventorySet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, item, inventoryRows)
+			return one(a, item, inventoryRows)
 		},
 	})
 }
@@ -88,13 +88,13 @@ func (a *app) inventoryMovements() *cobra.Command {
 	return a.remote(remote{
 		use: "movements PET [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List the stock movements of a pet, the newest first",
 		flags: page.register,
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("PET", args[0])
 			if err != nil {
 				return err
 			}
 			params := client.ListMovementsParams{Limit: page.limit, Cursor: page.cursor}
-			return listed(a, o, page, func() (client.Page[client.Movement], error) { return c.ListMovements(ctx, id, params) },
+			return listed(a, page, func() (client.Page[client.Movement], error) { return c.ListMovements(ctx, id, params) },
 				c.AllMovements(ctx, id, params), movementRows)
 		},
 	})
@@ -115,12 +115,12 @@ func movementRows(movements []client.Movement) rows {
 func (a *app) apiAccount() *cobra.Command {
 	return a.remote(remote{
 		use: "account", short: "Show the workspace and plan of the key, and how much of the plan is left",
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			account, err := c.GetAccount(ctx)
 			if err != nil {
 				return err
 			}
-			return a.print(o, account, func() rows { return accountRows(account) })
+			return a.print(account, func() rows { return accountRows(account) })
 		},
 	})
 }

@@ -39,9 +39,9 @@ func (a *app) apiKeysList() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
 		use: "list [--limit N] [--cursor CURSOR | --all]", short: "List the keys that are not revoked", flags: page.register,
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params := client.ListKeysParams{Limit: page.limit, Cursor: page.cursor}
-			return listed(a, o, page, func() (client.Page[client.Key], error) { return c.ListKeys(ctx, params) },
+			return listed(a, page, func() (client.Page[client.Key], error) { return c.ListKeys(ctx, params) },
 				c.AllKeys(ctx, params), apiKeyRows)
 		},
 	})
@@ -50,12 +50,12 @@ func (a *app) apiKeysList() *cobra.Command {
 func (a *app) apiKeysGet() *cobra.Command {
 	return a.remote(remote{
 		use: "get ID", args: cobra.ExactArgs(1), short: "Show a key",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			k, err := c.GetKey(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return one(a, o, k, apiKeyRows)
+			return one(a, k, apiKeyRows)
 		},
 	})
 }
@@ -69,7 +69,7 @@ func (a *app) apiKeysCreate() *cobra.Command {
 			f.Var(listOf(&scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
 			f.Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			n := client.NewKey{Name: args[0], Scopes: scopes}
 			if expires > 0 {
 				n.ExpiresAt = a.now().Add(expires)
@@ -78,13 +78,13 @@ func (a *app) apiKeysCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showKey(o, made)
+			return a.showKey(made)
 		},
 	})
 }
 
-func (a *app) showKey(o *output, made client.MadeKey) error {
-	return a.printSecret(o, "key", made.ID, made, func() rows {
+func (a *app) showKey(made client.MadeKey) error {
+	return a.printSecret("key", made.ID, made, func() rows {
 		return rows{{"ID", made.ID}, {"NAME", made.Name}, {"SCOPES", scopesOf(made.Scopes)}, {"EXPIRES", moment(made.ExpiresAt, "never")}, {}, {made.Key}}
 	})
 }
@@ -98,7 +98,7 @@ func (a *app) apiKeysUpdate() *cobra.Command {
 			f.Var(text(&patch.Name), "name", "the new name `N`")
 			f.Var(removable(duration(&expires, 1), "never"), "expires", "let the key expire `DURATION` from now, or never")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			switch {
 			case expires > 0:
 				patch.ExpiresAt = client.Set(a.now().Add(expires))
@@ -111,7 +111,7 @@ func (a *app) apiKeysUpdate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, k, apiKeyRows)
+			return one(a, k, apiKeyRows)
 		},
 	})
 }
@@ -123,7 +123,7 @@ func (a *app) apiKeysRotate() *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.Var(duration(&overlap, 0), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			if overlap < time.Second { // the answer could not be had again
 				if who, err := c.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
 					return usagef("the key that you are using could end before you get the new one: give an --overlap, such as 1m")
@@ -133,7 +133,7 @@ func (a *app) apiKeysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showKey(o, made)
+			return a.showKey(made)
 		},
 	})
 }
@@ -147,11 +147,11 @@ type revocation struct {
 func (a *app) apiKeysRevoke() *cobra.Command {
 	return a.remote(remote{
 		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a key for good",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.RevokeKey(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.done(o, revocation{args[0], true}, "Revoked the key %s", args[0])
+			return a.done(revocation{args[0], true}, "Revoked the key %s", args[0])
 		},
 	})
 }

@@ -37,12 +37,12 @@ func (a *app) ordersList() *cobra.Command {
 			f.Var(instantFlag(&params.ShipDateTo), "to", "only orders that ship at or before `INSTANT`")
 			page.sorted(f)
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
 			if a.given("complete") {
 				params.Complete = &complete
 			}
-			return listed(a, o, page, func() (client.Page[client.Order], error) { return c.ListOrders(ctx, params) }, c.AllOrders(ctx, params), orderRows)
+			return listed(a, page, func() (client.Page[client.Order], error) { return c.ListOrders(ctx, params) }, c.AllOrders(ctx, params), orderRows)
 		},
 	})
 }
@@ -50,7 +50,7 @@ func (a *app) ordersList() *cobra.Command {
 func (a *app) ordersGet() *cobra.Command {
 	return a.remote(remote{
 		use: "get ID", args: cobra.ExactArgs(1), short: "Show an order",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ func (a *app) ordersGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, order, orderRows)
+			return one(a, order, orderRows)
 		},
 	})
 }
@@ -75,7 +75,7 @@ func (a *app) ordersCreate() *cobra.Command {
 			f.BoolVar(&order.Complete, "complete", false, "complete the order immediately")
 			f.Var(text(&key), "idempotency-key", "place the order only once, however often you repeat the command with this `KEY` within 24 hours")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) (err error) {
+		run: func(ctx context.Context, c *client.Client, args []string) (err error) {
 			if order.PetID, err = idOf("PET", args[0]); err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (a *app) ordersCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, placed, orderRows)
+			return one(a, placed, orderRows)
 		},
 	})
 }
@@ -101,7 +101,7 @@ func (a *app) ordersUpdate() *cobra.Command {
 			f.Var(removable(instantFlag(&ship)), "ship-date", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
 			f.BoolVar(&complete, "complete", false, "complete the order, which is final")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -114,7 +114,7 @@ func (a *app) ordersUpdate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, order, orderRows)
+			return one(a, order, orderRows)
 		},
 	})
 }

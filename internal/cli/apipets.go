@@ -39,9 +39,9 @@ func (a *app) petsList() *cobra.Command {
 			f.Var(text(&params.Name), "name", "only pets whose name contains `TEXT`")
 			page.sorted(f)
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params.Limit, params.Cursor, params.Sort = page.limit, page.cursor, page.sort()
-			return listed(a, o, page, func() (client.Page[client.Pet], error) { return c.ListPets(ctx, params) }, c.AllPets(ctx, params), petRows)
+			return listed(a, page, func() (client.Page[client.Pet], error) { return c.ListPets(ctx, params) }, c.AllPets(ctx, params), petRows)
 		},
 	})
 }
@@ -49,7 +49,7 @@ func (a *app) petsList() *cobra.Command {
 func (a *app) petsGet() *cobra.Command {
 	return a.remote(remote{
 		use: "get ID", args: cobra.ExactArgs(1), short: "Show a pet",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -58,7 +58,7 @@ func (a *app) petsGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, pet, petRows)
+			return one(a, pet, petRows)
 		},
 	})
 }
@@ -71,13 +71,13 @@ func (a *app) petsCreate() *cobra.Command {
 			f.Var(id(&pet.CategoryID), "category", "put the pet into the category with `ID`")
 			f.Var(status(&pet.Status), "status", "the status `S`: available, pending or sold (default available)")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			pet.Name = args[0]
 			made, err := c.CreatePet(ctx, pet)
 			if err != nil {
 				return err
 			}
-			return one(a, o, made, petRows)
+			return one(a, made, petRows)
 		},
 	})
 }
@@ -92,7 +92,7 @@ func (a *app) petsUpdate() *cobra.Command {
 			f.Var(id(&patch.CategoryID), "category", "put the pet into the category with `ID`")
 			f.Var(removable(status(&s), "none"), "status", "the new status `S`: available, pending or sold; an empty one lets the stock decide")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			id, err := idOf("ID", args[0])
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func (a *app) petsUpdate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return one(a, o, pet, petRows)
+			return one(a, pet, petRows)
 		},
 	})
 }

@@ -16,7 +16,6 @@ import (
 
 func (a *app) backupCommand() *cobra.Command {
 	var force bool
-	o := tables()
 	cmd := a.command(spec{
 		use: "backup FILE", args: cobra.ExactArgs(1),
 		short: "Write a verified backup of the database",
@@ -27,7 +26,7 @@ The backup is verified before the file gets its name: its structure, and its sto
 against the ledger. Only its owner can read it, because it contains everything. With
 -, the backup goes to stdout, after it was verified in the temporary directory.`,
 		example:  "  petstore backup /backups/petstore-2026-01-31.db\n  petstore backup - | gzip > petstore.db.gz",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			if err := a.onlyFile("backup", "back PostgreSQL up with pg_dump or pg_basebackup"); err != nil {
 				return err
@@ -42,7 +41,7 @@ against the ledger. Only its owner can read it, because it contains everything. 
 			if err := sqlite.Backup(ctx, a.config.DB, args[0]); err != nil {
 				return err
 			}
-			return a.printCopy(o, "Backed up "+a.config.DB+" to ", args[0], a.now().Sub(began))
+			return a.printCopy("Backed up "+a.config.DB+" to ", args[0], a.now().Sub(began))
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -85,20 +84,19 @@ type copyView struct {
 	Verified bool    `json:"verified"`
 }
 
-func (a *app) printCopy(o *output, did, file string, took time.Duration) error {
+func (a *app) printCopy(did, file string, took time.Duration) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
 	v := copyView{file, info.Size(), float64(took.Milliseconds()) / 1000, true}
-	return a.print(o, v, func() rows {
+	return a.print(v, func() rows {
 		return rows{{fmt.Sprintf("%s%s: %d bytes, verified, in %v", did, file, v.Bytes, took.Round(time.Millisecond))}}
 	})
 }
 
 func (a *app) restoreCommand() *cobra.Command {
 	var force bool
-	o := tables()
 	cmd := a.command(spec{
 		use: "restore FILE", args: cobra.ExactArgs(1),
 		short: "Replace the database with a backup",
@@ -108,7 +106,7 @@ migrated before it takes the database's place.
 Stop the server first. An existing database is only replaced with --force. The backup
 itself is not changed. With -, it is read from stdin.`,
 		example:  "  petstore restore /backups/petstore-2026-01-31.db --force",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			if err := a.onlyFile("restore", "restore PostgreSQL with pg_restore or from pg_basebackup"); err != nil {
 				return err
@@ -117,9 +115,9 @@ itself is not changed. With -, it is read from stdin.`,
 				return err
 			}
 			if args[0] == standardStream {
-				return a.withStream(ctx, func(path string) error { return a.restore(ctx, o, path, "stdin") })
+				return a.withStream(ctx, func(path string) error { return a.restore(ctx, path, "stdin") })
 			}
-			return a.restore(ctx, o, args[0], args[0])
+			return a.restore(ctx, args[0], args[0])
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -128,12 +126,12 @@ itself is not changed. With -, it is read from stdin.`,
 }
 
 // restore restores the backup at path, which the operator called name.
-func (a *app) restore(ctx context.Context, o *output, path, name string) error {
+func (a *app) restore(ctx context.Context, path, name string) error {
 	began := a.now()
 	if err := sqlite.Restore(ctx, path, a.config.DB, sqlite.Options{Now: a.now, Readers: 1}); err != nil {
 		return err
 	}
-	return a.printCopy(o, "Restored "+name+" to ", a.config.DB, a.now().Sub(began))
+	return a.printCopy("Restored "+name+" to ", a.config.DB, a.now().Sub(began))
 }
 
 // withStream calls f with a file that has what stdin brings.

@@ -24,6 +24,7 @@ type app struct {
 
 	config  *config.Config
 	origins config.Origins // of the flags of the command that runs
+	output  *output        // of the command that runs: how it prints
 }
 
 // Main runs the command that args, without the program's name, ask for, and
@@ -110,7 +111,7 @@ func (a *app) command(s spec) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.origins = origins
+			a.origins, a.output = origins, s.output
 			if err := a.checkURLs(); err != nil {
 				return err
 			}

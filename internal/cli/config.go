@@ -20,7 +20,6 @@ type settingView struct {
 }
 
 func (a *app) configPrint() *cobra.Command {
-	o := tables()
 	cmd := a.command(spec{
 		use:   "print",
 		short: "Print each setting, its value and where it comes from",
@@ -33,13 +32,13 @@ Values with commas can also be lists:
   addr: 0.0.0.0:8080
   log-level: warn
   trusted-proxies: [10.0.0.0/8, 192.168.0.0/16]`,
-		output: o,
+		output: tables(),
 		run: func(context.Context, []string) error {
 			var views []settingView
 			for _, s := range a.config.Settings() {
 				views = append(views, settingView{s.Name, s.Value(), a.origins.Of(s.Name)})
 			}
-			return a.print(o, views, func() rows {
+			return a.print(views, func() rows {
 				r := rows{{"NAME", "VALUE", "SOURCE"}}
 				for _, v := range views {
 					r.add(v.Name, v.Value, string(v.Source))

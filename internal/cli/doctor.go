@@ -22,7 +22,6 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	o := tables()
 	cmd := a.command(spec{
 		use:   "doctor",
 		short: "Check the database and the configuration, and say what to do",
@@ -34,12 +33,12 @@ instead of files, disk and backups. With Redis, check that it responds.
 Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
 are only warnings.`,
-		output: o,
+		output: tables(),
 		run: func(ctx context.Context, _ []string) error {
 			if err := node.CheckLimiter(a.config, a.origins); err != nil {
 				return err
 			}
-			return a.printDiagnosis(o, a.examine(ctx))
+			return a.printDiagnosis(a.examine(ctx))
 		},
 	})
 	a.config.Register(cmd.Flags())
@@ -340,14 +339,14 @@ func suffix(err error) string {
 	return ": " + err.Error()
 }
 
-func (a *app) printDiagnosis(o *output, findings []finding) error {
+func (a *app) printDiagnosis(findings []finding) error {
 	problems := 0
 	for _, f := range findings {
 		if f.Verdict == problem {
 			problems++
 		}
 	}
-	err := a.print(o, diagnosis{problems == 0, findings}, func() rows {
+	err := a.print(diagnosis{problems == 0, findings}, func() rows {
 		r := rows{{"CHECK", "VERDICT", "FOUND", "WHAT TO DO"}}
 		for _, f := range findings {
 			r.add(f.Check, string(f.Verdict), f.Found, f.Advice)

@@ -24,7 +24,6 @@ func (a *app) eventsCommand() *cobra.Command {
 	var q feed.Query
 	after := int64(-1) // the oldest that is kept
 	var follow bool
-	o := tables()
 	cmd := a.command(spec{
 		use: "events WORKSPACE [--follow] [--type TYPE,...] [--after ID]", args: cobra.ExactArgs(1),
 		short: "Print the events of a workspace",
@@ -32,10 +31,10 @@ func (a *app) eventsCommand() *cobra.Command {
 --follow, keep printing new events until interrupted. A server can keep running
 meanwhile. To follow a server on another machine, use its API: GET /events.`,
 		example:  "  petstore events acme --follow\n  petstore events acme --type order.created,order.cancelled --after 107",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			q.After, q.Oldest, q.Limit = after, after < 0, eventsAtOnce
-			return a.withReader(ctx, func(db node.Store) error { return a.events(ctx, db, args[0], q, follow, o) })
+			return a.withReader(ctx, func(db node.Store) error { return a.events(ctx, db, args[0], q, follow) })
 		},
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
@@ -44,7 +43,7 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 	return cmd
 }
 
-func (a *app) events(ctx context.Context, db node.Store, workspace string, q feed.Query, follow bool, o *output) error {
+func (a *app) events(ctx context.Context, db node.Store, workspace string, q feed.Query, follow bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err
@@ -55,7 +54,7 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 			return err
 		}
 		for i := range page.Events {
-			if err := a.printEvent(&page.Events[i], o); err != nil {
+			if err := a.printEvent(&page.Events[i]); err != nil {
 				return err
 			}
 		}
@@ -72,8 +71,8 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 }
 
 // printEvent prints an event in a line.
-func (a *app) printEvent(e *petstore.Event, o *output) error {
-	if a.chosen(o) == "json" {
+func (a *app) printEvent(e *petstore.Event) error {
+	if a.chosen() == "json" {
 		_, err := fmt.Fprintf(a.out, "%s\n", e.AppendJSON(nil))
 		return err
 	}

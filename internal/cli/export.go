@@ -40,7 +40,6 @@ func (f *formatFlag) of(file string) (interchange.Format, error) {
 func (a *app) exportCommand() *cobra.Command {
 	var format formatFlag
 	var force bool
-	o := tables()
 	cmd := a.command(spec{
 		use:   "export WORKSPACE [FILE]",
 		args:  cobra.RangeArgs(1, 2),
@@ -53,7 +52,7 @@ that explains each quantity. CSV contains the id, name, category, status and sto
 each pet, for a spreadsheet; you can edit and import it again. The format follows the
 name of FILE; without a name it is NDJSON.`,
 		example:  "  petstore export acme acme.ndjson\n  petstore export acme pets.csv\n  petstore export acme --format csv | head",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			file := standardStream
 			if len(args) > 1 {
@@ -63,7 +62,7 @@ name of FILE; without a name it is NDJSON.`,
 			if err != nil {
 				return err
 			}
-			return a.withReader(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force, o) })
+			return a.withReader(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force) })
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -80,7 +79,7 @@ type exportView struct {
 	interchange.Counts
 }
 
-func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool, o *output) error {
+func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err
@@ -99,7 +98,7 @@ func (a *app) export(ctx context.Context, db node.Store, workspace, file string,
 		if err := a.replaceFile(file, force, write); err != nil {
 			return err
 		}
-		return a.done(o, v, "Exported %v to %s", v.Counts, file)
+		return a.done(v, "Exported %v to %s", v.Counts, file)
 	}
 	if err := write(a.out); err != nil {
 		return err

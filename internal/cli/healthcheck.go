@@ -24,12 +24,11 @@ type healthView struct {
 
 func (a *app) healthcheckCommand() *cobra.Command {
 	timeout := 3 * time.Second
-	o := &output{forms: []string{"table", "json"}, form: "table"}
 	cmd := a.command(spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
 		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is\nnot. This is for containers and scripts. It prints only errors, unless you use -o json.",
-		settings: []string{"ops-addr"}, output: o,
+		settings: []string{"ops-addr"}, output: words(),
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to ask")
@@ -37,14 +36,14 @@ func (a *app) healthcheckCommand() *cobra.Command {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			err := askReady(ctx, node.LocalURL(a.config.OpsAddr)+"/readyz")
-			if o.form != "json" {
+			if a.chosen() != "json" {
 				return err
 			}
 			v := healthView{Ready: err == nil}
 			if err != nil {
 				v.Reason = explain(err)
 			}
-			return cmp.Or(err, a.print(o, v, nil))
+			return cmp.Or(err, a.print(v, nil))
 		},
 	})
 	cmd.Flags().Var(duration(&timeout, 1), "timeout", "wait at most `DURATION` for a response (default 3s)")

@@ -46,7 +46,6 @@ type importer struct {
 	fromLine int
 	resumed  bool // it goes on behind what one that was cut off has kept
 	ignore   []string
-	output   *output
 
 	kind     interchange.Format
 	in       *os.File
@@ -56,7 +55,7 @@ type importer struct {
 }
 
 func (a *app) importCommand() *cobra.Command {
-	i := &importer{app: a, onError: stopOnError, output: tables()}
+	i := &importer{app: a, onError: stopOnError}
 	cmd := a.command(spec{
 		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
 		short: "Import a file into a workspace",
@@ -75,7 +74,7 @@ bad rows are reported and left out, the others are imported, and the command fai
 the end. If an import is interrupted, run it again with the same file, and it
 continues.`,
 		example:  "  petstore import acme acme.ndjson\n  petstore import acme pets.csv --dry-run\n  petstore import acme pets.csv --ignore-columns colour,notes",
-		settings: []string{"db"}, output: i.output,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			i.file = args[1]
 			return i.run(ctx, args[0])
@@ -356,7 +355,7 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	if r.Changed+r.Left > 0 {
 		edits = fmt.Sprintf(", %s changed, %d left as they were", counted(r.Changed, "pet"), r.Left)
 	}
-	err := i.done(i.output, v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
+	err := i.done(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
 		err = fmt.Errorf("%s has %s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"))
 	}

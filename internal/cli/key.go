@@ -22,12 +22,11 @@ func (a *app) keyCreate() *cobra.Command {
 	var name string
 	scopes := []string{"read", "write"}
 	var expires time.Duration
-	o := tables()
 	cmd := a.onOperatorFor(spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
 		short:  "Create a key and print it, once",
 		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.",
-		output: o,
+		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		n, err := a.newKey(name, strings.Join(scopes, ","), expires)
 		return func(ctx context.Context, op operator.Operator) error {
@@ -35,7 +34,7 @@ func (a *app) keyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printNewKey(o, k)
+			return a.printNewKey(k)
 		}, err
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
@@ -60,8 +59,8 @@ func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewK
 	return n, nil
 }
 
-func (a *app) printNewKey(o *output, k operator.Key) error {
-	return a.printSecret(o, "key", k.ID, k, func() rows {
+func (a *app) printNewKey(k operator.Key) error {
+	return a.printSecret("key", k.ID, k, func() rows {
 		r := rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", strings.Join(k.Scopes, ",")}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}}
 		r.add()
 		r.add(k.Key)
@@ -71,33 +70,31 @@ func (a *app) printNewKey(o *output, k operator.Key) error {
 
 func (a *app) keyRotate() *cobra.Command {
 	overlap := 24 * time.Hour
-	o := tables()
 	cmd := a.onOperator(spec{
 		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1),
 		short:  "Replace a key, with a time during which both work",
 		long:   "Create a key with the same workspace, name, scopes and expiry as another, and print it, once. Both work during the overlap; then the old one expires. A key that has been rotated or revoked, or has expired, cannot be rotated.",
-		output: o,
+		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		k, err := op.RotateKey(ctx, args[0], overlap)
 		if err != nil {
 			return err
 		}
-		return a.printNewKey(o, k)
+		return a.printNewKey(k)
 	})
 	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
 func (a *app) keyList() *cobra.Command {
-	o := tables()
 	return a.onOperator(spec{
-		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: o,
+		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		keys, err := named(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
 		if err != nil {
 			return err
 		}
-		return a.print(o, keys, func() rows { return keyTable(keys) })
+		return a.print(keys, func() rows { return keyTable(keys) })
 	})
 }
 
@@ -125,7 +122,7 @@ func (a *app) onKey(s spec, did string, do func(ctx context.Context, op operator
 		if err != nil {
 			return err
 		}
-		return a.done(s.output, k, "%s the key %s (%s) of %s", did, k.ID, k.Name, k.Workspace)
+		return a.done(k, "%s the key %s (%s) of %s", did, k.ID, k.Name, k.Workspace)
 	})
 }
 

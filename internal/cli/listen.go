@@ -33,7 +33,7 @@ webhook and no public address. It continues after an interruption on either side
 			f.StringVar(&to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
 			eventTypeFlag(f, &types, "forward only events of these types, `TYPE,...`")
 		},
-		run: func(ctx context.Context, c *client.Client, _ *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			if u, err := url.Parse(to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 				return usagef("--forward-to: %q is not an absolute http or https URL", to)
 			}

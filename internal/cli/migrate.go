@@ -17,34 +17,32 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 func (a *app) migrateUp() *cobra.Command {
-	o := tables()
 	return a.command(spec{
 		use:      "up",
 		short:    "Migrate the database to this version",
 		long:     "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, _ []string) error {
 			all, err := a.applyMigrations(ctx)
 			if err != nil {
 				return err
 			}
-			return a.printMigrations(o, all)
+			return a.printMigrations(all)
 		},
 	})
 }
 
 func (a *app) migrateStatus() *cobra.Command {
-	o := tables()
 	return a.command(spec{
 		use:      "status",
 		short:    "List all migrations, and which of them are applied",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, _ []string) error {
 			all, err := a.knownMigrations(ctx)
 			if err != nil {
 				return err
 			}
-			return a.printMigrations(o, all)
+			return a.printMigrations(all)
 		},
 	})
 }
@@ -85,8 +83,8 @@ func migrationViews(all []migrations.Migration) []migrationView {
 	return views
 }
 
-func (a *app) printMigrations(o *output, all []migrationView) error {
-	return a.print(o, all, func() rows {
+func (a *app) printMigrations(all []migrationView) error {
+	return a.print(all, func() rows {
 		r := rows{{"VERSION", "NAME", "APPLIED"}}
 		for _, m := range all {
 			r.add(strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no"))

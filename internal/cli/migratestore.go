@@ -20,11 +20,10 @@ type mover struct {
 	*app
 	from, to  string
 	startOver bool
-	output    *output
 }
 
 func (a *app) migrateStoreCommand() *cobra.Command {
-	m := &mover{app: a, output: tables()}
+	m := &mover{app: a}
 	cmd := a.command(spec{
 		use:   "migrate-store",
 		short: "Move everything from SQLite to PostgreSQL",
@@ -40,7 +39,7 @@ end both sides are compared, table by table, by row count and checksum.
 
 Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",
-		output:  m.output,
+		output:  tables(),
 		needs:   []string{"to"},
 		run: func(ctx context.Context, _ []string) error {
 			switch {
@@ -101,7 +100,7 @@ func (m *mover) printMove(result move.Result, took time.Duration) error {
 	for _, t := range result.Tables {
 		v.Tables = append(v.Tables, movedView(t))
 	}
-	err := m.print(m.output, v, func() rows {
+	err := m.print(v, func() rows {
 		r := rows{{"TABLE", "ROWS", "CHECKSUM"}}
 		for _, t := range v.Tables {
 			r.add(t.Table, strconv.FormatInt(t.Rows, 10), t.Checksum)

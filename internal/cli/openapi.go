@@ -9,13 +9,12 @@ import (
 )
 
 func (a *app) openapiCommand() *cobra.Command {
-	o := &output{forms: []string{"yaml", "json"}}
 	return a.command(spec{
 		use: "openapi [-o json|yaml]", short: "Print the OpenAPI description of the API",
-		output: o,
+		output: &output{forms: []string{"yaml", "json"}},
 		run: func(context.Context, []string) error {
 			text := api.JSON()
-			if a.chosen(o) == "yaml" {
+			if a.chosen() == "yaml" {
 				text = api.YAML()
 			}
 			_, err := a.out.Write(text)

@@ -22,14 +22,13 @@ type signInView struct {
 }
 
 func (a *app) operatorLogin() *cobra.Command {
-	o := &output{forms: []string{"table", "json"}, form: "table"}
 	return a.command(spec{
 		use:   "login",
 		short: "Print a link to sign in to the operator's console",
 		long: `Print a link to sign in to the operator's console. It works once, within ten minutes.
 
 Give it the same --db and --ops-addr as the server.`,
-		settings: []string{"db", "ops-addr"}, output: o,
+		settings: []string{"db", "ops-addr"}, output: words(),
 		run: func(ctx context.Context, _ []string) error {
 			if a.config.OpsAddr == config.Off {
 				return a.fault("ops-addr", "there is no operations listener to sign in to")
@@ -40,7 +39,7 @@ Give it the same --db and --ops-addr as the server.`,
 					return err
 				}
 				link := node.LocalURL(a.config.OpsAddr) + path
-				return a.done(o, signInView{link}, "%s", link)
+				return a.done(signInView{link}, "%s", link)
 			})
 		},
 	})
@@ -75,7 +74,6 @@ const (
 
 func (a *app) tokenCreate() *cobra.Command {
 	expires := usualToken
-	o := tables()
 	cmd := a.command(spec{
 		use: "create NAME [--expires 90d]", args: cobra.ExactArgs(1),
 		short: "Create a token and print it, once",
@@ -85,7 +83,7 @@ database keeps just its hash. It works on every server that uses the database.
 A token can do everything that the operator can. Give each program its own, and
 revoke it when you no longer use the program.`,
 		example:  "  export PETSTORE_TOKEN=$(petstore operator token create ci -o json | jq -r .token)",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			name, err := access.CheckName(args[0])
 			if err != nil {
@@ -102,7 +100,7 @@ revoke it when you no longer use the program.`,
 			}
 			v := a.viewToken(t)
 			v.Token = secret
-			return a.printSecret(o, "token", t.ID, v, func() rows {
+			return a.printSecret("token", t.ID, v, func() rows {
 				return rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}}
 			})
 		},
@@ -112,9 +110,8 @@ revoke it when you no longer use the program.`,
 }
 
 func (a *app) tokenList() *cobra.Command {
-	o := tables()
 	return a.command(spec{
-		use: "list", short: "List all tokens", settings: []string{"db"}, output: o,
+		use: "list", short: "List all tokens", settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, _ []string) error {
 			return a.withStore(ctx, func(db node.Store) error {
 				all, err := db.Tokens(ctx)
@@ -125,7 +122,7 @@ func (a *app) tokenList() *cobra.Command {
 				for i, t := range all {
 					views[i] = a.viewToken(t)
 				}
-				return a.print(o, views, func() rows {
+				return a.print(views, func() rows {
 					r := rows{{"ID", "NAME", "TOKEN", "STATE", "CREATED", "EXPIRES"}}
 					for _, v := range views {
 						r.add(v.ID, v.Name, v.Prefix+"…", v.State, momentOf(v.CreatedAt, ""), momentOf(v.ExpiresAt, ""))
@@ -138,17 +135,16 @@ func (a *app) tokenList() *cobra.Command {
 }
 
 func (a *app) tokenRevoke() *cobra.Command {
-	o := tables()
 	return a.command(spec{
 		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a token, on every node",
-		settings: []string{"db"}, output: o,
+		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
 			return a.withStore(ctx, func(db node.Store) error {
 				t, err := db.RevokeToken(ctx, args[0], a.now(), actor)
 				if err != nil {
 					return err
 				}
-				return a.done(o, a.viewToken(t), "Revoked the token %s (%s)", t.ID, t.Name)
+				return a.done(a.viewToken(t), "Revoked the token %s (%s)", t.ID, t.Name)
 			})
 		},
 	})

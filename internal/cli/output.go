@@ -24,6 +24,9 @@ type output struct {
 // tables returns the usual choice: a table on a terminal, JSON elsewhere.
 func tables() *output { return &output{forms: []string{"table", "json"}} }
 
+// words returns the choice of what is printed in words everywhere, unless JSON is asked for.
+func words() *output { return &output{forms: []string{"table", "json"}, form: "table"} }
+
 func (o *output) register(flags *pflag.FlagSet) {
 	usual := o.form
 	if usual == "" {
@@ -52,7 +55,8 @@ func (o *output) Set(s string) error {
 func (o *output) Words() []string { return o.forms }
 
 // chosen returns the form to print.
-func (a *app) chosen(o *output) string {
+func (a *app) chosen() string {
+	o := a.output
 	switch {
 	case o.form != "":
 		return o.form
@@ -63,8 +67,8 @@ func (a *app) chosen(o *output) string {
 }
 
 // print writes v as JSON, or the table.
-func (a *app) print(o *output, v any, table func() rows) error {
-	if a.chosen(o) == "json" {
+func (a *app) print(v any, table func() rows) error {
+	if a.chosen() == "json" {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
@@ -74,14 +78,14 @@ func (a *app) print(o *output, v any, table func() rows) error {
 }
 
 // done prints v as JSON, or else in words what was done.
-func (a *app) done(o *output, v any, did string, args ...any) error {
-	return a.print(o, v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
+func (a *app) done(v any, did string, args ...any) error {
+	return a.print(v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
 }
 
 // printSecret prints v, which has the secret of the resource with the id, for
 // the one time that it is known.
-func (a *app) printSecret(o *output, secret, id string, v any, table func() rows) error {
-	if err := a.print(o, v, table); err != nil {
+func (a *app) printSecret(secret, id string, v any, table func() rows) error {
+	if err := a.print(v, table); err != nil {
 		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", id, secret, err)
 	}
 	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)

@@ -42,13 +42,12 @@ func version() versionView {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	o := tables()
 	return a.command(spec{
 		use: "version", short: "Print the version",
-		output: o,
+		output: tables(),
 		run: func(context.Context, []string) error {
 			v := version()
-			return a.print(o, v, func() rows {
+			return a.print(v, func() rows {
 				return rows{{"petstore", v.Version}, {"commit", cmp.Or(v.Commit, "unknown")}, {"date", cmp.Or(v.Date, "unknown")}, {"built with", v.Go, v.Platform}}
 			})
 		},

@@ -59,19 +59,19 @@ func (a *app) webhookCreate() *cobra.Command {
 			eventTypeFlag(f, &n.Types, "send only events of these types, `TYPE,...` (default all)")
 			f.Var(text(&n.Description), "description", "a description `TEXT`")
 		},
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			n.URL = args[0]
 			made, err := c.CreateWebhook(ctx, n)
 			if err != nil {
 				return err
 			}
-			return a.showSecret(o, made)
+			return a.showSecret(made)
 		},
 	})
 }
 
-func (a *app) showSecret(o *output, made client.MadeWebhook) error {
-	return a.printSecret(o, "secret", made.ID, made, func() rows {
+func (a *app) showSecret(made client.MadeWebhook) error {
+	return a.printSecret("secret", made.ID, made, func() rows {
 		return rows{{"ID", made.ID}, {"URL", made.URL}, {"TYPES", typesOf(made.Types)}, {"STATE", string(made.State)}, {}, {made.Secret}}
 	})
 }
@@ -80,9 +80,9 @@ func (a *app) webhookList() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
 		use: "list [--limit N] [--cursor CURSOR | --all]", short: "List the webhooks", flags: page.register,
-		run: func(ctx context.Context, c *client.Client, o *output, _ []string) error {
+		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			params := client.ListWebhooksParams{Limit: page.limit, Cursor: page.cursor}
-			return listed(a, o, page, func() (client.Page[client.Webhook], error) { return c.ListWebhooks(ctx, params) },
+			return listed(a, page, func() (client.Page[client.Webhook], error) { return c.ListWebhooks(ctx, params) },
 				c.AllWebhooks(ctx, params), webhookRows)
 		},
 	})
@@ -92,12 +92,12 @@ func (a *app) webhookList() *cobra.Command {
 func (a *app) onWebhook(use, short string, flags func(*pflag.FlagSet), do func(ctx context.Context, c *client.Client, id string) (client.Webhook, error)) *cobra.Command {
 	return a.remote(remote{
 		use: use, args: cobra.ExactArgs(1), short: short, flags: flags,
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			w, err := do(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			return one(a, o, w, webhookRows)
+			return one(a, w, webhookRows)
 		},
 	})
 }
@@ -147,11 +147,11 @@ func (a *app) webhookReplay() *cobra.Command {
 func (a *app) webhookDelete() *cobra.Command {
 	return a.remote(remote{
 		use: "delete ID", args: cobra.ExactArgs(1), short: "Delete a webhook and its deliveries",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.DeleteWebhook(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.done(o, removal[string]{args[0], true}, "Deleted the webhook %s", args[0])
+			return a.done(removal[string]{args[0], true}, "Deleted the webhook %s", args[0])
 		},
 	})
 }
@@ -159,12 +159,12 @@ func (a *app) webhookDelete() *cobra.Command {
 func (a *app) webhookRotate() *cobra.Command {
 	return a.remote(remote{
 		use: "rotate ID", args: cobra.ExactArgs(1), short: "Replace the secret of a webhook and print it, once",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			made, err := c.RotateWebhook(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.showSecret(o, made)
+			return a.showSecret(made)
 		},
 	})
 }
@@ -172,12 +172,12 @@ func (a *app) webhookRotate() *cobra.Command {
 func (a *app) webhookTest() *cobra.Command {
 	return a.remote(remote{
 		use: "test ID", args: cobra.ExactArgs(1), short: "Send a test event and print the response",
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			answer, err := c.TestWebhook(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.print(o, answer, func() rows {
+			return a.print(answer, func() rows {
 				return rows{{"STATUS", statusOf(answer.Status)}, {"LATENCY", number(answer.LatencyMs) + " ms"}, {"ANSWER", answer.Answer + answer.Error}}
 			})
 		},
@@ -195,9 +195,9 @@ func (a *app) webhookDeliveries() *cobra.Command {
 	var page pageFlags
 	return a.remote(remote{
 		use: "deliveries ID [--limit N] [--cursor CURSOR | --all]", args: cobra.ExactArgs(1), short: "List what was sent to a webhook, the newest event first", flags: page.register,
-		run: func(ctx context.Context, c *client.Client, o *output, args []string) error {
+		run: func(ctx context.Context, c *client.Client, args []string) error {
 			params := client.ListDeliveriesParams{Limit: page.limit, Cursor: page.cursor}
-			return listed(a, o, page, func() (client.Page[client.Delivery], error) { return c.ListDeliveries(ctx, args[0], params) },
+			return listed(a, page, func() (client.Page[client.Delivery], error) { return c.ListDeliveries(ctx, args[0], params) },
 				c.AllDeliveries(ctx, args[0], params), deliveryRows)
 		},
 	})

@@ -28,11 +28,11 @@ func workspaceTable(all ...operator.Workspace) rows {
 	return r
 }
 
-func (a *app) printWorkspace(o *output, w operator.Workspace, err error) error {
+func (a *app) printWorkspace(w operator.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
-	return a.print(o, w, func() rows { return workspaceTable(w) })
+	return a.print(w, func() rows { return workspaceTable(w) })
 }
 
 // planFlags are the flags that choose a plan.
@@ -82,13 +82,12 @@ func (p *planFlags) culprit(enterprise bool) string {
 
 func (a *app) workspaceCreate() *cobra.Command {
 	var plan planFlags
-	o := tables()
 	cmd := a.onOperatorFor(spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:   "Create a workspace",
 		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
-		output:  o,
+		output:  tables(),
 	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (work, error) {
 		name, err := access.CheckName(args[0])
 		if err != nil {
@@ -97,7 +96,7 @@ func (a *app) workspaceCreate() *cobra.Command {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: name, Plan: p})
-			return a.printWorkspace(o, w, err)
+			return a.printWorkspace(w, err)
 		}, err
 	})
 	plan.register(cmd)
@@ -105,29 +104,27 @@ func (a *app) workspaceCreate() *cobra.Command {
 }
 
 func (a *app) workspaceList() *cobra.Command {
-	o := tables()
-	return a.onOperator(spec{use: "list", short: "List all workspaces", output: o}, func(ctx context.Context, op operator.Operator, _ []string) error {
+	return a.onOperator(spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
 		all, err := op.Workspaces(ctx)
 		if err != nil {
 			return err
 		}
-		return a.print(o, all, func() rows { return workspaceTable(all...) })
+		return a.print(all, func() rows { return workspaceTable(all...) })
 	})
 }
 
 func (a *app) workspaceSetPlan() *cobra.Command {
 	var plan planFlags
-	o := tables()
 	cmd := a.onOperatorFor(spec{
 		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:  "Move a workspace to another plan",
 		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
-		output: o,
+		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
-			return a.printWorkspace(o, w, err)
+			return a.printWorkspace(w, err)
 		}, err
 	})
 	plan.register(cmd)
@@ -135,12 +132,11 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 }
 
 func (a *app) workspaceRename() *cobra.Command {
-	o := tables()
 	return a.onOperatorFor(spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
 		short:  "Rename a workspace",
 		long:   "Rename a workspace. Its id, keys and data stay the same.",
-		output: o,
+		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		name, err := access.CheckName(args[1])
 		if err != nil {
@@ -148,7 +144,7 @@ func (a *app) workspaceRename() *cobra.Command {
 		}
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
-			return a.printWorkspace(o, w, err)
+			return a.printWorkspace(w, err)
 		}, nil
 	})
 }
@@ -185,14 +181,13 @@ func (a *app) destructive(s spec, what, did string, do func(op operator.Operator
 		if err != nil {
 			return err
 		}
-		return a.done(s.output, w, "%s the workspace %s", did, w.Name)
+		return a.done(w, "%s the workspace %s", did, w.Name)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
 func (a *app) workspaceShow() *cobra.Command {
-	o := tables()
 	return a.onOperator(spec{
 		use: "show NAME", args: cobra.ExactArgs(1),
 		short: "Show the plan, usage, keys, pets and orders of a workspace",
@@ -201,13 +196,13 @@ and orders the workspace has.
 
 The database is up to half a second behind. If nodes count in Redis, use "petstore
 api account" or --server for the latest counts.`,
-		output: o,
+		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
 		v, err := named(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
 		if err != nil {
 			return err
 		}
-		return a.print(o, v, func() rows { return detailTable(v) })
+		return a.print(v, func() rows { return detailTable(v) })
 	})
 }
 
