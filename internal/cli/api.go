@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ type remote struct {
 	use, short, long string
 	args             cobra.PositionalArgs
 	aliases, needs   []string
+	changes          []string // flags of which one must be given at least
 	flags            func(*pflag.FlagSet)
 	run              func(ctx context.Context, c *client.Client, args []string) error
 }
@@ -50,6 +52,10 @@ func (a *app) remote(r remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(r.changes) > 0 && !slices.ContainsFunc(r.changes, a.given) {
+				last := len(r.changes) - 1
+				return usagef("nothing to change: give --%s or --%s", strings.Join(r.changes[:last], ", --"), r.changes[last])
+			}
 			return told(ctx, r.run(ctx, c, args))
 		},
 	})
@@ -61,6 +67,29 @@ func (a *app) remote(r remote) *cobra.Command {
 	config.FromEnvironment(cmd.Flags(), "server", "key")
 	cmd.Aliases = r.aliases
 	return cmd
+}
+
+// item returns the command that has the server do something, and prints the item that it answers.
+func item[T any](a *app, r remote, table func([]T) rows, do func(ctx context.Context, c *client.Client, args []string) (T, error)) *cobra.Command {
+	r.run = func(ctx context.Context, c *client.Client, args []string) error {
+		got, err := do(ctx, c, args)
+		if err != nil {
+			return err
+		}
+		return a.print(got, func() rows { return table([]T{got}) })
+	}
+	return a.remote(r)
+}
+
+// byID is the work of a command whose first argument, which use names as what, is the id of a row.
+func byID[T any](what string, do func(ctx context.Context, c *client.Client, id int64) (T, error)) func(context.Context, *client.Client, []string) (T, error) {
+	return func(ctx context.Context, c *client.Client, args []string) (result T, err error) {
+		id, err := idOf(what, args[0])
+		if err != nil {
+			return result, err
+		}
+		return do(ctx, c, id)
+	}
 }
 
 // dial returns the client for a command. It does not call the server yet.
@@ -184,11 +213,6 @@ func (a *app) removed(r remote, did string, remove func(*client.Client, context.
 		return a.done(removal[int64]{id, true}, "%s %d", did, id)
 	}
 	return a.remote(r)
-}
-
-// one prints a single item as a list of one is, and as JSON by itself.
-func one[T any](a *app, item T, table func([]T) rows) error {
-	return a.print(item, func() rows { return table([]T{item}) })
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

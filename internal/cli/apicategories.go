@@ -40,69 +40,36 @@ func (a *app) categoriesList() *cobra.Command {
 }
 
 func (a *app) categoriesGet() *cobra.Command {
-	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Show a category",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			category, err := c.GetCategory(ctx, id)
-			if err != nil {
-				return err
-			}
-			return one(a, category, categoryRows)
-		},
-	})
+	return item(a, remote{use: "get ID", args: cobra.ExactArgs(1), short: "Show a category"}, categoryRows,
+		byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Category, error) {
+			return c.GetCategory(ctx, id)
+		}))
 }
 
 func (a *app) categoriesCreate() *cobra.Command {
 	var category client.NewCategory
-	return a.remote(remote{
+	return item(a, remote{
 		use: "create NAME [--description TEXT]", args: cobra.ExactArgs(1), short: "Create a category",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&category.Description), "description", "the description `TEXT`")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			category.Name = args[0]
-			made, err := c.CreateCategory(ctx, category)
-			if err != nil {
-				return err
-			}
-			return one(a, made, categoryRows)
-		},
+	}, categoryRows, func(ctx context.Context, c *client.Client, args []string) (client.Category, error) {
+		category.Name = args[0]
+		return c.CreateCategory(ctx, category)
 	})
 }
 
 func (a *app) categoriesUpdate() *cobra.Command {
 	var patch client.CategoryPatch
-	var description string
-	return a.remote(remote{
-		use: "update ID [--name N] [--description TEXT]", args: cobra.ExactArgs(1), short: "Change a category",
+	return item(a, remote{
+		use: "update ID [--name N] [--description TEXT]", args: cobra.ExactArgs(1), short: "Change a category", changes: []string{"name", "description"},
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&patch.Name), "name", "the new name `N`")
-			f.StringVar(&description, "description", "", "the new description `TEXT`; an empty one removes it")
+			f.Var(nullable(&patch.Description, text(nil)), "description", "the new description `TEXT`; an empty one removes it")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			switch {
-			case description != "":
-				patch.Description = client.Set(description)
-			case a.given("description"):
-				patch.Description = client.Null[string]()
-			case !a.given("name"):
-				return usagef("nothing to change: give --name or --description")
-			}
-			category, err := c.UpdateCategory(ctx, id, patch)
-			if err != nil {
-				return err
-			}
-			return one(a, category, categoryRows)
-		},
-	})
+	}, categoryRows, byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Category, error) {
+		return c.UpdateCategory(ctx, id, patch)
+	}))
 }
 
 func (a *app) categoriesDelete() *cobra.Command {

@@ -46,40 +46,25 @@ func (a *app) inventoryList() *cobra.Command {
 }
 
 func (a *app) inventoryGet() *cobra.Command {
-	return a.remote(remote{
-		use: "get PET", args: cobra.ExactArgs(1), short: "Show the stock of a pet",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("PET", args[0])
-			if err != nil {
-				return err
-			}
-			item, err := c.GetInventoryItem(ctx, id)
-			if err != nil {
-				return err
-			}
-			return one(a, item, inventoryRows)
-		},
-	})
+	return item(a, remote{use: "get PET", args: cobra.ExactArgs(1), short: "Show the stock of a pet"}, inventoryRows,
+		byID("PET", func(ctx context.Context, c *client.Client, id int64) (client.InventoryItem, error) {
+			return c.GetInventoryItem(ctx, id)
+		}))
 }
 
 func (a *app) inventorySet() *cobra.Command {
-	return a.remote(remote{
+	return item(a, remote{
 		use: "set PET QUANTITY", args: cobra.ExactArgs(2), aliases: []string{"update"}, short: "Set how many units of a pet can be ordered",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("PET", args[0])
-			if err != nil {
-				return err
-			}
-			quantity, err := strconv.Atoi(args[1])
-			if err != nil {
-				return usagef("QUANTITY: %q is not a whole number", args[1])
-			}
-			item, err := c.UpdateInventory(ctx, id, client.InventoryUpdate{Quantity: quantity})
-			if err != nil {
-				return err
-			}
-			return one(a, item, inventoryRows)
-		},
+	}, inventoryRows, func(ctx context.Context, c *client.Client, args []string) (none client.InventoryItem, err error) {
+		id, err := idOf("PET", args[0])
+		if err != nil {
+			return none, err
+		}
+		quantity, err := strconv.Atoi(args[1])
+		if err != nil {
+			return none, usagef("QUANTITY: %q is not a whole number", args[1])
+		}
+		return c.UpdateInventory(ctx, id, client.InventoryUpdate{Quantity: quantity})
 	})
 }
 
@@ -113,24 +98,19 @@ func movementRows(movements []client.Movement) rows {
 }
 
 func (a *app) apiAccount() *cobra.Command {
-	return a.remote(remote{
-		use: "account", short: "Show the workspace and plan of the key, and how much of the plan is left",
-		run: func(ctx context.Context, c *client.Client, _ []string) error {
-			account, err := c.GetAccount(ctx)
-			if err != nil {
-				return err
-			}
-			return a.print(account, func() rows { return accountRows(account) })
-		},
-	})
+	return item(a, remote{use: "account", short: "Show the workspace and plan of the key, and how much of the plan is left"}, accountRows,
+		func(ctx context.Context, c *client.Client, _ []string) (client.Account, error) {
+			return c.GetAccount(ctx)
+		})
 }
 
-func accountRows(v client.Account) rows {
+func accountRows(accounts []client.Account) rows {
+	v := accounts[0] // a key has one
 	r := rows{
 		{"WORKSPACE", v.Workspace.Name},
 		{"PLAN", string(v.Plan)},
 		{"KEY", v.Key.ID + " (" + v.Key.Name + ")"},
-		{"SCOPES", scopesOf(v.Key.Scopes)},
+		{"SCOPES", commas(v.Key.Scopes)},
 		{"EXPIRES", moment(v.Key.ExpiresAt, "never")},
 		{"STRIKES LEFT", strconv.Itoa(v.Key.StrikesLeft)},
 	}

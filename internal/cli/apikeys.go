@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,17 +21,9 @@ func (a *app) apiKeys() *cobra.Command {
 func apiKeyRows(keys []client.Key) rows {
 	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "BANNED UNTIL"}}
 	for _, k := range keys {
-		r.add(k.ID, k.Name, k.Prefix+"…", scopesOf(k.Scopes), string(k.State), moment(k.ExpiresAt, "never"), moment(k.BannedUntil, "-"))
+		r.add(k.ID, k.Name, k.Prefix+"…", commas(k.Scopes), string(k.State), moment(k.ExpiresAt, "never"), moment(k.BannedUntil, "-"))
 	}
 	return r
-}
-
-func scopesOf(scopes []client.Scope) string {
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
-		names[i] = string(s)
-	}
-	return strings.Join(names, ",")
 }
 
 func (a *app) apiKeysList() *cobra.Command {
@@ -48,32 +39,22 @@ func (a *app) apiKeysList() *cobra.Command {
 }
 
 func (a *app) apiKeysGet() *cobra.Command {
-	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Show a key",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			k, err := c.GetKey(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return one(a, k, apiKeyRows)
-		},
-	})
+	return item(a, remote{use: "get ID", args: cobra.ExactArgs(1), short: "Show a key"}, apiKeyRows,
+		func(ctx context.Context, c *client.Client, args []string) (client.Key, error) {
+			return c.GetKey(ctx, args[0])
+		})
 }
 
 func (a *app) apiKeysCreate() *cobra.Command {
-	var scopes []client.Scope
-	var expires time.Duration
+	var n client.NewKey
 	return a.remote(remote{
 		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Create a key and print it, once",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
-			f.Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")
+			f.Var(listOf(&n.Scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
+			f.Var(a.fromNow(&n.ExpiresAt), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")
 		},
 		run: func(ctx context.Context, c *client.Client, args []string) error {
-			n := client.NewKey{Name: args[0], Scopes: scopes}
-			if expires > 0 {
-				n.ExpiresAt = a.now().Add(expires)
-			}
+			n.Name = args[0]
 			made, err := c.CreateKey(ctx, n)
 			if err != nil {
 				return err
@@ -84,35 +65,19 @@ func (a *app) apiKeysCreate() *cobra.Command {
 }
 
 func (a *app) showKey(made client.MadeKey) error {
-	return a.printSecret("key", made.ID, made, func() rows {
-		return rows{{"ID", made.ID}, {"NAME", made.Name}, {"SCOPES", scopesOf(made.Scopes)}, {"EXPIRES", moment(made.ExpiresAt, "never")}, {}, {made.Key}}
-	})
+	return a.printSecret("key", made.ID, made, rows{{"ID", made.ID}, {"NAME", made.Name}, {"SCOPES", commas(made.Scopes)}, {"EXPIRES", moment(made.ExpiresAt, "never")}, {}, {made.Key}})
 }
 
 func (a *app) apiKeysUpdate() *cobra.Command {
 	var patch client.KeyPatch
-	var expires time.Duration
-	return a.remote(remote{
-		use: "update ID [--name N] [--expires 30d]", args: cobra.ExactArgs(1), short: "Change the name or the expiry of a key",
+	return item(a, remote{
+		use: "update ID [--name N] [--expires 30d]", args: cobra.ExactArgs(1), short: "Change the name or the expiry of a key", changes: []string{"name", "expires"},
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&patch.Name), "name", "the new name `N`")
-			f.Var(removable(duration(&expires, 1), "never"), "expires", "let the key expire `DURATION` from now, or never")
+			f.Var(nullable(&patch.ExpiresAt, a.fromNow(nil), "never"), "expires", "let the key expire `DURATION` from now, or never")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			switch {
-			case expires > 0:
-				patch.ExpiresAt = client.Set(a.now().Add(expires))
-			case a.given("expires"):
-				patch.ExpiresAt = client.Null[time.Time]()
-			case !a.given("name"):
-				return usagef("nothing to change: give --name or --expires")
-			}
-			k, err := c.UpdateKey(ctx, args[0], patch)
-			if err != nil {
-				return err
-			}
-			return one(a, k, apiKeyRows)
-		},
+	}, apiKeyRows, func(ctx context.Context, c *client.Client, args []string) (client.Key, error) {
+		return c.UpdateKey(ctx, args[0], patch)
 	})
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,26 +47,16 @@ func (a *app) ordersList() *cobra.Command {
 }
 
 func (a *app) ordersGet() *cobra.Command {
-	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Show an order",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			order, err := c.GetOrder(ctx, id)
-			if err != nil {
-				return err
-			}
-			return one(a, order, orderRows)
-		},
-	})
+	return item(a, remote{use: "get ID", args: cobra.ExactArgs(1), short: "Show an order"}, orderRows,
+		byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Order, error) {
+			return c.GetOrder(ctx, id)
+		}))
 }
 
 func (a *app) ordersCreate() *cobra.Command {
 	order := client.NewOrder{Quantity: 1}
 	var key string
-	return a.remote(remote{
+	return item(a, remote{
 		use: "create PET [--quantity N] [--ship-date INSTANT] [--complete] [--idempotency-key KEY]", args: cobra.ExactArgs(1), short: "Place an order for the pet with this id",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(whole(&order.Quantity, 1, 1_000_000), "quantity", "order `N` units (default 1)")
@@ -75,64 +64,30 @@ func (a *app) ordersCreate() *cobra.Command {
 			f.BoolVar(&order.Complete, "complete", false, "complete the order immediately")
 			f.Var(text(&key), "idempotency-key", "place the order only once, however often you repeat the command with this `KEY` within 24 hours")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) (err error) {
-			if order.PetID, err = idOf("PET", args[0]); err != nil {
-				return err
-			}
-			var opts []client.CallOption
-			if key != "" {
-				opts = append(opts, client.IdempotencyKey(key))
-			}
-			placed, err := c.CreateOrder(ctx, order, opts...)
-			if err != nil {
-				return err
-			}
-			return one(a, placed, orderRows)
-		},
-	})
+	}, orderRows, byID("PET", func(ctx context.Context, c *client.Client, id int64) (client.Order, error) {
+		order.PetID = id
+		if key == "" {
+			return c.CreateOrder(ctx, order)
+		}
+		return c.CreateOrder(ctx, order, client.IdempotencyKey(key))
+	}))
 }
 
 func (a *app) ordersUpdate() *cobra.Command {
-	var ship time.Time
+	var patch client.OrderPatch
 	var complete bool
-	return a.remote(remote{
-		use: "update ID [--ship-date INSTANT] [--complete]", args: cobra.ExactArgs(1), short: "Change or complete an open order",
+	return item(a, remote{
+		use: "update ID [--ship-date INSTANT] [--complete]", args: cobra.ExactArgs(1), short: "Change or complete an open order", changes: []string{"ship-date", "complete"},
 		flags: func(f *pflag.FlagSet) {
-			f.Var(removable(instantFlag(&ship)), "ship-date", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
+			f.Var(nullable(&patch.ShipDate, instantFlag(nil)), "ship-date", "ship at `INSTANT` (RFC 3339); an empty one removes the date")
 			f.BoolVar(&complete, "complete", false, "complete the order, which is final")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			patch, err := a.orderPatch(ship, complete)
-			if err != nil {
-				return err
-			}
-			order, err := c.UpdateOrder(ctx, id, patch)
-			if err != nil {
-				return err
-			}
-			return one(a, order, orderRows)
-		},
-	})
-}
-
-func (a *app) orderPatch(ship time.Time, complete bool) (client.OrderPatch, error) {
-	var patch client.OrderPatch
-	switch {
-	case !ship.IsZero():
-		patch.ShipDate = client.Set(ship)
-	case a.given("ship-date"):
-		patch.ShipDate = client.Null[time.Time]()
-	case !a.given("complete"):
-		return patch, usagef("nothing to change: give --ship-date or --complete")
-	}
-	if a.given("complete") {
-		patch.Complete = client.Set(complete)
-	}
-	return patch, nil
+	}, orderRows, byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Order, error) {
+		if a.given("complete") {
+			patch.Complete = client.Set(complete)
+		}
+		return c.UpdateOrder(ctx, id, patch)
+	}))
 }
 
 func (a *app) ordersCancel() *cobra.Command {

@@ -47,71 +47,36 @@ func (a *app) petsList() *cobra.Command {
 }
 
 func (a *app) petsGet() *cobra.Command {
-	return a.remote(remote{
-		use: "get ID", args: cobra.ExactArgs(1), short: "Show a pet",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			pet, err := c.PetByID(ctx, id)
-			if err != nil {
-				return err
-			}
-			return one(a, pet, petRows)
-		},
-	})
+	return item(a, remote{use: "get ID", args: cobra.ExactArgs(1), short: "Show a pet"}, petRows,
+		byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Pet, error) { return c.PetByID(ctx, id) }))
 }
 
 func (a *app) petsCreate() *cobra.Command {
 	var pet client.NewPet
-	return a.remote(remote{
+	return item(a, remote{
 		use: "create NAME --category ID [--status S]", needs: []string{"category"}, args: cobra.ExactArgs(1), short: "Create a pet",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(id(&pet.CategoryID), "category", "put the pet into the category with `ID`")
 			f.Var(status(&pet.Status), "status", "the status `S`: available, pending or sold (default available)")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			pet.Name = args[0]
-			made, err := c.CreatePet(ctx, pet)
-			if err != nil {
-				return err
-			}
-			return one(a, made, petRows)
-		},
+	}, petRows, func(ctx context.Context, c *client.Client, args []string) (client.Pet, error) {
+		pet.Name = args[0]
+		return c.CreatePet(ctx, pet)
 	})
 }
 
 func (a *app) petsUpdate() *cobra.Command {
 	var patch client.PetPatch
-	var s client.PetStatus
-	return a.remote(remote{
-		use: "update ID [--name N] [--category ID] [--status S]", args: cobra.ExactArgs(1), short: "Change a pet",
+	return item(a, remote{
+		use: "update ID [--name N] [--category ID] [--status S]", args: cobra.ExactArgs(1), short: "Change a pet", changes: []string{"name", "category", "status"},
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&patch.Name), "name", "the new name `N`")
 			f.Var(id(&patch.CategoryID), "category", "put the pet into the category with `ID`")
-			f.Var(removable(status(&s), "none"), "status", "the new status `S`: available, pending or sold; an empty one lets the stock decide")
+			f.Var(nullable(&patch.Status, status(nil), "none"), "status", "the new status `S`: available, pending or sold; an empty one lets the stock decide")
 		},
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			id, err := idOf("ID", args[0])
-			if err != nil {
-				return err
-			}
-			switch {
-			case s != "":
-				patch.Status = client.Set(s)
-			case a.given("status"):
-				patch.Status = client.Null[client.PetStatus]()
-			case !a.given("name") && !a.given("category"):
-				return usagef("nothing to change: give --name, --category or --status")
-			}
-			pet, err := c.UpdatePet(ctx, id, patch)
-			if err != nil {
-				return err
-			}
-			return one(a, pet, petRows)
-		},
-	})
+	}, petRows, byID("ID", func(ctx context.Context, c *client.Client, id int64) (client.Pet, error) {
+		return c.UpdatePet(ctx, id, patch)
+	}))
 }
 
 func (a *app) petsDelete() *cobra.Command {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/petstore/client"
 )
 
 // A value is a flag that takes what read takes. The errors of read say what
@@ -112,17 +114,16 @@ func whole[T ~int | ~int64](to *T, least, most int64) *value[T] {
 	}}
 }
 
-// removable lets a flag take the empty value too, which removes what it names,
-// and stands for it in the other words.
-func removable[T any](v *value[T], words ...string) *value[T] {
-	read := v.read
-	v.read = func(s string) (t T, err error) {
+// nullable returns a flag for a member of a patch that takes what v takes. The empty value,
+// and each of the words, removes the member.
+func nullable[T any](to *client.Nullable[T], v *value[T], words ...string) *value[client.Nullable[T]] {
+	return &value[client.Nullable[T]]{to: to, words: v.words, read: func(s string) (client.Nullable[T], error) {
 		if s == "" || slices.Contains(words, s) {
-			return t, nil
+			return client.Null[T](), nil
 		}
-		return read(s)
-	}
-	return v
+		t, err := v.read(s)
+		return client.Set(t), err
+	}}
 }
 
 // id returns a flag that takes an id.
@@ -153,6 +154,15 @@ func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 			return 0, errors.New("must be longer than 0")
 		}
 		return d, nil
+	}}
+}
+
+// fromNow returns a flag that takes how long it is until an instant.
+func (a *app) fromNow(to *time.Time) *value[time.Time] {
+	after := duration(nil, 1)
+	return &value[time.Time]{to: to, read: func(s string) (time.Time, error) {
+		d, err := after.read(s)
+		return a.now().Add(d), err
 	}}
 }
 

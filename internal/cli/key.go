@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ func (a *app) keyCreate() *cobra.Command {
 		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.",
 		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
-		n, err := a.newKey(name, strings.Join(scopes, ","), expires)
+		n, err := a.newKey(name, commas(scopes), expires)
 		return func(ctx context.Context, op operator.Operator) error {
 			k, err := named(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
 			if err != nil {
@@ -60,12 +59,7 @@ func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewK
 }
 
 func (a *app) printNewKey(k operator.Key) error {
-	return a.printSecret("key", k.ID, k, func() rows {
-		r := rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", strings.Join(k.Scopes, ",")}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}}
-		r.add()
-		r.add(k.Key)
-		return r
-	})
+	return a.printSecret("key", k.ID, k, rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", commas(k.Scopes)}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}, {}, {k.Key}})
 }
 
 func (a *app) keyRotate() *cobra.Command {
@@ -101,7 +95,7 @@ func (a *app) keyList() *cobra.Command {
 func keyTable(keys []operator.Key) rows {
 	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "LAST USED", "TODAY", "REFUSED", "BANNED UNTIL"}}
 	for _, v := range keys {
-		r.add(v.ID, v.Name, v.Prefix+"…", strings.Join(v.Scopes, ","), v.State, momentOf(v.ExpiresAt, "never"), momentOf(v.LastUsedAt, "never"),
+		r.add(v.ID, v.Name, v.Prefix+"…", commas(v.Scopes), v.State, momentOf(v.ExpiresAt, "never"), momentOf(v.LastUsedAt, "never"),
 			strconv.FormatInt(v.UsedToday, 10), strconv.FormatInt(v.RefusedToday, 10), momentOf(v.BannedUntil, "-"))
 	}
 	return r

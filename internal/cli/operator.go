@@ -100,9 +100,7 @@ revoke it when you no longer use the program.`,
 			}
 			v := a.viewToken(t)
 			v.Token = secret
-			return a.printSecret("token", t.ID, v, func() rows {
-				return rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}}
-			})
+			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
 		},
 	})
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the token expire after `DURATION`, at most a year (default 90d)")

@@ -84,8 +84,8 @@ func (a *app) done(v any, did string, args ...any) error {
 
 // printSecret prints v, which has the secret of the resource with the id, for
 // the one time that it is known.
-func (a *app) printSecret(secret, id string, v any, table func() rows) error {
-	if err := a.print(v, table); err != nil {
+func (a *app) printSecret(secret, id string, v any, table rows) error {
+	if err := a.print(v, func() rows { return table }); err != nil {
 		return fmt.Errorf("%s is stored, but its %s could not be printed and is lost: %w", id, secret, err)
 	}
 	fmt.Fprintf(a.err, "petstore: keep the %s: it is not shown again\n", secret)
@@ -108,6 +108,15 @@ func (a *app) table(r rows) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t")) // Flush returns the error
 	}
 	return w.Flush()
+}
+
+// commas returns words for a table.
+func commas[T ~string](all []T) string {
+	words := make([]string, len(all))
+	for i, word := range all {
+		words[i] = string(word)
+	}
+	return strings.Join(words, ",")
 }
 
 // instant returns t for JSON: nil for no instant.

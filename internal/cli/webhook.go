@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -28,16 +29,7 @@ func webhookRows(all []client.Webhook) rows {
 	return r
 }
 
-func typesOf(types []client.EventType) string {
-	if len(types) == 0 {
-		return "all"
-	}
-	names := make([]string, len(types))
-	for i, t := range types {
-		names[i] = string(t)
-	}
-	return strings.Join(names, ",")
-}
+func typesOf(types []client.EventType) string { return cmp.Or(commas(types), "all") }
 
 // eventTypeFlag reads the types of events.
 func eventTypeFlag(f *pflag.FlagSet, to *[]client.EventType, usage string) {
@@ -71,9 +63,7 @@ func (a *app) webhookCreate() *cobra.Command {
 }
 
 func (a *app) showSecret(made client.MadeWebhook) error {
-	return a.printSecret("secret", made.ID, made, func() rows {
-		return rows{{"ID", made.ID}, {"URL", made.URL}, {"TYPES", typesOf(made.Types)}, {"STATE", string(made.State)}, {}, {made.Secret}}
-	})
+	return a.printSecret("secret", made.ID, made, rows{{"ID", made.ID}, {"URL", made.URL}, {"TYPES", typesOf(made.Types)}, {"STATE", string(made.State)}, {}, {made.Secret}})
 }
 
 func (a *app) webhookList() *cobra.Command {
@@ -88,59 +78,42 @@ func (a *app) webhookList() *cobra.Command {
 	})
 }
 
-// onWebhook returns the command that does something to one webhook, and prints it.
-func (a *app) onWebhook(use, short string, flags func(*pflag.FlagSet), do func(ctx context.Context, c *client.Client, id string) (client.Webhook, error)) *cobra.Command {
-	return a.remote(remote{
-		use: use, args: cobra.ExactArgs(1), short: short, flags: flags,
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			w, err := do(ctx, c, args[0])
-			if err != nil {
-				return err
-			}
-			return one(a, w, webhookRows)
-		},
-	})
-}
-
 func (a *app) webhookShow() *cobra.Command {
-	return a.onWebhook("show ID", "Show a webhook", nil, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
-		return c.GetWebhook(ctx, id)
-	})
+	return item(a, remote{use: "show ID", args: cobra.ExactArgs(1), short: "Show a webhook"}, webhookRows,
+		func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
+			return c.GetWebhook(ctx, args[0])
+		})
 }
 
 func (a *app) webhookUpdate() *cobra.Command {
 	var patch client.WebhookPatch
 	var types []client.EventType
-	var description string
-	flags := func(f *pflag.FlagSet) {
-		f.Var(text(&patch.URL), "url", "post to `URL`")
-		f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
-		eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
-		f.StringVar(&description, "description", "", "the new description `TEXT`; an empty one removes it")
-	}
-	return a.onWebhook("update ID [--url URL] [--state STATE] [--type TYPE,...] [--description TEXT]", "Change a webhook, pause it, or make it active again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
+	return item(a, remote{
+		use: "update ID [--url URL] [--state STATE] [--type TYPE,...] [--description TEXT]", args: cobra.ExactArgs(1),
+		short: "Change a webhook, pause it, or make it active again", changes: []string{"url", "state", "type", "description"},
+		flags: func(f *pflag.FlagSet) {
+			f.Var(text(&patch.URL), "url", "post to `URL`")
+			f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
+			eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
+			f.Var(nullable(&patch.Description, text(nil)), "description", "the new description `TEXT`; an empty one removes it")
+		},
+	}, webhookRows, func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
 		if a.given("type") {
 			patch.Types = client.Set(types)
 		}
-		switch {
-		case description != "":
-			patch.Description = client.Set(description)
-		case a.given("description"):
-			patch.Description = client.Null[string]()
-		case !a.given("url") && !a.given("state") && !a.given("type"):
-			return client.Webhook{}, usagef("nothing to change: give --url, --state, --type or --description")
-		}
-		return c.UpdateWebhook(ctx, id, patch)
+		return c.UpdateWebhook(ctx, args[0], patch)
 	})
 }
 
 func (a *app) webhookReplay() *cobra.Command {
 	var after int64
-	flags := func(f *pflag.FlagSet) {
-		f.Var(whole(&after, 0, math.MaxInt64), "after", "deliver the events after the one with this `ID`; 0 is the beginning")
-	}
-	return a.onWebhook("replay ID [--after ID]", "Deliver events again", flags, func(ctx context.Context, c *client.Client, id string) (client.Webhook, error) {
-		return c.ReplayWebhook(ctx, id, client.WebhookReplay{After: after})
+	return item(a, remote{
+		use: "replay ID [--after ID]", args: cobra.ExactArgs(1), short: "Deliver events again",
+		flags: func(f *pflag.FlagSet) {
+			f.Var(whole(&after, 0, math.MaxInt64), "after", "deliver the events after the one with this `ID`; 0 is the beginning")
+		},
+	}, webhookRows, func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
+		return c.ReplayWebhook(ctx, args[0], client.WebhookReplay{After: after})
 	})
 }
 
@@ -170,18 +143,15 @@ func (a *app) webhookRotate() *cobra.Command {
 }
 
 func (a *app) webhookTest() *cobra.Command {
-	return a.remote(remote{
-		use: "test ID", args: cobra.ExactArgs(1), short: "Send a test event and print the response",
-		run: func(ctx context.Context, c *client.Client, args []string) error {
-			answer, err := c.TestWebhook(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return a.print(answer, func() rows {
-				return rows{{"STATUS", statusOf(answer.Status)}, {"LATENCY", number(answer.LatencyMs) + " ms"}, {"ANSWER", answer.Answer + answer.Error}}
-			})
-		},
-	})
+	return item(a, remote{use: "test ID", args: cobra.ExactArgs(1), short: "Send a test event and print the response"}, testRows,
+		func(ctx context.Context, c *client.Client, args []string) (client.WebhookAnswer, error) {
+			return c.TestWebhook(ctx, args[0])
+		})
+}
+
+func testRows(answers []client.WebhookAnswer) rows {
+	answer := answers[0] // a test has one
+	return rows{{"STATUS", statusOf(answer.Status)}, {"LATENCY", number(answer.LatencyMs) + " ms"}, {"ANSWER", answer.Answer + answer.Error}}
 }
 
 func statusOf(status int) string {
