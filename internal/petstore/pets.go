@@ -67,7 +67,7 @@ func (s *Service) UpdatePet(ctx context.Context, workspace, id int64, p PetPatch
 	return after, err
 }
 
-// patch changes the members that with names, all or none. It returns the movement
+// patch changes the members that the patch names, all or none. It returns the movement
 // of [StockedPet.mark], if there is one.
 func (p *StockedPet) patch(with PetPatch, now Time) (m *Movement, err error) {
 	switch {
