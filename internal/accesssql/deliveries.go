@@ -2,6 +2,7 @@ package accesssql
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -231,22 +232,34 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 
 // PruneDeliveries implements [webhook.Store].
 func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int) error {
-	ids := []string{}
-	err := s.db.Read(ctx, func(tx Tx) error {
-		ids = ids[:0]
-		return tx.Query("SELECT id FROM webhooks", func(row Row) error {
-			var id string
-			err := row.Scan(&id)
-			ids = append(ids, id)
+	for id := ""; ; {
+		next, kept, err := s.nextDelivered(ctx, id)
+		switch {
+		case err != nil || next == "":
 			return err
-		})
-	})
-	for _, id := range ids {
-		if err == nil {
-			err = s.pruneDeliveries(ctx, id, before.UnixMilli(), keep)
+		case kept:
+			err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
+		default:
+			err = s.removeDeliveries(ctx, "webhook = $1", next)
 		}
+		if err != nil {
+			return err
+		}
+		id = next
 	}
-	return err
+}
+
+// nextDelivered returns the webhook after the one with the id that has deliveries, "" if
+// there is none, and whether it was not deleted.
+func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept bool, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		if _, err = one(tx, "SELECT webhook FROM deliveries WHERE webhook > $1 ORDER BY webhook LIMIT 1", func(row Row) error { return row.Scan(&next) }, id); err != nil {
+			return err
+		}
+		kept, err = one(tx, "SELECT 1 FROM webhooks WHERE id = $1", func(Row) error { return nil }, next)
+		return err
+	})
+	return next, kept, err
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
@@ -262,10 +275,18 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 		some, err = one(tx, "SELECT 1 FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT 1", func(Row) error { return nil }, id, before)
 		return err
 	})
-	for err == nil && some {
-		err = s.db.Step(ctx, func(tx Tx) error {
-			n, err := tx.Exec("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT $3)", id, before, int64(stepRows))
-			some = n == stepRows
+	if err != nil || !some {
+		return err
+	}
+	return s.removeDeliveries(ctx, ended+" AND tried_at < $2", id, before)
+}
+
+// removeDeliveries removes what a condition selects of the webhook $1, in steps.
+func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) (err error) {
+	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
+	for n := int64(stepRows); n == stepRows && err == nil; {
+		err = s.db.Step(ctx, func(tx Tx) (err error) {
+			n, err = tx.Exec(query, args...)
 			return err
 		})
 	}

@@ -180,10 +180,8 @@ func (s *Store) DeleteWebhook(ctx context.Context, workspace int64, id, by strin
 		if err != nil {
 			return err
 		}
-		for _, query := range []string{"DELETE FROM webhooks WHERE id = $1", "DELETE FROM deliveries WHERE webhook = $1"} {
-			if err := exec(tx, query, id); err != nil {
-				return err
-			}
+		if err := exec(tx, "DELETE FROM webhooks WHERE id = $1", id); err != nil {
+			return err
 		}
 		return s.audit(tx, access.Actor(by), "webhook.delete", id, webhookDetail(&w))
 	})

@@ -21,6 +21,7 @@ var webhookTests = map[string]func(*testing.T, Open){
 	"failures":    testWebhookFailures,
 	"pruned":      testPrunedDeliveries,
 	"retried":     testRetriedMeanwhile,
+	"deleted":     testDeletedDeliveries,
 	"replays":     testReplays,
 	"their end":   testWebhookEnds,
 	"many queues": testManyQueues,
@@ -122,6 +123,13 @@ func (s *tenant) record(tries ...webhook.Try) {
 		}
 	}
 	if err := s.RecordTries(s.ctx, tries); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *tenant) deleteHook(id string) {
+	s.Helper()
+	if err := s.DeleteWebhook(s.ctx, s.workspace, id, "cli", func(webhook.Webhook) error { return nil }); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -405,6 +413,33 @@ func testRetriedMeanwhile(t *testing.T, open Open) {
 	}
 }
 
+// testDeletedDeliveries: what a deleted webhook has is not removed in its transaction,
+// however much that is, but later, and nothing of another webhook with it.
+func testDeletedDeliveries(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	other := s.hook(1, 0).ID
+	id := s.queued(250)
+	s.queue(id, "a", true)
+	s.queue(id, "a", true)
+	s.queue(other, "a", true)
+	s.deleteHook(id)
+	s.hook(0, 250) // the same id shows what there is
+	s.hold("a")
+	if d := s.delivery(id, 250); d.State != webhook.Pending {
+		t.Errorf("the last delivery is %+v, want it to be pending still", d)
+	}
+	s.deleteHook(id)
+	if err := s.PruneDeliveries(s.ctx, start, 1000); err != nil {
+		t.Fatal(err)
+	}
+	s.hook(0, 250)
+	s.hold("a")
+	s.wantDue("of the deleted webhook", id)
+	if due, _ := s.due(other, "a"); len(due) != 100 {
+		t.Errorf("due to the other are %d, want 100", len(due))
+	}
+}
+
 // testReplays: a webhook that goes back has its deliveries due again.
 func testReplays(t *testing.T, open Open) {
 	s := newTenant(t, open)
@@ -437,14 +472,10 @@ func testWebhookEnds(t *testing.T, open Open) {
 	if err := s.DeleteWebhook(s.ctx, s.workspace, first, "cli", func(webhook.Webhook) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("DeleteWebhook = %v, want the error of may", err)
 	}
-	if err := s.DeleteWebhook(s.ctx, s.workspace, first, "cli", func(webhook.Webhook) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	s.deleteHook(first)
+	s.wantDue("of a deleted webhook", first)
 	_, err := s.Deliveries(s.ctx, s.workspace, first, 0, 10)
 	wantCode(t, "Deliveries of a deleted webhook", err, webhook.CodeWebhookNotFound)
-	s.hook(0, 1) // the same id
-	s.hold("a")
-	s.wantDue("of a deleted webhook", first)
 	if err := s.ResetWorkspace(s.ctx, s.workspace, "cli"); err != nil {
 		t.Fatal(err)
 	}

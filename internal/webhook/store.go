@@ -16,8 +16,8 @@ type Store interface {
 	// CodeTooManyWebhooks if it has MaxWebhooks already, the error of c.Edit, and of
 	// c.Once that of Replay.
 	ChangeWebhook(ctx context.Context, c Change) (Changed, error)
-	// DeleteWebhook removes a webhook and its deliveries. It returns
-	// CodeWebhookNotFound, or the error of may.
+	// DeleteWebhook removes a webhook; PruneDeliveries removes its deliveries, of which
+	// there may be many. It returns CodeWebhookNotFound, or the error of may.
 	DeleteWebhook(ctx context.Context, workspace int64, id, by string, may func(Webhook) error) error
 	Webhooks(ctx context.Context, workspace int64) ([]Webhook, error) // in the order of their creation
 	Webhook(ctx context.Context, workspace int64, id string) (Webhook, error)
@@ -45,8 +45,8 @@ type Store interface {
 	// meanwhile stays due. A webhook that is disabled by a try has an entry in the
 	// audit log.
 	RecordTries(ctx context.Context, tries []Try) error
-	// PruneDeliveries removes deliveries that have ended: those before an instant, and
-	// of each webhook all but the latest keep.
+	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks, and of the
+	// others those that have ended: before an instant, and all but the latest keep.
 	PruneDeliveries(ctx context.Context, before time.Time, keep int) error
 }
 
