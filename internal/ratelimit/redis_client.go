@@ -90,8 +90,13 @@ func (r *redisClient) check() {
 // fail notes that Redis did not answer.
 func (r *redisClient) fail(err error) {
 	if r.breaker.fail() {
-		r.log.Error("Redis does not answer; requests are counted without it", "err", err)
+		r.away(err)
 	}
+}
+
+// away logs that from now on Redis is not asked.
+func (r *redisClient) away(err error) {
+	r.log.Error("Redis does not answer; requests are counted without it", "err", err)
 }
 
 // exec calls the script once.

@@ -107,3 +107,26 @@ func TestLoneFailures(t *testing.T) {
 		t.Errorf("Redis is not asked any more: %q", log)
 	}
 }
+
+// TestAStartWithoutRedisIsLogged: once, where nobody answers and where Redis refuses the node.
+func TestAStartWithoutRedisIsLogged(t *testing.T) {
+	t.Parallel()
+	dead := redistest.Start(t)
+	dead.Kill()
+	locked := redistest.Start(t)
+	locked.Do(t, "CONFIG", "SET", "requirepass", "secret")
+	for url, want := range map[string]string{
+		dead.URL():   `level=ERROR msg="Redis does not answer;`,
+		locked.URL(): `level=WARN msg="Redis refuses this node;`,
+	} {
+		var log strings.Builder
+		r, err := NewRedis(RedisOptions{URL: url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+			t.Errorf("the log is %q, want one line with %q", got, want)
+		}
+	}
+}

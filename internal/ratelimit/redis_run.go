@@ -22,7 +22,9 @@ func NewRedis(o RedisOptions) (*Redis, error) {
 func (r *Redis) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	r.probe()
+	if err := r.probe(); err != nil && !r.warned {
+		r.away(err)
+	}
 	go func() {
 		defer close(r.done)
 		r.run(ctx)
@@ -42,7 +44,7 @@ func (r *Redis) run(ctx context.Context) {
 		}
 		switch {
 		case r.breaker.open.Load():
-			r.probe()
+			_ = r.probe() // tried again
 		case time.Since(last) >= checking:
 			last = time.Now()
 			r.check()
@@ -67,7 +69,7 @@ func (r *Redis) Close() {
 }
 
 // probe asks whether Redis answers, and if it does, tells it what was admitted without it and closes the breaker.
-func (r *Redis) probe() {
+func (r *Redis) probe() error {
 	err := r.connect()
 	if err == nil {
 		err = r.ping()
@@ -77,12 +79,13 @@ func (r *Redis) probe() {
 	}
 	if err != nil {
 		r.complain(err)
-		return
+		return err
 	}
 	r.warned = false
 	if r.breaker.close() {
 		r.log.Info("Redis answers; requests are counted there")
 	}
+	return nil
 }
 
 // complain logs why Redis does not answer; for everyone to see, once, if it takes somebody to change that.
