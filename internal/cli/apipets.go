@@ -33,7 +33,7 @@ func (a *app) petsList() *cobra.Command {
 	return a.remote(remote{
 		use: "list [--id ID,...] [--status S,...] [--category ID] [--name TEXT] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List pets",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&params.ID, id(nil)), "id", "only pets with these `ID,...`")
+			f.Var(listOf(&params.ID, id(nil)), "id", "only the pets `ID,...`")
 			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
 			f.Var(id(&params.CategoryID), "category", "only pets in the category with `ID`")
 			f.Var(text(&params.Name), "name", "only pets whose name contains `TEXT`")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 // A value is a flag that takes what read takes. The errors of read say what
@@ -144,7 +145,7 @@ func instantFlag(to *time.Time) *value[time.Time] {
 // or 1 for any but none.
 func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	return &value[time.Duration]{to: to, read: func(s string) (time.Duration, error) {
-		d, err := parseDuration(s)
+		d, err := config.ParseDuration(s)
 		switch {
 		case err != nil:
 			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m, and at most 65535d")
@@ -177,22 +178,4 @@ func atMost(most time.Duration, v *value[time.Duration]) *value[time.Duration] {
 		return d, err
 	}
 	return v
-}
-
-// parseDuration reads a duration that may begin with days: 30d, or 1d12h.
-func parseDuration(s string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	before, rest, ok := strings.Cut(s, "d")
-	if !ok {
-		return time.ParseDuration(s)
-	}
-	days, err := strconv.ParseUint(before, 10, 16) // of at most 179 years
-	if err != nil || rest == "" {
-		return time.Duration(days) * day, err
-	}
-	d, err := time.ParseDuration(rest)
-	if err == nil && d < 0 {
-		err = errors.New("a part is negative")
-	}
-	return time.Duration(days)*day + d, err
 }

@@ -37,7 +37,7 @@ func (a *app) keyCreate() *cobra.Command {
 		}, err
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
-	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key these `SCOPE,...`: read, write, manage (default read,write)")
+	cmd.Flags().Var(listOf(&scopes, text(nil)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
 	cmd.Flags().Var(duration(&expires, 1), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default never)")
 	return cmd
 }

@@ -31,7 +31,7 @@ the receiver's response. This needs only a server and a key with the scope read,
 webhook and no public address. It continues after an interruption on either side.`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
-			eventTypeFlag(f, &types, "forward only events of these types, `TYPE,...`")
+			eventTypeFlag(f, &types, "forward only events of the types `TYPE,...`")
 		},
 		run: func(ctx context.Context, c *client.Client, _ []string) error {
 			if u, err := url.Parse(to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -48,7 +48,7 @@ func (a *app) webhookCreate() *cobra.Command {
 	return a.remote(remote{
 		use: "create URL [--type TYPE,...] [--description TEXT]", args: cobra.ExactArgs(1), short: "Create a webhook and print its secret, once",
 		flags: func(f *pflag.FlagSet) {
-			eventTypeFlag(f, &n.Types, "send only events of these types, `TYPE,...` (default all)")
+			eventTypeFlag(f, &n.Types, "send only events of the types `TYPE,...` (default all)")
 			f.Var(text(&n.Description), "description", "a description `TEXT`")
 		},
 		run: func(ctx context.Context, c *client.Client, args []string) error {
@@ -94,7 +94,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&patch.URL), "url", "post to `URL`")
 			f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
-			eventTypeFlag(f, &types, "send only events of these types, `TYPE,...`")
+			eventTypeFlag(f, &types, "send only events of the types `TYPE,...`")
 			f.Var(nullable(&patch.Description, text(nil)), "description", "the new description `TEXT`; an empty one removes it")
 		},
 	}, webhookRows, func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {

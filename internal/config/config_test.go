@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -80,7 +81,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "ops-hosts": "node1,ops.example", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
 		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "db-read": "", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
-		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "5h0m0s", "backup-every": "3h0m0s", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
+		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "48h", "backup-every": "1h30m", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8", "console-pages": "9", "h2c": "on", "max-connections": "10", "max-anonymous-per-address": "11",
 		"webhook-allow-http": "true", "webhook-allow-to": "10.0.0.0/8",
 	}
@@ -110,6 +111,14 @@ func TestEverySettingFromEverySource(t *testing.T) {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDays(t *testing.T) {
+	t.Parallel()
+	c, _, err := load(t, source{file: "event-retention: 30d\n", env: map[string]string{"PETSTORE_DRAIN_DELAY": "1d12h"}})
+	if err != nil || c.EventRetention != 30*24*time.Hour || c.DrainDelay != 36*time.Hour {
+		t.Errorf("30d = %v, 1d12h = %v, %v", c.EventRetention, c.DrainDelay, err)
 	}
 }
 

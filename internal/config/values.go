@@ -208,14 +208,21 @@ func (v duration) String() string {
 	if v.to == nil {
 		return ""
 	}
-	return v.to.String()
+	text := v.to.String()
+	if hours, ok := strings.CutSuffix(text, "h0m0s"); ok {
+		return hours + "h"
+	}
+	if minutes, ok := strings.CutSuffix(text, "m0s"); ok {
+		return minutes + "m"
+	}
+	return text
 }
 
 func (v duration) Set(s string) error {
-	d, err := time.ParseDuration(s)
+	d, err := ParseDuration(s)
 	switch {
 	case err != nil:
-		return errors.New("must be a duration such as 500ms, 30s or 24h")
+		return errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
 	case d < v.min && v.min == 0:
 		return errors.New("must not be negative")
 	case d < v.min && v.min == 1:
@@ -225,6 +232,24 @@ func (v duration) Set(s string) error {
 	}
 	*v.to = d
 	return nil
+}
+
+// ParseDuration reads a duration that may begin with days: 30d, or 1d12h.
+func ParseDuration(s string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	before, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		return time.ParseDuration(s)
+	}
+	days, err := strconv.ParseUint(before, 10, 16) // of at most 179 years
+	if err != nil || rest == "" {
+		return time.Duration(days) * day, err
+	}
+	d, err := time.ParseDuration(rest)
+	if err == nil && d < 0 {
+		err = errors.New("a part is negative")
+	}
+	return time.Duration(days)*day + d, err
 }
 
 type boolean struct{ to *bool }

@@ -65,11 +65,8 @@ func byDefault(value string) string {
 	if value == "" {
 		return "not set by default"
 	}
-	return "default `" + zeros.ReplaceAllString(value, "$1") + "`"
+	return "default `" + value + "`"
 }
-
-// zeros matches a duration of whole hours or minutes.
-var zeros = regexp.MustCompile(`^(\d+h|\d+m|\d+h\d+m)(0m)?0s$`)
 
 // flag matches another setting in a text.
 var flag = regexp.MustCompile(`--[a-z-]+`)
