@@ -22,7 +22,7 @@ SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
 .PHONY: help build test check lint drift peers secrets race mutants tools tools-check fmt generate pictures \
-	bench bench-short bench-check bench-scale bench-parts fuzz soak security release deb clean
+	bench bench-short bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -87,11 +87,8 @@ bench: ## measure the service beside what bounds it; writes bench/RESULTS.md (15
 bench-short: ## the same measurements in short, to try them; writes nothing
 	cd bench && go run . -short
 
-bench-check: ## fail if the service has become slower, by ratios, than bench/results.json says
-	cd bench && go run . -check
-
 bench-scale: ## measure ten million pets beside ten thousand (half an hour, 15 GB of disk)
-	cd bench && go run . -scale
+	cd bench && go run . -part scale
 
 bench-parts: ## the Go benchmarks of the parts
 	go test -run='^$$' -bench=. -benchmem ./internal/...

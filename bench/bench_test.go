@@ -81,26 +81,22 @@ func TestWritePets(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	n := newNamer()
-	given, all := map[string]int{}, map[string]int{}
+	firsts, all := map[string]int{}, map[string]int{}
 	const pets = 200_000
 	for i := range pets {
-		name := n.name(i)
+		name := petName(i)
 		first, _, _ := strings.Cut(name, " ")
-		given[first]++
+		firsts[first]++
 		all[name]++
 	}
 	if all[rareName] != 0 {
 		t.Errorf("%d pets are called %q, want none", all[rareName], rareName)
 	}
-	if len(given) != len(n.given) || given["Clara"] == 0 {
-		t.Errorf("%d given names are in use, want all %d", len(given), len(n.given))
+	if len(firsts) != len(given) || firsts["Clara"] == 0 {
+		t.Errorf("%d given names are in use, want all %d", len(firsts), len(given))
 	}
 	if len(all) < pets/3 || len(all) > pets*9/10 {
 		t.Errorf("%d pets have %d names, want some namesakes and not too many", pets, len(all))
-	}
-	if first, again := n.name(7), newNamer().name(7); first != again {
-		t.Errorf("the name of 7 is %q and then %q, want the same", first, again)
 	}
 }
 
@@ -137,43 +133,10 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-func TestLosses(t *testing.T) {
-	t.Parallel()
-	share := func(median, most float64) spread { return spread{Median: median, Most: most} }
-	times := func(median, most float64) *spread { s := share(median, most); return &s }
-	before := &results{Rows: []figure{
-		{Name: "same", OfReference: share(.50, .52), CPURatio: .5},
-		{Name: "fell", OfReference: share(.50, .52), CPURatio: .5},
-		{Name: "noisy", OfReference: share(.50, .52), CPURatio: .5},
-		{Name: "costly", OfReference: share(.50, .52), CPURatio: .5},
-		{Name: "order", OfReference: share(.20, .22), CPURatio: .1, OfAppends: times(4, 4.2)},
-	}}
-	now := &results{Rows: []figure{
-		{Name: "same", OfReference: share(.46, .47), CPURatio: .46},
-		{Name: "fell", OfReference: share(.44, .46), CPURatio: .5},
-		{Name: "noisy", OfReference: share(.40, .55), CPURatio: .5},
-		{Name: "costly", OfReference: share(.50, .55), CPURatio: .4},
-		{Name: "order", OfReference: share(.10, .11), CPURatio: .1, OfAppends: times(3, 3.5)},
-		{Name: "new", OfReference: share(.01, .01), CPURatio: .01},
-	}}
-	want := []string{
-		"fell: its share of the reference's rate fell from 0.50 to 0.44 (-12 %)",
-		"costly: the reference's processor time as a share of its own fell from 0.50 to 0.40 (-20 %)",
-		"order: its rate as a multiple of durable appends fell from 4.00 to 3.00 (-25 %)",
-	}
-	var got []string
-	for _, l := range losses(before, now) {
-		got = append(got, l.String())
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("losses() = %q, want %q", got, want)
-	}
-}
-
 // Every row is a request that net/http understands, and is described.
 func TestRequestsAreWellFormed(t *testing.T) {
 	t.Parallel()
-	w := &workload{dataset: &dataset{pets: 9, key: "pst_a", spent: "pst_b", unknown: "pst_c"}, cursor: "abc", names: newNamer(), pending: map[int64]bool{}}
+	w := &workload{dataset: &dataset{pets: 9, key: "pst_a", spent: "pst_b", unknown: "pst_c"}, cursor: "abc", popular: newZipfian(9), pending: map[int64]bool{}}
 	var got *http.Request
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	t.Cleanup(server.Close)
@@ -240,20 +203,19 @@ func TestReferenceAnswersWhatItIsTold(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	var requests, peers section
-	for _, f := range []figure{
-		{Name: "get", OfReference: spread{Median: .9}, CPURatio: .1},
-		{Name: "create-pet", OfReference: spread{Median: .2}, CPURatio: .1},
-		{Name: "get, HTTP/1.0", OfReference: spread{Median: 9}, CPURatio: .5},
-		{Name: "order", OfAppends: &spread{Median: 2.5}},
-	} {
-		requests.addRow(findRow(rows(), f.Name), &f)
+	add := func(name string, f figure) { requests.addRow(findRow(rows(), name), f) }
+	add("get", figure{ofReference: spread{Median: .9}, cpuRatio: .1})
+	add("create-pet", figure{ofReference: spread{Median: .2}, cpuRatio: .1})
+	add("get, HTTP/1.0", figure{ofReference: spread{Median: 9}, cpuRatio: .5})
+	add("order", figure{ofAppends: spread{Median: 2.5}})
+	ran := func(name string, rate int) *side {
+		return &side{name: name, samples: []*sample{{requests: rate, elapsed: time.Second}}}
 	}
-	side := func(name string, rate float64) figure { return figure{Name: name, PerSecond: spread{rate, rate, rate}} }
-	peers.addContest(findRow(rows(), "get"), 1, []figure{side("bare", 9), side("ours", 6), side("a", 3), side("b", 4)})
+	peers.addContest(findRow(rows(), "get"), 1, []*side{ran("bare", 9), ran("ours", 6), ran("a", 3), ran("b", 4)})
 	memory := &memory{pets: 1000, loaded: 128, search: spread{Median: 2.5}}
 	scale := scaleSection(1_000_000, []scaleRow{
-		{name: "getPet", small: 10, big: 12, aloneRatio: spread{Median: 1.1}}, {name: "listPets", small: 10, big: 35, aloneRatio: spread{Median: 1.4}},
-		{name: "by name", search: true, small: 10, big: 300, aloneRatio: spread{Median: 30}},
+		{row: row{name: "listPets"}, small: 10, big: 35, aloneRatio: spread{Median: 1.4}},
+		{row: row{name: "by name"}, byName: true, small: 10, big: 300, aloneRatio: spread{Median: 30}},
 	}, spread{Median: 11})
 	var got []string
 	for _, row := range targetTable([]section{

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"time"
 )
@@ -52,45 +50,22 @@ func load(ctx context.Context, p *process, w *workload, r *row, long time.Durati
 // loadHTTP1 is load over HTTP/1. All callers are one loop that never sleeps: to
 // wake a core that does costs the process that is measured more than many a
 // request.
-func loadHTTP1(ctx context.Context, p *process, w *workload, r *row, warm, long time.Duration) (_ *sample, err error) {
+func loadHTTP1(ctx context.Context, p *process, w *workload, r *row, warm, long time.Duration) (*sample, error) {
 	poll, err := newPoller()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, poll.close()) }()
+	defer poll.close()
 	g := &callers{poll: poll, workload: w, row: r, random: rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))}
-	defer func() {
-		for i := range g.all {
-			err = errors.Join(err, g.all[i].conn.Close())
-		}
-	}()
 	nodes := append([]*process{p}, p.twins...)
 	for i := range r.callers {
-		conn, err := dial(ctx, nodes[i%len(nodes)].addr)
-		if err != nil {
+		c := caller{addr: nodes[i%len(nodes)].addr, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)}
+		if c.fd, err = poll.connect(c.addr, i); err != nil {
 			return nil, err
 		}
-		g.all = append(g.all, caller{conn: conn, in: make([]byte, 0, 16<<10), out: make([]byte, 0, 1<<10)})
-		if g.all[i].fd, err = poll.add(conn, i); err != nil {
-			return nil, err
-		}
+		g.all = append(g.all, c)
 	}
 	return &g.sample, g.run(ctx, p, warm, long)
-}
-
-// reconnect is for HTTP/1.0, in which a connection is for one request.
-func (g *callers) reconnect(ctx context.Context, i int) error {
-	c := &g.all[i]
-	conn, err := dial(ctx, c.conn.RemoteAddr().String())
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(g.poll.remove(c.fd), c.conn.Close()); err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	c.conn = conn
-	c.fd, err = g.poll.add(conn, i)
-	return err
 }
 
 // callers share a loop.
@@ -105,8 +80,8 @@ type callers struct {
 
 // A caller asks one thing after the other on a connection of its own.
 type caller struct {
-	conn  net.Conn
-	fd    int
+	addr  string
+	fd    int    // its connection
 	in    []byte // what was read of the answer
 	out   []byte // the request
 	asked bool
@@ -156,7 +131,7 @@ func (g *callers) until(ctx context.Context, end time.Time) error {
 			return err
 		}
 		for _, i := range ready {
-			if err := g.receive(ctx, i); err != nil {
+			if err := g.receive(i); err != nil {
 				return err
 			}
 		}
@@ -192,7 +167,7 @@ func (g *callers) askInTwo(c *caller) error {
 }
 
 // receive reads what has come, and asks again when the answer is complete.
-func (g *callers) receive(ctx context.Context, i int) error {
+func (g *callers) receive(i int) error {
 	c := &g.all[i]
 	n, err := g.poll.read(c.fd, c.room())
 	if err != nil {
@@ -210,8 +185,9 @@ func (g *callers) receive(ctx context.Context, i int) error {
 	if g.sample.latencies != nil { // no longer warming up
 		g.sample.latencies = append(g.sample.latencies, time.Since(c.began))
 	}
-	if g.row.transport == http10 {
-		if err := g.reconnect(ctx, i); err != nil {
+	if g.row.transport == http10 { // in which a connection is for one request
+		g.poll.disconnect(c.fd)
+		if c.fd, err = g.poll.connect(c.addr, i); err != nil {
 			return err
 		}
 	}

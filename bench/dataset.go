@@ -65,9 +65,8 @@ func writePets(to io.Writer, pets int, orders bool, now time.Time) error {
 	for i := 1; i <= categories; i++ {
 		fmt.Fprintf(w, `{"type":"category","id":%d,"name":"Kind %d"}`+"\n", i, i)
 	}
-	names := newNamer()
 	for id := 1; id <= pets; id++ {
-		name, status, left := names.name(id), "available", stock
+		name, status, left := petName(id), "available", stock
 		if id == pets*2/3 {
 			name = rareName
 		}

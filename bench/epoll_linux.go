@@ -2,47 +2,48 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
-	"net"
-	"os"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
 
-// A poller reads and writes many connections from one loop, without the
-// runtime's own poller.
+// A poller has many connections, which it reads and writes from one loop, without
+// the runtime's own poller.
 type poller struct {
 	epoll  int
-	files  map[int]*os.File // by descriptor
+	open   map[int]bool // descriptors
 	events [128]unix.EpollEvent
 	ready  []int
 }
 
 func newPoller() (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	return &poller{epoll: fd, files: map[int]*os.File{}}, err
+	return &poller{epoll: fd, open: map[int]bool{}}, err
 }
 
-// add has wait report the number when conn can be read. The descriptor that it
-// returns is the poller's.
-func (p *poller) add(conn net.Conn, number int) (fd int, err error) {
-	f, err := conn.(*net.TCPConn).File()
+// connect returns the descriptor of a new connection. When it can be read wait reports the number.
+func (p *poller) connect(addr string, number int) (int, error) {
+	to, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return 0, err
 	}
-	fd = int(f.Fd())
-	p.files[fd] = f
-	if err := unix.SetNonblock(fd, true); err != nil {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
 		return 0, err
 	}
-	return fd, unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(number)})
+	p.open[fd] = true
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil {
+		return 0, fmt.Errorf("connecting to %s: %w", addr, err)
+	}
+	return fd, errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1), unix.SetNonblock(fd, true),
+		unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(number)}))
 }
 
-// remove closes a descriptor that add returned.
-func (p *poller) remove(fd int) error {
-	f := p.files[fd]
-	delete(p.files, fd)
-	return f.Close()
+func (p *poller) disconnect(fd int) {
+	delete(p.open, fd)
+	_ = unix.Close(fd) // it was read to its end
 }
 
 // wait returns at once, with the numbers of what can be read; they are valid
@@ -80,10 +81,9 @@ func (p *poller) write(fd int, out []byte) error {
 	return err
 }
 
-func (p *poller) close() error {
-	errs := []error{unix.Close(p.epoll)}
-	for _, f := range p.files {
-		errs = append(errs, f.Close())
+func (p *poller) close() {
+	for fd := range p.open {
+		p.disconnect(fd)
 	}
-	return errors.Join(errs...)
+	_ = unix.Close(p.epoll)
 }

@@ -1,31 +1,27 @@
 package main
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // measureFeed has orders take turns on a server that keeps events and on one that keeps none.
-func (b *bench) measureFeed(ctx context.Context) (_ section, err error) {
+func (b *bench) measureFeed(ctx context.Context) error {
 	say("orders with events and without")
-	sides := []*side{{name: "with events"}, {name: "without"}}
-	for i, retention := range []string{"720h", "0"} {
-		d, failed := b.newDataset(ctx, "feed-"+retention+".db", b.pets, false)
-		if failed != nil {
-			return section{}, failed
+	var sides []*side
+	for _, retention := range []string{"720h", "0"} {
+		d, err := b.newDataset(ctx, "feed-"+retention+".db", b.pets, false)
+		if err != nil {
+			return err
 		}
-		p, _, failed := b.startServer(ctx, d.path, false, "--event-retention", retention)
-		if failed != nil {
-			return section{}, failed
+		s, err := b.newSide(ctx, "kept for "+retention, d, "--event-retention", retention)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, p.Stop()) }()
-		sides[i].process = p
-		if sides[i].workload, err = newWorkload(ctx, p, d); err != nil {
-			return section{}, err
-		}
+		sides = append(sides, s)
 	}
-	err = measureSides(ctx, findRow(rows(), "order"), sides, b.rounds, b.round)
-	return feedSection(spreadOf(quotients(rates(sides[0].samples), rates(sides[1].samples)))), err
+	if err := measureSides(ctx, findRow(rows(), "order"), sides, b.rounds, b.round); err != nil {
+		return err
+	}
+	b.add(feedSection(spreadOf(quotients(rates(sides[0].samples), rates(sides[1].samples)))))
+	return nil
 }
 
 func feedSection(kept spread) section {

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -49,14 +48,8 @@ type installation struct {
 }
 
 // measureGrowth compares one, two and three real nodes with a simulation of them, and has that say how many more go on.
-func measureGrowth(ctx context.Context, s *settings) (err error) {
-	b, err := newBench(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.end()) }()
+func (b *bench) measureGrowth(ctx context.Context) error {
 	in := &installation{bench: b}
-	defer func() { err = errors.Join(err, in.close()) }()
 	if err := in.open(ctx); err != nil {
 		return err
 	}
@@ -64,11 +57,11 @@ func measureGrowth(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	compared, err := in.compare(ctx, c)
-	if err != nil {
+	b.add(c.section())
+	if err := in.compare(ctx, c); err != nil {
 		return err
 	}
-	report(os.Stdout, c.section(), compared, forecast(c))
+	b.add(forecast(c))
 	return nil
 }
 
@@ -81,6 +74,7 @@ func (in *installation) open(ctx context.Context) (err error) {
 	}, serverCore); err != nil {
 		return err
 	}
+	in.atEnd(in.database.Close)
 	name, err := in.database.Create(ctx, "")
 	if err != nil {
 		return err
@@ -88,44 +82,23 @@ func (in *installation) open(ctx context.Context) (err error) {
 	if in.work, err = fillShops(ctx, in.database, name); err != nil {
 		return err
 	}
-	if in.redis, err = startRedis(ctx); err != nil {
+	addr, err := processtest.FreeAddr()
+	if err != nil {
+		return err
+	}
+	_, port, _ := strings.Cut(addr, ":")
+	in.redis, err = in.start(ctx, addr, "redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--maxmemory-policy", "noeviction")
+	if err != nil {
 		return err
 	}
 	for range realNodes {
-		p, _, err := in.startServer(ctx, in.database.URL(name), false, "--redis", "redis://"+in.redis.addr)
+		p, err := in.startServer(ctx, in.database.URL(name), "--redis", "redis://"+addr)
 		if err != nil {
 			return err
 		}
 		in.nodes = append(in.nodes, p)
 	}
 	return nil
-}
-
-func (in *installation) close() error {
-	var errs []error
-	for _, p := range in.nodes {
-		errs = append(errs, p.Stop())
-	}
-	if in.redis != nil {
-		errs = append(errs, in.redis.Stop())
-	}
-	if in.database != nil {
-		errs = append(errs, in.database.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func startRedis(ctx context.Context) (*process, error) {
-	port, err := processtest.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{addr: fmt.Sprint("127.0.0.1:", port)}
-	cmd := exec.CommandContext(ctx, "redis-server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--maxmemory-policy", "noeviction")
-	if err := p.start(cmd); err != nil {
-		return nil, err
-	}
-	return p, waitFor(ctx, p.addr)
 }
 
 // fillShops makes the shops with a key and some pets each.
@@ -159,8 +132,9 @@ func fillShops(ctx context.Context, server *postgrestest.Server, database string
 
 // row is a load as requests.
 func (l growthLoad) row(callers int) *row {
+	popular := newZipfian(l.shops)
 	return &row{name: l.words, callers: callers, request: func(dst []byte, w *workload, r *rand.Rand) []byte {
-		w.key = w.shops[zipfianOf(l.shops).rank(r)]
+		w.key = w.shops[popular.rank(r)]
 		if r.Float64() < l.orders {
 			return order(dst, w, w.anyPet(r))
 		}
@@ -196,36 +170,30 @@ func (in *installation) spend(ctx context.Context, nodes int, l growthLoad, call
 }
 
 // meters reads the processor time of the first node, Redis and PostgreSQL, and the first node's groups and writes.
-func (in *installation) meters(ctx context.Context) (all [5]float64, err error) {
-	times := make([]time.Duration, 3)
-	var errs [5]error
-	times[0], errs[0] = in.nodes[0].cpu()
-	times[1], errs[1] = in.redis.cpu()
-	times[2], errs[2] = familyTime(in.database.PID())
-	for i, d := range times {
-		all[i] = micros(d)
-	}
-	all[3], errs[3] = in.nodes[0].metric(ctx, "petstore_store_groups_total")
-	all[4], errs[4] = in.nodes[0].metric(ctx, "petstore_store_writes_total")
-	return all, errors.Join(errs[:]...)
+func (in *installation) meters(ctx context.Context) ([5]float64, error) {
+	node, err1 := in.nodes[0].cpu()
+	redis, err2 := in.redis.cpu()
+	database, err3 := familyTime(in.database.PID())
+	groups, err4 := in.nodes[0].metric(ctx, "petstore_store_groups_total")
+	writes, err5 := in.nodes[0].metric(ctx, "petstore_store_writes_total")
+	return [5]float64{micros(node), micros(redis), micros(database), groups, writes}, errors.Join(err1, err2, err3, err4, err5)
 }
 
 // calibrate measures what one of each takes, with one node: what a group takes apart from its orders shows in groups of
 // different size.
 func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
 	say("what a request takes")
-	reads, err := in.spend(ctx, 1, growthLoad{"reads", 0, shops}, growCallers, 3*in.round)
-	if err != nil {
-		return c, err
+	var measured [3]*spent
+	for i, l := range []struct {
+		words   string
+		orders  float64
+		callers int
+	}{{"reads", 0, growCallers}, {"orders", 1, growCallers}, {"few orders", 1, 4}} {
+		if measured[i], err = in.spend(ctx, 1, growthLoad{l.words, l.orders, shops}, l.callers, 3*in.round); err != nil {
+			return c, err
+		}
 	}
-	many, err := in.spend(ctx, 1, growthLoad{"orders", 1, shops}, growCallers, 3*in.round)
-	if err != nil {
-		return c, err
-	}
-	few, err := in.spend(ctx, 1, growthLoad{"few orders", 1, shops}, 4, 3*in.round)
-	if err != nil {
-		return c, err
-	}
+	reads, many, few := measured[0], measured[1], measured[2]
 	best := 0.0 // of the disk, while others leave it alone
 	for range in.rounds {
 		appends, err := in.appends(ctx)
@@ -256,7 +224,7 @@ func (c costs) section() section {
 }
 
 // compare measures one, two and three nodes in turns, and simulates them.
-func (in *installation) compare(ctx context.Context, c costs) (section, error) {
+func (in *installation) compare(ctx context.Context, c costs) error {
 	s := section{title: "Real nodes, PostgreSQL and Redis on one core together",
 		table: table{"load | nodes | requests/s | × one node | simulated requests/s | × one node"}}
 	for _, l := range growthLoads() {
@@ -266,7 +234,7 @@ func (in *installation) compare(ctx context.Context, c costs) (section, error) {
 			for n := range realNodes {
 				got, err := in.spend(ctx, n+1, l, growCallers*(n+1), in.round)
 				if err != nil {
-					return s, err
+					return err
 				}
 				rates[n] = append(rates[n], got.perSecond())
 			}
@@ -281,7 +249,8 @@ func (in *installation) compare(ctx context.Context, c costs) (section, error) {
 				o.perSecond, o.perSecond/first.perSecond)
 		}
 	}
-	return s, nil
+	in.add(s)
+	return nil
 }
 
 // together is the model of the real nodes.

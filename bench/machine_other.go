@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -23,10 +22,10 @@ func lockInPageCache(string) (func() error, error) { return nil, errLinuxOnly }
 
 type poller struct{}
 
-func newPoller() (*poller, error)              { return nil, errLinuxOnly }
-func (*poller) add(net.Conn, int) (int, error) { return 0, errLinuxOnly }
-func (*poller) remove(int) error               { return errLinuxOnly }
-func (*poller) wait() ([]int, error)           { return nil, errLinuxOnly }
-func (*poller) read(int, []byte) (int, error)  { return 0, errLinuxOnly }
-func (*poller) write(int, []byte) error        { return errLinuxOnly }
-func (*poller) close() error                   { return nil }
+func newPoller() (*poller, error)                { return nil, errLinuxOnly }
+func (*poller) connect(string, int) (int, error) { return 0, errLinuxOnly }
+func (*poller) disconnect(int)                   {}
+func (*poller) wait() ([]int, error)             { return nil, errLinuxOnly }
+func (*poller) read(int, []byte) (int, error)    { return 0, errLinuxOnly }
+func (*poller) write(int, []byte) error          { return errLinuxOnly }
+func (*poller) close()                           {}

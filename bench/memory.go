@@ -2,26 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"time"
 )
 
 // A memory is how the service does with many pets: its start, its memory, and a search for the full name of one.
 type memory struct {
-	pets          int
-	file          float64 // MiB
-	start, search spread  // milliseconds
-	idle, loaded  float64 // MiB; the peak under a mixed load
+	pets         int
+	file         float64 // MiB
+	start        float64 // milliseconds until it is ready
+	search       spread  // milliseconds
+	idle, loaded float64 // MiB; the peak under a mixed load
 }
 
 func (m *memory) section() section {
 	return section{title: "Memory and search", words: "The names of the pets are like people's: a given name and a family name. The search is for the full name of the only pet that has it.",
 		table: table{
 			"pets | file MiB | start to ready, ms | RSS idle, MiB | RSS peak under load, MiB | search for one alone, ms",
-			fmt.Sprintf("%d | %.0f | %s | %.0f | %.0f | %s", m.pets, m.file, m.start.ranged("%.0f"), m.idle, m.loaded, m.search.ranged("%.2f")),
+			fmt.Sprintf("%d | %.0f | %.0f | %.0f | %.0f | %s", m.pets, m.file, m.start, m.idle, m.loaded, m.search.ranged("%.2f")),
 		},
 		targets: []target{
 			{fmt.Sprintf("memory under load with %d pets, MiB", m.pets), m.loaded, 128, true}, searchTarget(m.pets, m.search, 2),
@@ -32,56 +31,26 @@ func searchTarget(pets int, took spread, most float64) target {
 	return target{fmt.Sprintf("search for the full name of one of %d pets, alone, ms", pets), took.Median, most, true}
 }
 
-func (b *bench) measureMemory(ctx context.Context) (s section, err error) {
+func (b *bench) measureMemory(ctx context.Context) error {
 	say("memory and search with %d pets", b.manyPets)
 	d, err := b.newDataset(ctx, "many.db", b.manyPets, false)
 	if err != nil {
-		return s, err
+		return err
 	}
 	m := &memory{pets: b.manyPets}
 	if m.file, err = fileMiB(d.path); err != nil {
-		return s, err
+		return err
 	}
-	if err := b.measureStarts(ctx, d, m); err != nil {
-		return s, err
-	}
-	if err := b.measureLoaded(ctx, d, m); err != nil {
-		return s, err
-	}
-	return m.section(), os.Remove(d.path)
-}
-
-// measureStarts measures from the start of the process until it is ready, and the memory that it has then.
-func (b *bench) measureStarts(ctx context.Context, d *dataset, m *memory) error {
-	var starts []float64
-	for range b.rounds {
-		p, took, err := b.startServer(ctx, d.path, false)
-		if err != nil {
-			return err
-		}
-		now, _, err := p.memory()
-		if err = errors.Join(err, p.Stop()); err != nil {
-			return err
-		}
-		m.idle = mib(now)
-		starts = append(starts, micros(took)/1000)
-	}
-	m.start = spreadOf(starts)
-	return nil
-}
-
-// measureLoaded measures searches, and then the peak of the resident memory under a mixed load.
-func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err error) {
-	p, _, err := b.startServer(ctx, d.path, false)
+	p, err := b.startServer(ctx, d.path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Stop()) }()
+	m.start = micros(p.started) / 1000
+	if m.idle, _, err = p.memory(); err != nil {
+		return err
+	}
 	w, err := newWorkload(ctx, p, d)
 	if err != nil {
-		return err
-	}
-	if err := p.settle(ctx); err != nil {
 		return err
 	}
 	if m.search, err = measureSearch(ctx, &side{name: "the service", process: p, workload: w}, b.rounds, b.round); err != nil {
@@ -97,9 +66,11 @@ func (b *bench) measureLoaded(ctx context.Context, d *dataset, m *memory) (err e
 			return err
 		}
 	}
-	_, most, err := p.memory()
-	m.loaded = mib(most)
-	return err
+	if _, m.loaded, err = p.memory(); err != nil {
+		return err
+	}
+	b.add(m.section())
+	return nil
 }
 
 // measureSearch returns the median time in each round, in milliseconds, of the search for the full name of one pet among

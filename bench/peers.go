@@ -36,24 +36,21 @@ func (b *bench) peers() []peer {
 }
 
 // measurePeers has the reference, the service and every peer take turns.
-func (b *bench) measurePeers(ctx context.Context) (s section, err error) {
+func (b *bench) measurePeers(ctx context.Context) error {
 	say("generating and building the peers")
 	if err := b.buildPeers(ctx); err != nil {
-		return s, err
+		return err
 	}
-	if err := b.serve(ctx, false); err != nil {
-		return s, err
-	}
-	sides, err := b.startPeers(ctx)
-	defer func() {
-		for _, s := range sides[min(2, len(sides)):] {
-			s.process.Kill()
-		}
-	}()
+	d, err := b.newDuel(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
-	s = section{title: "Beside other servers", words: fmt.Sprintf(`Other servers of pets, written as their documentation would have it, with %d pets in memory, without keys, limits, a log or
+	theirs, err := b.startPeers(ctx)
+	if err != nil {
+		return err
+	}
+	sides := append([]*side{&d.reference, &d.ours}, theirs...)
+	s := section{title: "Beside other servers", words: fmt.Sprintf(`Other servers of pets, written as their documentation would have it, with %d pets in memory, without keys, limits, a log or
 anything durable, in turns with this service, which has all of these. A POST to this service is on the disk when it is answered.`, peerPets),
 		table: table{"request | server | requests/s | of net/http | CPU µs | p50 ms | p99 ms | this service is faster by"}}
 	for _, c := range []struct {
@@ -62,34 +59,31 @@ anything durable, in turns with this service, which has all of these. A POST to 
 	}{{"get", 1}, {"list", 1.3}, {"create-pet", 0}} {
 		r := findRow(rows(), c.row)
 		say("%s beside the peers", r.name)
-		if err := mirror(ctx, r, b.server, b.reference, b.workload); err != nil {
-			return s, err
+		if err := d.mirror(ctx, r); err != nil {
+			return err
 		}
 		if err := measureSides(ctx, r, sides, max(3, b.rounds-2), b.round); err != nil {
-			return s, err
+			return err
 		}
-		var all []figure
-		for _, side := range sides {
-			all = append(all, figureOf(side.name, side.samples, sides[0].samples))
-		}
-		s.addContest(r, c.least, all)
+		s.addContest(r, c.least, sides)
 	}
-	return s, nil
+	b.add(s)
+	return nil
 }
 
 // addContest adds a row of all: the reference, the service and the peers.
-func (s *section) addContest(r *row, least float64, all []figure) {
-	ours, best := all[1].PerSecond.Median, 0.0
-	for i, f := range all {
-		faster := ""
+func (s *section) addContest(r *row, least float64, sides []*side) {
+	ours, best := spreadOf(rates(sides[1].samples)).Median, 0.0
+	for i, side := range sides {
+		f, faster := figureOf(side.samples, sides[0].samples), ""
 		if i != 1 {
-			faster = fmt.Sprintf("× %.2f", ours/f.PerSecond.Median)
+			faster = fmt.Sprintf("× %.2f", ours/f.perSecond.Median)
 		}
 		if i > 1 {
-			best = max(best, f.PerSecond.Median)
+			best = max(best, f.perSecond.Median)
 		}
-		s.table.add("%s | %s | %s | %s | %.1f | %.2f | %.2f | %s", r.words, f.Name, f.PerSecond.ranged("%.0f"), f.OfReference.ranged("%.2f"),
-			f.CPU, f.P50/1000, f.P99/1000, faster)
+		s.table.add("%s | %s | %s | %s | %.1f | %.2f | %.2f | %s", r.words, side.name, f.perSecond.ranged("%.0f"), f.ofReference.ranged("%.2f"),
+			f.cpu, f.p50/1000, f.p99/1000, faster)
 	}
 	if least > 0 {
 		s.targets = append(s.targets, target{r.words + ", × the fastest peer", ours / best, least, false})
@@ -120,31 +114,22 @@ func (b *bench) buildPeers(ctx context.Context) error {
 	return runOnBoth(cmd)
 }
 
-// startPeers returns the reference, the service and the peers, which have been
-// started; those that were, with an error.
-func (b *bench) startPeers(ctx context.Context) ([]*side, error) {
-	sides := []*side{{name: "bare net/http", process: b.reference, workload: b.workload}, {name: "this service", process: b.server, workload: b.workload}}
-	theirs := &workload{dataset: &dataset{pets: peerPets, key: "none"}, names: newNamer()}
+func (b *bench) startPeers(ctx context.Context) (sides []*side, err error) {
+	w := &workload{dataset: &dataset{pets: peerPets, key: "none"}, popular: newZipfian(peerPets)}
 	for _, p := range b.peers() {
 		addr, err := processtest.FreeAddr()
 		if err != nil {
-			return sides, err
+			return nil, err
 		}
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
-			return sides, err
+			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, p.command[0], append(p.command[1:], host, port)...)
-		cmd.Env = environment("GOMAXPROCS=1", "NODE_ENV=production")
-		cmd.Stderr = os.Stderr
-		s := &side{name: p.name, process: &process{addr: addr}, workload: theirs}
-		if err := s.process.start(cmd); err != nil {
-			return sides, fmt.Errorf("%s: %w", p.name, err)
+		started, err := b.start(ctx, addr, p.command[0], append(p.command[1:], host, port)...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		sides = append(sides, s)
-		if err := waitFor(ctx, addr); err != nil {
-			return sides, fmt.Errorf("%s: %w", p.name, err)
-		}
+		sides = append(sides, &side{name: p.name, process: started, workload: w})
 	}
 	return sides, nil
 }

@@ -15,7 +15,7 @@ var redisRatio = regexp.MustCompile(`([0-9.]+) ratio\b`)
 
 // measureRedis has the limiter's own benchmark compare its decisions in Redis with redis-benchmark, which calls the
 // same script over as many connections, pipelined. Redis and its callers have both cores.
-func (b *bench) measureRedis(ctx context.Context) (s section, err error) {
+func (b *bench) measureRedis(ctx context.Context) error {
 	say("the limiter in Redis beside redis-benchmark")
 	decisions := "200000x"
 	if b.short {
@@ -26,13 +26,14 @@ func (b *bench) measureRedis(ctx context.Context) (s section, err error) {
 		"-count", strconv.Itoa(b.rounds), "./internal/ratelimit")
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := startOn(cmd, serverCore, loadCore); err != nil {
-		return s, err
+		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		return s, fmt.Errorf("BenchmarkRedis: %w: %s", err, out.Bytes())
+		return fmt.Errorf("BenchmarkRedis: %w: %s", err, out.Bytes())
 	}
 	ratios, err := ratiosIn(out.Bytes())
-	return redisSection(spreadOf(ratios)), err
+	b.add(redisSection(spreadOf(ratios)))
+	return err
 }
 
 func redisSection(ratio spread) section {

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"strconv"
 	"sync/atomic"
 
@@ -56,61 +55,48 @@ func (f *reference) set(w http.ResponseWriter, r *http.Request) {
 	f.answer.Store(c)
 }
 
-// serveReference is the child that is the reference. It serves HTTP and HTTPS, until
-// the parent ends it, on the two addresses given, with the two files of a certificate.
-func serveReference(ctx context.Context, args []string) error {
+// serveReference is this program as the reference. It serves HTTP and HTTPS, until the
+// parent ends it, on the two addresses given, with the two files of a certificate.
+func serveReference(args []string) error {
 	if len(args) != 4 {
 		return errors.New("reference ADDR TLS-ADDR CERT KEY")
 	}
 	handler := &reference{}
-	open, secure := &http.Server{Addr: args[0], Handler: handler}, &http.Server{Addr: args[1], Handler: handler}
-	secure.ErrorLog = log.New(io.Discard, "", 0) // who waits for it to listen shakes no hands
-	context.AfterFunc(ctx, func() { open.Close(); secure.Close() })
+	secure := &http.Server{Addr: args[1], Handler: handler, ErrorLog: log.New(io.Discard, "", 0)} // who waits for it to listen shakes no hands
 	ended := make(chan error, 2)
-	go func() { ended <- open.ListenAndServe() }()
+	go func() { ended <- http.ListenAndServe(args[0], handler) }()
 	go func() { ended <- secure.ListenAndServeTLS(args[2], args[3]) }()
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return <-ended
 }
 
 // startReference starts the reference and returns when it listens.
-func startReference(ctx context.Context, cert, key string) (*process, error) {
-	p := &process{}
-	for _, addr := range []*string{&p.addr, &p.tlsAddr} {
-		var err error
-		if *addr, err = processtest.FreeAddr(); err != nil {
-			return nil, err
-		}
-	}
-	cmd, err := child(ctx, "reference", p.addr, p.tlsAddr, cert, key)
+func (b *bench) startReference(ctx context.Context) (*process, error) {
+	addr, err := processtest.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.start(cmd); err != nil {
+	tlsAddr, err := processtest.FreeAddr()
+	if err != nil {
 		return nil, err
 	}
-	return p, errors.Join(waitFor(ctx, p.addr), waitFor(ctx, p.tlsAddr))
-}
-
-// child returns the command of this program in another role.
-func child(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"child"}, args...)...)
-	cmd.Env, cmd.Stderr = environment("GOMAXPROCS=1"), os.Stderr
-	return cmd, nil
+	p, err := b.start(ctx, addr, self, "reference", addr, tlsAddr, b.cert, b.key)
+	if err != nil {
+		return nil, err
+	}
+	p.tlsAddr = tlsAddr
+	return p, waitFor(ctx, tlsAddr)
 }
 
 // mirror has the reference answer what the server answers to the row: on the plain way the status and the body, with
 // what a body needs, and elsewhere the same header fields too.
-func mirror(ctx context.Context, r *row, server, reference *process, w *workload) error {
+func (d *duel) mirror(ctx context.Context, r *row) error {
 	client := newHTTPClient()
 	defer client.CloseIdleConnections()
-	answered, body, err := r.do(ctx, client, server, w, rand.New(rand.NewPCG(1, 2)))
+	answered, body, err := r.do(ctx, client, d.ours.process, d.ours.workload, rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -121,7 +107,7 @@ func mirror(ctx context.Context, r *row, server, reference *process, w *workload
 			header.Del(hop)
 		}
 	}
-	return setReference(ctx, reference.addr, &constant{r.want, header, body})
+	return setReference(ctx, d.reference.process.addr, &constant{r.want, header, body})
 }
 
 func setReference(ctx context.Context, addr string, c *constant) error {

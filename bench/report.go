@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -87,23 +87,17 @@ func report(to io.Writer, sections ...section) {
 	}
 }
 
-// save writes RESULTS.md, and results.json for -check.
-func (r *results) save(dir string) error {
-	page, err := os.Create(filepath.Join(dir, "RESULTS.md"))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(page, `# What was measured
+// save writes RESULTS.md; busy is the load average before the run.
+func (b *bench) save(path, busy string) error {
+	var page bytes.Buffer
+	fmt.Fprintf(&page, `# What was measured
 
 Written by "make bench"; do not edit. %s
 The load average before the run was %s: well above 0 means that others were at work, and that only ratios say something.
 
 The measured process has core 0 and GOMAXPROCS=1, the load core 1. The service has everything on: API keys, both limits, all header
 fields, metrics, and its log, which goes to a file. Figures are medians, with the least and the most in parentheses.
-`, r.machine, r.busy)
-	report(page, r.sections...)
-	if err := page.Close(); err != nil {
-		return err
-	}
-	return r.saveRows(dir)
+`, machine(b.dir), busy)
+	report(&page, b.sections...)
+	return os.WriteFile(path, page.Bytes(), 0o644)
 }

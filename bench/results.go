@@ -1,29 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
 
-// results are what a run found.
-type results struct {
-	Rows []figure `json:"rows"`
-
-	machine, busy string // in words
-	sections      []section
-}
-
 // A spread is the median of the rounds, and the least and the most.
-type spread struct {
-	Median float64 `json:"median"`
-	Least  float64 `json:"least"`
-	Most   float64 `json:"most"`
-}
+type spread struct{ Median, Least, Most float64 }
 
 func spreadOf(all []float64) spread {
 	if len(all) == 0 {
@@ -42,31 +26,23 @@ func (s spread) ranged(format string) string {
 	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.Median, s.Least, s.Most)
 }
 
-// A figure is a row measured. Times are in microseconds.
+// A figure is what a side did in all rounds. Times are in microseconds.
 type figure struct {
-	Name         string  `json:"name"`
-	PerSecond    spread  `json:"perSecond"`
-	Reference    spread  `json:"referencePerSecond"`
-	OfReference  spread  `json:"ofReference"`
-	CPU          float64 `json:"cpuMicros"`
-	ReferenceCPU float64 `json:"referenceCPUMicros"`
-	CPURatio     float64 `json:"referenceCPUOfCPU"` // the reference's processor time as a share of ours
-	P50          float64 `json:"p50Micros"`
-	P99          float64 `json:"p99Micros"`
-	P999         float64 `json:"p999Micros"`
-	OfAppends    *spread `json:"ofAppends,omitempty"` // the rate as a multiple of the disk's durable appends
+	perSecond, reference, ofReference spread
+	cpu, referenceCPU                 float64 // of a request
+	cpuRatio                          float64 // the reference's processor time as a share of ours
+	p50, p99, p999                    float64
+	ofAppends                         spread // of a write, the rate as a multiple of the disk's durable appends
 }
 
 // figureOf condenses the rounds of a side beside those of the reference.
-func figureOf(name string, ours, reference []*sample) figure {
+func figureOf(ours, reference []*sample) figure {
 	at := func(q float64) float64 { return spreadOf(latencies(ours, q)).Median }
 	f := figure{
-		Name: name, PerSecond: spreadOf(rates(ours)), Reference: spreadOf(rates(reference)), OfReference: spreadOf(quotients(rates(ours), rates(reference))),
-		CPU: perRequest(ours), ReferenceCPU: perRequest(reference), P50: at(.5), P99: at(.99), P999: at(.999),
+		perSecond: spreadOf(rates(ours)), reference: spreadOf(rates(reference)), ofReference: spreadOf(quotients(rates(ours), rates(reference))),
+		cpu: perRequest(ours), referenceCPU: perRequest(reference), p50: at(.5), p99: at(.99), p999: at(.999),
 	}
-	if f.CPU > 0 {
-		f.CPURatio = f.ReferenceCPU / f.CPU
-	}
+	f.cpuRatio = f.referenceCPU / max(f.cpu, .001)
 	return f
 }
 
@@ -108,36 +84,3 @@ func perRequest(all []*sample) float64 {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 func mib(n int64) float64            { return float64(n) / (1 << 20) }
-
-// row returns the figure of that name, or nil.
-func (r *results) row(name string) *figure {
-	i := slices.IndexFunc(r.Rows, func(f figure) bool { return f.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &r.Rows[i]
-}
-
-const resultsFile = "results.json"
-
-func (r *results) saveRows(dir string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, resultsFile), append(text, '\n'), 0o644)
-}
-
-// loadRows returns the saved rows. Those of another version of this program are an error.
-func loadRows(dir string) (*results, error) {
-	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
-	if err != nil {
-		return nil, err
-	}
-	r, d := &results{}, json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", resultsFile, err)
-	}
-	return r, nil
-}

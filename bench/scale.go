@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,88 +14,95 @@ import (
 // smallPets is how many pets the smaller database has.
 const smallPets = 10_000
 
-// A scaleRow is one operation's cost at both sizes: the processor time of one
+// A scaleRow is one operation, and its cost at both sizes: the processor time of one
 // among those of all callers, and what a caller waits for one that is alone.
 type scaleRow struct {
-	name                 string
-	search               bool // by name
+	row
+	byName               bool // a search: apart from the others
 	small, big           float64
 	smallAlone, bigAlone float64
 	aloneRatio           spread // of the rounds' medians
 }
 
-func (r *scaleRow) ratio() float64 { return r.big / max(r.small, .001) }
-
-// measureScale makes both databases, and prints how they compare.
-func measureScale(ctx context.Context, settings *settings) (err error) {
-	b, err := newBench(ctx, settings)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.end()) }()
-	small, err := b.newDataset(ctx, "small.db", smallPets, true)
-	if err != nil {
-		return err
-	}
+// measureScale compares two databases of very different size.
+func (b *bench) measureScale(ctx context.Context) error {
 	say("filling %d pets and %d orders", b.scalePets, b.scalePets*ordersPerPet)
-	big, err := b.newDataset(ctx, "big.db", b.scalePets, true)
+	var data []*dataset
+	for _, pets := range []int{smallPets, b.scalePets} {
+		d, err := b.newDataset(ctx, fmt.Sprint(pets, ".db"), pets, true)
+		if err != nil {
+			return err
+		}
+		data = append(data, d)
+	}
+	size, err := fileMiB(data[1].path)
 	if err != nil {
 		return err
 	}
-	size, err := fileMiB(big.path)
-	if err != nil {
-		return err
-	}
-	s, err := b.compareRows(ctx, small, big)
+	s, err := b.compareSizes(ctx, data)
 	if err != nil {
 		return err
 	}
 	say("checking the large database with petstore doctor")
-	if _, err := b.binary.Run(b.dir, "doctor", "--db", big.path); err != nil {
+	if _, err := b.binary.Run(b.dir, "doctor", "--db", data[1].path); err != nil {
 		return err
 	}
-	s.notes = append(s.notes, fmt.Sprintf("%d pets with %d orders: %.0f MiB; petstore doctor finds nothing wrong.", big.pets, big.pets*ordersPerPet, size))
-	report(os.Stdout, s)
+	s.notes = append(s.notes, fmt.Sprintf("%d pets with %d orders: %.0f MiB; petstore doctor finds nothing wrong.", b.scalePets, b.scalePets*ordersPerPet, size))
+	b.add(s)
 	return nil
 }
 
-// compareRows has both databases take turns in every row.
-func (b *bench) compareRows(ctx context.Context, datasets ...*dataset) (s section, err error) {
+// compareSizes has both databases take turns in every row.
+func (b *bench) compareSizes(ctx context.Context, data []*dataset) (section, error) {
 	var sides []*side
-	for _, d := range datasets {
-		release, failed := lockInPageCache(d.path)
-		if failed != nil {
-			return s, failed
-		}
-		defer func() { err = errors.Join(err, release()) }()
-		p, _, failed := b.startServer(ctx, d.path, false)
-		if failed != nil {
-			return s, failed
-		}
-		defer func() { err = errors.Join(err, p.Stop()) }()
-		w, failed := newWorkload(ctx, p, d)
-		if failed != nil {
-			return s, failed
-		}
-		if err := p.settle(ctx); err != nil {
-			return s, err
-		}
-		sides = append(sides, &side{name: fmt.Sprintf("%d pets", d.pets), process: p, workload: w})
-	}
-	var all []scaleRow
-	for _, r := range scaleRows() {
-		if !b.rows.MatchString(r.name) {
-			continue
-		}
-		say("%s", r.name)
-		row, err := b.compareRow(ctx, &r, sides)
+	for _, d := range data {
+		release, err := lockInPageCache(d.path)
 		if err != nil {
-			return s, err
+			return section{}, err
 		}
-		all = append(all, *row)
+		b.atEnd(release)
+		s, err := b.newSide(ctx, fmt.Sprint(d.pets, " pets"), d)
+		if err != nil {
+			return section{}, err
+		}
+		sides = append(sides, s)
 	}
-	took, err := measureSearch(ctx, sides[1], b.rounds, b.round)
-	return scaleSection(b.scalePets, all, took), err
+	rows := slices.DeleteFunc(scaleRows(), func(r scaleRow) bool { return !b.rows.MatchString(r.name) })
+	for i := range rows {
+		say("%s", rows[i].name)
+		if err := b.compareRow(ctx, &rows[i], sides); err != nil {
+			return section{}, err
+		}
+	}
+	search, err := measureSearch(ctx, sides[1], b.rounds, b.round)
+	return scaleSection(b.scalePets, rows, search), err
+}
+
+// compareRow measures a row, and then its operation alone.
+func (b *bench) compareRow(ctx context.Context, r *scaleRow, sides []*side) error {
+	if err := b.turnsOfSizes(ctx, &r.row, sides, b.round); err != nil {
+		return err
+	}
+	r.small, r.big = perRequest(sides[0].samples), perRequest(sides[1].samples)
+	if r.callers > 1 {
+		alone := r.row
+		alone.callers = 1
+		if err := b.turnsOfSizes(ctx, &alone, sides, b.round/2); err != nil {
+			return err
+		}
+	}
+	small, big := latencies(sides[0].samples, .5), latencies(sides[1].samples, .5)
+	r.smallAlone, r.bigAlone, r.aloneRatio = spreadOf(small).Median, spreadOf(big).Median, spreadOf(quotients(big, small))
+	return nil
+}
+
+// turnsOfSizes has both sides take turns, and empties their logs.
+func (b *bench) turnsOfSizes(ctx context.Context, r *row, sides []*side, long time.Duration) error {
+	err := measureSides(ctx, r, sides, b.rounds, long)
+	for _, s := range sides {
+		err = errors.Join(err, os.Truncate(s.process.Log, 0))
+	}
+	return err
 }
 
 func scaleSection(pets int, all []scaleRow, search spread) section {
@@ -107,72 +113,25 @@ Reads have 32 callers, and writes 64, whose changes share pages and syncs: the p
 Searches by name, and lists by ship date and quantity, have one. "Alone" is what one caller waits for who is the only one, a write until
 it is on the disk; its ratio is the median of those of the rounds, which are half as long.`}
 	s.table = table{fmt.Sprintf("operation | CPU µs, %s | CPU µs, %s | ratio | alone, p50 µs, %[1]s | alone, p50 µs, %[2]s | ratio alone", small, big)}
-	var together, alone []target
 	for _, r := range all {
-		s.table.add("%s | %.1f | %.1f | %.2f | %.0f | %.0f | %s", r.name, r.small, r.big, r.ratio(), r.smallAlone, r.bigAlone, r.aloneRatio.ranged("%.2f"))
-		if r.search { // of these the one for a full name has a bound
+		ratio := r.big / max(r.small, .001)
+		s.table.add("%s | %.1f | %.1f | %.2f | %.0f | %.0f | %s", r.name, r.small, r.big, ratio, r.smallAlone, r.bigAlone, r.aloneRatio.ranged("%.2f"))
+		if r.byName { // of these the one for a full name has a bound
 			continue
 		}
 		what := fmt.Sprintf("%s at %s, × at %d, ", r.name, big, smallPets)
-		together, alone = append(together, target{what + "by processor time", r.ratio(), 3, true}), append(alone, target{what + "alone", r.aloneRatio.Median, 1.8, true})
+		s.targets = append(s.targets, target{what + "by processor time", ratio, 3, true}, target{what + "alone", r.aloneRatio.Median, 1.8, true})
 	}
-	s.targets = append(append(missed(together), missed(alone)...), searchTarget(pets, search, 12))
+	s.targets = append(s.targets, searchTarget(pets, search, 12))
 	return s
-}
-
-// missed returns the targets that are missed, or the one that comes nearest to it; they all are upper bounds.
-func missed(all []target) []target {
-	slices.SortStableFunc(all, func(a, b target) int { return cmp.Compare(b.value, a.value) })
-	n := slices.IndexFunc(all, target.met)
-	if n < 0 {
-		return all
-	}
-	return all[:max(1, n)]
-}
-
-// compareRow measures a row, and then its operation alone.
-func (b *bench) compareRow(ctx context.Context, r *sizedRow, sides []*side) (*scaleRow, error) {
-	if err := b.turnsOfSizes(ctx, &r.row, sides, b.round); err != nil {
-		return nil, err
-	}
-	row := &scaleRow{name: r.name, search: r.search, small: perRequest(sides[0].samples), big: perRequest(sides[1].samples)}
-	if r.callers > 1 {
-		alone := r.row
-		alone.callers = 1
-		if err := b.turnsOfSizes(ctx, &alone, sides, b.round/2); err != nil {
-			return nil, err
-		}
-	}
-	small, big := latencies(sides[0].samples, .5), latencies(sides[1].samples, .5)
-	row.smallAlone, row.bigAlone, row.aloneRatio = spreadOf(small).Median, spreadOf(big).Median, spreadOf(quotients(big, small))
-	return row, nil
-}
-
-// turnsOfSizes has both sides take turns, and empties their logs.
-func (b *bench) turnsOfSizes(ctx context.Context, r *row, sides []*side, long time.Duration) error {
-	if err := measureSides(ctx, r, sides, b.rounds, long); err != nil {
-		return err
-	}
-	for _, s := range sides {
-		if err := os.Truncate(s.process.Log, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A sizedRow is a row that is compared.
-type sizedRow struct {
-	row
-	search bool // by name: apart from the others
 }
 
 // scaleRows returns the operations that are compared. Some pets are more popular
 // than others, as in the row of GET one; where all are alike, and in filters that
 // match nothing, it is the worst there can be.
-func scaleRows() []sizedRow {
+func scaleRows() []scaleRow {
 	anyOrder := func(w *workload, r *rand.Rand) int64 { return 1 + r.Int64N(int64(w.pets)*ordersPerPet) }
-	return []sizedRow{
+	return []scaleRow{
 		popularRead("getPet", getPopular),
 		read("getPet, all alike", getPet),
 		read("listPets", listFirst),
@@ -206,27 +165,27 @@ func scaleRows() []sizedRow {
 	}
 }
 
-func read(name string, request newRequest) sizedRow {
-	return sizedRow{row: row{name: name, callers: readers, want: 200, request: request}}
+func read(name string, request newRequest) scaleRow {
+	return scaleRow{row: row{name: name, callers: readers, want: 200, request: request}}
 }
 
-func popularRead(name string, request newRequest) sizedRow {
+func popularRead(name string, request newRequest) scaleRow {
 	r := read(name, request)
 	r.warm = time.Second // what is popular has been asked for before
 	return r
 }
 
 // filter has one caller, since it may read much.
-func filter(name, path string) sizedRow {
-	return sizedRow{row: row{name: name, callers: 1, want: 200, request: get(path)}}
+func filter(name, path string) scaleRow {
+	return scaleRow{row: row{name: name, callers: 1, want: 200, request: get(path)}}
 }
 
-func nameSearch(name, text string) sizedRow {
-	return sizedRow{row{name: name, callers: 1, want: 200, request: search(text)}, true}
+func nameSearch(name, text string) scaleRow {
+	return scaleRow{row: row{name: name, callers: 1, want: 200, request: search(text)}, byName: true}
 }
 
-func write(name string, want int, request newRequest) sizedRow {
-	return sizedRow{row: row{name: name, callers: 64, want: want, request: request}}
+func write(name string, want int, request newRequest) scaleRow {
+	return scaleRow{row: row{name: name, callers: 64, want: want, request: request}}
 }
 
 func getByID(path string, id func(*workload, *rand.Rand) int64) newRequest {
@@ -252,7 +211,7 @@ func setStatus(dst []byte, w *workload, r *rand.Rand) []byte {
 
 // rename gives a pet another ordinary name.
 func rename(dst []byte, w *workload, r *rand.Rand) []byte {
-	return patch(dst, w, "/pets/", w.anyPet(r), fmt.Sprintf(`{"name":%q}`, w.names.name(r.Int())))
+	return patch(dst, w, "/pets/", w.anyPet(r), fmt.Sprintf(`{"name":%q}`, petName(r.Int())))
 }
 
 func patch(dst []byte, w *workload, path string, id int64, body string) []byte {

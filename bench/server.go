@@ -24,22 +24,26 @@ const (
 // A process is one that is measured.
 type process struct {
 	*servertest.Server
-	addr    string     // where it answers
-	tlsAddr string     // where it answers over TLS, or ""
-	twins   []*process // nodes that share its load
+	addr    string        // where it answers
+	tlsAddr string        // where it answers over TLS, or ""
+	started time.Duration // from its start until it was ready
+	twins   []*process    // nodes that share its load
 }
 
-// start starts another program than the service on the core of what is measured.
-func (p *process) start(cmd *exec.Cmd) error {
-	p.Server = &servertest.Server{Cmd: cmd, Ended: make(chan struct{})}
+// start starts another program than the service on the core of what is measured, and returns when it listens on addr.
+func (b *bench) start(ctx context.Context, addr, program string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env, cmd.Stderr = environment("GOMAXPROCS=1", "NODE_ENV=production"), os.Stderr
 	if err := startOn(cmd, serverCore); err != nil {
-		return err
+		return nil, err
 	}
-	go func() {
-		p.Err = cmd.Wait()
-		close(p.Ended)
-	}()
-	return nil
+	p := &process{Server: &servertest.Server{Cmd: cmd}, addr: addr}
+	b.atEnd(func() error {
+		_ = cmd.Process.Kill() // it may be gone
+		_ = cmd.Wait()         // of a killed process it says so
+		return nil
+	})
+	return p, waitFor(ctx, addr)
 }
 
 // tick is the unit of /proc/PID/stat: USER_HZ is 100 on every platform of ours.
@@ -83,41 +87,18 @@ func familyTime(pid int) (all time.Duration, err error) {
 	return all, nil
 }
 
-// settle returns when the process has nothing to do any more in the background, such as to index names: when it was
-// idle for a second.
-func (p *process) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Hour)
-	defer cancel()
-	for {
-		before, err := p.cpu()
-		if err != nil {
-			return err
-		}
-		select {
-		case <-p.Ended:
-			return fmt.Errorf("the server ended: %w", p.Err)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Second):
-		}
-		if after, err := p.cpu(); err != nil || after-before <= 2*tick {
-			return err
-		}
-	}
-}
-
-// memory returns the resident memory in bytes: now, and the most so far.
-func (p *process) memory() (now, most int64, err error) {
+// memory returns the resident memory in MiB: now, and the most so far.
+func (p *process) memory() (now, most float64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
 		return 0, 0, err
 	}
-	read := func(name string) int64 {
+	read := func(name string) float64 {
 		_, rest, _ := strings.Cut(string(text), "\n"+name+":")
 		line, _, _ := strings.Cut(rest, "\n")
-		kib, parseErr := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(line), " kB"), 10, 64)
-		err = errors.Join(err, parseErr)
-		return kib << 10
+		kib, failed := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(line), " kB"), 64)
+		err = errors.Join(err, failed)
+		return kib / 1024
 	}
 	return read("VmRSS"), read("VmHWM"), err
 }
@@ -155,33 +136,41 @@ func runOnBoth(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// startServer starts the service on the database, with HTTPS or without and with more flags, and returns when it is ready,
-// with the time that this took.
-func (b *bench) startServer(ctx context.Context, db string, secure bool, flags ...string) (*process, time.Duration, error) {
+// startServer starts the service on the database, with more flags, and returns when it is ready.
+func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*process, error) {
 	flags = append([]string{
 		"--db", db,
 		"--trusted-proxies", "127.0.0.1/32", // so that bad keys can come from many addresses
 		"--ban-grace", "24h", // so that a refusal stays one
 	}, flags...)
-	if secure {
-		flags = append(flags, "--tls-cert", b.cert, "--tls-key", b.key)
-	}
 	p, began := &process{}, time.Now()
 	if err := onCores(func() (err error) {
 		p.Server, err = b.binary.Serve(servertest.Options{Dir: b.dir, Flags: flags, Env: []string{"GOMAXPROCS=1"}, Attr: endsWithUs()})
 		return err
 	}, serverCore); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	b.atEnd(p.Stop)
 	if _, err := p.page(ctx, "/readyz"); err != nil {
-		return nil, 0, errors.Join(fmt.Errorf("%w; its log: %.1000s", err, p.LogText()), p.Stop())
+		return nil, fmt.Errorf("%w; its log: %.1000s", err, p.LogText())
 	}
-	took := time.Since(began)
-	_, p.addr, _ = strings.Cut(p.URL, "://")
-	if secure {
-		p.tlsAddr = p.addr
+	p.started = time.Since(began)
+	scheme, addr, _ := strings.Cut(p.URL, "://")
+	p.addr = addr
+	if scheme == "https" {
+		p.tlsAddr = addr
 	}
-	return p, took, nil
+	return p, nil
+}
+
+// newSide starts the service on a database, with more flags, for what works on it.
+func (b *bench) newSide(ctx context.Context, name string, d *dataset, flags ...string) (*side, error) {
+	p, err := b.startServer(ctx, d.path, flags...)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorkload(ctx, p, d)
+	return &side{name: name, process: p, workload: w}, err
 }
 
 // environment returns what programs find around them: nothing that sets the runtime up differently.

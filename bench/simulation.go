@@ -60,7 +60,7 @@ func (o outcome) bound() string {
 // simulate runs a model for so many seconds of its time, after a warm-up of a fifth of that. The same model has the same
 // outcome each time.
 func simulate(m model, seconds float64) outcome {
-	s := &simulation{model: m, random: rand.New(rand.NewPCG(1, 1)), held: map[int][]func(){}}
+	s := &simulation{model: m, random: rand.New(rand.NewPCG(1, 1)), zipf: newZipfian(m.shops), held: map[int][]func(){}}
 	s.database, s.redis = newStation(s, m.databaseCores), newStation(s, 1)
 	if m.together {
 		s.database = newStation(s, m.cores)
@@ -86,6 +86,7 @@ func simulate(m model, seconds float64) outcome {
 type simulation struct {
 	model
 	random *rand.Rand
+	zipf   *zipfian // of the shops
 	now    float64
 	queue  []event // the next one last
 
@@ -205,7 +206,7 @@ func (n *simulatedNode) answer() {
 
 // pet draws one of all pets.
 func (s *simulation) pet() int {
-	return int(zipfianOf(s.shops).rank(s.random))*s.pets + s.random.IntN(s.pets)
+	return int(s.zipf.rank(s.random))*s.pets + s.random.IntN(s.pets)
 }
 
 func (n *simulatedNode) order(pet int) {

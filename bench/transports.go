@@ -93,9 +93,10 @@ type streams struct {
 	row      *row
 	from, to time.Time
 
-	mu       sync.Mutex // guards what follows, and what requests are made of
 	workload *workload
-	sample   sample
+
+	mu     sync.Mutex
+	sample sample // guarded by mu
 }
 
 // ask asks until the time is over.

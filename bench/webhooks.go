@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -21,87 +19,54 @@ const (
 	hookRate  = 2000 / hooksEach // events a second, each of which is delivered to all of a workspace
 )
 
-// An inbox is all receivers.
-type inbox struct {
-	mu   sync.Mutex
-	late []time.Duration // from the commit to the receipt
-}
+// An inbox is all receivers: of each event that one of them gets, how long that took from the commit.
+type inbox chan time.Duration
 
 // ServeHTTP takes an event.
-func (b *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+func (b inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	var e struct{ CreatedAt time.Time }
-	if json.NewDecoder(r.Body).Decode(&e) != nil {
-		return
-	}
-	late := time.Since(e.CreatedAt)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.late = append(b.late, late)
-}
-
-// take waits for so many events, and returns how late each was.
-func (b *inbox) take(ctx context.Context, n int) ([]time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		b.mu.Lock()
-		got := b.late
-		if len(got) >= n {
-			b.late = nil
-		}
-		b.mu.Unlock()
-		if len(got) >= n {
-			return got, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of %d deliveries: %w", len(got), n, ctx.Err())
-		case <-time.After(time.Millisecond):
-		}
+	if json.NewDecoder(r.Body).Decode(&e) == nil {
+		b <- time.Since(e.CreatedAt)
 	}
 }
 
-func (b *bench) measureWebhooks(ctx context.Context) (s section, err error) {
+func (b *bench) measureWebhooks(ctx context.Context) (err error) {
 	say("webhooks")
 	db := filepath.Join(b.dir, "hooks.db")
 	keys := make([]string, hookShops)
 	for i := range keys {
 		if keys[i], err = b.newWorkspace(db, fmt.Sprint("shop-", i), nil, "--scope=read,write,manage"); err != nil {
-			return s, err
+			return err
 		}
 	}
-	p, _, err := b.startServer(ctx, db, false, "--webhook-allow-http", "--webhook-allow-to", "127.0.0.0/8")
+	p, err := b.startServer(ctx, db, "--webhook-allow-http", "--webhook-allow-to", "127.0.0.0/8")
 	if err != nil {
-		return s, err
+		return err
 	}
-	defer func() { err = errors.Join(err, p.Stop()) }()
-	box := &inbox{}
+	box := make(inbox, hookBurst*hooksEach)
 	for i := range hookShops * hooksEach {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return s, err
-		}
-		defer l.Close()
-		go http.Serve(l, box)
-		if err := p.create(ctx, "/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":"http://%s/"}`, l.Addr())); err != nil {
-			return s, err
+		receiver := httptest.NewServer(box)
+		defer receiver.Close()
+		if err := p.create(ctx, "/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":%q}`, receiver.URL)); err != nil {
+			return err
 		}
 	}
 	var rates, middles []float64
 	for range b.rounds {
 		began := time.Now()
 		if _, err := box.events(ctx, p, keys, hookBurst, 0); err != nil {
-			return s, err
+			return err
 		}
 		rates = append(rates, hookBurst*hooksEach/time.Since(began).Seconds())
 		late, err := box.events(ctx, p, keys, hookRate, time.Second/hookRate)
 		if err != nil {
-			return s, err
+			return err
 		}
 		slices.Sort(late)
 		middles = append(middles, micros(late[len(late)/2])/1000)
 	}
-	return webhookSection(spreadOf(rates), spreadOf(middles)), nil
+	b.add(webhookSection(spreadOf(rates), spreadOf(middles)))
+	return nil
 }
 
 // webhookSection has the rate of a burst, and the median in milliseconds from the commit to the receipt.
@@ -114,9 +79,8 @@ latency, from the commit to the receipt, is that of a steady %d deliveries a sec
 		}}
 }
 
-// events has so many events happen, with a pause after each, and returns how late each was
-// at each receiver.
-func (b *inbox) events(ctx context.Context, p *process, keys []string, n int, pause time.Duration) ([]time.Duration, error) {
+// events has so many events happen, with a pause after each, and returns how late each was at each receiver.
+func (b inbox) events(ctx context.Context, p *process, keys []string, n int, pause time.Duration) ([]time.Duration, error) {
 	for i := range n {
 		next := time.Now().Add(pause)
 		if err := p.create(ctx, "/categories", keys[i%len(keys)], fmt.Sprintf(`{"name":"%d"}`, time.Now().UnixNano())); err != nil {
@@ -124,7 +88,17 @@ func (b *inbox) events(ctx context.Context, p *process, keys []string, n int, pa
 		}
 		time.Sleep(time.Until(next))
 	}
-	return b.take(ctx, n*hooksEach)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	late := make([]time.Duration, n*hooksEach)
+	for i := range late {
+		select {
+		case late[i] = <-b:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%d of %d deliveries: %w", i, len(late), ctx.Err())
+		}
+	}
+	return late, nil
 }
 
 // create makes something by a POST.

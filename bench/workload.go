@@ -38,7 +38,7 @@ type newRequest func(dst []byte, w *workload, r *rand.Rand) []byte
 type workload struct {
 	*dataset
 	cursor  string         // after 10,000 pages of 20
-	names   *namer         // for new pets
+	popular *zipfian       // of the pets
 	strange atomic.Uint32  // counts the requests of those without a key
 	pending map[int64]bool // the pets that setStatus made so
 	shops   []string       // keys, if there are many shops
@@ -133,7 +133,7 @@ func search(text string) newRequest {
 }
 
 func createPet(dst []byte, w *workload, r *rand.Rand) []byte {
-	body := fmt.Appendf(nil, `{"name":%q,"categoryId":%d}`, w.names.name(r.Int()), 1+r.Int64N(categories))
+	body := fmt.Appendf(nil, `{"name":%q,"categoryId":%d}`, petName(r.Int()), 1+r.Int64N(categories))
 	return send(dst, "POST", "/pets", w.key, body)
 }
 
@@ -165,7 +165,7 @@ func send(dst []byte, method, path, key string, body []byte) []byte {
 
 // newWorkload asks the server for what the requests need to know.
 func newWorkload(ctx context.Context, p *process, d *dataset) (*workload, error) {
-	w := &workload{dataset: d, names: newNamer(), pending: make(map[int64]bool)}
+	w := &workload{dataset: d, popular: newZipfian(d.pets), pending: make(map[int64]bool)}
 	if _, _, err := p.get(ctx, "/pets", w.spent); err != nil { // the one request that it has
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
 )
 
 // A zipfian draws ranks from 0 on, of which the first is the most frequent, as
@@ -36,21 +35,10 @@ func (z *zipfian) rank(r *rand.Rand) int64 {
 	return int64(z.n * math.Pow(z.eta*u-z.eta+1, z.alpha))
 }
 
-// zipfians are the ones made so far, by n: to make one takes a while.
-var zipfians sync.Map
-
-func zipfianOf(n int) *zipfian {
-	z, ok := zipfians.Load(n)
-	if !ok {
-		z, _ = zipfians.LoadOrStore(n, newZipfian(n))
-	}
-	return z.(*zipfian)
-}
-
 // popularPet returns the id of a pet, of which some are asked for much more
 // often than others: which ones is scattered over all ids.
 func (w *workload) popularPet(r *rand.Rand) int64 {
 	const scatter = 0x9E3779B97F4A7C15
-	rank := uint64(zipfianOf(w.pets).rank(r))
+	rank := uint64(w.popular.rank(r))
 	return 1 + int64((rank+1)*scatter>>1%uint64(w.pets))
 }
