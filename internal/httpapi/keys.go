@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -135,37 +134,33 @@ func (k keys) sendMade(x *exchange, made access.MadeKey) error {
 }
 
 func (k keys) update(x *exchange) error {
-	return k.change(x, func(ctx context.Context, ring access.Keyring, on petstore.Condition) error {
-		p, err := readKeyPatch(x.body)
-		if err != nil {
-			return err
-		}
-		now, err := ring.Update(ctx, x.pathID, p, on)
-		if err != nil {
-			return err
-		}
-		x.follow(k.live)
-		return sendChanged(x, access.KeyAt{Key: now, At: k.now()})
-	})
-}
-
-func (k keys) revoke(x *exchange) error {
-	return k.change(x, func(ctx context.Context, ring access.Keyring, on petstore.Condition) error {
-		if err := ring.Revoke(ctx, x.pathID, on); err != nil {
-			return err
-		}
-		x.follow(k.live)
-		x.sendEmpty(http.StatusNoContent)
-		return nil
-	})
-}
-
-func (k keys) change(x *exchange, do func(context.Context, access.Keyring, petstore.Condition) error) error {
 	on, err := conditionOf(x.r.Header)
 	if err != nil {
 		return err
 	}
-	return do(x.ctx, k.ring(x), on)
+	p, err := readKeyPatch(x.body)
+	if err != nil {
+		return err
+	}
+	now, err := k.ring(x).Update(x.ctx, x.pathID, p, on)
+	if err != nil {
+		return err
+	}
+	x.follow(k.live)
+	return sendChanged(x, access.KeyAt{Key: now, At: k.now()})
+}
+
+func (k keys) revoke(x *exchange) error {
+	on, err := conditionOf(x.r.Header)
+	if err != nil {
+		return err
+	}
+	if err := k.ring(x).Revoke(x.ctx, x.pathID, on); err != nil {
+		return err
+	}
+	x.follow(k.live)
+	x.sendEmpty(http.StatusNoContent)
+	return nil
 }
 
 // What the server alone sets of a key.
