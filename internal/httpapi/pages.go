@@ -84,14 +84,9 @@ func (p pages) serveConsole(x *exchange) error {
 var errNotFound = petstore.Errorf(codeRouteNotFound, "There is nothing at this path.")
 
 // NotFound answers like a path that is not there. It is for the handler that
-// Options.Docs is, on paths that it does not have.
-func NotFound(w http.ResponseWriter, r *http.Request) {
-	x, ok := w.(*exchange)
-	if !ok {
-		x = &exchange{w: w, r: r}
-	}
-	x.fail(errNotFound)
-}
+// Options.Docs is, on paths that it does not have, with the ResponseWriter that it
+// was given.
+func NotFound(w http.ResponseWriter, _ *http.Request) { w.(*exchange).fail(errNotFound) }
 
 // A Page is what the console is given with a request: the one place in which
 // requests are counted and kept few, so that its pages are no way around it. It
