@@ -53,7 +53,7 @@ func readBody(x *exchange) error {
 		return nil
 	}
 	if len(x.r.Header["Content-Length"]) > 1 { // HTTP/2 alone gets here with two, and believes the first
-		return badParameter("Content-Length", petstore.InvalidFormat, "The header Content-Length may be sent once only.")
+		return badParameter("Content-Length", "The header Content-Length may be sent once only.")
 	}
 	if x.r.ContentLength > maxBody {
 		return errTooLarge

@@ -150,9 +150,9 @@ func appendField(dst []byte, f petstore.Field) []byte {
 	return append(dst, '}')
 }
 
-// badParameter returns the error of one parameter.
-func badParameter(name string, code petstore.FieldCode, format string, args ...any) error {
+// badParameter returns the error of one parameter that has not its form.
+func badParameter(name, format string, args ...any) error {
 	e := petstore.Errorf(codeInvalidParameter, format, args...)
-	e.Fields = []petstore.Field{{Parameter: name, Code: code, Message: e.Message}}
+	e.Fields = []petstore.Field{{Parameter: name, Code: petstore.InvalidFormat, Message: e.Message}}
 	return e
 }

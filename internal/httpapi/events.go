@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -71,12 +72,8 @@ func (e *events) list(x *exchange) error {
 // eventsAfter returns the link to what comes after an event, with the other
 // parameters as they were.
 func eventsAfter(x *exchange, asked url.Values, after int64, relation string) string {
-	query := url.Values{"after": {strconv.FormatInt(after, 10)}}
-	for name, values := range asked {
-		if name != "after" {
-			query[name] = values
-		}
-	}
+	query := maps.Clone(asked)
+	query.Set("after", strconv.FormatInt(after, 10))
 	return "<" + x.env.baseURL + x.address() + "?" + query.Encode() + `>; rel="` + relation + `"`
 }
 

@@ -57,17 +57,8 @@ func requestID(h http.Header) string {
 // usableID reports whether s is [A-Za-z0-9._-]{1,128} and holds no API key: it
 // goes into the log.
 func usableID(s string) bool {
-	if len(s) < 1 || len(s) > 128 || strings.Contains(s, access.Prefix) {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return s != "" && len(s) <= 128 && strings.Trim(s, allowed) == "" && !strings.Contains(s, access.Prefix)
 }
 
 // onceOf returns the request's Idempotency-Key, or nil.
@@ -78,11 +69,11 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	}
 	const name = "Idempotency-Key"
 	if len(values) > 1 {
-		return nil, badParameter(name, petstore.InvalidFormat, "The header Idempotency-Key may be sent once only.")
+		return nil, badParameter(name, "The header Idempotency-Key may be sent once only.")
 	}
 	key := values[0]
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }) {
-		return nil, badParameter(name, petstore.InvalidFormat, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
+		return nil, badParameter(name, "Idempotency-Key must be 1 to 255 visible ASCII characters.")
 	}
 	return &petstore.Idempotency{
 		Operation:   x.r.Method + " " + x.path.pattern,
@@ -116,14 +107,14 @@ func parseTags(name string, values []string, weak bool) (*petstore.TagSet, error
 		rest, isWeak := strings.CutPrefix(text, "W/")
 		end := strings.IndexByte(strings.TrimPrefix(rest, `"`), '"')
 		if !strings.HasPrefix(rest, `"`) || end < 0 {
-			return nil, badParameter(name, petstore.InvalidFormat, `%s must be * or a list of entity tags such as "abc".`, name)
+			return nil, badParameter(name, `%s must be * or a list of entity tags such as "abc".`, name)
 		}
 		if weak || !isWeak {
 			set.Tags = append(set.Tags, petstore.Tag(rest[1:1+end]))
 		}
 		text = strings.TrimSpace(rest[end+2:])
 		if text != "" && text[0] != ',' {
-			return nil, badParameter(name, petstore.InvalidFormat, "%s must have commas between its entity tags.", name)
+			return nil, badParameter(name, "%s must have commas between its entity tags.", name)
 		}
 		text = strings.TrimLeft(text, ", \t")
 	}

@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"net/url"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -23,17 +23,10 @@ func newListing(x *exchange) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{x: x, query: q, limit: q.limit()}
-	if len(q.values) > 0 {
-		filters := make(url.Values, len(q.values))
-		for name, values := range q.values {
-			if name != "limit" && name != "cursor" {
-				filters[name] = values
-			}
-		}
-		l.filters = filters.Encode()
-	}
-	return l, nil
+	filters := maps.Clone(q.values)
+	delete(filters, "limit")
+	delete(filters, "cursor")
+	return &listing{x: x, query: q, filters: filters.Encode(), limit: q.limit()}, nil
 }
 
 // placed is newListing and place, of a list without filters.

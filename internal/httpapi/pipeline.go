@@ -167,8 +167,12 @@ func readInput(x *exchange) (err error) {
 			return err
 		}
 	}
-	if x.route.query == nil {
-		return refuseQuery(x.r.URL.RawQuery)
+	if raw := x.r.URL.RawQuery; raw != "" && x.route.query == nil {
+		q, err := parseQuery(raw, nil)
+		if err != nil {
+			return err
+		}
+		return q.err()
 	}
 	return nil
 }

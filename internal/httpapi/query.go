@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,36 +19,19 @@ type query struct {
 	fields []petstore.Field
 }
 
-// parseQuery reads a query and refuses parameters that are not known.
+// parseQuery reads a query and notes parameters that are not known.
 func parseQuery(raw string, known []string) (*query, error) {
-	q := &query{}
-	if raw == "" {
-		return q, nil
-	}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, petstore.Errorf(codeInvalidParameter, "The query of the URL is not well formed.")
 	}
-	q.values = values
-	for name := range values {
+	q := &query{values: values}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
 			q.add(name, petstore.UnknownField, "There is no parameter %.100q here.", name)
 		}
 	}
-	slices.SortFunc(q.fields, func(a, b petstore.Field) int { return strings.Compare(a.Parameter, b.Parameter) })
 	return q, nil
-}
-
-// refuseQuery returns the error of a query where none is known.
-func refuseQuery(raw string) error {
-	if raw == "" {
-		return nil
-	}
-	q, err := parseQuery(raw, nil)
-	if err != nil {
-		return err
-	}
-	return q.err()
 }
 
 // add notes a fault, unless there are maxFaults already.
@@ -139,14 +123,9 @@ func parseInteger(text string) (int64, petstore.FieldCode) {
 
 // readID reads the id in a path.
 func readID(name, text string) (int64, error) {
-	n, code := parseInteger(text)
-	switch {
-	case code == petstore.InvalidType:
-		return 0, badParameter(name, code, "%s must be an integer, not %.40q.", name, text)
-	case code != "" || n < 1:
-		return 0, badParameter(name, petstore.OutOfRange, "%s must be between 1 and %d, not %.40q.", name, int64(1<<63-1), text)
-	}
-	return n, nil
+	var q query
+	id := q.integer(name, text, 1, 1<<63-1)
+	return id, q.err()
 }
 
 // several reads a filter by values of all, which may be repeated.
