@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -163,15 +164,11 @@ func (r *request) understand(key, value string) bool {
 // contentLength reads a length that a connection's buffer may hold. A method
 // that usually has no body is not plain with one.
 func (r *request) contentLength(s string) bool {
-	if len(s) < 1 || len(s) > 5 {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil {
 		return false
 	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-		r.length = r.length*10 + int(s[i]-'0')
-	}
+	r.length = int(n)
 	switch r.method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		return true
