@@ -25,38 +25,34 @@ type Options struct {
 	Malformed func(w http.ResponseWriter, r *http.Request, status int)
 }
 
-// conns are the connections that net/http does not have yet, and what all have in
-// common.
-type conns struct {
+// A Front stands before a server and answers plain requests with its handler.
+type Front struct {
 	server   *http.Server
 	options  Options
 	draining atomic.Bool
 
 	mu  sync.Mutex
-	all map[*conn]struct{}
+	all map[*conn]struct{} // that net/http does not have yet
 }
 
 // open returns a connection that net/http does not have yet.
-func (s *conns) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, conns: s, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
+	own := &conn{Conn: c, front: f, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
 	own.base = withMember(context.Background(), c)
-	s.add(own)
+	f.add(own)
 	return own
 }
 
-func (s *conns) add(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*conn]struct{})
-	}
-	s.all[c] = struct{}{}
+func (f *Front) add(c *conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[c] = struct{}{}
 }
 
-func (s *conns) remove(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, c)
+func (f *Front) remove(c *conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.all, c)
 }
 
 // The states of a connection.
@@ -73,7 +69,7 @@ const (
 // net/http, and the connection with it for good.
 type conn struct {
 	net.Conn
-	conns  *conns
+	front  *Front
 	came   time.Time
 	tls    *tls.ConnectionState // nil without TLS
 	remote string               // the peer's address
@@ -160,7 +156,7 @@ func (c *conn) answerAll() (more bool, err error) {
 			return true, nil
 		}
 		one := calls.Get().(*call)
-		switch size, is := one.read(c.buf[:c.have], c.conns.options.Plain); {
+		switch size, is := one.read(c.buf[:c.have], c.front.options.Plain); {
 		case c.mayGoOn(is):
 			calls.Put(one)
 			c.awaitHead()
@@ -212,13 +208,13 @@ func (c *conn) skipEmptyLines() {
 func (c *conn) drop(n int) { c.have = copy(c.buf[:], c.buf[n:c.have]) }
 
 // awaitHead gives the rest of a head its time.
-func (c *conn) awaitHead() { c.await(c.conns.server.ReadHeaderTimeout) }
+func (c *conn) awaitHead() { c.await(c.front.server.ReadHeaderTimeout) }
 
 // awaitBody gives the rest of a body its time. size is the request's with its body.
 func (c *conn) awaitBody(size int) {
 	c.need = size
 	c.bodyDue.Store(true)
-	c.await(c.conns.server.ReadTimeout)
+	c.await(c.front.server.ReadTimeout)
 }
 
 // await lets the request that has begun last so long, counted from its first part.
@@ -241,10 +237,10 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
-		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.conns.draining,
+		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining,
 	}
 	defer one.end()
-	c.conns.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
+	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
 	c.renew()
 	out := one.response.finish()
 	_, err := c.Conn.Write(out)
@@ -284,8 +280,8 @@ func (c *conn) renew() {
 		return
 	}
 	c.renewed = now
-	_ = c.Conn.SetReadDeadline(now.Add(c.conns.server.IdleTimeout))           // an error is the
-	_ = c.Conn.SetWriteDeadline(now.Add(c.conns.server.WriteTimeout + slack)) // write's too
+	_ = c.Conn.SetReadDeadline(now.Add(c.front.server.IdleTimeout))           // an error is the
+	_ = c.Conn.SetWriteDeadline(now.Add(c.front.server.WriteTimeout + slack)) // write's too
 }
 
 // hand gives the connection to net/http, with what has come.
@@ -294,11 +290,11 @@ func (c *conn) hand() error {
 		c.giveBack()
 		return io.EOF
 	}
-	c.conns.remove(c)
+	c.front.remove(c)
 	c.rest = c.buf[:c.have]
 	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
 		c.http2.Store(true)
-		speaksHTTP2(c.Conn, c.conns.server.IdleTimeout)
+		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
 	}
 	c.awaitHead()
 	return nil
@@ -319,7 +315,7 @@ func (c *conn) HTTP2() bool { return c.http2.Load() }
 // began to wait. It is set anew, from when the request began.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if c.state.Load() == handed && c.shifted.CompareAndSwap(false, true) && !t.IsZero() {
-		t = c.began.Add(c.conns.server.ReadTimeout)
+		t = c.began.Add(c.front.server.ReadTimeout)
 	}
 	return c.Conn.SetReadDeadline(t)
 }
@@ -329,12 +325,7 @@ func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite tells the client that no more comes, so that it reads an answer
 // that was given before its request was read to the end.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Close closes the connection, after the answer if it is busy with one.
 func (c *conn) Close() error {
@@ -355,7 +346,7 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) end() error {
-	c.conns.remove(c)
+	c.front.remove(c)
 	return c.Conn.Close()
 }
 

@@ -40,11 +40,11 @@ func (f *Front) Drain(ctx context.Context) error {
 // busy closes the connections that wait for nothing: those that have been used,
 // and those that have been silent for so long. It reports whether there were any,
 // or others are at work or have just come.
-func (s *conns) busy(silence time.Duration) bool {
-	s.mu.Lock()
+func (f *Front) busy(silence time.Duration) bool {
+	f.mu.Lock()
 	var idle []net.Conn
 	working := false
-	for c := range s.all {
+	for c := range f.all {
 		switch state := c.state.Load(); {
 		case state == answering || state == ending || c.bodyDue.Load():
 			working = true
@@ -58,7 +58,7 @@ func (s *conns) busy(silence time.Duration) bool {
 			working = true
 		}
 	}
-	s.mu.Unlock()
+	f.mu.Unlock()
 	for _, c := range idle {
 		_ = c.Close() // it is of no use any more
 	}
@@ -66,10 +66,10 @@ func (s *conns) busy(silence time.Duration) bool {
 }
 
 // cut closes the connections at once, whatever they are at.
-func (s *conns) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.all {
+func (f *Front) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.all {
 		_ = c.socket().Close() // who is at work with it notices
 	}
 }

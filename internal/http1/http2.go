@@ -37,7 +37,7 @@ func speaksHTTP2(c net.Conn, idle time.Duration) {
 	if !m.lives() {
 		return
 	}
-	m.idle = &idleTimer{time.AfterFunc(idle, m.rest), idle}
+	m.idle, m.idleTimeout = time.AfterFunc(idle, m.rest), idle
 	if !m.known.Load() {
 		l.enter(m, &l.http2) // or it is closed meanwhile
 	}
@@ -84,6 +84,6 @@ func (m *member) done() {
 	case m.end:
 		m.release()
 	case m.idle != nil:
-		m.idle.Reset(m.idle.after)
+		m.idle.Reset(m.idleTimeout)
 	}
 }

@@ -100,19 +100,8 @@ type member struct {
 	rooms       []*room
 	places      []place // among their anonymous ones
 	yields, end bool
-	idle        *idleTimer // of HTTP/2, else nil
-}
-
-// An idleTimer closes a connection on which no request has been for a while.
-type idleTimer struct {
-	*time.Timer
-	after time.Duration
-}
-
-func (t *idleTimer) stop() {
-	if t != nil {
-		t.Stop()
-	}
+	idle        *time.Timer   // closes a connection of HTTP/2 that is idle; else nil
+	idleTimeout time.Duration // of it
 }
 
 // A place is where a member stands among the anonymous ones of a room.
@@ -230,7 +219,9 @@ func (m *member) leave() {
 		return
 	}
 	m.end = true
-	m.idle.stop()
+	if m.idle != nil {
+		m.idle.Stop()
+	}
 	m.settle()
 	m.release()
 }
@@ -260,8 +251,10 @@ func (m *member) Close() error {
 }
 
 // CloseWrite tells the peer that no more comes.
-func (m *member) CloseWrite() error {
-	if half, ok := m.Conn.(interface{ CloseWrite() error }); ok {
+func (m *member) CloseWrite() error { return closeWrite(m.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

@@ -6,15 +6,12 @@ import (
 	"net/http"
 )
 
-// A Front stands before a server and answers plain requests with its handler.
-type Front struct{ conns }
-
 // New returns the front of a server, whose handler and time limits hold for plain
 // requests too. It sets the server's ConnContext and its ConnState, and wraps its
 // Handler; who sets them later must call those that were there. The Protocols of the
 // server must be final.
 func New(server *http.Server, o Options) *Front {
-	f := &Front{conns{server: server, options: o}}
+	f := &Front{server: server, options: o, all: make(map[*conn]struct{})}
 	server.ConnContext = withMember
 	server.Handler = counted(server.Handler)
 	configureHTTP2(server)

@@ -34,7 +34,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.written.Store(begun)
 	status := refused(p[:min(len(p), 512)])
-	if status == 0 || c.conns.options.Malformed == nil {
+	if status == 0 || c.front.options.Malformed == nil {
 		return c.Conn.Write(p)
 	}
 	if _, err := c.Conn.Write(c.malformed(status)); err != nil {
@@ -59,8 +59,8 @@ func refused(b []byte) int {
 
 // malformed returns the answer to a request that net/http refuses.
 func (c *conn) malformed(status int) []byte {
-	w := &response{last: true, draining: &c.conns.draining}
+	w := &response{last: true, draining: &c.front.draining}
 	r := &http.Request{URL: &url.URL{}, Header: http.Header{}, ProtoMajor: 1, RemoteAddr: c.remote, TLS: c.tls, Body: http.NoBody}
-	c.conns.options.Malformed(w, r, status)
+	c.front.options.Malformed(w, r, status)
 	return w.finish()
 }

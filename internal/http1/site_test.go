@@ -132,9 +132,9 @@ func (s *site) dial(t *testing.T) *http1test.Wire {
 // numbers returns how many connections net/http does not have yet, and how many of
 // them are answering.
 func (s *site) numbers() (conns, busy int) {
-	s.front.conns.mu.Lock()
-	defer s.front.conns.mu.Unlock()
-	for c := range s.front.conns.all {
+	s.front.mu.Lock()
+	defer s.front.mu.Unlock()
+	for c := range s.front.all {
 		if conns++; c.state.Load() == answering {
 			busy++
 		}
@@ -145,9 +145,9 @@ func (s *site) numbers() (conns, busy int) {
 // buffers returns how many connections hold a buffer. All of them must wait for a
 // request, and none may end meanwhile.
 func (s *site) buffers() (n int) {
-	s.front.conns.mu.Lock()
-	defer s.front.conns.mu.Unlock()
-	for c := range s.front.conns.all {
+	s.front.mu.Lock()
+	defer s.front.mu.Unlock()
+	for c := range s.front.all {
 		if c.state.Load() != answering && c.buf != nil {
 			n++
 		}
