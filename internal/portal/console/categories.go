@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -11,7 +10,7 @@ import (
 func (v *visit) categories() source[petstore.Category] {
 	q := petstore.CategoryQuery{Name: petstore.Fold(v.r.URL.Query().Get("name"))}
 	return source[petstore.Category]{
-		path: "/console/categories", id: func(c petstore.Category) int64 { return c.ID },
+		id: func(c petstore.Category) int64 { return c.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Category, error) {
 			q.Page = page
 			return v.Shop.Categories(ctx, v.who.Workspace.ID, q)
@@ -35,7 +34,7 @@ func showCategories(v *visit) error {
 			{Links: []link{{Title: "Pets", URL: "/console/pets?category=" + text(c.ID)}}},
 		})
 	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, nil)
 }
 
 func described(c petstore.Category) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -19,30 +20,28 @@ const (
 	downloadPatience = 30 * time.Second // for a client to take as much
 )
 
-// A download is a file of comma-separated values. The request for it paid for its first hundred rows.
+// A download is a file that is made while it is sent. The request for it paid for its first hundred rows.
 type download struct {
-	v    *visit
-	path string // of the page
-	sent bool
-	rows int
-	csv  *csv.Writer
+	v     *visit
+	media string
+	sent  bool
+	rows  int
+	to    *bufio.Writer
+	csv   *csv.Writer // of a file of comma-separated values
 }
 
-// download begins a file, which makes it once there is a place.
-func (v *visit) download(path string, head []string, fill func(*download) error) error {
+// download sends a file, which fill makes once there is a place.
+func (v *visit) download(media string, fill func(*download) error) error {
 	leave, err := v.place(v.downloads, "Too many downloads")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d := &download{v: v, path: path}
-	d.csv = csv.NewWriter(bufio.NewWriterSize(d, downloadBuffer))
-	if err = d.csv.Write(head); err == nil {
-		err = fill(d)
-	}
-	if err == nil {
-		d.csv.Flush()
-		err = d.csv.Error()
+	d := &download{v: v, media: media}
+	d.to = bufio.NewWriterSize(d, downloadBuffer)
+	if err = fill(d); err == nil {
+		d.begin()
+		err = d.to.Flush()
 	}
 	if err == nil || !d.sent {
 		return err
@@ -53,16 +52,35 @@ func (v *visit) download(path string, head []string, fill func(*download) error)
 	panic(http.ErrAbortHandler) // so that nobody takes it for the whole
 }
 
+// begin begins the response.
+func (d *download) begin() {
+	d.sent = true
+	d.v.w.Header().Set("Content-Type", d.media)
+	d.v.w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", path.Base(d.v.r.URL.Path)))
+}
+
 // Write sends a part. The first one begins the response.
 func (d *download) Write(part []byte) (int, error) {
 	if !d.sent {
-		name := strings.TrimPrefix(d.path, "/console/")
-		d.v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-		d.v.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.csv"`, name))
-		d.sent = true
+		d.begin()
 	}
 	d.v.extend(downloadPatience)
 	return d.v.w.Write(part)
+}
+
+// csv sends a file of comma-separated values.
+func (v *visit) csv(head []string, fill func(*download) error) error {
+	return v.download("text/csv; charset=utf-8; header=present", func(d *download) error {
+		d.csv = csv.NewWriter(d.to)
+		if err := d.csv.Write(head); err != nil {
+			return err
+		}
+		if err := fill(d); err != nil {
+			return err
+		}
+		d.csv.Flush()
+		return d.csv.Error()
+	})
 }
 
 // row adds a row, and counts a request before each further hundred.
@@ -77,6 +95,9 @@ func (d *download) row(cells []string) error {
 }
 
 func (d *download) count() error {
+	if d.v.gate == nil { // the operator's
+		return nil
+	}
 	if !d.sent {
 		return d.v.admitOne()
 	}
@@ -86,45 +107,40 @@ func (d *download) count() error {
 	return nil
 }
 
-// csv sends the whole list, page by page.
-func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
-	return v.download(s.path, head, func(d *download) error {
-		for page := (petstore.Page{Limit: rowsARequest}); ; {
-			rows, err := s.gated(v, page)
+// pagesCSV sends a whole list, page by page: fetch returns a page of rowsARequest after the last row of the one before.
+func pagesCSV[T any](v *visit, head []string, fetch func(last *T) ([]T, error), line func(T) []string) error {
+	return v.csv(head, func(d *download) error {
+		for last := (*T)(nil); ; {
+			var rows []T
+			err := v.gated(false, func() (err error) {
+				rows, err = fetch(last)
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			for _, row := range rows {
-				if err := d.row(line(row)); err != nil {
+			for i := range rows {
+				if err := d.row(line(rows[i])); err != nil {
 					return err
 				}
 			}
-			if len(rows) < page.Limit {
+			if len(rows) < rowsARequest {
 				return nil
 			}
-			page.After = s.id(rows[len(rows)-1])
+			last = &rows[len(rows)-1]
 		}
 	})
 }
 
-func (s source[T]) gated(v *visit, page petstore.Page) (rows []T, err error) {
-	err = v.gated(false, func() (err error) {
-		rows, err = s.fetch(v.r.Context(), page)
-		return err
-	})
-	return rows, err
-}
-
-// lines sends rows that are there already.
-func lines[T any](v *visit, path string, head []string, rows []T, line func(*T) []string) error {
-	return v.download(path, head, func(d *download) error {
-		for i := range rows {
-			if err := d.row(line(&rows[i])); err != nil {
-				return err
-			}
+// csv sends the whole list.
+func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
+	return pagesCSV(v, head, func(last *T) ([]T, error) {
+		page := petstore.Page{Limit: rowsARequest}
+		if last != nil {
+			page.After = s.id(*last)
 		}
-		return nil
-	})
+		return s.fetch(v.r.Context(), page)
+	}, line)
 }
 
 // plain returns text that a spreadsheet does not take for a formula.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,10 +30,9 @@ const readsForPage = 5
 func listEvents(ctx context.Context, v *visit) (list, error) {
 	l := listOf("Events", "Every change of this workspace, the newest first.", "Nothing was changed yet.", "Event", "Type", "What", "When", "Request")
 	query := v.r.URL.Query()
-	after, _ := strconv.ParseInt(query.Get("after"), 10, 64) // anything else is the first page
 	wanted := petstore.EventType(query.Get("type"))
 	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(typeOptions("Any type"), string(wanted))}}
-	q := feed.Query{After: max(after, 0), Newest: true, Limit: pageSize}
+	q := feed.Query{After: placeIn(query, "after"), Newest: true, Limit: pageSize}
 	if l.Filtered = wanted.Valid(); l.Filtered {
 		q.Types = []petstore.EventType{wanted}
 	}
@@ -42,14 +40,7 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 	for i := range page.Events {
 		l.Rows = append(l.Rows, eventCells(&page.Events[i]))
 	}
-	query.Del("after")
-	if after > 0 {
-		l.First = address("/console/events", query)
-	}
-	if page.More {
-		query.Set("after", text(page.Next))
-		l.Next = address("/console/events", query)
-	}
+	l.turn(v, "after", text(page.Next), page.More)
 	return l, err
 }
 

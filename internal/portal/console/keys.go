@@ -33,30 +33,19 @@ func (v *visit) keyRows(p access.KeyPage) ([]keyRow, error) {
 
 func showKeys(v *visit) error {
 	query := v.r.URL.Query()
-	state, after := query.Get("state"), query.Get("after")
+	state := query.Get("state")
 	l := list{
 		Title: "API keys", Lead: "They share the plan of the workspace. A key is shown once, when it is made.",
 		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
 		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
 		New:     &link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
-	rows, err := v.keyRows(access.KeyPage{Newest: true, Unrevoked: state != "all", After: after, Limit: pageSize + 1})
-	if err != nil {
-		return err
-	}
-	query.Del("after")
-	if after != "" {
-		l.First = address("/console/keys", query)
-	}
-	if len(rows) > pageSize {
-		rows = rows[:pageSize]
-		query.Set("after", rows[pageSize-1].ID)
-		l.Next = address("/console/keys", query)
-	}
+	rows, err := v.keyRows(access.KeyPage{Newest: true, Unrevoked: state != "all", After: query.Get("after"), Limit: pageSize + 1})
+	rows = pageOf(v, &l, rows, "after", func(last *keyRow) string { return last.ID })
 	for i := range rows {
 		l.Rows = append(l.Rows, v.keyCells(&rows[i]))
 	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, err)
 }
 
 func (v *visit) keyCells(k *keyRow) []cell {
@@ -94,25 +83,16 @@ func (v *visit) keyCells(k *keyRow) []cell {
 
 func keysCSV(v *visit) error {
 	head := []string{"id", "name", "prefix", "scopes", "state", "createdAt", "expiresAt", "revokedAt", "lastUsedAt", "admittedToday", "refusedToday"}
-	return v.download("/console/keys", head, func(d *download) error {
-		for page := (access.KeyPage{Newest: true, Limit: rowsARequest}); ; {
-			var rows []keyRow
-			err := v.gated(false, func() (err error) {
-				rows, err = v.keyRows(page)
-				return err
-			})
-			for i := 0; i < len(rows) && err == nil; i++ {
-				err = d.row(rows[i].line())
-			}
-			if err != nil || len(rows) < page.Limit {
-				return err
-			}
-			page.After = rows[len(rows)-1].ID
+	return pagesCSV(v, head, func(last *keyRow) ([]keyRow, error) {
+		page := access.KeyPage{Newest: true, Limit: rowsARequest}
+		if last != nil {
+			page.After = last.ID
 		}
-	})
+		return v.keyRows(page)
+	}, keyRow.line)
 }
 
-func (k *keyRow) line() []string {
+func (k keyRow) line() []string {
 	instant := func(t time.Time) string {
 		if t.IsZero() {
 			return ""

@@ -45,8 +45,7 @@ const pageSize = 25
 
 // A source is what a list is read from.
 type source[T any] struct {
-	path   string // of the page
-	newest bool   // the page shows the newest first; a download begins with the oldest
+	newest bool // the page shows the newest first; a download begins with the oldest
 	fetch  func(context.Context, petstore.Page) ([]T, error)
 	id     func(T) int64
 }
@@ -54,28 +53,55 @@ type source[T any] struct {
 // page reads the page that the query asks for, and fills in where the list goes on.
 func (s source[T]) page(v *visit, l *list) ([]T, error) {
 	query := v.r.URL.Query()
-	after, _ := strconv.ParseInt(query.Get("after"), 10, 64) // anything else is the first page
-	rows, err := s.fetch(v.r.Context(), petstore.Page{After: max(after, 0), Limit: pageSize + 1, Newest: s.newest})
+	rows, err := s.fetch(v.r.Context(), petstore.Page{After: placeIn(query, "after"), Limit: pageSize + 1, Newest: s.newest})
 	if err != nil {
 		return nil, err
 	}
 	query.Del("after")
-	l.CSV, l.Filtered = s.path+".csv", false
+	l.CSV = address(v.r.URL.Path+".csv", query)
 	for _, f := range l.Filters {
 		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
 	}
-	if len(query) > 0 {
-		l.CSV += "?" + query.Encode()
+	return pageOf(v, l, rows, "after", func(last *T) string { return text(s.id(*last)) }), nil
+}
+
+// placeIn returns the place in a list that a member of the query names. Anything else is the first page.
+func placeIn(query url.Values, name string) int64 {
+	n, _ := strconv.ParseInt(query.Get(name), 10, 64)
+	return max(n, 0)
+}
+
+// pageOf returns the rows of a page, and fills in where the list goes on: more rows than the page has were read if it
+// does, and next names the place after the last one.
+func pageOf[T any](v *visit, l *list, rows []T, name string, next func(last *T) string) []T {
+	if len(rows) <= pageSize {
+		l.turn(v, name, "", false)
+		return rows
 	}
-	if after > 0 {
-		l.First = address(s.path, query)
+	l.turn(v, name, next(&rows[pageSize-1]), true)
+	return rows[:pageSize]
+}
+
+// turn fills in the addresses of the first page and, if there is more, of the next one, which the member of the query names.
+func (l *list) turn(v *visit, name, next string, more bool) {
+	query := v.r.URL.Query()
+	begun := query.Get(name) != ""
+	query.Del(name)
+	if begun {
+		l.First = address(v.r.URL.Path, query)
 	}
-	if len(rows) > pageSize {
-		rows = rows[:pageSize]
-		query.Set("after", strconv.FormatInt(s.id(rows[pageSize-1]), 10))
-		l.Next = address(s.path, query)
+	if more {
+		query.Set(name, next)
+		l.Next = address(v.r.URL.Path, query)
 	}
-	return rows, nil
+}
+
+// list shows a list.
+func (v *visit) list(l list, err error) error {
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "list", l.Title, l)
 }
 
 func address(path string, query url.Values) string {

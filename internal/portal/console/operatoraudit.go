@@ -2,12 +2,7 @@ package console
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"strconv"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -21,8 +16,7 @@ const auditPage = 50
 func (v *visit) auditQuery() operator.AuditQuery {
 	query := v.r.URL.Query()
 	q := operator.AuditQuery{Limit: auditPage, Action: query.Get("action"), Text: query.Get("text")}
-	q.Before, _ = strconv.ParseInt(query.Get("before"), 10, 64) // anything else is the latest
-	q.Workspace, _ = strconv.ParseInt(query.Get("workspace"), 10, 64)
+	q.Before, q.Workspace = placeIn(query, "before"), placeIn(query, "workspace")
 	return q
 }
 
@@ -54,15 +48,10 @@ func listAudit(ctx context.Context, v *visit) (list, error) {
 	query := v.r.URL.Query()
 	query.Del("before")
 	l.CSV, l.NDJSON = address("/console/audit.csv", query), address("/console/audit.ndjson", query)
-	if q.Before != 0 {
-		l.First = address("/console/audit", query)
-	} else if !l.Filtered {
+	if q.Before == 0 && !l.Filtered {
 		l.Live = "/console/audit/live"
 	}
-	if next != 0 {
-		query.Set("before", text(next))
-		l.Next = address("/console/audit", query)
-	}
+	l.turn(v, "before", text(next), next != 0)
 	return l, err
 }
 
@@ -72,10 +61,7 @@ func auditCells(e operator.AuditEntry) []cell {
 
 func showAudit(v *visit) error {
 	l, err := listAudit(v.r.Context(), v)
-	if err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, err)
 }
 
 // auditSheet is the latest of the audit log about a workspace.
@@ -102,66 +88,39 @@ type auditLine struct {
 }
 
 func auditCSV(v *visit) error {
-	return v.auditFile("csv", "text/csv; charset=utf-8; header=present", func(to io.Writer, each func(func(auditLine) error) error) error {
-		file := csv.NewWriter(to)
-		if err := file.Write([]string{"id", "at", "actor", "actorName", "action", "subject", "subjectName", "detail"}); err != nil {
-			return err
-		}
-		if err := each(func(e auditLine) error {
-			return file.Write([]string{
+	return v.csv([]string{"id", "at", "actor", "actorName", "action", "subject", "subjectName", "detail"}, func(d *download) error {
+		return v.eachAudited(func(e *auditLine) error {
+			return d.row([]string{
 				text(e.ID), e.At.Format(time.RFC3339Nano), plain(string(e.Actor)), plain(e.ActorName), e.Action, plain(e.Subject), plain(e.SubjectName), plain(e.Detail),
 			})
-		}); err != nil {
-			return err
-		}
-		file.Flush()
-		return file.Error()
+		})
 	})
 }
 
 func auditNDJSON(v *visit) error {
-	return v.auditFile("ndjson", "application/x-ndjson", func(to io.Writer, each func(func(auditLine) error) error) error {
-		file := json.NewEncoder(to)
-		return each(func(e auditLine) error { return file.Encode(e) })
+	return v.download("application/x-ndjson", func(d *download) error {
+		file := json.NewEncoder(d.to)
+		return v.eachAudited(func(e *auditLine) error { return file.Encode(e) })
 	})
 }
 
-// auditFile sends what the query asks for of the audit log, all of it.
-func (v *visit) auditFile(suffix, media string, write func(to io.Writer, each func(func(auditLine) error) error) error) error {
-	leave, err := v.place(v.downloads, "Too many downloads")
-	if err != nil {
-		return err
-	}
-	defer leave()
+// eachAudited calls row with all that the query asks for of the audit log.
+func (v *visit) eachAudited(row func(*auditLine) error) error {
 	q := v.auditQuery()
 	q.Before, q.Limit = 0, 1000
-	page, next, err := v.acting().Audit(v.r.Context(), q)
-	if err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", media)
-	v.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="audit.%s"`, suffix))
-	err = write(v.w, func(row func(auditLine) error) error {
-		for {
-			v.extend(downloadPatience)
-			for _, e := range page {
-				if err := row(auditLine{e.ID, e.At.UTC(), e.Actor, e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail}); err != nil {
-					return err
-				}
-			}
-			if q.Before = next; next == 0 {
-				return nil
-			}
-			if page, next, err = v.acting().Audit(v.r.Context(), q); err != nil {
+	for {
+		v.extend(downloadPatience)
+		page, next, err := v.acting().Audit(v.r.Context(), q)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if err := row(&auditLine{e.ID, e.At.UTC(), e.Actor, e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail}); err != nil {
 				return err
 			}
 		}
-	})
-	if err == nil {
-		return nil
+		if q.Before = next; next == 0 {
+			return nil
+		}
 	}
-	if v.r.Context().Err() == nil {
-		v.Log.Warn("a download was broken off", "path", v.r.URL.Path, "err", err)
-	}
-	panic(http.ErrAbortHandler) // so that nobody takes it for the whole
 }

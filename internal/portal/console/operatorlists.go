@@ -19,11 +19,8 @@ type lister func(context.Context, *visit) (list, error)
 func (t *table) follow(path string, read lister) {
 	t.look(path, func(v *visit) error {
 		l, err := read(v.r.Context(), v)
-		if err != nil {
-			return err
-		}
 		l.Live = address(path+"/live", v.r.URL.Query())
-		return v.render(200, "list", l.Title, l)
+		return v.list(l, err)
 	})
 	t.stream(path+"/live", func(v *visit) error { return v.live(changedRows(read), nil) })
 }

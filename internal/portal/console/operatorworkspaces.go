@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +50,7 @@ func quotaCell(s *operator.Standing) cell {
 
 // workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
 func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing, error) {
-	query, path := v.r.URL.Query(), "/console/workspaces"
+	query := v.r.URL.Query()
 	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
 	l.Filters = []field{
 		{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"},
@@ -60,13 +59,17 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 		{Name: "sort", Label: "Sorted by", Kind: "select", Options: choose([]option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
 	}
 	l.Filtered = name != "" || plan != "" || state != ""
-	from, _ := strconv.Atoi(query.Get("from")) // anything else is the first page
-	query.Del("from")
-	if from = max(from, 0); from > 0 {
-		l.First = address(path, query)
+	from := int(placeIn(query, "from"))
+	next := strconv.Itoa(from + pageSize)
+	page := func(some []operator.Workspace) []operator.Workspace {
+		return pageOf(v, l, some, "from", func(*operator.Workspace) string { return next })
 	}
 	if !l.Filtered && sorted == "" {
-		return v.workspacesFrom(ctx, l, from)
+		some, err := v.acting().WorkspacesFrom(ctx, from, pageSize+1)
+		if err != nil {
+			return nil, err
+		}
+		return v.acting().Standings(ctx, page(some))
 	}
 	all, err := v.acting().Workspaces(ctx)
 	if err != nil {
@@ -75,16 +78,8 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
 		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
 	})
-	page := func(n int) (int, int) {
-		if from+pageSize < n {
-			query.Set("from", strconv.Itoa(from+pageSize))
-			l.Next = address(path, query)
-		}
-		return min(from, n), min(from+pageSize, n)
-	}
 	if state == "" && sorted == "" { // with Redis each window is a call
-		a, b := page(len(all))
-		return v.acting().Standings(ctx, all[a:b])
+		return v.acting().Standings(ctx, page(all[min(from, len(all)):]))
 	}
 	standings, err := v.acting().Standings(ctx, all)
 	if err != nil {
@@ -96,24 +91,10 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 	if sorted == "use" {
 		operator.ByUse(standings)
 	}
-	a, b := page(len(standings))
-	return standings[a:b], nil
+	return pageOf(v, l, standings[min(from, len(standings)):], "from", func(*operator.Standing) string { return next }), nil
 }
 
-// workspacesFrom returns a page of all workspaces.
-func (v *visit) workspacesFrom(ctx context.Context, l *list, from int) ([]operator.Standing, error) {
-	some, err := v.acting().WorkspacesFrom(ctx, from, pageSize+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(some) > pageSize {
-		some = some[:pageSize]
-		l.Next = address("/console/workspaces", url.Values{"from": {strconv.Itoa(from + pageSize)}})
-	}
-	return v.acting().Standings(ctx, some)
-}
-
-// A workspacePage is the page of a workspace.
+// A workspaceView is the page of a workspace.
 type workspaceView struct {
 	Name, Path, Lead         string
 	Plan                     access.Plan
@@ -122,11 +103,9 @@ type workspaceView struct {
 	Meters                   []meter
 	Keys                     int64
 	Pets, Orders, Categories int64
-	Span                     span
-	Spans                    []navLink
-	Chart                    chart
-	Totals                   []total
-	Sheets                   []list
+	drawing
+	Spans  []navLink
+	Sheets []list
 }
 
 // workspace returns the workspace in the path.

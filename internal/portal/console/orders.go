@@ -24,7 +24,7 @@ func (v *visit) orders(petID int64) source[petstore.Order] {
 	_, q.ShipDateFrom = dayFilter(query, "from", "Ships from")
 	_, q.ShipDateTo = dayFilter(query, "to", "Ships to")
 	return source[petstore.Order]{
-		path: "/console/orders", newest: true, id: func(o petstore.Order) int64 { return o.ID },
+		newest: true, id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Order, error) {
 			q.Page = page
 			return v.Shop.Orders(ctx, v.who.Workspace.ID, q)
@@ -78,7 +78,7 @@ func showOrders(v *visit) error {
 		}
 		l.Rows = append(l.Rows, row)
 	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, nil)
 }
 
 // findOrder leads to the page of the order with the number.

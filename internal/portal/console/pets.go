@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strconv"
 
 	"example.com/petstore/internal/petstore"
@@ -50,7 +49,7 @@ func (v *visit) pets() source[petstore.Pet] {
 	}
 	q.CategoryID, _ = strconv.ParseInt(query.Get("category"), 10, 64)
 	return source[petstore.Pet]{
-		path: "/console/pets", id: func(p petstore.Pet) int64 { return p.ID },
+		id: func(p petstore.Pet) int64 { return p.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Pet, error) {
 			q.Page = page
 			return v.Shop.Pets(ctx, v.who.Workspace.ID, q)
@@ -92,7 +91,7 @@ func showPets(v *visit) error {
 			{Links: []link{{Title: "Stock", URL: "/console/stock/" + text(p.ID)}, {Title: "Order", URL: "/console/orders/new?petId=" + text(p.ID)}}},
 		})
 	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, nil)
 }
 
 func petsCSV(v *visit) error {

@@ -167,16 +167,25 @@ func requestsCSV(v *visit) error {
 		return err
 	}
 	head := []string{"at", "method", "path", "query", "status", "code", "refusedBy", "retryAt", "milliseconds", "keyId", "keyName", "requestId"}
-	return lines(v, "/console/requests", head, rows, func(r *request) []string {
-		e, retry := r.event, ""
-		if e.Refused != "" {
-			retry = time.Unix(e.Until, 0).UTC().Format(time.RFC3339)
+	return v.csv(head, func(d *download) error {
+		for i := range rows {
+			if err := d.row(rows[i].line()); err != nil {
+				return err
+			}
 		}
-		return []string{
-			r.At.Format("2006-01-02T15:04:05.000Z"), r.Method, plain(r.Path), plain(r.Query), strconv.Itoa(r.Status), r.Code, e.Refused, retry,
-			strconv.FormatFloat(float64(e.Duration.Microseconds())/1000, 'f', 3, 64), e.KeyID, plain(r.Key), plain(r.Request),
-		}
+		return nil
 	})
+}
+
+func (r *request) line() []string {
+	e, retry := r.event, ""
+	if e.Refused != "" {
+		retry = time.Unix(e.Until, 0).UTC().Format(time.RFC3339)
+	}
+	return []string{
+		r.At.Format("2006-01-02T15:04:05.000Z"), r.Method, plain(r.Path), plain(r.Query), strconv.Itoa(r.Status), r.Code, e.Refused, retry,
+		strconv.FormatFloat(float64(e.Duration.Microseconds())/1000, 'f', 3, 64), e.KeyID, plain(r.Key), plain(r.Request),
+	}
 }
 
 // A requestPage is one request of the log.

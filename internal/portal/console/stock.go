@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 
@@ -20,7 +19,7 @@ func (v *visit) items() source[petstore.InventoryItem] {
 		q.MaxQuantity = &most
 	}
 	return source[petstore.InventoryItem]{
-		path: "/console/stock", id: func(i petstore.InventoryItem) int64 { return i.PetID },
+		id: func(i petstore.InventoryItem) int64 { return i.PetID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.InventoryItem, error) {
 			q.Page = page
 			return v.Shop.Inventory(ctx, v.who.Workspace.ID, q)
@@ -64,7 +63,7 @@ func showStock(v *visit) error {
 			{Links: []link{{Title: "Change stock", URL: "/console/stock/" + text(i.PetID)}}},
 		})
 	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, nil)
 }
 
 func stockCSV(v *visit) error {
@@ -201,8 +200,8 @@ func (v *visit) addUnits(i petstore.InventoryItem, units int64) (err error) {
 
 // history fills in the movements that the query asks for, the newest first.
 func (v *visit) history(p *stockPage) error {
-	from, _ := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64) // the place that the page before named
-	moves, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID, max(from, 0), pageSize)
+	from := placeIn(v.r.URL.Query(), "from")
+	moves, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID, from, pageSize)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,7 @@ func showWebhooks(v *visit) error {
 			{Text: shortened(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, {Text: typesOf(w)}, {Text: string(w.State), Badge: string(w.State)}, failing, {At: w.CreatedAt},
 		})
 	}
-	if err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "list", l.Title, l)
+	return v.list(l, err)
 }
 
 // shortened returns at most so many characters of a text.
@@ -173,15 +170,8 @@ func showWebhook(v *visit) error {
 func (v *visit) deliveries(at string) (list, error) {
 	l := listOf("Deliveries", "", "Nothing was due to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true
-	after, _ := strconv.ParseInt(v.r.URL.Query().Get("after"), 10, 64) // anything else is the first page
-	rows, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: max(after, 0), Limit: pageSize + 1})
-	if after > 0 {
-		l.First = at
-	}
-	if len(rows) > pageSize {
-		rows = rows[:pageSize]
-		l.Next = at + "?after=" + text(rows[pageSize-1].ID)
-	}
+	rows, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: placeIn(v.r.URL.Query(), "after"), Limit: pageSize + 1})
+	rows = pageOf(v, &l, rows, "after", func(last *webhook.Delivery) string { return text(last.ID) })
 	for i := range rows {
 		d, id := &rows[i], text(rows[i].ID)
 		l.Rows = append(l.Rows, []cell{

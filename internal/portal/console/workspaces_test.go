@@ -107,6 +107,9 @@ func TestOverQuota(t *testing.T) {
 			t.Errorf("the list %q has %q, want %s", query, got, want)
 		}
 	}
+	for _, query := range []string{"", "&sort=use", "&name=min"} { // behind the last page
+		g.get("/console/workspaces?from=9223372036854775807"+query).want(200, "First page")
+	}
 	g.get("/console").want(200, "2 over quota")
 }
 
