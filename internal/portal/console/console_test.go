@@ -640,7 +640,7 @@ func TestLive(t *testing.T) {
 	if seen := requests.until(`"path":"/404"`); strings.Contains(seen, `"path":"/200"`) || !strings.Contains(seen, `"key":"till"`) {
 		t.Errorf("the log shows %s", seen)
 	}
-	figures.until(`"total":"2"`)
+	figures.until(`"2, 2xx 1, 4xx 1"`)
 	if err := h.db.RevokeKey(t.Context(), k.ID, h.now(), "test"); err != nil {
 		t.Fatal(err)
 	}

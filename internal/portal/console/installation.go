@@ -13,18 +13,14 @@ import (
 
 // An installation is the operator's first page.
 type installation struct {
-	Span  span
-	Spans []navLink
 	whole
-	Live string
+	Spans []navLink
+	Live  string
 }
 
 // whole is what changes on the page while it is looked at.
 type whole struct {
-	Chart   chart     `json:"chart"`
-	Totals  []total   `json:"totals"`
-	Latency latency   `json:"latency"`
-	Buckets []bucket  `json:"buckets"`
+	drawing
 	Cards   []summary `json:"cards"`
 	Nearest [][]cell  `json:"nearest"`
 	Health  [][]cell  `json:"health"`
@@ -77,8 +73,7 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	if err != nil {
 		return w, err
 	}
-	f := drawn(rows, s, v.Now())
-	w.Chart, w.Totals, w.Latency, w.Buckets = f.Chart, f.Totals, f.Latency, f.Buckets
+	w.drawing = draw(rows, s, v.Now())
 	all, over, err := v.countWorkspaces(ctx)
 	if err != nil {
 		return w, err
@@ -182,7 +177,7 @@ func showInstallation(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page := installation{Span: s, Spans: s.links(shortSpans(), "/console"), whole: w, Live: "/console/live?range=" + s.Name}
+	page := installation{whole: w, Spans: s.links(shortSpans(), "/console"), Live: "/console/live?range=" + s.Name}
 	return v.render(http.StatusOK, "installation", "Overview", page)
 }
 

@@ -154,11 +154,9 @@ func showWorkspace(v *visit) error {
 
 // addUse adds what the workspace did, as a chart.
 func (v *visit) addUse(page *workspaceView, id int64) error {
-	page.Span = spanOf(spans(), v.r.URL.Query().Get("range"))
-	page.Spans = page.Span.links(spans(), page.Path)
-	rows, err := v.Usage.Series(v.r.Context(), id, page.Span.step, page.Span.first(v.Now()), v.Now())
-	f := drawn(rows, page.Span, v.Now())
-	page.Chart, page.Totals = f.Chart, f.Totals
+	s := spanOf(spans(), v.r.URL.Query().Get("range"))
+	rows, err := v.Usage.Series(v.r.Context(), id, s.step, s.first(v.Now()), v.Now())
+	page.drawing, page.Spans = draw(rows, s, v.Now()), s.links(spans(), page.Path)
 	return err
 }
 

@@ -15,20 +15,23 @@ import (
 
 // An overview is the first page.
 type overview struct {
-	Span    span
-	Spans   []navLink
-	Chart   chart
-	Totals  []total
-	Total   int64
-	Latency latency
-	Buckets []bucket
-	Meters  []meter
-	NewKey  bool     // a key can be made
-	Steps   []step   // to do first; nil once they are done
-	Sunset  [][]cell // keys that use an operation that will end
-	Low     [][]cell
-	Open    [][]cell
-	Live    string // the address of what changes
+	figures
+	Spans  []navLink
+	NewKey bool     // a key can be made
+	Steps  []step   // to do first; nil once they are done
+	Sunset [][]cell // keys that use an operation that will end
+	Low    [][]cell
+	Open   [][]cell
+	Live   string // the address of what changes
+}
+
+// A drawing is the requests of a span: a chart, and their totals.
+type drawing struct {
+	Span    span     `json:"-"`
+	Chart   chart    `json:"chart"`
+	Totals  []total  `json:"totals"`
+	Latency latency  `json:"latency"`
+	Buckets []bucket `json:"buckets"`
 }
 
 // A total is the number of requests of one class.
@@ -65,13 +68,9 @@ func meterOf(name string, w ratelimit.Window) meter {
 
 // figures are what changes on the page while it is looked at.
 type figures struct {
-	Chart   chart      `json:"chart"`
-	Totals  []total    `json:"totals"`
-	Total   string     `json:"total"`
-	Latency latency    `json:"latency"`
-	Buckets []bucket   `json:"buckets"`
-	Meters  []meter    `json:"meters"`
-	Limits  *limitNote `json:"limits,omitempty"` // of the key that is signed in
+	drawing
+	Meters []meter   `json:"meters"`
+	Limits limitNote `json:"limits"` // of the key that is signed in
 }
 
 // figures reads what changes.
@@ -81,25 +80,23 @@ func (v *visit) figures(ctx context.Context, s span) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	f = drawn(rows, s, now)
 	d := v.Limiter.Peek(ctx, v.who.Slot)
-	f.Meters = []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}
-	note := keyLimits{d}.note()
-	f.Limits = &note
-	return f, nil
+	return figures{
+		drawing: draw(rows, s, now), Meters: []meter{meterOf("This minute", d.Minute), meterOf("Today (UTC)", d.Day)}, Limits: keyLimits{d}.note(),
+	}, nil
 }
 
-// drawn returns rows as a chart, with their totals.
-func drawn(rows []usage.Row, s span, now time.Time) (f figures) {
+// draw returns what the rows of a span have.
+func draw(rows []usage.Row, s span, now time.Time) drawing {
 	var sum usage.Counts
 	for i := range rows {
 		sum.Add(&rows[i].Counts)
 	}
-	f.Chart, f.Latency, f.Buckets, f.Total = s.draw(rows, now), latencyOf(&sum), buckets(&sum), number(sum.Total())
+	d := drawing{Span: s, Chart: s.draw(rows, now), Latency: latencyOf(&sum), Buckets: buckets(&sum)}
 	for class, n := range sum.Requests {
-		f.Totals = append(f.Totals, total{usage.Class(class).String(), number(n), share(n, sum.Total())})
+		d.Totals = append(d.Totals, total{usage.Class(class).String(), number(n), share(n, sum.Total())})
 	}
-	return f
+	return d
 }
 
 func share(n, of int64) string {
@@ -118,8 +115,7 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	o := overview{Span: s, Spans: s.links(spans(), "/console"), Chart: f.Chart, Totals: f.Totals, Latency: f.Latency, Buckets: f.Buckets, Meters: f.Meters, Live: "/console/live?range=" + s.Name}
-	o.NewKey = v.who.Key.Scopes.Has(access.Manage) && v.limits.banned().IsZero()
+	o := overview{figures: f, Spans: s.links(spans(), "/console"), Live: "/console/live?range=" + s.Name, NewKey: v.who.Key.Scopes.Has(access.Manage) && v.limits.banned().IsZero()}
 	if o.Steps, err = v.firstSteps(); err != nil {
 		return err
 	}
