@@ -28,8 +28,10 @@ type DB interface {
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
 	// Step is Write for one of many transactions that write much. It lets others go
-	// first. f may change pets.
+	// first.
 	Step(ctx context.Context, f func(Tx) error) error
+	// PetStep is a Step that changes pets.
+	PetStep(ctx context.Context, f func(Tx) error) error
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.
 	Bar(tx Tx, workspace int64) error

@@ -35,6 +35,10 @@ func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error {
 
 func (a accessDB) Step(ctx context.Context, f func(accesssql.Tx) error) error { return a.Write(ctx, f) }
 
+func (a accessDB) PetStep(ctx context.Context, f func(accesssql.Tx) error) error {
+	return a.Write(ctx, f)
+}
+
 // Bar waits for the groups that are writing to the workspace, and keeps new ones
 // from it until the commit.
 func (accessDB) Bar(tx accesssql.Tx, workspace int64) error {

@@ -16,7 +16,7 @@ var errRefused = errors.New("a unit was refused")
 // Load implements [petstore.Bulk].
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{db: db, workspace: workspace, batch: b}
-	err := db.changeMuch(ctx, func(c *conn) error {
+	err := db.changeMuch(ctx, anything, func(c *conn) error {
 		l.conn = c
 		return l.run()
 	})

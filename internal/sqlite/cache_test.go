@@ -58,7 +58,7 @@ func (db *DB) holds(workspace, id int64) bool {
 }
 
 // TestCacheKeepsWhatWasRead also checks that what is saved every few seconds, the
-// limiter's counts and what keys did, empties nothing.
+// limiter's counts and what keys did, empties nothing, nor does what is removed by and by.
 func TestCacheKeepsWhatWasRead(t *testing.T) {
 	t.Parallel()
 	db := openCached(t, filepath.Join(t.TempDir(), "petstore.db"))
@@ -74,6 +74,12 @@ func TestCacheKeepsWhatWasRead(t *testing.T) {
 	}
 	if err := db.AddKeyDays(t.Context(), []usage.KeyDay{{Workspace: ws, KeyID: "key_1"}}); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := db.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.ForgetEvents(t.Context(), petstore.Time{}); n == 0 || err != nil {
+		t.Fatalf("ForgetEvents = %d, %v, want the events of two pets", n, err)
 	}
 	if err := nameAnew(db, ws, first, "uno"); err != nil {
 		t.Fatal(err)

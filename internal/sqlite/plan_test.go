@@ -167,6 +167,10 @@ func (e explained) Step(ctx context.Context, f func(accesssql.Tx) error) error {
 	return e.accessDB.Step(ctx, func(tx accesssql.Tx) error { return f(explainedTx{tx, e.t}) })
 }
 
+func (e explained) PetStep(ctx context.Context, f func(accesssql.Tx) error) error {
+	return e.accessDB.PetStep(ctx, func(tx accesssql.Tx) error { return f(explainedTx{tx, e.t}) })
+}
+
 type explainedTx struct {
 	accesssql.Tx
 	t *testing.T

@@ -147,11 +147,11 @@ func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) erro
 // whether they can.
 const bulkPause = 2 * time.Millisecond
 
-// changeMuch is change for one of many transactions that write much, with a pause
+// changeMuch is changeOf for one of many transactions that write much, with a pause
 // before it.
-func (db *DB) changeMuch(ctx context.Context, run func(*conn) error) error {
+func (db *DB) changeMuch(ctx context.Context, r reach, run func(*conn) error) error {
 	time.Sleep(bulkPause)
-	return db.change(ctx, run)
+	return db.changeOf(ctx, r, run)
 }
 
 // judge turns an error of SQLite or of a context into what a caller sees. A
