@@ -1,4 +1,4 @@
-// Package cli is the command line: one file a noun. What serve serves, package
+// Package cli is the command line: one file for each noun. What serve serves, package
 // node assembles. Package cli alone may import every other package.
 package cli
 

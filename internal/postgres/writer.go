@@ -13,6 +13,8 @@ import (
 
 // committers is how many groups are under way at once on a node: while one
 // waits for the disk the next one is decided. More of them make smaller groups.
+// A single one was faster with PostgreSQL on the same machine; with PostgreSQL on
+// another one, a simulation has it place 20,000 orders a second instead of 33,000.
 const committers = 2
 
 // attempts bounds how often a group is tried.
