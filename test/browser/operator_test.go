@@ -31,6 +31,25 @@ func TestOperator(t *testing.T) {
 	b.quiet(t)
 }
 
+// TestOperatorLongNames: the longest name of a workspace cuts no table off.
+func TestOperatorLongNames(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	s.newKey(strings.Repeat("W", 100), 5, 100)
+	b.open(t, s.operatorLink())
+	b.submit(t, "^/console$")
+	for _, width := range []int64{390, 820, 1024, 1440} {
+		b.window(t, width, 900)
+		for _, path := range []string{"/console/workspaces", "/console/workspaces/2", "/console/busy", "/console/audit"} {
+			b.open(t, s.ops+path)
+			if over := max(ask(t, b, chromedp.Evaluate[int](cutOff)), ask(t, b, chromedp.Evaluate[int](tooWide))); over > 1 {
+				t.Errorf("%s is cut off by %d pixels in a window of %d", path, over, width)
+			}
+		}
+	}
+	b.quiet(t)
+}
+
 // TestOperatorLive: the operator's pages follow what happens by themselves, and a link signs in once, whatever restarts.
 func TestOperatorLive(t *testing.T) {
 	t.Parallel()
