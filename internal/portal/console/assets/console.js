@@ -34,9 +34,10 @@
     const time = span.querySelector("time");
     const show = () => {
       const left = Math.max(0, Math.ceil((new Date(time.dateTime) - Date.now()) / 1000));
-      const two = (n) => String(n).padStart(2, "0");
-      if (left < 3600) time.textContent = `in ${Math.floor(left / 60)}:${two(left % 60)}`;
-      else time.textContent = `in ${Math.floor(left / 3600)} h ${two(Math.floor((left % 3600) / 60))} min`;
+      const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+      if (hours) time.textContent = `in ${hours} h ${minutes} min`;
+      else if (minutes) time.textContent = `in ${minutes} min ${seconds} s`;
+      else time.textContent = `in ${seconds} s`;
     };
     show();
     setInterval(show, 1000);
