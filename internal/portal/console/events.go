@@ -28,7 +28,7 @@ const readsForPage = 5
 
 // listEvents reads the page of events that the query asks for, the newest first.
 func listEvents(ctx context.Context, v *visit) (list, error) {
-	l := listOf("Events", "Every change of this workspace, the newest first.", "Nothing was changed yet.", "Event", "Type", "What", "When", "Request")
+	l := listOf("Events", "Every change in this workspace, newest first.", "Nothing has changed yet.", "Event", "Type", "What", "When", "Request")
 	query := v.r.URL.Query()
 	wanted := petstore.EventType(query.Get("type"))
 	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(typeOptions("Any type"), string(wanted))}}
@@ -100,25 +100,31 @@ func requestCell(id string) cell {
 	return cell{Text: id, URL: "/console/requests/" + url.PathEscape(id)}
 }
 
-// subjectOf names what an event tells of.
+// subjectOf names what an event tells of, with its page if that is still there.
 func subjectOf(e *petstore.Event) cell {
 	var data struct {
 		ID, PetID int64
 		Name      string
 	}
-	kind, _, _ := strings.Cut(string(e.Type), ".")
+	kind, what, _ := strings.Cut(string(e.Type), ".")
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return cell{}
 	}
+	c := cell{Text: "everything"}
 	switch kind {
-	case "pet", "category":
-		return cell{Text: data.Name, Name: true}
+	case "pet":
+		c = cell{Text: data.Name, Name: true, URL: "/console/pets/" + text(data.ID)}
+	case "category":
+		c = cell{Text: data.Name, Name: true, URL: "/console/categories/" + text(data.ID)}
 	case "order":
-		return cell{Text: "order " + text(data.ID)}
+		c = cell{Text: "order " + text(data.ID), URL: "/console/orders/" + text(data.ID)}
 	case "inventory":
-		return cell{Text: "pet " + text(data.PetID)}
+		c = cell{Text: "pet " + text(data.PetID), URL: "/console/stock/" + text(data.PetID)}
 	}
-	return cell{Text: "everything"}
+	if what == "deleted" || what == "cancelled" {
+		c.URL = ""
+	}
+	return c
 }
 
 func showEvent(v *visit) error {
@@ -135,17 +141,17 @@ func showEvent(v *visit) error {
 		return err
 	}
 	return v.render(http.StatusOK, "sheets", "Event "+text(id), sheetPage{
-		Title: "Event " + text(id), Lead: "What changed, and what its receivers are sent.", Back: link{Title: "Events", URL: "/console/events"},
+		Title: "Event " + text(id), Lead: "What changed, as your webhooks receive it.", Back: link{Title: "Events", URL: "/console/events"},
 		Sheets: []list{changed},
 		Facts: []fact{
-			{"Type", cell{Text: string(e.Type), Code: true}}, {"When", cell{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}},
+			{"Type", cell{Text: string(e.Type), Code: true}}, {"What", subjectOf(&e)}, {"When", cell{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}},
 			{"Request", requestCell(e.RequestID)},
 		},
 	})
 }
 
-// changeOf returns the members of what an event tells of: as they are now, beside
-// those that an update changed.
+// changeOf returns the members of what an event tells of: of an update those that
+// changed, before and now, else all.
 func changeOf(e *petstore.Event) (list, error) {
 	now, err := membersOf(e.Data)
 	if err != nil {
@@ -165,12 +171,10 @@ func changeOf(e *petstore.Event) (list, error) {
 		was[m.name] = m.value
 	}
 	for _, m := range now {
-		row := []cell{{Text: m.name, Code: true}, {Text: "unchanged"}, {Text: m.value, Name: true}}
 		if value, changed := was[m.name]; changed {
-			row[1] = cell{Text: value, Name: true}
+			l.Rows = append(l.Rows, []cell{{Text: m.name, Code: true}, {Text: value, Name: true}, {Text: m.value, Name: true}})
 		}
 		delete(was, m.name)
-		l.Rows = append(l.Rows, row)
 	}
 	for _, m := range before {
 		if value, gone := was[m.name]; gone {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +36,7 @@ type keyUse struct {
 	What       string
 	Times      int
 	Failed     int
+	Refused    int
 	Last       time.Time
 	Deprecated bool
 }
@@ -117,8 +117,11 @@ func (v *visit) usesOf(keyID string) []keyUse {
 			uses[what] = &keyUse{What: what, Last: e.At, Deprecated: e.Deprecated}
 		}
 		uses[what].Times++
-		if e.Status >= http.StatusBadRequest {
+		switch usage.ClassOf(e.Status) {
+		case usage.ClientError, usage.ServerError:
 			uses[what].Failed++
+		case usage.Limited:
+			uses[what].Refused++
 		}
 	}
 	var list []keyUse

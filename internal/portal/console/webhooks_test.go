@@ -41,7 +41,10 @@ func TestEventPages(t *testing.T) {
 	if strings.Contains(created.body, ">3</a>") {
 		t.Errorf("the page of one type has others:\n%s", created.body)
 	}
-	g.get("/console/events/43").want(200, `<bdi class="name">138</bdi>`).want(200, `<bdi class="name">139</bdi>`).want(200, "/console/requests/r-1").want(200, "unchanged")
+	changed := g.get("/console/events/43").want(200, `<bdi class="name">138</bdi>`).want(200, `<bdi class="name">139</bdi>`).want(200, "/console/requests/r-1").want(200, "/console/stock/1")
+	if strings.Contains(changed.body, "<code>status</code>") {
+		t.Errorf("the page of an event has what it did not change:\n%s", changed.body)
+	}
 	g.get("/console/events/2").want(200, `<bdi class="name">=Rex</bdi>`)
 	g.get("/console/events/99").want(404, "no event")
 	h.signedIn(other, access.Read).get("/console/events/43").want(404, "no event")
@@ -103,7 +106,7 @@ func TestWebhooks(t *testing.T) {
 	g.post("/console/webhooks/new", "url", "ftp://x/").want(422, "url must begin with")
 	g.post("/console/webhooks/new", "url", to, "types", "pet.sold").want(422, "There is no type of event")
 	at, secret := g.addHook(to, "pet.created", "pet.deleted")
-	page := g.get(at).want(200, "pet.created, pet.deleted").want(200, to).want(200, "Nothing was due")
+	page := g.get(at).want(200, "pet.created, pet.deleted").want(200, to).want(200, "No event was sent to it yet")
 	if strings.Contains(page.body, "whsec_") {
 		t.Error("the page of a webhook shows a secret")
 	}
