@@ -31,10 +31,10 @@ func (n *node) health(ctx context.Context, checks []ops.Check) []console.Figure 
 	l, s := n.limits(), n.store.Figures()
 	return append(list, n.lastBackup(ctx),
 		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
-		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of %d places, %d requests beyond", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
-		console.Figure{Name: "saves of limits that failed", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
+		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of at most %d counted, %d requests from others", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
+		console.Figure{Name: "limits that could not be saved", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
 		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.Largest, s.Waiting)},
-		console.Figure{Name: "requests lost to the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
+		console.Figure{Name: "requests missing in the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
 	)
 }
 
@@ -80,7 +80,7 @@ func (n *node) disk() console.Figure {
 // lastBackup says when the newest backup was made, and that the schedule is late
 // once two of its turns are missing.
 func (n *node) lastBackup(ctx context.Context) console.Figure {
-	f := console.Figure{Name: "last backup", Value: "none is made by this server"}
+	f := console.Figure{Name: "last backup", Value: "this server makes none"}
 	if n.backups.able() != nil {
 		return f
 	}

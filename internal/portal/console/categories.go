@@ -20,7 +20,7 @@ func (v *visit) categories() source[petstore.Category] {
 
 func showCategories(v *visit) error {
 	l := list{
-		Title: "Categories", Lead: "The kinds of pets that you offer.", Columns: []string{"Id", "Name", "Description", ""},
+		Title: "Categories", Lead: "Groups of pets, for example by kind.", Columns: []string{"Id", "Name", "Description", ""},
 		Filters: []field{{Name: "name", Label: "Name", Kind: "text", Value: v.r.URL.Query().Get("name"), Hint: "Part of a name"}},
 		New:     &link{Title: "Add a category", URL: "/console/categories/new"}, Empty: "There are no categories here yet.",
 	}
@@ -88,7 +88,7 @@ func (v *visit) category() (petstore.Category, error) {
 func showCategory(v *visit) (form, error) {
 	c, err := v.category()
 	f, at := categoryForm(c), "/console/categories/"+text(c.ID)
-	f.Title, f.Submit, f.Fields = "Category "+text(c.ID), "Save", append(f.Fields, versionOf(c))
+	f.Title, f.Lead, f.Submit, f.Fields = c.Name, "Category "+text(c.ID), "Save", append(f.Fields, versionOf(c))
 	f.Links = []link{{Title: "Its pets", URL: "/console/pets?category=" + text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.send = func(in *input) error {
 		_, err := v.Shop.ReplaceCategory(v.r.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.condition())

@@ -25,11 +25,11 @@ const (
 
 func importPets(v *visit) (form, error) {
 	return form{
-		Title: "Import pets", Lead: "A file of CSV whose first line names its columns: name and category, and if you like id, status and stock. A row with an id changes that pet; one without adds a pet. An export can be edited and imported.",
+		Title: "Import pets", Lead: "A CSV file. Its first line names the columns: name and category, and optionally id, status and stock. A row with an id changes that pet, a row without an id adds one. You can edit an export and import it.",
 		Submit: "Send the file", Back: link{Title: "Pets", URL: "/console/pets"}, Upload: true,
 		Fields: []field{
-			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Each hundred rows count as one request."},
-			{Name: "do", Label: "What to do", Kind: "select", Options: []option{{Value: "try", Label: "only say what it would change"}, {Value: "import", Label: "import it, if all of its rows are right"}}},
+			{Name: "file", Label: "File", Kind: "file", Required: true, Hint: "At most 1 MiB. Every hundred rows count as one request."},
+			{Name: "do", Label: "What to do", Kind: "select", Options: []option{{Value: "try", Label: "check the file, change nothing"}, {Value: "import", Label: "import the file if all rows are right"}}},
 		},
 		send: v.takeImport,
 	}, nil

@@ -35,7 +35,7 @@ func TestKeyPage(t *testing.T) {
 	if strings.Index(a.body, "2 Mar") > strings.Index(a.body, "1 Mar") {
 		t.Error("the days do not begin with the latest")
 	}
-	g.get("/console").want(200, "Still using getPet").want(200, `<td class="n">7</td><td>2 Mar</td>`)
+	g.get("/console").want(200, "Keys that still call getPet").want(200, `<td class="n">7</td><td>2 Mar</td>`)
 	g.get(at+"/revoke").want(200, "<dt>Requests in the last 7 days</dt><dd>13</dd>").want(200, "getPet, listPets")
 
 	version := versionIn.FindStringSubmatch(a.body)[1]
@@ -44,7 +44,7 @@ func TestKeyPage(t *testing.T) {
 	g.get(at).want(200, "<h1><bdi>web shop</bdi></h1>")
 	g.post(at, "name", "till 2", "version", version).want(422, "Now: <strong><bdi>web shop</bdi></strong>. You entered: <strong><bdi>till 2")
 	looker := h.signedIn(w, access.Read|access.Write)
-	looker.get(at).want(200, "This key may only look")
+	looker.get(at).want(200, "This key can only read")
 	looker.post(at, "name", "mine").want(403, "")
 }
 

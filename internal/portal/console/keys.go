@@ -35,7 +35,7 @@ func showKeys(v *visit) error {
 	query := v.r.URL.Query()
 	state := query.Get("state")
 	l := list{
-		Title: "API keys", Lead: "They share the plan of the workspace. A key is shown once, when it is made.",
+		Title: "API keys", Lead: "All keys share the limits of the plan. A key is shown once, when you create it.",
 		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
 		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
 		New:     &link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
@@ -108,7 +108,7 @@ func (k keyRow) line() []string {
 func newKey(v *visit) (form, error) {
 	return form{
 		Title: "Create a key", Submit: "Create the key", Back: link{Title: "API keys", URL: "/console/keys"},
-		Lead: "It may do at most what the key may that you signed in with.",
+		Lead: "It cannot have a scope that the key you signed in with does not have.",
 		Fields: []field{
 			{Name: "name", Label: "Name", Kind: "text", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
 			scopeField("scope", v.who.Key.Scopes),
@@ -120,7 +120,7 @@ func newKey(v *visit) (form, error) {
 
 // scopeField offers the scopes that a new key may have.
 func scopeField(name string, most access.Scopes) field {
-	labels := map[string]string{"read": "read: everything that only looks", "write": "write: everything that changes something", "manage": "manage: the keys and webhooks of this workspace"}
+	labels := map[string]string{"read": "read: see everything", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys and webhooks"}
 	f := field{Name: name, Label: "Scopes", Kind: "checks"}
 	for _, s := range most.List() {
 		f.Options = append(f.Options, option{Value: s, Label: labels[s], Chosen: s != "manage"})
@@ -201,7 +201,7 @@ type madeKey struct {
 }
 
 func newKeyPage(secret string, next link) madeKey {
-	return madeKey{Lead: "Copy it now: it is kept nowhere, and not shown again.", Secret: secret, Next: next}
+	return madeKey{Lead: "Copy it now: it is not stored, and you cannot see it again.", Secret: secret, Next: next}
 }
 
 func (v *visit) madeFor(page madeKey) error {
@@ -222,7 +222,7 @@ func keyFacts(k access.Key) []fact {
 // rotateForm asks for how long a key lasts beside the one that takes its place.
 func rotateForm() form {
 	return form{
-		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both are valid for the time that you choose; then the old one ends.",
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
 		Submit: "Create the new key",
 		Fields: []field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []option{
 			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
@@ -258,7 +258,7 @@ func revokeKey(v *visit) (form, error) {
 	}
 	facts, err := v.whatBreaks(k)
 	f := form{
-		Title: "Revoke this key?", Lead: "Requests with it are refused within a second: what still uses it stops working. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Title: "Revoke this key?", Lead: "Whatever still uses it stops working within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
 		Back: link{Title: access.Printable(k.Name), URL: "/console/keys/" + k.ID}, Facts: facts,
 		send: func(*input) error {
 			err := v.keyring().Revoke(v.r.Context(), k.ID, petstore.Condition{})

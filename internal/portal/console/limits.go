@@ -148,11 +148,11 @@ func (s keyLimits) words() (title, text string) {
 		return "", ""
 	case banned.IsZero():
 		title = "The requests of this " + name + " are used up"
-		return title, "The plan has " + number(w.Limit) + " requests a " + name + ", and what is changed or downloaded here counts as one of the API does."
+		return title, "The plan has " + number(w.Limit) + " requests a " + name + ", and what you change or download here counts too."
 	case name != "" && time.Unix(w.Reset, 0).After(banned):
 		return "The requests of this " + name + " are used up", "The key is banned besides, until " + inWords(banned) + "."
 	}
-	return "This key is banned", "It can look, and change nothing."
+	return "This key is banned", "It can read, but change nothing."
 }
 
 // A reader reads pages: a workspace's session at an address.

@@ -91,7 +91,7 @@ func TestFormsBan(t *testing.T) {
 	for _, path := range []string{"/console/pets.csv", "/console/keys.csv"} {
 		g.get(path).refused(429, "This key is banned", "120")
 	}
-	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "It can look, and change nothing", "120")
+	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "It can read, but change nothing", "120")
 	g.get("/console/pets").want(200, "This key is banned")
 }
 
@@ -174,7 +174,7 @@ func TestKeysNeedManage(t *testing.T) {
 		"/console/keys/" + other.ID + "/rotate": {"overlap", "0"},
 		"/console/keys/" + other.ID + "/revoke": nil,
 	} {
-		g.get(path).want(200, "This key may only look")
+		g.get(path).want(200, "This key can only read")
 		g.post(path, pairs...).want(403, "the scope manage")
 	}
 	if k, err := h.db.Key(t.Context(), other.ID); err != nil || !k.RevokedAt.IsZero() || k.RotatedTo != "" {

@@ -19,7 +19,7 @@ func changePlan(v *visit) (form, error) {
 		return form{}, err
 	}
 	f := form{
-		Title: "Plan of " + access.Printable(w.Name), Lead: "It holds for all keys of the workspace, on every node within a second. What was used stays counted.", Submit: "Change the plan",
+		Title: "Plan of " + access.Printable(w.Name), Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
 		Back:   link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
 		Fields: planFields(w.Plan),
 	}

@@ -9,7 +9,7 @@ import (
 
 func newWorkspace(v *visit) (form, error) {
 	return form{
-		Title: "Create a workspace", Lead: "A shop of its own, with its catalogue, orders and keys.", Submit: "Create the workspace",
+		Title: "Create a workspace", Lead: "A workspace has its own pets, orders, keys and plan.", Submit: "Create the workspace",
 		Back:   link{Title: "Workspaces", URL: "/console/workspaces"},
 		Fields: append([]field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		send: func(in *input) error {

@@ -116,7 +116,7 @@ func (v *visit) busyKeys(ctx context.Context, most int) []busyKey {
 }
 
 func listBusy(ctx context.Context, v *visit) (list, error) {
-	l := listOf("Busiest keys", "Those whose workspaces are nearest their quota of the day come first.", "No key was used today.",
+	l := listOf("Busiest keys", "Keys whose workspaces are nearest their daily quota come first.", "No key was used today.",
 		"Key", "Workspace", "Admitted", "Refused", "Workspace's day", "Last used")
 	l.Numbers = map[int]bool{2: true, 3: true}
 	for _, b := range v.busyKeys(ctx, busiest) {
@@ -158,7 +158,7 @@ func listBans(ctx context.Context, v *visit) (list, error) {
 }
 
 func listHealth(_ context.Context, v *visit) (list, error) {
-	l := listOf("Health", "How this node, its store and its limiter stand.", "", "Part", "State")
+	l := listOf("Health", "The state of this node, its database and its limits.", "", "Part", "State")
 	for _, f := range v.health() {
 		l.Rows = append(l.Rows, []cell{{Text: f.Name}, figureCell(f)})
 	}

@@ -23,7 +23,7 @@ func meterOfUse(name string, w operator.Window) meter {
 }
 
 func listWorkspaces(ctx context.Context, v *visit) (list, error) {
-	l := listOf("Workspaces", "All workspaces of this installation, with their plans and what they used.", "There are no workspaces yet.",
+	l := listOf("Workspaces", "All workspaces of this installation, their plans and their use.", "There are no workspaces yet.",
 		"Name", "Plan", "State", "This minute", "Today", "")
 	l.New = &link{Title: "Create a workspace", URL: "/console/workspaces/new"}
 	shown, err := v.workspacePage(ctx, &l)
@@ -229,7 +229,7 @@ func (v *visit) refusalSheet(id int64, keys []operator.Key) list {
 const removalPatience = 10 * time.Minute
 
 func resetWorkspace(v *visit) (form, error) {
-	f, w, err := v.removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.", "Remove what it has")
+	f, w, err := v.removal("Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.", "Reset the workspace")
 	f.send = func(in *input) error {
 		return v.remove(in, &w, v.acting().Reset, workspacePath(w.ID), "The workspace was reset.")
 	}
@@ -260,7 +260,7 @@ func (v *visit) removal(what, lead, submit string) (form, operator.Detail, error
 // remove goes on to the end if the one who asked for it leaves.
 func (v *visit) remove(in *input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
 	if strings.TrimSpace(in.text("name")) != access.Printable(w.Name) {
-		in.faults["name"] = "This is not its name."
+		in.faults["name"] = "This is not the name of the workspace."
 		return v.again(in)
 	}
 	v.extend(removalPatience)

@@ -51,7 +51,7 @@ func showOrders(v *visit) error {
 	from, _ := dayFilter(query, "from", "Ships from")
 	to, _ := dayFilter(query, "to", "Ships to")
 	l := list{
-		Title: "Orders", Lead: "The newest first. Each takes its units out of the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
+		Title: "Orders", Lead: "Newest first. An order takes its units from the stock when it is placed.", Columns: []string{"Order", "Pet", "Quantity", "Ships", "State", ""},
 		Numbers: map[int]bool{2: true},
 		Choices: choices,
 		Filters: []field{
@@ -100,7 +100,7 @@ func (v *visit) noOrder(id int64) error {
 	if err != nil {
 		return err
 	}
-	why := "It was cancelled, or never placed. The stock of its pet says which: each cancelled order is in it."
+	why := "It was cancelled, or there never was one. The stock history of a pet lists its cancelled orders."
 	if !at.IsZero() {
 		why = fmt.Sprintf("Order %d was cancelled on %s, and its units went back into the stock.", id, inWords(at))
 	}
@@ -119,7 +119,7 @@ func ordersCSV(v *visit) error {
 }
 
 func shipField(t petstore.Time) field {
-	f := field{Name: "shipDate", Label: "Ship date", Kind: "time", Hint: "When it is to ship, if that is known."}
+	f := field{Name: "shipDate", Label: "Ship date", Kind: "time", Hint: "When the order will ship, if you know it."}
 	if t.Valid {
 		f.Value = time.UnixMilli(t.Millis).UTC().Format(entryLayout)
 	}
@@ -146,7 +146,7 @@ func newOrder(v *visit) (form, error) {
 		pet,
 		{Name: "quantity", Label: "Quantity", Kind: "number", Value: "1", Required: true},
 		shipField(petstore.Time{}),
-		{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "It is handed over now: the order is complete at once"}}},
+		{Name: "complete", Label: "Sale", Kind: "checks", Options: []option{{Value: "true", Label: "Sold on the spot: the order is complete at once"}}},
 	}
 	return f, nil
 }
@@ -213,7 +213,7 @@ func showOrder(v *visit) (form, error) {
 		return v.done(at, "The order was saved.", err)
 	}
 	if o.Complete {
-		f.Lead = "It is complete, and cannot change any more."
+		f.Lead = "This order is complete and cannot be changed."
 		return f, err
 	}
 	f.Submit, f.Fields = "Save", []field{shipField(o.ShipDate), versionOf(o)}
@@ -240,7 +240,7 @@ func completeOrder(v *visit) (form, error) {
 }
 
 func cancelOrder(v *visit) (form, error) {
-	f, o, err := v.orderQuestion("Cancel", "Its units go back into the stock, and the order is gone.")
+	f, o, err := v.orderQuestion("Cancel", "Its units go back into the stock, and the order is removed.")
 	f.Danger, f.send = true, func(in *input) error {
 		err := v.Shop.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
 		return v.done("/console/orders", "The order was cancelled, and its units are back in stock.", err)

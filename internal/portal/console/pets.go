@@ -64,7 +64,7 @@ func showPets(v *visit) error {
 		return err
 	}
 	l := list{
-		Title: "Pets", Lead: "The pets of your catalogue.", Columns: []string{"Id", "Name", "Category", "Status", ""},
+		Title: "Pets", Lead: "All pets in your catalogue.", Columns: []string{"Id", "Name", "Category", "Status", ""},
 		Filters: []field{
 			{Name: "name", Label: "Name", Kind: "text", Value: query.Get("name"), Hint: "Part of a name"},
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
@@ -113,10 +113,10 @@ func newPet(v *visit) (form, error) {
 	f, err := v.petForm(petstore.Pet{})
 	f.Title, f.Submit = "Add a pet", "Add the pet"
 	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("available, with one unit of stock")[:1],
-		Hint: "Say it if the pet cannot be ordered yet."})
+		Hint: "Choose another one if the pet cannot be ordered yet."})
 	f.Fields[2].Options = append(f.Fields[2].Options, option{Value: "pending", Label: "pending, without stock"}, option{Value: "sold", Label: "sold, without stock"})
 	if len(f.Fields[1].Options) == 0 && f.Fields[1].Kind == "select" {
-		f.Lead = "A pet belongs to a category; there is none yet."
+		f.Lead = "Each pet belongs to a category, and there is none yet."
 		f.Links = []link{{Title: "Add a category", URL: "/console/categories/new"}}
 	}
 	f.send = func(in *input) error {
@@ -145,12 +145,12 @@ func showPet(v *visit) (form, error) {
 	}
 	f, err := v.petForm(p)
 	at := "/console/pets/" + text(id)
-	f.Title, f.Submit = "Pet "+text(id), "Save"
-	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("as the stock says", string(p.Status)),
-		Hint: "Pending is a hold. Available needs stock; sold needs no open orders and clears the stock."}, versionOf(p))
+	f.Title, f.Lead, f.Submit = p.Name, "Pet "+text(id), "Save"
+	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("automatic, from the stock", string(p.Status)),
+		Hint: "A pending pet cannot be ordered for now. Available needs stock. Sold needs no open orders, and sets the stock to 0."}, versionOf(p))
 	f.Facts = []fact{
 		{"Status", statusCell(p.Status)}, {"Stock", cell{Text: number(item.Quantity), URL: "/console/stock/" + text(id)}},
-		{"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
+		{"Orders", cell{Text: "Orders of this pet", URL: "/console/orders?petId=" + text(id)}},
 	}
 	f.Links = []link{{Title: "Order", URL: "/console/orders/new?petId=" + text(id)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.send = func(in *input) error {
@@ -180,7 +180,7 @@ func deletePet(v *visit) (form, error) {
 	}
 	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	return form{
-		Title: "Delete pet " + text(id) + "?", Lead: fmt.Sprintf("%s leaves the catalogue with its stock. This cannot be undone; its id is not used again.", p.Name),
+		Title: "Delete pet " + text(id) + "?", Lead: fmt.Sprintf("%s and its stock are removed. This cannot be undone.", p.Name),
 		Submit: "Delete the pet", Danger: true, Back: link{Title: "Pet " + text(id), URL: "/console/pets/" + text(id)}, Fields: []field{versionOf(p)},
 		send: func(in *input) error {
 			err := v.Shop.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())

@@ -189,7 +189,7 @@ func (v *visit) fail(err error) {
 		v.refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
 	default:
 		v.Log.Error("a page failed", "path", v.r.URL.Path, "err", err)
-		v.refuse(http.StatusInternalServerError, "Something went wrong", "The log of the service says what. Try again.")
+		v.refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
 	}
 }
 

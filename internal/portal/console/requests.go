@@ -118,7 +118,7 @@ func showRequests(v *visit) error {
 		return err
 	}
 	wanted := v.sieve()
-	outcomes := []option{{Label: "Any outcome"}, {Value: errorClass, Label: "Errors: 4xx, 429, 5xx"}}
+	outcomes := []option{{Label: "Any outcome"}, {Value: errorClass, Label: "All errors"}}
 	for class := range usage.Class(usage.Classes) {
 		outcomes = append(outcomes, option{Value: class.String(), Label: class.String()})
 	}
@@ -212,7 +212,7 @@ func showRequest(v *visit) error {
 	i := slices.IndexFunc(events, func(e usage.Event) bool { return e.RequestID == v.id })
 	if i < 0 {
 		v.refuse(http.StatusNotFound, "This request is not in the log",
-			"The log holds the latest few hundred successes, errors and refusals that this server answered since it started. The server's own log may have it.")
+			"The log holds the latest few hundred successes, errors and refusals that this server answered since it started. Look for it in the log of the server.")
 		return nil
 	}
 	keys, err := v.knownKeys()

@@ -65,7 +65,7 @@ const (
 	errSession   notice = "Your session is over. Sign in again."
 	errRevoked   notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
 	errExpired   notice = "The key that you signed in with has expired."
-	errResetting notice = "The workspace is being reset. Sign in again when that has ended."
+	errResetting notice = "The workspace is being reset. Sign in again when that is done."
 	errNoRead    notice = "This key cannot read. The console needs a key with the scope read."
 )
 

@@ -37,7 +37,7 @@ func showStock(v *visit) error {
 		return v.redirect("/console/stock/" + text(pet))
 	}
 	l := list{
-		Title: "Stock", Lead: "What can still be ordered of each pet; the units of open orders have left it.",
+		Title: "Stock", Lead: "How many units of each pet can still be ordered. Units in open orders are not counted.",
 		Columns: []string{"Pet", "Name", "Quantity", "Status", ""}, Numbers: map[int]bool{2: true},
 		Choices: choices,
 		Filters: []field{
@@ -45,7 +45,7 @@ func showStock(v *visit) error {
 			{Name: "max", Label: "At most", Kind: "number", Value: query.Get("max"), Hint: "any"},
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
 		},
-		Empty: "There is no stock here yet: each pet brings its own.",
+		Empty: "There is no stock yet. Add a pet, and it has stock.",
 	}
 	var items []petstore.InventoryItem
 	if pet != noPet {
@@ -100,11 +100,11 @@ func (v *visit) stockPage() (stockPage, error) {
 		return stockPage{}, err
 	}
 	p := stockPage{
-		Title: "Stock of " + pet.Name, Lead: "What can still be ordered. The units of open orders have left it already.", Quantity: number(i.Quantity),
+		Title: "Stock of " + pet.Name, Lead: "How many units can still be ordered. Units in open orders are not counted.", Quantity: number(i.Quantity),
 		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: stockForms(i), item: i,
 		Facts: []fact{
 			{"Pet", cell{Text: pickName(pet), Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
-			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Those of this pet", URL: "/console/orders?petId=" + text(id)}},
+			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Orders of this pet", URL: "/console/orders?petId=" + text(id)}},
 		},
 		Columns: []string{"What happened", "When", "Change", "Left"},
 	}
@@ -124,7 +124,7 @@ func stockForms(i petstore.InventoryItem) []form {
 			{Name: "quantity", Label: "Quantity", Kind: "number", Value: text(i.Quantity), Required: true}, versionOf(i),
 		}},
 		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []field{
-			{Name: "units", Label: "Units that came in", Kind: "number", Required: true, Hint: "A number below 0 takes units away, such as -2."},
+			{Name: "units", Label: "Units to add", Kind: "number", Required: true, Hint: "A negative number, such as -2, takes units away."},
 		}},
 	}
 }

@@ -28,7 +28,7 @@ func (v *visit) hook() (webhook.Webhook, error) {
 func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 
 func showWebhooks(v *visit) error {
-	l := listOf("Webhooks", "They post the events of this workspace to addresses of yours.", "There are no webhooks.", "Address", "Events", "State", "Failing since", "Created")
+	l := listOf("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "Events", "State", "Failing since", "Created")
 	l.New = &link{Title: "Create a webhook", URL: "/console/webhooks/new"}
 	all, err := v.Webhooks.Store.Webhooks(v.r.Context(), v.who.Workspace.ID)
 	for i := range all {
@@ -65,7 +65,7 @@ func typesOf(w *webhook.Webhook) string {
 
 func hookFacts(w *webhook.Webhook) []fact {
 	facts := []fact{
-		{"Address", cell{Text: w.URL, Name: true}}, {"Events", cell{Text: typesOf(w)}}, {"State", cell{Text: string(w.State), Badge: string(w.State)}},
+		{"URL", cell{Text: w.URL, Name: true}}, {"Events", cell{Text: typesOf(w)}}, {"State", cell{Text: string(w.State), Badge: string(w.State)}},
 		{"Created", cell{At: w.CreatedAt}}, {"Read up to event", cell{Text: text(w.After)}}, {"Id", cell{Text: w.ID, Code: true}},
 	}
 	if w.Description != "" {
@@ -80,7 +80,7 @@ func hookFacts(w *webhook.Webhook) []fact {
 func newWebhook(v *visit) (form, error) {
 	return form{
 		Title: "Create a webhook", Submit: "Create the webhook", Back: link{Title: "Webhooks", URL: "/console/webhooks"},
-		Lead: "It posts what happens from now on.", Fields: hookFields(&webhook.Webhook{}),
+		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
 		send: func(in *input) error {
 			made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, in.hook(), nil, v.actor())
 			return v.madeSecret(&made.Webhook, err)
@@ -89,12 +89,12 @@ func newWebhook(v *visit) (form, error) {
 }
 
 func hookFields(w *webhook.Webhook) []field {
-	types := field{Name: "types", Label: "Events: none chosen is all", Kind: "checks", Options: typeOptions("")[1:]}
+	types := field{Name: "types", Label: "Events (all, if you choose none)", Kind: "checks", Options: typeOptions("")[1:]}
 	for _, t := range w.Types {
 		choose(types.Options, string(t))
 	}
 	return []field{
-		{Name: "url", Label: "Address", Kind: "text", Value: w.URL, Required: true, Hint: "Such as https://example.com/petstore. It must be public."},
+		{Name: "url", Label: "URL", Kind: "text", Value: w.URL, Required: true, Hint: "For example https://example.com/petstore. It must be public."},
 		types, {Name: "description", Label: "Description", Kind: "text", Value: w.Description},
 	}
 }
@@ -111,7 +111,7 @@ func (in *input) hook() webhook.New {
 func editWebhook(v *visit) (form, error) {
 	w, err := v.hook()
 	return form{
-		Title: "Edit the webhook", Lead: "What is due and was not delivered yet goes to the new address.", Submit: "Save", Fields: hookFields(&w),
+		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
 		Back: link{Title: "Webhook", URL: webhookPath(w.ID)},
 		send: func(in *input) error {
 			_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, in.hook()), petstore.Condition{}, v.actor())
@@ -140,7 +140,7 @@ func (v *visit) madeSecret(w *webhook.Webhook, err error) error {
 		return err
 	}
 	return v.render(http.StatusOK, "made", "The secret of your webhook", madeKey{
-		Lead: "Your receiver verifies with it that events come from here. Copy it now: it is not shown again.", Secret: w.Secret,
+		Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
 		Next: link{Title: "To the webhook", URL: webhookPath(w.ID)},
 	})
 }
@@ -168,7 +168,7 @@ func showWebhook(v *visit) error {
 
 // deliveries reads the page of deliveries that the query asks for, the newest first.
 func (v *visit) deliveries(at string) (list, error) {
-	l := listOf("Deliveries", "", "Nothing was due to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
+	l := listOf("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true
 	rows, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: placeIn(v.r.URL.Query(), "after"), Limit: pageSize + 1})
 	rows = pageOf(v, &l, rows, "after", func(last *webhook.Delivery) string { return text(last.ID) })
@@ -218,14 +218,14 @@ func (v *visit) hookForm(f form) (form, error) {
 
 func pauseWebhook(v *visit) (form, error) {
 	return v.hookForm(form{
-		Title: "Pause this webhook?", Lead: "Nothing is sent until you resume it. What happens meanwhile is sent then, as far as it is kept.", Submit: "Pause the webhook",
+		Title: "Pause this webhook?", Lead: "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept.", Submit: "Pause the webhook",
 		send: func(*input) error { return v.setState(webhook.Paused, "The webhook is paused.") },
 	})
 }
 
 func resumeWebhook(v *visit) (form, error) {
 	return v.hookForm(form{
-		Title: "Resume this webhook?", Lead: "What is due is sent at once.", Submit: "Resume the webhook",
+		Title: "Resume this webhook?", Lead: "It sends the events that are waiting at once.", Submit: "Resume the webhook",
 		send: func(*input) error { return v.setState(webhook.Active, "The webhook is active.") },
 	})
 }

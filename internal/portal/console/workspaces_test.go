@@ -65,7 +65,7 @@ func TestRemovals(t *testing.T) {
 	g.get(at).want(200, `href="`+at+`/reset"`).want(200, `href="`+at+`/delete"`)
 	for _, act := range []string{"/reset", "/delete"} {
 		g.get(at+act).want(200, "Enter it to confirm: shop").want(200, "<dt>Pets</dt><dd>1</dd>").want(200, "<dt>Live keys</dt><dd>1</dd>")
-		g.post(at+act, "name", "shops").want(422, "This is not its name")
+		g.post(at+act, "name", "shops").want(422, "This is not the name of the workspace")
 	}
 	owner.get("/console/pets").want(200, "=Rex")
 	g.post(at+"/reset", "name", "shop").leadsTo(at)
