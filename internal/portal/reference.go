@@ -18,10 +18,6 @@ import (
 	"example.com/petstore/internal/portal/asset"
 )
 
-// policy is what pages may load and do: only what comes from here, and no code or style inside the page.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-
 // ReferenceOptions configure the reference.
 type ReferenceOptions struct {
 	BaseURL  string       // where the service is reached: an http or https URL; its path, if it has one, stands before every link
@@ -165,7 +161,7 @@ func (h *reference) servePage(w http.ResponseWriter, r *http.Request, render fun
 }
 
 func setPageHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", asset.Policy)
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
 }

@@ -93,8 +93,8 @@ func TestPages(t *testing.T) {
 			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 				t.Fatalf("GET %s = %d %s", path, w.Code, w.Header().Get("Content-Type"))
 			}
-			if got := w.Header().Get("Content-Security-Policy"); got != policy || strings.Contains(got, "unsafe") {
-				t.Errorf("policy = %q, want %q", got, policy)
+			if got := w.Header().Get("Content-Security-Policy"); got != asset.Policy || strings.Contains(got, "unsafe") {
+				t.Errorf("policy = %q, want %q", got, asset.Policy)
 			}
 			if w.Body.Len() > 100<<10 {
 				t.Errorf("the page has %d bytes, want at most 100 KiB", w.Body.Len())
@@ -305,7 +305,7 @@ func TestEncodingsAndValidators(t *testing.T) {
 		t.Errorf("both encodings have the ETag %s", plain.Header().Get("ETag"))
 	}
 	again := get(t, h, "/docs/orders", "If-None-Match", plain.Header().Get("ETag"))
-	if again.Code != http.StatusNotModified || again.Body.Len() != 0 || again.Header().Get("Content-Security-Policy") != policy {
+	if again.Code != http.StatusNotModified || again.Body.Len() != 0 || again.Header().Get("Content-Security-Policy") != asset.Policy {
 		t.Errorf("GET with If-None-Match = %d with %d bytes, want 304 without", again.Code, again.Body.Len())
 	}
 }
@@ -434,7 +434,7 @@ func TestMissingPage(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("Accept %s: %d, want %d", accepted, w.Code, want)
 		}
-		if want == http.StatusNotFound && (!strings.Contains(w.Body.String(), "/docs/&lt;b&gt;gides") || w.Header().Get("Content-Security-Policy") != policy) {
+		if want == http.StatusNotFound && (!strings.Contains(w.Body.String(), "/docs/&lt;b&gt;gides") || w.Header().Get("Content-Security-Policy") != asset.Policy) {
 			t.Errorf("the page that is not there: %s", w.Body)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"example.com/petstore/internal/portal/asset"
 )
 
 // indexOf returns what the search of a reference finds.
@@ -95,7 +97,7 @@ func TestSearchPage(t *testing.T) {
 	} {
 		w := get(t, h, searchPath+"?q="+url.QueryEscape(question))
 		body := w.Body.String()
-		if w.Code != http.StatusOK || !strings.Contains(body, want) || strings.Contains(body, "<script>alert") || w.Header().Get("Content-Security-Policy") != policy {
+		if w.Code != http.StatusOK || !strings.Contains(body, want) || strings.Contains(body, "<script>alert") || w.Header().Get("Content-Security-Policy") != asset.Policy {
 			t.Errorf("the answer to %.40q is %d without %q:\n%s", question, w.Code, want, body)
 		}
 		if len(body) > 100_000 {

@@ -101,10 +101,6 @@ func (c *Console) prepare() (err error) {
 	return nil
 }
 
-// policy is what pages may load and do: only what comes from here, and no code or style inside the page.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-
 // Serve answers one request, which g counts and bounds; nil counts nothing, for the operator.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 	if f := c.assets.Find(r.URL.Path); f != nil {
@@ -113,7 +109,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", asset.Policy)
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
