@@ -38,33 +38,45 @@ type summary struct {
 // totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them and minute.
 const totalsFor = 5 * time.Second
 
-// A totals keeps what was last read of all workspaces, by the name of the span.
-type totals struct {
-	mu   sync.Mutex
-	rows map[string][]usage.Row
-	read map[string]time.Time
-
-	counted time.Time // when the workspaces were
-	all     int64
-	over    int
+// A kept is what was read last.
+type kept[T any] struct {
+	value T
+	read  time.Time
 }
+
+// get returns what was read within totalsFor, or reads it.
+func (k *kept[T]) get(now time.Time, read func() (T, error)) (T, error) {
+	if age := now.Sub(k.read); age >= 0 && age < totalsFor {
+		return k.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		k.value, k.read = value, now
+	}
+	return value, err
+}
+
+// A totals keeps what was last read of all workspaces.
+type totals struct {
+	mu      sync.Mutex
+	rows    map[string]*kept[[]usage.Row] // by the name of the span
+	counted kept[count]
+}
+
+// A count is how many workspaces there are, and how many of them are over their quota.
+type count struct{ all, over int64 }
 
 func (c *Console) totalRows(ctx context.Context, s span) ([]usage.Row, error) {
 	t, now := &c.totals, c.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if age := now.Sub(t.read[s.Name]); t.rows[s.Name] != nil && age >= 0 && age < totalsFor {
-		return t.rows[s.Name], nil
-	}
-	rows, err := c.Usage.Total(ctx, s.step, s.first(now), now)
-	if err != nil {
-		return nil, err
-	}
 	if t.rows == nil {
-		t.rows, t.read = map[string][]usage.Row{}, map[string]time.Time{}
+		t.rows = map[string]*kept[[]usage.Row]{}
 	}
-	t.rows[s.Name], t.read[s.Name] = rows, now
-	return rows, nil
+	if t.rows[s.Name] == nil {
+		t.rows[s.Name] = &kept[[]usage.Row]{}
+	}
+	return t.rows[s.Name].get(now, func() ([]usage.Row, error) { return c.Usage.Total(ctx, s.step, s.first(now), now) })
 }
 
 // whole reads what changes.
@@ -74,7 +86,7 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 		return w, err
 	}
 	w.drawing = draw(rows, s, v.Now())
-	all, over, err := v.countWorkspaces(ctx)
+	workspaces, err := v.countWorkspaces(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -83,7 +95,7 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 		return w, err
 	}
 	w.Cards = []summary{
-		v.workspaceSummary(all, over),
+		v.workspaceSummary(workspaces),
 		{Title: "Requests today", Value: number(today.Total()), Hint: share(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
 		v.banSummary(), v.healthSummary(),
 	}
@@ -102,40 +114,34 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 // countWorkspaces returns how many there are, and how many of those that this node
 // serves are over their quota, as of totalsFor ago at most: with Redis each of them is
 // a call.
-func (v *visit) countWorkspaces(ctx context.Context) (all int64, over int, err error) {
-	t := &v.totals
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if age := v.Now().Sub(t.counted); age >= 0 && age < totalsFor {
-		return t.all, t.over, nil
-	}
-	if all, err = v.Access.CountWorkspaces(ctx); err != nil {
-		return 0, 0, err
-	}
-	var list []operator.Workspace
-	served := map[int64]bool{}
-	for _, e := range v.Keys.Entries() {
-		if w := e.Workspace; !served[w.ID] {
-			served[w.ID], list = true, append(list, operator.Of(*w))
+func (v *visit) countWorkspaces(ctx context.Context) (count, error) {
+	v.totals.mu.Lock()
+	defer v.totals.mu.Unlock()
+	return v.totals.counted.get(v.Now(), func() (n count, err error) {
+		if n.all, err = v.Access.CountWorkspaces(ctx); err != nil {
+			return n, err
 		}
-	}
-	standings, err := v.acting().Standings(ctx, list)
-	if err != nil {
-		return 0, 0, err
-	}
-	t.counted, t.all, t.over = v.Now(), all, 0
-	for i := range standings {
-		if standings[i].Over() != "" {
-			t.over++
+		var list []operator.Workspace
+		served := map[int64]bool{}
+		for _, e := range v.Keys.Entries() {
+			if w := e.Workspace; !served[w.ID] {
+				served[w.ID], list = true, append(list, operator.Of(*w))
+			}
 		}
-	}
-	return t.all, t.over, nil
+		standings, err := v.acting().Standings(ctx, list)
+		for i := range standings {
+			if standings[i].Over() != "" {
+				n.over++
+			}
+		}
+		return n, err
+	})
 }
 
-func (v *visit) workspaceSummary(all int64, over int) summary {
-	s := summary{Title: "Workspaces", Value: number(all), Hint: someOf(int64(len(v.Keys.Entries())), "key in use", "keys in use"), URL: "/console/workspaces"}
-	if over > 0 {
-		s.Hint, s.URL, s.Bad = number(int64(over))+" over quota", "/console/workspaces?sort=use", true
+func (v *visit) workspaceSummary(n count) summary {
+	s := summary{Title: "Workspaces", Value: number(n.all), Hint: someOf(int64(len(v.Keys.Entries())), "key in use", "keys in use"), URL: "/console/workspaces"}
+	if n.over > 0 {
+		s.Hint, s.URL, s.Bad = number(n.over)+" over quota", "/console/workspaces?sort=use", true
 	}
 	return s
 }
