@@ -31,7 +31,7 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 	l := listOf("Events", "Every change in this workspace, newest first.", "Nothing has changed yet.", "Event", "Type", "What", "When", "Request")
 	query := v.r.URL.Query()
 	wanted := petstore.EventType(query.Get("type"))
-	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(typeOptions("Any type"), string(wanted))}}
+	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(optionsOf("Any type", petstore.EventTypes()...), string(wanted))}}
 	q := feed.Query{After: placeIn(query, "after"), Newest: true, Limit: pageSize}
 	if l.Filtered = wanted.Valid(); l.Filtered {
 		q.Types = []petstore.EventType{wanted}
@@ -74,14 +74,6 @@ func (v *visit) cancelledAt(order int64) (time.Time, error) {
 		}
 	}
 	return time.Time{}, err
-}
-
-func typeOptions(all string) []option {
-	options := []option{{Label: all}}
-	for _, t := range petstore.EventTypes() {
-		options = append(options, option{Value: string(t), Label: string(t)})
-	}
-	return options
 }
 
 func eventCells(e *petstore.Event) []cell {

@@ -105,6 +105,15 @@ type option struct {
 	Chosen       bool
 }
 
+// optionsOf returns an option for each value, which is also its label, after one for none of them.
+func optionsOf[T ~string](none string, values ...T) []option {
+	all := []option{{Label: none}}
+	for _, v := range values {
+		all = append(all, option{Value: string(v), Label: string(v)})
+	}
+	return all
+}
+
 // choose marks the options that were chosen.
 func choose(options []option, values ...string) []option {
 	for i := range options {

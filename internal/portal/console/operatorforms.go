@@ -47,20 +47,13 @@ func planFields(p access.Plan) []field {
 
 // planChoices are the plans with what they have.
 func planChoices() []option {
-	plans := planOptions()
+	plans := optionsOf("", access.Plans()...)[1:]
 	for i := range plans {
 		if q, err := access.QuotaFor(access.Plan(plans[i].Value), access.Quota{}); err == nil {
 			plans[i].Label += fmt.Sprintf(": %s requests a minute, %s a day", number(q.PerMinute), number(q.PerDay))
 		} else {
 			plans[i].Label += ": the two numbers below"
 		}
-	}
-	return plans
-}
-
-func planOptions() (plans []option) {
-	for _, p := range access.Plans() {
-		plans = append(plans, option{Value: string(p), Label: string(p)})
 	}
 	return plans
 }

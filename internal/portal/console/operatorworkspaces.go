@@ -54,7 +54,7 @@ func (v *visit) workspacePage(ctx context.Context, l *list) ([]operator.Standing
 	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
 	l.Filters = []field{
 		{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"},
-		{Name: "plan", Label: "Plan", Kind: "select", Options: choose(append([]option{{Label: "Any plan"}}, planOptions()...), plan)},
+		{Name: "plan", Label: "Plan", Kind: "select", Options: choose(optionsOf("Any plan", access.Plans()...), plan)},
 		{Name: "state", Label: "State", Kind: "select", Options: choose([]option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}, state)},
 		{Name: "sort", Label: "Sorted by", Kind: "select", Options: choose([]option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
 	}

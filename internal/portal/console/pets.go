@@ -33,12 +33,8 @@ func (v *visit) categoryField(name, blank, chosen string) (field, error) {
 	return f, nil
 }
 
-func statusOptions(blank string, chosen ...string) []option {
-	options := []option{{Label: blank}}
-	for _, s := range petstore.Statuses() {
-		options = append(options, option{Value: string(s), Label: string(s)})
-	}
-	return choose(options, chosen...)
+func statusOptions(none, chosen string) []option {
+	return choose(optionsOf(none, petstore.Statuses()...), chosen)
 }
 
 func (v *visit) pets() source[petstore.Pet] {
@@ -112,9 +108,9 @@ func (v *visit) petForm(p petstore.Pet) (form, error) {
 func newPet(v *visit) (form, error) {
 	f, err := v.petForm(petstore.Pet{})
 	f.Title, f.Submit = "Add a pet", "Add the pet"
-	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("available, with one unit of stock")[:1],
-		Hint: "Choose another one if the pet cannot be ordered yet."})
-	f.Fields[2].Options = append(f.Fields[2].Options, option{Value: "pending", Label: "pending, without stock"}, option{Value: "sold", Label: "sold, without stock"})
+	f.Fields = append(f.Fields, field{Name: "status", Label: "Status", Kind: "select", Options: []option{
+		{Label: "available, with one unit of stock"}, {Value: "pending", Label: "pending, without stock"}, {Value: "sold", Label: "sold, without stock"},
+	}, Hint: "Choose another one if the pet cannot be ordered yet."})
 	if len(f.Fields[1].Options) == 0 && f.Fields[1].Kind == "select" {
 		f.Lead = "Each pet belongs to a category, and there is none yet."
 		f.Links = []link{{Title: "Add a category", URL: "/console/categories/new"}}

@@ -122,10 +122,7 @@ func showRequests(v *visit) error {
 	for class := range usage.Class(usage.Classes) {
 		outcomes = append(outcomes, option{Value: class.String(), Label: class.String()})
 	}
-	methods := []option{{Label: "Any method"}}
-	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		methods = append(methods, option{Value: m, Label: m})
-	}
+	methods := optionsOf("Any method", "GET", "POST", "PUT", "PATCH", "DELETE")
 	choices := []option{{Label: "Any key"}}
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() {

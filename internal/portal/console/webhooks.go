@@ -89,7 +89,7 @@ func newWebhook(v *visit) (form, error) {
 }
 
 func hookFields(w *webhook.Webhook) []field {
-	types := field{Name: "types", Label: "Events (all, if you choose none)", Kind: "checks", Options: typeOptions("")[1:]}
+	types := field{Name: "types", Label: "Events (all, if you choose none)", Kind: "checks", Options: optionsOf("", petstore.EventTypes()...)[1:]}
 	for _, t := range w.Types {
 		choose(types.Options, string(t))
 	}
