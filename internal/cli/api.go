@@ -150,7 +150,7 @@ type pageFlags struct {
 }
 
 func (p *pageFlags) register(flags *pflag.FlagSet) {
-	flags.Var(whole(&p.limit, 1, 100), "limit", "print at most `N` items, 1 to 100 (default 20)")
+	flags.Var(config.Whole(&p.limit, 1, 100), "limit", "print at most `N` items, 1 to 100 (default 20)")
 	flags.Var(text(&p.cursor), "cursor", "continue at `CURSOR`, which the previous page printed")
 	flags.BoolVar(&p.all, "all", false, "print all pages")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) apiInventory() *cobra.Command {
@@ -31,7 +32,7 @@ func (a *app) inventoryList() *cobra.Command {
 		use: "list [--status S,...] [--max-quantity N] [--newest] [--limit N] [--cursor CURSOR | --all]", short: "List the stock of pets",
 		flags: func(f *pflag.FlagSet) {
 			f.Var(listOf(&params.Status, status(nil)), "status", "only pets with the status `S,...`: available, pending or sold")
-			f.Var(whole(&most, 0, 1_000_000_000), "max-quantity", "only pets with at most `N` units")
+			f.Var(config.Whole(&most, 0, 1_000_000_000), "max-quantity", "only pets with at most `N` units")
 			page.sorted(f)
 		},
 		run: func(ctx context.Context, c *client.Client, _ []string) error {

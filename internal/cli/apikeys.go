@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) apiKeys() *cobra.Command {
@@ -50,7 +51,7 @@ func (a *app) apiKeysCreate() *cobra.Command {
 	return a.remote(remote{
 		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Create a key and print it, once",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(listOf(&n.Scopes, word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
+			f.Var(listOf(&n.Scopes, config.Word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
 			f.Var(a.fromNow(&n.ExpiresAt), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")
 		},
 		run: func(ctx context.Context, c *client.Client, args []string) error {

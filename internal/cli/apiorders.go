@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) apiOrders() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *app) ordersCreate() *cobra.Command {
 	return item(a, remote{
 		use: "create PET [--quantity N] [--ship-date INSTANT] [--complete] [--idempotency-key KEY]", args: cobra.ExactArgs(1), short: "Place an order for the pet with this id",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(whole(&order.Quantity, 1, 1_000_000), "quantity", "order `N` units (default 1)")
+			f.Var(config.Whole(&order.Quantity, 1, 1_000_000), "quantity", "order `N` units (default 1)")
 			f.Var(instantFlag(&order.ShipDate), "ship-date", "ship at `INSTANT` (RFC 3339)")
 			f.BoolVar(&order.Complete, "complete", false, "complete the order immediately")
 			f.Var(text(&key), "idempotency-key", "place the order only once, however often you repeat the command with this `KEY` within 24 hours")

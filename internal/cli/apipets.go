@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 )
 
 func (a *app) apiPets() *cobra.Command {
@@ -24,7 +25,7 @@ func petRows(pets []client.Pet) rows {
 
 // status returns a flag that takes a status.
 func status(to *client.PetStatus) *value[client.PetStatus] {
-	return word(to, "available", "pending", "sold")
+	return config.Word(to, "available", "pending", "sold")
 }
 
 func (a *app) petsList() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
@@ -38,8 +39,8 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 		},
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
-	cmd.Flags().Var(listOf(&q.Types, word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
-	cmd.Flags().Var(whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
+	cmd.Flags().Var(listOf(&q.Types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "print only events of the types `TYPE,...`")
+	cmd.Flags().Var(config.Whole(&after, 0, math.MaxInt64), "after", "print only events after the one with this `ID`; 0 is the beginning")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
@@ -19,7 +20,7 @@ const standardStream = "-"
 type formatFlag struct{ format interchange.Format }
 
 func (f *formatFlag) register(cmd *cobra.Command) {
-	cmd.Flags().Var(word(&f.format, interchange.NDJSON, interchange.CSV), "format", "the `FORMAT` of the file: ndjson or csv (default by its name)")
+	cmd.Flags().Var(config.Word(&f.format, interchange.NDJSON, interchange.CSV), "format", "the `FORMAT` of the file: ndjson or csv (default by its name)")
 }
 
 // of returns the format of a file.

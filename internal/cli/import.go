@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
@@ -83,9 +84,9 @@ continues.`,
 	cmd.ValidArgsFunction = nil
 	i.format.register(cmd)
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "only try, and print what would be created, changed and left as it is")
-	cmd.Flags().Var(word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
+	cmd.Flags().Var(config.Word(&i.onError, stopOnError, skipOnError), "on-error", "what to `DO` about bad rows: stop or skip (default stop)")
 	cmd.Flags().Var(listOf(&i.ignore, text(nil)), "ignore-columns", "ignore the CSV columns `NAME,...`")
-	cmd.Flags().Var(whole(&i.fromLine, 0, math.MaxInt32), "from-line", "start at line `N`")
+	cmd.Flags().Var(config.Whole(&i.fromLine, 0, math.MaxInt32), "from-line", "start at line `N`")
 	return cmd
 }
 

@@ -137,7 +137,7 @@ func (a *app) keyBan() *cobra.Command {
 			return op.BanKey(ctx, id, ban)
 		})
 	cmd.Flags().Var(atMost(operator.MaxBan, duration(&ban.For, 1)), "for", "ban for `DURATION`, such as 1h or 7d")
-	cmd.Flags().Var(&value[string]{to: &ban.Reason, read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "the reason `WHY`, for the audit log")
+	cmd.Flags().Var(&value[string]{To: &ban.Reason, Read: func(s string) (string, error) { return s, operator.CheckReason(s) }}, "reason", "the reason `WHY`, for the audit log")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -33,7 +34,7 @@ func typesOf(types []client.EventType) string { return cmp.Or(commas(types), "al
 
 // eventTypeFlag reads the types of events.
 func eventTypeFlag(f *pflag.FlagSet, to *[]client.EventType, usage string) {
-	f.Var(listOf(to, word(new(client.EventType), eventTypes()...)), "type", usage)
+	f.Var(listOf(to, config.Word(new(client.EventType), eventTypes()...)), "type", usage)
 }
 
 func eventTypes() (all []client.EventType) {
@@ -93,7 +94,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 		short: "Change a webhook, pause it, or make it active again", changes: []string{"url", "state", "type", "description"},
 		flags: func(f *pflag.FlagSet) {
 			f.Var(text(&patch.URL), "url", "post to `URL`")
-			f.Var(word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
+			f.Var(config.Word(&patch.State, client.WebhookPatchStateActive, client.WebhookPatchStatePaused), "state", "`STATE` active or paused")
 			eventTypeFlag(f, &types, "send only events of the types `TYPE,...`")
 			f.Var(nullable(&patch.Description, text(nil)), "description", "the new description `TEXT`; an empty one removes it")
 		},
@@ -110,7 +111,7 @@ func (a *app) webhookReplay() *cobra.Command {
 	return item(a, remote{
 		use: "replay ID [--after ID]", args: cobra.ExactArgs(1), short: "Deliver events again",
 		flags: func(f *pflag.FlagSet) {
-			f.Var(whole(&after, 0, math.MaxInt64), "after", "deliver the events after the one with this `ID`; 0 is the beginning")
+			f.Var(config.Whole(&after, 0, math.MaxInt64), "after", "deliver the events after the one with this `ID`; 0 is the beginning")
 		},
 	}, webhookRows, func(ctx context.Context, c *client.Client, args []string) (client.Webhook, error) {
 		return c.ReplayWebhook(ctx, args[0], client.WebhookReplay{After: after})

@@ -43,8 +43,8 @@ type planFlags struct {
 
 func (p *planFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.plan, "plan", "", "the `PLAN`: free, pro, business or enterprise")
-	cmd.Flags().Var(whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "for the enterprise plan: allow `N` requests a minute")
-	cmd.Flags().Var(whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "for the enterprise plan: allow `N` requests a day")
+	cmd.Flags().Var(config.Whole(&p.quota.PerMinute, 1, access.MaxQuota), "per-minute", "for the enterprise plan: allow `N` requests a minute")
+	cmd.Flags().Var(config.Whole(&p.quota.PerDay, 1, access.MaxQuota), "per-day", "for the enterprise plan: allow `N` requests a day")
 }
 
 // chosen returns the plan with its quota. The plan is that of --plan or the

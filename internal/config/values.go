@@ -11,55 +11,46 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
-// The types below bind text to a member of a Config. Their Set checks what can
-// be checked of one value alone, and its error says what would be right.
+// The functions below bind a member of a Config to text. What Read returns is
+// checked as far as can be done with one value alone.
 
-type text struct{ to *string }
-
-func (v text) Type() string       { return "text" }
-func (v text) String() string     { return deref(v.to) }
-func (v text) Set(s string) error { *v.to = s; return nil }
-
-type address struct {
-	to  *string
-	off bool // may be off
+// shown shows the value that a setting has.
+func shown[T any](v *Value[T]) *Value[T] {
+	v.Show = func(t T) string { return fmt.Sprint(t) }
+	return v
 }
 
-func (v address) Type() string   { return "address" }
-func (v address) String() string { return deref(v.to) }
-
-func (v address) Set(s string) error {
-	if v.off && s == Off {
-		*v.to = s
-		return nil
-	}
-	_, port, err := net.SplitHostPort(s)
-	if err != nil {
-		return errors.New("must be HOST:PORT, such as 127.0.0.1:8080 or :8080")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return fmt.Errorf("the port %.20q must be a number from 0 to 65535", port)
-	}
-	*v.to = s
-	return nil
+func text(to *string) *Value[string] {
+	return shown(&Value[string]{To: to, Read: func(s string) (string, error) { return s, nil }})
 }
 
-type baseURL struct{ to *string }
+// address returns the value of an address, or with off as the word for none.
+func address(to *string, none ...string) *Value[string] {
+	return shown(&Value[string]{To: to, Read: func(s string) (string, error) {
+		if slices.Contains(none, s) {
+			return s, nil
+		}
+		_, port, err := net.SplitHostPort(s)
+		if err != nil {
+			return "", errors.New("must be HOST:PORT, such as 127.0.0.1:8080 or :8080")
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+			return "", fmt.Errorf("the port %.20q must be a number from 0 to 65535", port)
+		}
+		return s, nil
+	}})
+}
 
-func (v baseURL) Type() string   { return "url" }
-func (v baseURL) String() string { return deref(v.to) }
-
-func (v baseURL) Set(s string) error {
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(s, "?#") || !fitsHeader(u.String()) {
-		return errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
-	}
-	*v.to = strings.TrimRight(u.String(), "/")
-	return nil
+func baseURL(to *string) *Value[string] {
+	return shown(&Value[string]{To: to, Read: func(s string) (string, error) {
+		u, err := url.Parse(s)
+		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(s, "?#") || !fitsHeader(u.String()) {
+			return "", errors.New("must be an http or https URL without user, query and fragment, such as https://pets.example.com")
+		}
+		return strings.TrimRight(u.String(), "/"), nil
+	}})
 }
 
 // fitsHeader reports whether a URL can stand in a header, between < and >.
@@ -67,67 +58,24 @@ func fitsHeader(u string) bool {
 	return !strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"`, r) })
 }
 
-type instant struct{ to *time.Time }
-
-func (v instant) Type() string { return "instant" }
-
-func (v instant) String() string {
-	if v.to == nil {
-		return ""
-	}
-	return v.to.UTC().Format(time.RFC3339)
-}
-
-func (v instant) Set(s string) error {
-	t, err := time.Parse(time.RFC3339, s)
-	if year := t.UTC().Year(); err != nil || t.Nanosecond() != 0 || year < 0 || year > 9999 {
-		return errors.New("must be an instant of RFC 3339 with an offset, in whole seconds, such as 2030-12-05T00:00:00Z")
-	}
-	*v.to = t.UTC()
-	return nil
-}
-
-// A list is of values that are separated by commas; a flag that is given again adds to it.
-type list[T any] struct {
-	to    *[]T
-	read  func(word string) (T, error)
-	given bool
-}
-
-func (v *list[T]) Type() string { return "list" }
-
-func (v *list[T]) String() string {
-	if v.to == nil {
-		return ""
-	}
-	var words []string
-	for _, one := range *v.to {
-		words = append(words, fmt.Sprint(one))
-	}
-	return strings.Join(words, ",")
-}
-
-func (v *list[T]) Set(s string) error {
-	var all []T
-	if v.given {
-		all = *v.to
-	}
-	for word := range strings.SplitSeq(s, ",") {
-		one, err := v.read(strings.TrimSpace(word))
-		if err != nil {
-			return err
+func instant(to *time.Time) *Value[time.Time] {
+	show := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	return &Value[time.Time]{To: to, Show: show, Read: func(s string) (time.Time, error) {
+		t, err := time.Parse(time.RFC3339, s)
+		if year := t.UTC().Year(); err != nil || t.Nanosecond() != 0 || year < 0 || year > 9999 {
+			return t, errors.New("must be an instant of RFC 3339 with an offset, in whole seconds, such as 2030-12-05T00:00:00Z")
 		}
-		all = append(all, one)
-	}
-	*v.to, v.given = all, true
-	return nil
+		return t.UTC(), nil
+	}}
 }
 
-func prefixes(to *[]netip.Prefix) pflag.Value {
-	return &list[netip.Prefix]{to: to, read: parsePrefix}
+func prefixes(to *[]netip.Prefix) *List[netip.Prefix] {
+	return &List[netip.Prefix]{To: to, One: *shown(&Value[netip.Prefix]{Read: parsePrefix})}
 }
 
-func names(to *[]string) pflag.Value { return &list[string]{to: to, read: parseName} }
+func names(to *[]string) *List[string] {
+	return &List[string]{To: to, One: *shown(&Value[string]{Read: parseName})}
+}
 
 // parseName reads the name of a host.
 func parseName(word string) (string, error) {
@@ -154,61 +102,38 @@ func parsePrefix(word string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-type level struct{ to *slog.Level }
-
-func (v level) Type() string { return "level" }
-
-func (v level) String() string {
-	if v.to == nil {
-		return ""
-	}
-	return strings.ToLower(v.to.String())
-}
-
-// Words returns what Set takes, for completion.
-func (v level) Words() []string { return []string{"debug", "info", "warn", "error"} }
-
-func (v level) Set(s string) error {
+func level(to *slog.Level) *Value[slog.Level] {
+	show := func(l slog.Level) string { return strings.ToLower(l.String()) }
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
-	i := slices.IndexFunc(levels, func(l slog.Level) bool { return strings.EqualFold(l.String(), s) })
-	if i < 0 {
-		return errors.New("must be debug, info, warn or error")
-	}
-	*v.to = levels[i]
-	return nil
+	return &Value[slog.Level]{To: to, Show: show, Known: []string{"debug", "info", "warn", "error"}, Read: func(s string) (slog.Level, error) {
+		i := slices.IndexFunc(levels, func(l slog.Level) bool { return strings.EqualFold(l.String(), s) })
+		if i < 0 {
+			return 0, errors.New("must be debug, info, warn or error")
+		}
+		return levels[i], nil
+	}}
 }
 
-type choice struct {
-	to *string
-	of []string
+func duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
+	return &Value[time.Duration]{To: to, Show: short, Read: func(s string) (time.Duration, error) {
+		d, err := ParseDuration(s)
+		switch {
+		case err != nil:
+			return 0, errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
+		case d < least && least == 0:
+			return 0, errors.New("must not be negative")
+		case d < least && least == 1:
+			return 0, errors.New("must be longer than 0s")
+		case d < least:
+			return 0, fmt.Errorf("must be at least %v", least)
+		}
+		return d, nil
+	}}
 }
 
-func (v choice) Type() string   { return "choice" }
-func (v choice) String() string { return deref(v.to) }
-
-// Words returns what Set takes, for completion.
-func (v choice) Words() []string { return v.of }
-
-func (v choice) Set(s string) error {
-	if !slices.Contains(v.of, s) {
-		return fmt.Errorf("must be %s", strings.Join(v.of, " or "))
-	}
-	*v.to = s
-	return nil
-}
-
-type duration struct {
-	to  *time.Duration
-	min time.Duration
-}
-
-func (v duration) Type() string { return "duration" }
-
-func (v duration) String() string {
-	if v.to == nil {
-		return ""
-	}
-	text := v.to.String()
+// short returns d without parts that are 0.
+func short(d time.Duration) string {
+	text := d.String()
 	if hours, ok := strings.CutSuffix(text, "h0m0s"); ok {
 		return hours + "h"
 	}
@@ -216,22 +141,6 @@ func (v duration) String() string {
 		return minutes + "m"
 	}
 	return text
-}
-
-func (v duration) Set(s string) error {
-	d, err := ParseDuration(s)
-	switch {
-	case err != nil:
-		return errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
-	case d < v.min && v.min == 0:
-		return errors.New("must not be negative")
-	case d < v.min && v.min == 1:
-		return errors.New("must be longer than 0s")
-	case d < v.min:
-		return fmt.Errorf("must be at least %v", v.min)
-	}
-	*v.to = d
-	return nil
 }
 
 // ParseDuration reads a duration that may begin with days: 30d, or 1d12h.
@@ -252,49 +161,17 @@ func ParseDuration(s string) (time.Duration, error) {
 	return time.Duration(days)*day + d, err
 }
 
-type boolean struct{ to *bool }
+// A boolean is a setting whose flag needs no value to be true.
+type boolean struct{ *Value[bool] }
 
-func (v boolean) Type() string   { return "bool" }
-func (v boolean) String() string { return strconv.FormatBool(v.to != nil && *v.to) }
+// Type implements pflag.Value.
+func (boolean) Type() string { return "bool" }
 
-// Words returns what Set takes, for completion.
-func (v boolean) Words() []string { return []string{"false", "true"} }
-
-func (v boolean) Set(s string) error {
-	if s != "true" && s != "false" {
-		return errors.New("must be true or false")
-	}
-	*v.to = s == "true"
-	return nil
-}
-
-type number struct {
-	to       *int
-	min, max int
-}
-
-func (v number) Type() string { return "number" }
-
-func (v number) String() string {
-	if v.to == nil {
-		return ""
-	}
-	return strconv.Itoa(*v.to)
-}
-
-func (v number) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < v.min || n > v.max {
-		return fmt.Errorf("must be a whole number from %d to %d", v.min, v.max)
-	}
-	*v.to = n
-	return nil
-}
-
-// deref returns what s points to; flags also ask zero values for their text.
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+func yesOrNo(to *bool) boolean {
+	return boolean{shown(&Value[bool]{To: to, Known: []string{"false", "true"}, Read: func(s string) (bool, error) {
+		if s != "true" && s != "false" {
+			return false, errors.New("must be true or false")
+		}
+		return s == "true", nil
+	}})}
 }
