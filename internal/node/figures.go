@@ -66,3 +66,23 @@ func (n *node) backup() ops.Backup {
 	newest, _, _ := LatestBackup(n.Config.Backup.Dir, n.now()) // what cannot be read has none
 	return ops.Backup{Every: n.Config.Backup.Every, Newest: newest}
 }
+
+// A collector reads figures whenever the metrics are asked for.
+type collector func(to figures)
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
+
+// figures go to who asked for the metrics.
+type figures chan<- prometheus.Metric
+
+func (to figures) count(d *prometheus.Desc, n float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...)
+}
+
+func (to figures) gauge(d *prometheus.Desc, n float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+}
