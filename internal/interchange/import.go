@@ -61,19 +61,6 @@ var ErrFaults = errors.New("there are too many faults")
 // Rows returns how many rows were kept.
 func (r Report) Rows() int64 { return r.Categories + r.Pets + r.Orders + r.Movements }
 
-// A Stop is the error that ended an import. What stands before the line Next is
-// kept, and nothing from there on but edits, which do no harm twice.
-type Stop struct {
-	Next int // the line to go on from; 0 if nothing can
-	Err  error
-}
-
-// Error returns the cause.
-func (s *Stop) Error() string { return s.Err.Error() }
-
-// Unwrap returns the cause.
-func (s *Stop) Unwrap() error { return s.Err }
-
 // A batch is on its way from the reader to the store.
 type batch struct {
 	petstore.Batch
@@ -84,20 +71,17 @@ type batch struct {
 	faults  []*Fault // of units that were left out of it
 	counts  Counts
 	rows    int
-	next    int   // the first line of it
 	stop    error // why there is none after it
 }
 
 // Run reads until the end and returns what was kept. It reads and checks one
-// batch while another is being written. An error is a *Stop. The end of ctx
-// stops it between two batches, and does not wait for a stream that blocks. The
-// feed of the workspace then has an event that counts what came.
+// batch while another is being written. What stands before an error is kept, but
+// for at most a batch. The end of ctx stops it between two batches, and does not
+// wait for a stream that blocks. The feed of the workspace then has an event that
+// counts what came.
 func (i *Import) Run(ctx context.Context) (Report, error) {
 	report, err := i.copy(ctx)
-	if told := i.tell(ctx, report, err == nil); err == nil && told != nil {
-		err = &Stop{Err: told}
-	}
-	return report, err
+	return report, cmp.Or(err, i.tell(ctx, report, err == nil))
 }
 
 // tellTimeout bounds what is still to be done when ctx has ended.
@@ -139,7 +123,7 @@ func (i *Import) copy(ctx context.Context) (Report, error) {
 			err = i.keep(ctx, b, &report, &r.rows)
 		}
 		if err != nil {
-			return report, &Stop{Next: b.next, Err: err}
+			return report, err
 		}
 		if b.stop != nil {
 			return report, nil
@@ -152,11 +136,9 @@ type reading struct {
 	*Import
 	batches chan *batch
 	rows    atomic.Int64 // how many a batch should have
-	begin   atomic.Int64 // the first line of the batch that is not sent yet
 }
 
-// next returns the next batch. With the error of ctx it returns what is known
-// of it.
+// next returns the next batch, also one that came before ctx ended.
 func (r *reading) next(ctx context.Context) (*batch, error) {
 	select {
 	case b := <-r.batches:
@@ -167,7 +149,7 @@ func (r *reading) next(ctx context.Context) (*batch, error) {
 	case b := <-r.batches:
 		return b, nil
 	case <-ctx.Done():
-		return &batch{next: int(r.begin.Load())}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -178,7 +160,6 @@ func (r *reading) run(ctx context.Context) {
 		b := &batch{}
 		for b.stop == nil && (b.more || b.rows < int(r.rows.Load()) && len(b.faults) < fewestRows) {
 			r.one(b)
-			r.begin.Store(int64(b.next))
 			if err := ctx.Err(); err != nil {
 				b.stop = err
 			}
@@ -198,45 +179,20 @@ func (r *reading) one(b *batch) {
 	case err == nil:
 		b.add(e, petstore.At(r.Now()), r.SkipFaults)
 	case isFault && r.SkipFaults && !f.Final:
-		b.fault(f)
+		b.faults = append(b.faults, f)
 	default:
-		b.fail(err)
+		b.stop = err
 	}
-}
-
-// from notes where the batch begins.
-func (b *batch) from(line int) {
-	if b.next == 0 {
-		b.next = line
-	}
-}
-
-func (b *batch) fault(f *Fault) {
-	b.from(f.Line)
-	b.faults = append(b.faults, f)
-}
-
-func (b *batch) fail(err error) {
-	if f, ok := errors.AsType[*Fault](err); ok {
-		b.from(f.Line)
-	}
-	b.stop = err
 }
 
 func (b *batch) add(e Entry, now petstore.Time, skip bool) {
-	b.from(e.Line)
 	b.through, b.more = max(b.through, e.through()), e.more
 	if e.Edit != nil {
 		b.edit(e, skip)
 		return
 	}
 	if place, err := e.Check(now); err != nil {
-		f := faultf(e.lineOf(place), "%s", reason(err))
-		if skip {
-			b.fault(f)
-		} else {
-			b.fail(f)
-		}
+		b.refuse(faultf(e.lineOf(place), "%s", reason(err)), skip)
 		return
 	}
 	b.entries = append(b.entries, e)
@@ -245,14 +201,20 @@ func (b *batch) add(e Entry, now petstore.Time, skip bool) {
 
 // edit adds an entry that names a pet by its id.
 func (b *batch) edit(e Entry, skip bool) {
-	switch err := e.Edit.check(); {
-	case err == nil:
-		b.edits = append(b.edits, e)
-		b.rows++
-	case skip:
-		b.fault(faultf(e.Line, "%s", reason(err)))
-	default:
-		b.fail(faultf(e.Line, "%s", reason(err)))
+	if err := e.Edit.check(); err != nil {
+		b.refuse(faultf(e.Line, "%s", reason(err)), skip)
+		return
+	}
+	b.edits = append(b.edits, e)
+	b.rows++
+}
+
+// refuse leaves a unit out, or ends the import.
+func (b *batch) refuse(f *Fault, skip bool) {
+	if skip {
+		b.faults = append(b.faults, f)
+	} else {
+		b.stop = f
 	}
 }
 

@@ -219,8 +219,8 @@ func TestSkipKeepsTheRest(t *testing.T) {
 	}
 }
 
-// An import that stopped goes on from the line that it names, and ends as if it
-// had not.
+// An import that stopped at a fault goes on behind what the store remembers, and ends
+// as if it had not.
 func TestGoingOn(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
@@ -234,13 +234,16 @@ func TestGoingOn(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "Pet %d,Kind %d,%s\n", n, n%7, stock)
 	}
-	_, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV})
-	stop, ok := errors.AsType[*interchange.Stop](err)
-	if !ok || stop.Next < 2 || stop.Next > 2502 || !strings.HasPrefix(stop.Error(), "2502: ") {
-		t.Fatalf("import = %v, want a stop at line 2502", err)
+	_, _, err := load(t, db, workspace, input{text: text.String(), format: interchange.CSV, file: "digest"})
+	if fault, ok := errors.AsType[*interchange.Fault](err); !ok || fault.Line != 2502 {
+		t.Fatalf("import = %v, want a fault in line 2502", err)
+	}
+	reached, err := db.Reached(t.Context(), workspace, "digest")
+	if err != nil || reached < 2 || reached >= 2502 {
+		t.Fatalf("Reached() = %d, %v, want a line before 2502", reached, err)
 	}
 	repaired := strings.Replace(text.String(), ",x\n", ",1\n", 1)
-	if _, _, err := load(t, db, workspace, input{text: repaired, format: interchange.CSV, fromLine: stop.Next}); err != nil {
+	if _, _, err := load(t, db, workspace, input{text: repaired, format: interchange.CSV, fromLine: reached + 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(export(t, db, workspace, interchange.CSV), "\n"); got != 3001 {
