@@ -46,7 +46,7 @@ const MaxQuota = 1_000_000_000
 
 // QuotaFor returns the quota of a plan. The numbers of enterprise are agreed
 // individually and must be given; the other plans' are fixed and must not be
-// (zero).
+// (zero). An error is a *QuotaError.
 func QuotaFor(p Plan, agreed Quota) (Quota, error) {
 	fixed := map[Plan]Quota{
 		Free:     FreeQuota,
@@ -54,21 +54,38 @@ func QuotaFor(p Plan, agreed Quota) (Quota, error) {
 		Business: {PerMinute: 1000, PerDay: 100_000},
 	}
 	if q, ok := fixed[p]; ok {
-		if agreed != (Quota{}) {
-			return Quota{}, fmt.Errorf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)
+		if agreed == (Quota{}) {
+			return q, nil
 		}
-		return q, nil
+		given := agreed.member(func(n int64) bool { return n != 0 })
+		return Quota{}, &QuotaError{given, fmt.Sprintf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)}
 	}
 	if p != Enterprise {
-		return Quota{}, fmt.Errorf("there is no plan %q; the plans are free, pro, business and enterprise", p)
+		return Quota{}, &QuotaError{"plan", fmt.Sprintf("there is no plan %q; the plans are free, pro, business and enterprise", p)}
 	}
-	for _, n := range []int64{agreed.PerMinute, agreed.PerDay} {
-		if n < 1 || n > MaxQuota {
-			return Quota{}, fmt.Errorf("the enterprise plan needs its requests per minute and per day, each from 1 to %d", int64(MaxQuota))
-		}
+	outside := func(n int64) bool { return n < 1 || n > MaxQuota }
+	if outside(agreed.PerMinute) || outside(agreed.PerDay) {
+		return Quota{}, &QuotaError{agreed.member(outside), fmt.Sprintf("the enterprise plan needs its requests per minute and per day, each from 1 to %d", int64(MaxQuota))}
 	}
 	return agreed, nil
 }
+
+// member returns which of the two numbers is the first to be bad.
+func (q Quota) member(bad func(int64) bool) string {
+	if bad(q.PerMinute) {
+		return "perMinute"
+	}
+	return "perDay"
+}
+
+// A QuotaError says why a plan and its numbers cannot be.
+type QuotaError struct {
+	Member string // at fault: plan, perMinute or perDay
+	reason string
+}
+
+// Error returns the reason.
+func (e *QuotaError) Error() string { return e.reason }
 
 // A Workspace is one store with its own catalogue, orders and keys.
 type Workspace struct {

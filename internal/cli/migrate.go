@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/migrations"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/sqlite"
 )
@@ -17,34 +18,34 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 func (a *app) migrateUp() *cobra.Command {
-	return a.command(spec{
-		use:      "up",
-		short:    "Migrate the database to this version",
-		long:     "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
-		settings: []string{"db"}, output: tables(),
-		run: func(ctx context.Context, _ []string) error {
-			all, err := a.applyMigrations(ctx)
-			if err != nil {
-				return err
-			}
-			return a.printMigrations(all)
-		},
-	})
+	return a.onMigrations(spec{
+		use:   "up",
+		short: "Migrate the database to this version",
+		long:  "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
+	}, a.applyMigrations)
 }
 
 func (a *app) migrateStatus() *cobra.Command {
-	return a.command(spec{
-		use:      "status",
-		short:    "List all migrations, and which of them are applied",
-		settings: []string{"db"}, output: tables(),
-		run: func(ctx context.Context, _ []string) error {
-			all, err := a.knownMigrations(ctx)
-			if err != nil {
-				return err
+	return a.onMigrations(spec{use: "status", short: "List all migrations, and which of them are applied"}, a.knownMigrations)
+}
+
+// onMigrations returns the command that prints the migrations that it gets.
+func (a *app) onMigrations(s spec, get func(context.Context) ([]migrationView, error)) *cobra.Command {
+	s.settings, s.output = []string{"db"}, tables()
+	s.run = func(ctx context.Context, _ []string) error {
+		all, err := get(ctx)
+		if err != nil {
+			return err
+		}
+		return a.print(all, func() rows {
+			r := rows{{"VERSION", "NAME", "APPLIED"}}
+			for _, m := range all {
+				r.add(strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no"))
 			}
-			return a.printMigrations(all)
-		},
-	})
+			return r
+		})
+	}
+	return a.command(s)
 }
 
 // migrationView is a migration as it is printed.
@@ -78,17 +79,7 @@ func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
 func migrationViews(all []migrations.Migration) []migrationView {
 	views := make([]migrationView, len(all))
 	for i, m := range all {
-		views[i] = migrationView{m.Version, m.Name, m.Applied, instant(m.At)}
+		views[i] = migrationView{m.Version, m.Name, m.Applied, operator.Instant(m.At)}
 	}
 	return views
-}
-
-func (a *app) printMigrations(all []migrationView) error {
-	return a.print(all, func() rows {
-		r := rows{{"VERSION", "NAME", "APPLIED"}}
-		for _, m := range all {
-			r.add(strconv.Itoa(m.Version), m.Name, momentOf(m.AppliedAt, "no"))
-		}
-		return r
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
+	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/portal/console"
 )
 
@@ -63,7 +64,7 @@ type tokenView struct {
 }
 
 func (a *app) viewToken(t access.Token) tokenView {
-	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.RevokedAt)}
+	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), operator.Instant(t.CreatedAt), operator.Instant(t.ExpiresAt), operator.Instant(t.RevokedAt)}
 }
 
 // How long a token is valid: unless it is said, and at most.

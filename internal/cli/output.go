@@ -119,15 +119,6 @@ func commas[T ~string](all []T) string {
 	return strings.Join(words, ",")
 }
 
-// instant returns t for JSON: nil for no instant.
-func instant(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC().Truncate(time.Millisecond)
-	return &t
-}
-
 // moment returns t for a table: none for no instant.
 func moment(t time.Time, none string) string {
 	if t.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -59,25 +58,16 @@ func (p *planFlags) chosen(args []string) (operator.Plan, error) {
 	case name == "":
 		return operator.Plan{}, usagef("--plan is needed: free, pro, business or enterprise")
 	}
-	plan := access.Plan(name)
-	chosen := operator.Plan{Plan: plan, PerMinute: p.quota.PerMinute, PerDay: p.quota.PerDay}
-	_, err := access.QuotaFor(plan, p.quota)
-	if err == nil {
+	chosen := operator.Plan{Plan: access.Plan(name), PerMinute: p.quota.PerMinute, PerDay: p.quota.PerDay}
+	_, err := access.QuotaFor(chosen.Plan, p.quota)
+	bad, yes := errors.AsType[*access.QuotaError](err)
+	if !yes {
 		return chosen, nil
 	}
-	if slices.Contains(access.Plans(), plan) {
-		where = config.Origin("--" + p.culprit(plan == access.Enterprise))
+	if flag, number := map[string]config.Origin{"perMinute": "--per-minute", "perDay": "--per-day"}[bad.Member]; number {
+		where = flag
 	}
-	return chosen, &config.Fault{Origin: where, Reason: err.Error()}
-}
-
-// culprit returns the number that is missing or out of range, or that a plan
-// which has its own was given.
-func (p *planFlags) culprit(enterprise bool) string {
-	if enterprise == (p.quota.PerMinute == 0) {
-		return "per-minute"
-	}
-	return "per-day"
+	return chosen, &config.Fault{Origin: where, Reason: bad.Error()}
 }
 
 func (a *app) workspaceCreate() *cobra.Command {

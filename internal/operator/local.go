@@ -27,7 +27,7 @@ var _ Operator = (*Local)(nil)
 
 // Of returns the workspace as operators see it.
 func Of(w access.Workspace) Workspace {
-	return Workspace{w.ID, w.Name, w.Plan, w.Quota.PerMinute, w.Quota.PerDay, instant(w.CreatedAt)}
+	return Workspace{w.ID, w.Name, w.Plan, w.Quota.PerMinute, w.Quota.PerDay, Instant(w.CreatedAt)}
 }
 
 func of(w access.Workspace, err error) (Workspace, error) {
@@ -132,7 +132,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
 			last = used
 		}
 	}
-	v.LastUsedAt = instant(last)
+	v.LastUsedAt = Instant(last)
 	v.Minute, v.Day = counted.Windows(w)
 	return v, nil
 }
@@ -156,7 +156,7 @@ func (l *Local) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
 	for i, k := range keys {
 		used := counted.Key(k.ID)
 		views[i] = l.view(k)
-		views[i].LastUsedAt, views[i].UsedToday, views[i].RefusedToday = instant(used.LastUsed), used.Admitted, used.Refused
+		views[i].LastUsedAt, views[i].UsedToday, views[i].RefusedToday = Instant(used.LastUsed), used.Admitted, used.Refused
 	}
 	return views, nil
 }
@@ -164,10 +164,10 @@ func (l *Local) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
 func (l *Local) view(k access.Key) Key {
 	v := Key{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes.List(), State: k.State(l.Now()),
-		CreatedAt: instant(k.CreatedAt), ExpiresAt: instant(k.ExpiresAt), RevokedAt: instant(k.RevokedAt), RotatedTo: k.RotatedTo,
+		CreatedAt: Instant(k.CreatedAt), ExpiresAt: Instant(k.ExpiresAt), RevokedAt: Instant(k.RevokedAt), RotatedTo: k.RotatedTo,
 	}
 	if k.Ban != nil && l.Now().Before(k.Ban.Until) {
-		v.BannedUntil, v.BanReason = instant(k.Ban.Until), k.Ban.Reason
+		v.BannedUntil, v.BanReason = Instant(k.Ban.Until), k.Ban.Reason
 	}
 	return v
 }

@@ -6,6 +6,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -123,33 +124,15 @@ func (n *NewWorkspace) check() (access.Quota, []petstore.Field) {
 
 func (p *Plan) check() (access.Quota, []petstore.Field) {
 	quota, err := access.QuotaFor(p.Plan, access.Quota{PerMinute: p.PerMinute, PerDay: p.PerDay})
-	if err == nil {
+	bad, yes := errors.AsType[*access.QuotaError](err)
+	if !yes {
 		return quota, nil
 	}
-	pointer, code := "/plan", petstore.InvalidEnum
-	if _, none := access.QuotaFor(p.Plan, access.FreeQuota); none == nil || p.fixed() {
-		pointer, code = "/"+p.Culprit(), petstore.OutOfRange
+	code := petstore.OutOfRange
+	if bad.Member == "plan" {
+		code = petstore.InvalidEnum
 	}
-	return quota, []petstore.Field{{Pointer: pointer, Code: code, Message: err.Error() + "."}}
-}
-
-// fixed reports whether the plan has numbers of its own.
-func (p *Plan) fixed() bool {
-	_, err := access.QuotaFor(p.Plan, access.Quota{})
-	return err == nil
-}
-
-// Culprit returns the number of a plan with a fault that is missing or out of
-// range, or that a plan which has its own was given: perMinute or perDay.
-func (p *Plan) Culprit() string {
-	bad := func(n int64) bool { return n < 1 || n > access.MaxQuota }
-	if p.fixed() {
-		bad = func(n int64) bool { return n != 0 }
-	}
-	if bad(p.PerMinute) {
-		return "perMinute"
-	}
-	return "perDay"
+	return quota, []petstore.Field{{Pointer: "/" + bad.Member, Code: code, Message: err.Error() + "."}}
 }
 
 // scopes returns the scopes that are asked for.
@@ -177,8 +160,8 @@ func byName(all []Workspace) []Workspace {
 	return all
 }
 
-// instant returns t for JSON: nil for no instant.
-func instant(t time.Time) *time.Time {
+// Instant returns t for JSON: nil for no instant.
+func Instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
