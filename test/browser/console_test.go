@@ -243,9 +243,9 @@ func TestHostileNames(t *testing.T) {
 	}
 	for _, width := range []int64{1440, 390} {
 		b.window(t, width, 900)
-		for _, path := range []string{"/console/pets?after=25", "/console/categories", "/console/stock?max=1", "/console/pets/33", "/console/pets/34/delete", "/console/orders/new?petId=35", "/console/pets?name=%3Cscript%3E%22"} {
+		for _, path := range []string{"/console/pets?after=25", "/console/categories", "/console/stock?max=1", "/console/pets/44", "/console/pets/49", "/console/stock/49", "/console/pets/49/delete", "/console/orders/new?petId=49", "/console/pets?name=%3Cscript%3E%22"} {
 			b.open(t, s.url+path)
-			if got := ask(t, b, chromedp.Title()); strings.Contains(got, "owned") {
+			if got := ask(t, b, chromedp.Title()); got == "owned" {
 				t.Errorf("%s ran a script from a name", path)
 			}
 			if over := ask(t, b, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`)); over > 0 {
