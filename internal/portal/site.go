@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -18,14 +17,6 @@ var templateFiles embed.FS
 
 //go:embed assets
 var assetFiles embed.FS
-
-func newAssets() (*asset.Set, error) {
-	own, err := fs.Sub(assetFiles, "assets")
-	if err != nil {
-		return nil, err
-	}
-	return asset.New("/docs/assets/", asset.Shared(), own)
-}
 
 // A site is every page of the reference, and what they share.
 type site struct {
@@ -89,7 +80,7 @@ func newSite(d *description, opts ReferenceOptions) (*site, error) {
 		Sunset: opts.Sunset.UTC(), Nav: d.navigation(opts), Guides: guides(), pages: map[string]*page{},
 	}
 	var err error
-	if s.assets, err = newAssets(); err != nil {
+	if s.assets, err = asset.New("/docs/assets/", assetFiles); err != nil {
 		return nil, err
 	}
 	s.failures, s.index = d.failures(), sync.OnceValues(s.newIndex)

@@ -9,7 +9,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"path"
 	"strings"
@@ -79,58 +78,50 @@ func (f *File) send(w http.ResponseWriter, r *http.Request, status int, body []b
 	}
 }
 
+// sharedFiles are those that all pages have: the style that they build on, the script of times, and the icon.
+//
 //go:embed shared
 var sharedFiles embed.FS
 
-// Shared returns the files that all pages have: the style that they build on, and the icon.
-func Shared() fs.FS {
-	shared, err := fs.Sub(sharedFiles, "shared")
-	if err != nil {
-		panic(err) // the name is valid
-	}
-	return shared
-}
-
-// A Set is the files below one address. After it is made and filled it may be used concurrently.
+// A Set is the files below one address. It may be used concurrently.
 type Set struct {
 	prefix string
 	byPath map[string]*File
 	paths  map[string]string // by name
 }
 
-// New returns the files of the folders, below the prefix, which begins and ends with a slash.
-func New(prefix string, folders ...fs.FS) (*Set, error) {
+// New returns the files that all pages have, and those in the folder "assets" of own, below the prefix, which begins and
+// ends with a slash.
+func New(prefix string, own embed.FS) (*Set, error) {
 	s := &Set{prefix: prefix, byPath: map[string]*File{}, paths: map[string]string{}}
-	for _, folder := range folders {
-		entries, err := fs.ReadDir(folder, ".")
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			text, err := fs.ReadFile(folder, e.Name())
-			if err != nil {
-				return nil, err
-			}
-			if err := s.Add(e.Name(), text); err != nil {
-				return nil, err
-			}
-		}
+	if err := s.add(sharedFiles, "shared"); err != nil {
+		return nil, err
 	}
-	return s, nil
+	return s, s.add(own, "assets")
 }
 
-// Add adds a file. Its name says what it is: .css, .js or .svg.
-func (s *Set) Add(name string, text []byte) error {
+// add adds the files of a folder. Their names say what they are: .css, .js or .svg.
+func (s *Set) add(files embed.FS, folder string) error {
 	types := map[string]string{
 		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 	}
-	ext := path.Ext(name)
-	if types[ext] == "" {
-		return fmt.Errorf("the asset %q is of no kind that pages have", name)
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		return err
 	}
-	f := NewFile(types[ext], text)
-	at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
-	s.byPath[at], s.paths[name] = f, at
+	for _, e := range entries {
+		name, ext := e.Name(), path.Ext(e.Name())
+		if types[ext] == "" {
+			return fmt.Errorf("the asset %q is of no kind that pages have", name)
+		}
+		text, err := files.ReadFile(folder + "/" + name)
+		if err != nil {
+			return err
+		}
+		f := NewFile(types[ext], text)
+		at := s.prefix + strings.TrimSuffix(name, ext) + "-" + f.etag + ext
+		s.byPath[at], s.paths[name] = f, at
+	}
 	return nil
 }
 

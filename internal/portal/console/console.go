@@ -91,7 +91,7 @@ func New(o Options) (*Console, error) {
 // prepare makes what both consoles have.
 func (c *Console) prepare() (err error) {
 	c.streams, c.downloads, c.uploads = newPlaces(6, 20, 256), newPlaces(2, 4, 32), newPlaces(1, 2, 8)
-	if c.assets, err = newAssets(); err != nil {
+	if c.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
 		return err
 	}
 	if c.sessions, err = newSealer(c.Secret); err != nil {

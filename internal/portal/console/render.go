@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/portal/asset"
 )
 
 //go:embed templates
@@ -21,14 +19,6 @@ var templateFiles embed.FS
 
 //go:embed assets
 var assetFiles embed.FS
-
-func newAssets() (*asset.Set, error) {
-	own, err := fs.Sub(assetFiles, "assets")
-	if err != nil {
-		return nil, err
-	}
-	return asset.New("/console/assets/", asset.Shared(), own)
-}
 
 // parsePages returns the templates by the name of their page, each with the layout and the parts.
 func parsePages(functions template.FuncMap) (map[string]*template.Template, error) {
