@@ -165,7 +165,10 @@ func loopback(addr string) bool {
 	return err == nil && (host == "localhost" || parseErr == nil && ip.IsLoopback())
 }
 
-// files reports whether there is a database.
+// adviceUnreadable is for a database that cannot be read. It may be another file.
+const adviceUnreadable = "check that --db names the right file; if it does, restore a backup with petstore restore FILE --force"
+
+// files reports whether there is a database that this user may open.
 func (e *examination) files() bool {
 	info, err := os.Stat(e.config.DB)
 	if lost := dbfile.CheckPresent(e.config.DB); lost != nil {
@@ -178,6 +181,14 @@ func (e *examination) files() bool {
 			advice = "give --db the right path, or create the database with petstore migrate up"
 		}
 		e.add(problem, advice, "%v", err)
+		return false
+	}
+	if !info.Mode().IsRegular() {
+		e.add(problem, "give --db the path of a database", "%s is not a file", e.config.DB)
+		return false
+	}
+	if err := mayUse(e.config.DB); err != nil {
+		e.add(problem, "run doctor as the user of the server", "%s cannot be opened: %v", e.config.DB, err)
 		return false
 	}
 	owner := ownerOf(info)
@@ -220,7 +231,7 @@ func (e *examination) migrations(ctx context.Context) {
 func (e *examination) integrity(ctx context.Context) {
 	problems, err := sqlite.Verify(ctx, e.config.DB)
 	if err != nil {
-		e.add(problem, "restore a backup with petstore restore FILE --force", "%v", err)
+		e.add(problem, adviceUnreadable, "%v", err)
 	}
 	for _, p := range problems {
 		e.add(problem, "keep a copy of the file, restore the latest good backup, and report this", "%s", p)
@@ -269,7 +280,7 @@ const clockSlack = 2 * time.Second
 func (e *examination) clock(ctx context.Context) {
 	newest, err := sqlite.Newest(ctx, e.config.DB)
 	if err != nil {
-		e.add(problem, "restore a backup with petstore restore FILE --force", "%v", err)
+		e.add(problem, adviceUnreadable, "%v", err)
 		return
 	}
 	e.compareClock(newest)

@@ -124,6 +124,7 @@ func TestDoctor(t *testing.T) {
 		{"open to all", later, func(p string) { os.Chmod(p, 0o644) }, nil, "files", problem, "mode 0644"},
 		{"missing", later, func(p string) { os.Remove(p) }, nil, "files", problem, "no such file"},
 		{"damaged", later, func(p string) { os.WriteFile(p, bytes.Repeat([]byte("x"), 4096), 0o600) }, nil, "integrity and ledger", problem, "is not an SQLite database"},
+		{"directory", later, func(p string) { os.Remove(p); os.Mkdir(p, 0o700) }, nil, "files", problem, "is not a file"},
 		{"every proxy", later, nothing, []string{"--trusted-proxies", "0.0.0.0/0"}, "configuration", problem, "0.0.0.0/0"},
 		{"no Redis", later, nothing, []string{"--redis", "redis://:secret@127.0.0.1:1"}, "limiter", problem, "redis://:xxxxx@127.0.0.1:1 cannot be used: dial tcp 127.0.0.1:1: connect: connection refused"},
 		{"Redis", later, nothing, []string{"--redis", "redis://:right@" + locked.Addr()}, "limiter", fine, "nothing"},

@@ -133,6 +133,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return unknownCommand(cmd, cmd.Flags().Arg(0))
 	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if number := e.GetSpecifiedShortnames(); number != "" && number[0] >= '0' && number[0] <= '9' {
+			return usagef("-%s: the number must not be negative", number)
+		}
 		return usagef("%v%s", err, flagMeant(cmd, e))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {

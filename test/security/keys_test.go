@@ -2,12 +2,14 @@ package security
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -334,5 +336,24 @@ func TestFiles(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("GET /openapi.json = %d, want 200", resp.StatusCode)
+	}
+}
+
+// TestDoctorOfAnotherUser holds that doctor, run by somebody who may not open a
+// sound database, does not advise to replace it.
+func TestDoctorOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.workspace("shop")
+	doctor := exec.CommandContext(t.Context(), string(petstore), "doctor", "-o", "json")
+	doctor.Dir = s.dir
+	if os.Geteuid() == 0 {
+		doctor.SysProcAttr = nobody(t, s.dir)
+	} else if err := os.Chmod(filepath.Join(s.dir, "petstore.db"), 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := doctor.CombinedOutput()
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), "petstore.db cannot be opened: permission denied") || strings.Contains(string(out), "restore") {
+		t.Errorf("doctor = %v\n%s\nwant only that permission is denied", err, out)
 	}
 }
