@@ -214,10 +214,6 @@ func (f *form) faulty(pointer string) bool {
 // member has another type.
 
 func (f *form) text(m member) string {
-	if m.raw.Kind() != '"' {
-		f.mistyped(m, "a string")
-		return ""
-	}
 	text, err := jsontext.AppendUnquote(nil, m.raw)
 	if err != nil {
 		f.mistyped(m, "a string")
@@ -250,12 +246,8 @@ func (f *form) integer(m member) int64 {
 }
 
 func (f *form) time(m member) petstore.Time {
-	if m.raw.Kind() != '"' {
-		f.mistyped(m, "a string")
-		return petstore.Time{}
-	}
 	t, ok := petstore.ParseTime(f.text(m))
-	if !ok {
+	if !ok && !f.faulty(pointerTo(m.name)) {
 		f.add(pointerTo(m.name), petstore.InvalidFormat, "%s must be a date-time of RFC 3339 with an offset, such as 2026-01-31T12:00:00Z, not %.40s.", m.name, string(m.raw))
 	}
 	return t
