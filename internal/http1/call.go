@@ -18,6 +18,7 @@ type call struct {
 	url      url.URL
 	response response
 	handed   *http.Request // to the handler; nil before the first
+	room     []byte        // for the answer
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}

@@ -96,12 +96,9 @@ type conn struct {
 // A buffer holds what has come. A request that does not fit is not plain.
 type buffer [4 << 10]byte
 
-var (
-	buffers = sync.Pool{New: func() any { return new(buffer) }}
-	answers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
-)
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// mostKept is the room of an answer that is kept for others.
+// mostKept is the most room for an answer that is kept for the next.
 const mostKept = 64 << 10
 
 // Read is net/http waiting for a request.
@@ -233,11 +230,10 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	}
 	defer c.settle()
 	c.bodyDue.Store(false)
-	room := answers.Get().(*[]byte)
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
-		buf: (*room)[:0], bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining,
+		buf: one.room, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining,
 	}
 	defer one.end()
 	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
@@ -245,8 +241,7 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	out := one.response.finish()
 	_, err := c.Conn.Write(out)
 	if cap(out) <= mostKept {
-		*room = out
-		answers.Put(room)
+		one.room = out[:0]
 	}
 	c.served.Store(true)
 	c.need, c.began = 0, time.Time{}
