@@ -68,16 +68,17 @@ func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, d
 
 // HoldWebhooks implements [webhook.Store].
 func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.Webhook, error) {
+	now, until := l.Now.UnixMilli(), l.Until.UnixMilli()
 	renew := l.Now.Add(l.Until.Sub(l.Now) * 2 / 3).UnixMilli()
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return one(tx, "SELECT 1 FROM webhooks WHERE state = 'active' AND (holder = $1 AND held_until < $2 OR holder <> $1 AND held_until < $3) LIMIT 1",
-			func(Row) error { return nil }, l.Node, renew, l.Now.UnixMilli())
+		return one(tx, `SELECT 1 FROM webhooks
+			WHERE state = 'active' AND (holder = $1 AND (held_until < $2 OR held_until > $3) OR holder <> $1 AND held_until < $4) LIMIT 1`,
+			func(Row) error { return nil }, l.Node, renew, until, now)
 	})
 	if err == nil && some {
 		err = s.db.Write(ctx, func(tx Tx) error {
 			return exec(tx, `UPDATE webhooks SET holder = $1, held_until = $2
-				WHERE state = 'active' AND (holder = $1 AND held_until < $3 OR holder <> $1 AND held_until < $4)`,
-				l.Node, l.Until.UnixMilli(), renew, l.Now.UnixMilli())
+				WHERE state = 'active' AND (holder = $1 AND (held_until < $3 OR held_until > $2) OR holder <> $1 AND held_until < $4)`, l.Node, until, renew, now)
 		})
 	}
 	if err != nil {
@@ -238,7 +239,9 @@ func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int)
 		case err != nil || next == "":
 			return err
 		case kept:
-			err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
+			if err = s.correctDeliveries(ctx, next); err == nil {
+				err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
+			}
 		default:
 			err = s.removeDeliveries(ctx, "webhook = $1", next)
 		}
@@ -262,12 +265,28 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 	return next, kept, err
 }
 
+// correctDeliveries makes due what a clock that was wrong put off.
+func (s *Store) correctDeliveries(ctx context.Context, id string) error {
+	now := s.now()
+	far := now.Add(webhook.LongestPause).UnixMilli()
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		return one(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 LIMIT 1", func(Row) error { return nil }, id, far)
+	})
+	if err != nil || !some {
+		return err
+	}
+	return s.db.Write(ctx, func(tx Tx) error {
+		return exec(tx, "UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND next_at > $3", now.UnixMilli(), id, far)
+	})
+}
+
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
 	var oldest int64 // of those that stay
 	var some bool
 	err := s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", func(row Row) error { return row.Scan(&oldest) }, id, int64(keep-1))
+		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
+			func(row Row) error { return row.Scan(&oldest) }, id, s.now().Add(futureSkew).UnixMilli(), int64(keep-1)) // those of a wrong clock push out no others
 		if err != nil {
 			return err
 		}

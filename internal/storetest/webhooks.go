@@ -22,6 +22,7 @@ var webhookTests = map[string]func(*testing.T, Open){
 	"pruned":      testPrunedDeliveries,
 	"retried":     testRetriedMeanwhile,
 	"deleted":     testDeletedDeliveries,
+	"wrong clock": testWebhooksWrongClock,
 	"replays":     testReplays,
 	"their end":   testWebhookEnds,
 	"many queues": testManyQueues,
@@ -437,6 +438,47 @@ func testDeletedDeliveries(t *testing.T, open Open) {
 	s.wantDue("of the deleted webhook", id)
 	if due, _ := s.due(other, "a"); len(due) != 100 {
 		t.Errorf("due to the other are %d, want 100", len(due))
+	}
+}
+
+// testWebhooksWrongClock: what was held, put off and tried while a clock was far ahead
+// keeps nothing up when it is right again.
+func testWebhooksWrongClock(t *testing.T, open Open) {
+	const year = 365 * 24 * time.Hour
+	s := newTenant(t, open)
+	id := s.hook(0, 0).ID
+	for range 5 {
+		s.category("c")
+	}
+	s.clock.set(year)
+	s.hold("a")
+	s.queue(id, "a", true)
+	now := s.clock.Now()
+	for event := range int64(2) {
+		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: now})
+	}
+	s.record(webhook.Try{Webhook: id, Event: 3, State: webhook.Pending, Tries: 9, At: now, Next: now.Add(24 * time.Hour)})
+	s.clock.set(-year)
+	s.hold("a")
+	s.clock.advance(16 * time.Second)
+	if held := s.hold("b"); !slices.Equal(held, []string{id}) {
+		t.Errorf("b holds %v, want what a has not renewed since its clock is right", held)
+	}
+	for range 2 {
+		if err := s.PruneDeliveries(s.ctx, start, 2); err != nil {
+			t.Fatal(err)
+		}
+		s.clock.advance(time.Millisecond)
+	}
+	if got, _ := s.due(id, "b"); !slices.Equal(got, []int64{3, 4, 5}) {
+		t.Errorf("due are %d, want all that has not arrived", got)
+	}
+	s.record(webhook.Try{Webhook: id, Event: 5, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
+	if err := s.PruneDeliveries(s.ctx, start, 2); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.delivery(id, 5); d.State != webhook.Delivered {
+		t.Errorf("the last delivery is %+v, want it kept", d)
 	}
 }
 

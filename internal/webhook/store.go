@@ -28,8 +28,8 @@ type Store interface {
 	// returns CodeWebhookNotFound or CodeDeliveryNotFound.
 	RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (Delivery, error)
 
-	// HoldWebhooks returns the active webhooks that the node has to itself until l.Until:
-	// those that it had, and those that nobody has.
+	// HoldWebhooks returns the active webhooks that the node has to itself until l.Until,
+	// and no longer: those that it had, and those that nobody has.
 	HoldWebhooks(ctx context.Context, l Lease) ([]Webhook, error)
 	// ReleaseWebhooks lets other nodes have the webhooks of a node.
 	ReleaseWebhooks(ctx context.Context, node string) error
@@ -46,7 +46,8 @@ type Store interface {
 	// audit log.
 	RecordTries(ctx context.Context, tries []Try) error
 	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks, and of the
-	// others those that have ended: before an instant, and all but the latest keep.
+	// others those that have ended: before an instant, and all but the latest keep. What
+	// is to be tried later than LongestPause allows becomes due.
 	PruneDeliveries(ctx context.Context, before time.Time, keep int) error
 }
 
