@@ -56,7 +56,7 @@ func (a *app) remote(r remote) *cobra.Command {
 				last := len(r.changes) - 1
 				return usagef("nothing to change: give --%s or --%s", strings.Join(r.changes[:last], ", --"), r.changes[last])
 			}
-			return told(ctx, r.run(ctx, c, args))
+			return apiError(ctx, r.run(ctx, c, args))
 		},
 	})
 	if r.flags != nil {
@@ -112,8 +112,8 @@ func (a *app) dial(server, key string) (*client.Client, error) {
 	return c, nil
 }
 
-// told returns err in the words of the command line.
-func told(ctx context.Context, err error) error {
+// apiError returns err in the words of the command line.
+func apiError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -37,11 +37,11 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 		if err != nil {
 			return err
 		}
-		elsewhere, err := a.elsewhere()
+		toServer, err := a.wantsServer()
 		if err != nil {
 			return err
 		}
-		if elsewhere {
+		if toServer {
 			return a.onServer(ctx, server, token, do)
 		}
 		u.Now = a.now
@@ -66,9 +66,9 @@ func named[T any](ctx context.Context, op operator.Operator, name string, do fun
 	return do(w.ID)
 }
 
-// elsewhere reports whether a command goes to a server: if one or a token is given,
+// wantsServer reports whether a command goes to a server: if one or a token is given,
 // and not --db on the command line.
-func (a *app) elsewhere() (bool, error) {
+func (a *app) wantsServer() (bool, error) {
 	if a.origins.Of("db") != "--db" {
 		return a.given("server") || a.given("token"), nil
 	}

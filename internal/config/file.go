@@ -43,8 +43,8 @@ func readFile(path string) ([]entry, error) {
 	return mapping(path, doc.Content[0])
 }
 
-// told returns a name as an error tells it: in one line, and not at length.
-func told(name string) string {
+// quoted returns a name as an error has it: in one line, and not at length.
+func quoted(name string) string {
 	if len(name) < 60 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == "" {
 		return name
 	}
@@ -88,12 +88,12 @@ func mapping(path string, n *yaml.Node) ([]entry, error) {
 	for i := 0; i < len(n.Content); i += 2 {
 		name, from := n.Content[i].Value, at(n.Content[i])
 		if first, ok := seen[name]; ok {
-			return nil, &Fault{from, fmt.Sprintf("%s was set in %s already", told(name), first)}
+			return nil, &Fault{from, fmt.Sprintf("%s was set in %s already", quoted(name), first)}
 		}
 		seen[name] = from
 		value, ok := scalars(n.Content[i+1])
 		if !ok {
-			return nil, &Fault{from, fmt.Sprintf("%s must be a value, or a list of values", told(name))}
+			return nil, &Fault{from, fmt.Sprintf("%s must be a value, or a list of values", quoted(name))}
 		}
 		entries = append(entries, entry{name, value, from})
 	}
