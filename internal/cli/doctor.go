@@ -240,7 +240,7 @@ func (e *examination) integrity(ctx context.Context) {
 
 // events looks whether what there is is as the feeds of the workspaces say.
 func (e *examination) events(ctx context.Context) {
-	err := e.withReader(ctx, func(db node.Store) error {
+	e.read(ctx, func(db node.Store) error {
 		all, err := db.Workspaces(ctx)
 		for _, w := range all {
 			if w.Resetting {
@@ -254,23 +254,23 @@ func (e *examination) events(ctx context.Context) {
 		}
 		return err
 	})
-	if err != nil {
-		e.add(problem, "try again when the database is less busy", "%v", err)
-	}
 }
 
 // leftovers counts rows that nobody sees.
 func (e *examination) leftovers(ctx context.Context) {
-	var n int64
-	err := e.withReader(ctx, func(db node.Store) (err error) {
-		n, err = db.OrphanRows(ctx)
+	e.read(ctx, func(db node.Store) error {
+		n, err := db.OrphanRows(ctx)
+		if n > 0 {
+			e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", counted(n, "row"))
+		}
 		return err
 	})
-	if err != nil {
+}
+
+// read runs f on the database.
+func (e *examination) read(ctx context.Context, f func(node.Store) error) {
+	if err := e.withReader(ctx, f); err != nil {
 		e.add(problem, "try again when the database is less busy", "%v", err)
-	}
-	if n > 0 {
-		e.add(warning, "they do no harm, but please report this: a deletion should have removed them", "%s of sessions or usage without a key or a workspace", counted(n, "row"))
 	}
 }
 
@@ -303,7 +303,7 @@ const (
 
 func (e *examination) disk(context.Context) {
 	dir := filepath.Dir(e.config.DB)
-	free, err := freeBytes(dir)
+	free, _, err := dbfile.Room(dir)
 	if err != nil {
 		e.add(warning, "check the disk by hand", "the free space on the disk of %s could not be read: %v", dir, err)
 		return
@@ -427,21 +427,13 @@ func (e *serverExamination) schema(ctx context.Context) {
 }
 
 func (e *serverExamination) ledger(ctx context.Context) {
-	problems, err := e.checkStore(ctx)
-	if err != nil {
-		e.add(problem, "try again when the server is less busy", "%v", err)
-	}
-	for _, p := range problems {
-		e.add(problem, "keep a copy of the database, restore the latest good backup, and report this", "%s", p)
-	}
-}
-
-func (a *app) checkStore(ctx context.Context) (problems []string, err error) {
-	err = a.withStore(ctx, func(db node.Store) (err error) {
-		problems, err = db.Check(ctx)
+	e.read(ctx, func(db node.Store) error {
+		problems, err := db.Check(ctx)
+		for _, p := range problems {
+			e.add(problem, "keep a copy of the database, restore the latest good backup, and report this", "%s", p)
+		}
 		return err
 	})
-	return problems, err
 }
 
 // clocks holds the clock of this machine against the server's and the rows.

@@ -81,13 +81,6 @@ func inFolder(path string) error {
 	return nil
 }
 
-// freeBytes returns the room that this user may still fill on the disk of a
-// folder.
-func freeBytes(dir string) (int64, error) {
-	free, _, err := dbfile.Room(dir)
-	return free, err
-}
-
 // ownerOf returns the id of the user that owns the file, or -1.
 func ownerOf(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

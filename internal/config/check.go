@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,13 +78,7 @@ func slashInPassword(text string) bool {
 
 func isURL(s string, schemes ...string) bool {
 	scheme, _, ok := strings.Cut(s, "://")
-	for _, want := range schemes {
-		ok = ok && scheme != ""
-		if ok && strings.EqualFold(scheme, want) {
-			return true
-		}
-	}
-	return false
+	return ok && slices.ContainsFunc(schemes, func(want string) bool { return strings.EqualFold(scheme, want) })
 }
 
 const redacted = "xxxxx"

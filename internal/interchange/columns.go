@@ -51,8 +51,8 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		return -1
 	}
 	l := layout{place("id"), place("name"), place("category"), place("status"), place("stock"), len(header)}
-	for i, name := range []string{"name", "category"} {
-		if [...]int{l.name, l.category}[i] < 0 && l.id < 0 {
+	for _, name := range []string{"name", "category"} {
+		if place(name) < 0 && l.id < 0 {
 			return layout{}, finalf(line, "the column %s is missing; the first line must name the columns: %s", name, strings.Join(columns(), ", "))
 		}
 	}

@@ -108,12 +108,6 @@ func inherited() (*sockets, error) {
 	return s, nil
 }
 
-// What systemd is told.
-const (
-	systemdReady    = daemon.SdNotifyReady
-	systemdStopping = daemon.SdNotifyStopping
-)
-
 // notifySystemd tells systemd how the service stands, if it asked.
 func notifySystemd(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {

@@ -196,7 +196,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	var running sync.WaitGroup
 	var saved, counted error
 	running.Go(func() { n.keys.Run(ctx, refreshKeys, n.log) })
-	running.Go(func() { n.store.Follow(ctx, func() { n.hear(ctx) }) })
+	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again, and logs
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
@@ -222,9 +222,6 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 		return nil
 	}
 }
-
-// hear follows the store at once. What fails is tried again, and told, by Run.
-func (n *node) hear(ctx context.Context) { _ = n.keys.Refresh(ctx) }
 
 // every calls f at once, and then each interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, f func(context.Context)) {
@@ -311,15 +308,10 @@ func (n *node) storage() ops.Storage {
 	return s
 }
 
-// closeLimiter ends the conversation with Redis, if there is one.
-func (n *node) closeLimiter() {
+// close gives back what the node holds, its work being over.
+func (n *node) close() error {
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
 		r.Close()
 	}
-}
-
-// close gives back what the node holds, its work being over.
-func (n *node) close() error {
-	n.closeLimiter()
 	return n.store.Close()
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/http1"
 )
@@ -78,11 +80,11 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	if err := n.Ready(serving); err != nil {
 		n.log.Warn("the address could not be printed", "err", err)
 	}
-	notifySystemd(n.log, systemdReady)
+	notifySystemd(n.log, daemon.SdNotifyReady)
 	err = n.wait(ctx, s)
 	endPages()
 	s.phase.Drain()
-	notifySystemd(n.log, systemdStopping)
+	notifySystemd(n.log, daemon.SdNotifyStopping)
 	err = errors.Join(err, n.drain(s, err == nil))
 	return errors.Join(err, stopWork())
 }
