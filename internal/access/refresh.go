@@ -59,25 +59,24 @@ func (d *Directory[S]) lookAgain(ctx context.Context) error {
 	d.mu.Lock()
 	clear(d.unknown)
 	d.mu.Unlock()
-	_, err := d.load(ctx, slices.Collect(maps.Keys(d.byID)))
-	return err
+	return d.load(ctx, slices.Collect(maps.Keys(d.byID)))
 }
 
-// Load takes over the keys with the ids, and returns the ids of those that are not live.
-func (d *Directory[S]) Load(ctx context.Context, ids []string) (gone []string, err error) {
+// Load takes over the keys with the ids.
+func (d *Directory[S]) Load(ctx context.Context, ids []string) error {
 	if err := d.begin(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer d.end()
 	return d.load(ctx, ids)
 }
 
 // load takes over what the store has of the keys with the ids, as Load.
-func (d *Directory[S]) load(ctx context.Context, all []string) (dead []string, err error) {
+func (d *Directory[S]) load(ctx context.Context, all []string) error {
 	for ids := range slices.Chunk(all, lookAtOnce) {
 		keys, workspaces, err := d.store.LiveKeys(ctx, ids, nil)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		gone := make(map[string]bool, len(ids))
 		for _, id := range ids {
@@ -87,9 +86,8 @@ func (d *Directory[S]) load(ctx context.Context, all []string) (dead []string, e
 			delete(gone, keys[i].ID)
 		}
 		d.take(workspaces, keys, gone)
-		dead = slices.AppendSeq(dead, maps.Keys(gone))
 	}
-	return dead, nil
+	return nil
 }
 
 // take takes over workspaces and keys of the store, and drops the keys that are gone.

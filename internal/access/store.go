@@ -86,6 +86,12 @@ type Store interface {
 	// LiveKeys returns the keys with one of the ids or of the hashes that are not
 	// revoked, in no order, and their workspaces. It is made for some hundreds.
 	LiveKeys(ctx context.Context, ids []string, hashes []Hash) ([]Key, []Workspace, error)
+	// KeyUses returns what those of the keys did that were used, by their ids, as
+	// servers have saved it: half a second late.
+	KeyUses(ctx context.Context, keys []Key) (map[string]Use, error)
+	// BusiestKeys returns at most limit of the keys that were used today and are not
+	// revoked, those first whose workspaces used most of their quota of the day.
+	BusiestKeys(ctx context.Context, limit int) ([]Use, error)
 
 	// Followed tells that the server has taken over the changes up to a state.
 	Followed(ctx context.Context, state int64) error
@@ -134,6 +140,13 @@ type Contents struct{ Categories, Pets, Orders int64 }
 // MaxKeys is how many live keys a workspace can have, and how many that expired
 // and were not revoked: of more, those that expired first are revoked.
 const MaxKeys = 100
+
+// A Use is what a key did on all nodes.
+type Use struct {
+	KeyID             string
+	Admitted, Refused int64     // in the present UTC day; Refused includes refusals while banned
+	LastUsed          time.Time // the last request, admitted or not
+}
 
 // A KeyPage asks for at most Limit keys, in the order of their creation, that come
 // after the key with the id After, or for the first if that is "".

@@ -68,7 +68,6 @@ type Store struct {
 	options Options
 	now     func() time.Time
 	lived   lifetime
-	added   added
 	forgot  atomic.Int64 // the day on which old windows were removed last
 }
 

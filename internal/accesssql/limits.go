@@ -19,15 +19,19 @@ const (
 		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
 		minute_start = excluded.minute_start, day = excluded.day`
 
-	// The counts are what was added by this process since it saved last.
 	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
 		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
 			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
 			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,
 			day = excluded.day, level = excluded.level, clean_since = excluded.clean_since,
-			last_used = CASE WHEN t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000 THEN t.last_used ELSE excluded.last_used END,
+			last_used = CASE WHEN excluded.last_used = 0 OR t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000
+				THEN t.last_used ELSE excluded.last_used END,
 			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
+
+	// The index limit_keys_against has these.
+	selectLimitKeys = `SELECT key_id, workspace, level, clean_since, run_from, run_until, strikes FROM limit_keys
+		WHERE (clean_since > 0 OR run_from > 0) AND NOT EXISTS (SELECT 1 FROM api_keys WHERE id = key_id AND revoked_at IS NOT NULL)`
 )
 
 // keptDays is how many days that have windows are kept, the newest ones. Days are
@@ -48,17 +52,13 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT "+limitKeyColumns+" FROM limit_keys", func(row Row) error {
+		return tx.Query(selectLimitKeys, func(row Row) error {
 			var k ratelimit.SavedKey
-			err := row.Scan(&k.KeyID, &k.Workspace, &k.Day, &k.Admitted, &k.Refused, &k.LastUsed,
-				&k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
+			err := row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
 			saved.Keys = append(saved.Keys, k)
 			return err
 		})
 	})
-	if err == nil {
-		s.added.begin(saved.Keys)
-	}
 	return saved, err
 }
 
@@ -69,11 +69,9 @@ func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
 	}
-	s.added.mu.Lock()
-	defer s.added.mu.Unlock()
 	windows := slices.SortedFunc(slices.Values(rows.Windows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
 	keys := slices.SortedFunc(slices.Values(rows.Keys), func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
-	err := s.db.Write(ctx, func(tx Tx) error {
+	return s.db.Write(ctx, func(tx Tx) error {
 		err := execAll(tx, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
 			return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
 		})
@@ -81,19 +79,14 @@ func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 			return err
 		}
 		return execAll(tx, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
-			more := s.added.since(k)
-			return []any{k.KeyID, k.Workspace, k.Day, more.admitted, more.refused, k.LastUsed, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
+			return []any{k.KeyID, k.Workspace, k.Day, k.Admitted, k.Refused, k.LastUsed, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
 		})
 	})
-	if err == nil {
-		s.added.keep(keys)
-	}
-	return err
 }
 
 // forgetWindows removes the windows of old days, once a day.
 func (s *Store) forgetWindows(tx Tx) error {
-	today := s.now().Unix() / 86400
+	today := s.today()
 	if s.forgot.Swap(today) == today {
 		return nil
 	}

@@ -4,14 +4,12 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,27 +115,19 @@ func (n *node) restore(ctx context.Context) error {
 	if err := n.keys.Refresh(ctx); err != nil {
 		return err
 	}
-	gone, err := n.keys.Load(ctx, busiest(saved.Keys, n.now()))
-	for _, id := range gone {
-		n.limiter.Drop(id) // it was revoked; what it did stays in the store
+	busiest, err := n.store.BusiestKeys(ctx, mostLoaded)
+	if err != nil {
+		return err
 	}
-	return err
+	ids := make([]string, len(busiest))
+	for i, u := range busiest {
+		ids[i] = u.KeyID
+	}
+	return n.keys.Load(ctx, ids)
 }
 
 // mostLoaded is how many keys are read at the start.
 const mostLoaded = 10_000
-
-// busiest returns the ids of the keys that were used most today.
-func busiest(rows []ratelimit.SavedKey, now time.Time) []string {
-	today := now.Unix() / int64((24 * time.Hour).Seconds())
-	rows = slices.DeleteFunc(slices.Clone(rows), func(k ratelimit.SavedKey) bool { return k.Day != today })
-	slices.SortFunc(rows, func(a, b ratelimit.SavedKey) int { return cmp.Compare(b.Admitted+b.Refused, a.Admitted+a.Refused) })
-	var ids []string
-	for _, k := range rows[:min(len(rows), mostLoaded)] {
-		ids = append(ids, k.KeyID)
-	}
-	return ids
-}
 
 // frontend returns what answers on the public listener, which has the address
 // given.

@@ -10,23 +10,17 @@ import (
 )
 
 // Counts returns what is counted as of now.
-type Counts func(ctx context.Context) (Counted, error)
+type Counts func(ctx context.Context) (Windows, error)
 
-// Counted is what workspaces and keys did. What is not known is zero.
-type Counted struct {
-	Windows func(w access.Workspace) (minute, day Window)
-	Key     func(id string) ratelimit.Usage
-}
+// Windows returns how the windows of a workspace stand.
+type Windows func(w access.Workspace) (minute, day Window)
 
-// Live returns the counts of the limiter of a server: of keys, those on this node.
+// Live returns the counts of the limiter of a server.
 func Live(limiter ratelimit.Limiter) Counts {
-	return func(ctx context.Context) (Counted, error) {
-		return Counted{
-			Windows: func(w access.Workspace) (minute, day Window) {
-				d := limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota))
-				return windowOf(d.Minute), windowOf(d.Day)
-			},
-			Key: limiter.Usage,
+	return func(ctx context.Context) (Windows, error) {
+		return func(w access.Workspace) (minute, day Window) {
+			d := limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota))
+			return windowOf(d.Minute), windowOf(d.Day)
 		}, nil
 	}
 }
@@ -39,19 +33,9 @@ func windowOf(w ratelimit.Window) Window {
 func Saved(store interface {
 	LoadLimits(ctx context.Context) (ratelimit.Saved, error)
 }, now func() time.Time) Counts {
-	return func(ctx context.Context) (Counted, error) {
+	return func(ctx context.Context) (Windows, error) {
 		saved, err := store.LoadLimits(ctx)
-		if err != nil {
-			return Counted{}, err
-		}
-		keys := make(map[string]ratelimit.SavedKey, len(saved.Keys))
-		for _, row := range saved.Keys {
-			keys[row.KeyID] = row
-		}
-		return Counted{
-			Windows: func(w access.Workspace) (minute, day Window) { return savedWindows(saved, w, now()) },
-			Key:     func(id string) ratelimit.Usage { return savedUsage(keys[id], now()) },
-		}, nil
+		return func(w access.Workspace) (minute, day Window) { return savedWindows(saved, w, now()) }, err
 	}
 }
 
@@ -73,14 +57,4 @@ func savedWindows(saved ratelimit.Saved, w access.Workspace, now time.Time) (min
 		}
 	}
 	return minute, day
-}
-
-func savedUsage(row ratelimit.SavedKey, now time.Time) (u ratelimit.Usage) {
-	if row.LastUsed > 0 {
-		u.LastUsed = time.UnixMilli(row.LastUsed)
-	}
-	if row.Day == now.Unix()/aDay {
-		u.Admitted, u.Refused = row.Admitted, row.Refused
-	}
-	return u
 }

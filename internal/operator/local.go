@@ -118,7 +118,11 @@ func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	counted, err := l.Counts(ctx)
+	uses, err := l.Store.KeyUses(ctx, keys)
+	if err != nil {
+		return Detail{}, err
+	}
+	windows, err := l.Counts(ctx)
 	if err != nil {
 		return Detail{}, err
 	}
@@ -128,12 +132,12 @@ func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
 		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
 			v.Keys++
 		}
-		if used := counted.Key(k.ID).LastUsed; used.After(last) {
+		if used := uses[k.ID].LastUsed; used.After(last) {
 			last = used
 		}
 	}
 	v.LastUsedAt = Instant(last)
-	v.Minute, v.Day = counted.Windows(w)
+	v.Minute, v.Day = windows(w)
 	return v, nil
 }
 
@@ -148,13 +152,13 @@ func (l *Local) Keys(ctx context.Context, workspace int64) ([]Key, error) {
 
 // Used returns keys with what they did today.
 func (l *Local) Used(ctx context.Context, keys []access.Key) ([]Key, error) {
-	counted, err := l.Counts(ctx)
+	uses, err := l.Store.KeyUses(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	views := make([]Key, len(keys))
 	for i, k := range keys {
-		used := counted.Key(k.ID)
+		used := uses[k.ID]
 		views[i] = l.view(k)
 		views[i].LastUsedAt, views[i].UsedToday, views[i].RefusedToday = Instant(used.LastUsed), used.Admitted, used.Refused
 	}

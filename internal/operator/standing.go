@@ -30,13 +30,13 @@ func (s *Standing) Over() string {
 
 // Standings returns workspaces with their windows, in the same order.
 func (l *Local) Standings(ctx context.Context, all []Workspace) ([]Standing, error) {
-	counted, err := l.Counts(ctx)
+	windows, err := l.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Standing, len(all))
 	for i, w := range all {
-		minute, day := counted.Windows(access.Workspace{ID: w.ID, Quota: access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay}})
+		minute, day := windows(access.Workspace{ID: w.ID, Quota: access.Quota{PerMinute: w.PerMinute, PerDay: w.PerDay}})
 		list[i] = Standing{w, minute, day}
 	}
 	return list, nil

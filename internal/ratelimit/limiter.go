@@ -40,8 +40,4 @@ type Limiter interface {
 
 	// Drop forgets a key that is gone. What it used stays counted in its workspace, and what it did is still saved.
 	Drop(keyID string)
-
-	// Usage returns what the key has done today. One that has no handle, and of which nothing was restored, has done
-	// nothing.
-	Usage(keyID string) Usage
 }

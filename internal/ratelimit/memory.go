@@ -187,23 +187,3 @@ func (m *Memory) Drop(keyID string) {
 	delete(m.callers, keyID)
 	delete(m.bans, keyID)
 }
-
-// Usage implements Limiter. With a Redis limiter it is what the key did on this node.
-func (m *Memory) Usage(keyID string) (u Usage) {
-	m.mu.RLock()
-	c := m.callers[keyID]
-	m.mu.RUnlock()
-	if c == nil {
-		return u
-	}
-	today := dayOf(m.now().UnixNano())
-	c.subject.mu.Lock()
-	defer c.subject.mu.Unlock()
-	if c.usage.day >= today {
-		u.Admitted, u.Refused = c.usage.admitted, c.usage.refused
-	}
-	if c.usage.lastUsed != 0 {
-		u.LastUsed = time.Unix(0, c.usage.lastUsed).UTC()
-	}
-	return u
-}

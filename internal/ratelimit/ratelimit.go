@@ -134,12 +134,6 @@ const (
 	ByOperator = "operator"
 )
 
-// Usage is what one key has done in the current UTC day.
-type Usage struct {
-	Admitted, Refused int64     // Refused includes refusals while banned
-	LastUsed          time.Time // the last request, admitted or not; zero if there was none
-}
-
 // Config holds the numbers of a limiter, which nobody checks here: the zero value is not usable, start from DefaultConfig.
 //
 // A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and

@@ -34,10 +34,10 @@ type SavedWindow struct {
 type SavedKey struct {
 	KeyID      string
 	Workspace  int64
-	Day        int64 // the day that Admitted and Refused count, in days since 1970-01-01 UTC
-	Admitted   int64
-	Refused    int64
-	LastUsed   int64  // Unix milliseconds, 0 if never
+	Day        int64  // the day of Admitted and Refused, in days since 1970-01-01 UTC
+	Admitted   int64  // since the row that was saved last
+	Refused    int64  // the same, refusals while banned included
+	LastUsed   int64  // Unix milliseconds, 0 if not known
 	Level      int64  // bans not yet forgiven
 	CleanSince int64  // Unix milliseconds from which the next level's forgiveness counts
 	RunFrom    int64  // first refusal of the current run, Unix milliseconds, 0 if none
@@ -47,14 +47,14 @@ type SavedKey struct {
 
 // A Store keeps the rows of a limiter. The stores on SQLite and PostgreSQL implement it.
 type Store interface {
-	// LoadLimits returns every row, but for windows of old days, which the store may delete in time. Never by a clock
-	// alone, which may be wrong: at least those of the seven newest different days are kept.
+	// LoadLimits returns the rows of windows, and of the keys against which something stands, unless they were revoked.
+	// Windows of old days the store may delete in time. Never by a clock alone, which may be wrong: at least those of the
+	// seven newest different days are kept.
 	LoadLimits(ctx context.Context) (Saved, error)
 
 	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of
-	// keys whose workspace is gone: they may have been used to the end. Where several processes share a store, what they
-	// admitted and refused for a key on one day adds up, if each goes on from what its first LoadLimits returned; of a
-	// window the greatest count of those saved holds.
+	// keys whose workspace is gone: they may have been used to the end. What was admitted and refused for a key on one day
+	// adds up; of a window the greatest count of those saved holds.
 	SaveLimits(ctx context.Context, rows Saved) error
 }
 
@@ -99,27 +99,28 @@ func (m *Memory) save(ctx context.Context, store Store) error {
 }
 
 // Dirty returns the rows that have changed since it was last called. The caller saves them, or calls redo, so that the
-// next Dirty has them as they are by then. Bans in force are not rows; what led to them is.
+// next Dirty has them as they are by then, with what these count. Bans in force are not rows; what led to them is.
 //
 // Keys are read before their workspaces, so that a workspace's row has whatever its keys' rows have.
 func (m *Memory) Dirty() (rows Saved, redo func()) {
+	now := m.now().UnixNano()
 	keys := take(&m.changes, &m.changes.keys)
 	for _, c := range keys {
-		rows.Keys = append(rows.Keys, c.saved())
+		rows.Keys = append(rows.Keys, c.saved(now))
 	}
 	subjects := take(&m.changes, &m.changes.subjects)
-	now := m.now().UnixNano()
 	for _, s := range subjects {
 		if row, counts := s.saved(now); counts {
 			rows.Windows = append(rows.Windows, row)
 		}
 	}
-	return rows, func() { m.redo(keys, subjects) }
+	return rows, func() { m.redo(keys, rows.Keys, subjects) }
 }
 
-func (m *Memory) redo(keys []*Caller, subjects []*subject) {
-	for _, c := range keys {
+func (m *Memory) redo(keys []*Caller, counted []SavedKey, subjects []*subject) {
+	for i, c := range keys {
 		c.subject.mu.Lock()
+		c.usage.add(&counted[i])
 		m.changes.key(c)
 		c.subject.mu.Unlock()
 	}
@@ -130,14 +131,16 @@ func (m *Memory) redo(keys []*Caller, subjects []*subject) {
 	}
 }
 
-func (c *Caller) saved() SavedKey {
+// saved returns a key's row, whose counts begin anew.
+func (c *Caller) saved(now int64) SavedKey {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	c.changed = false
-	p := c.standing()
+	p, u := c.standing(), c.usage
+	c.usage = keyUsage{}
 	return SavedKey{
 		KeyID: c.id, Workspace: c.subject.workspace,
-		Day: c.usage.day, Admitted: c.usage.admitted, Refused: c.usage.refused, LastUsed: toMillis(c.usage.lastUsed),
+		Day: cmp.Or(u.day, dayOf(now)), Admitted: u.admitted, Refused: u.refused, LastUsed: toMillis(u.lastUsed),
 		Level: p.level, CleanSince: toMillis(p.cleanSince),
 		RunFrom: toMillis(p.runFrom), RunUntil: toMillis(p.runUntil), Strikes: formatStrikes(p.strikes),
 	}
@@ -218,7 +221,6 @@ func (m *Memory) restoreKey(r SavedKey) error {
 	}
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	c.usage = keyUsage{day: r.Day, admitted: max(0, r.Admitted), refused: max(0, r.Refused), lastUsed: fromMillis(r.LastUsed)}
 	p := c.standing()
 	p.level = min(max(p.level, r.Level), m.rules.topLevel)
 	p.cleanSince = max(p.cleanSince, fromMillis(r.CleanSince))

@@ -30,7 +30,7 @@ func FuzzRestore(f *testing.F) {
 		} else {
 			checkRestoredWindow(t, m, row)
 		}
-		key := SavedKey{KeyID: "key_1", Workspace: 1, Day: day, Admitted: used, Refused: dayUsed, LastUsed: start, Strikes: strikes}
+		key := SavedKey{KeyID: "key_1", Workspace: 1, RunFrom: start, CleanSince: used, Level: dayUsed, Strikes: strikes}
 		if err := m.Restore(Saved{Keys: []SavedKey{key}}); err != nil {
 			if !strings.Contains(err.Error(), `"key_1"`) {
 				t.Errorf("Restore(%+v): %v, want the key named", key, err)

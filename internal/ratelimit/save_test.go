@@ -38,6 +38,10 @@ func (s *table) SaveLimits(ctx context.Context, rows Saved) error {
 		s.windows[r.Subject] = r
 	}
 	for _, r := range rows.Keys {
+		if before := s.keys[r.KeyID]; before.Day == r.Day {
+			r.Admitted, r.Refused = r.Admitted+before.Admitted, r.Refused+before.Refused
+		}
+		r.LastUsed = cmp.Or(r.LastUsed, s.keys[r.KeyID].LastUsed)
 		s.keys[r.KeyID] = r
 	}
 	return nil
@@ -109,6 +113,52 @@ func TestDirtyHasWhatChanged(t *testing.T) {
 	}
 }
 
+// TestWhatAKeyDidIsSavedOnce: each row counts what came after the one before, also if a save failed meanwhile, and one of
+// a key that did nothing is of today and counts nothing.
+func TestWhatAKeyDidIsSavedOnce(t *testing.T) {
+	t.Parallel()
+	clock := newClock(noon)
+	m := NewMemory(DefaultConfig(), clock.Now)
+	c := m.Caller(7, "a", Limits{PerMinute: 3, PerDay: 100})
+	next := func(admitted, refused, day int64, last time.Time) (redo func()) {
+		t.Helper()
+		rows, redo := m.Dirty()
+		want := SavedKey{KeyID: "a", Day: noon.Unix()/86400 + day, Admitted: admitted, Refused: refused}
+		if !last.IsZero() {
+			want.LastUsed = last.UnixMilli()
+		}
+		if len(rows.Keys) != 1 {
+			t.Fatalf("the rows are %+v, want one of the key", rows.Keys)
+		}
+		k := rows.Keys[0]
+		if got := (SavedKey{KeyID: k.KeyID, Day: k.Day, Admitted: k.Admitted, Refused: k.Refused, LastUsed: k.LastUsed}); got != want {
+			t.Errorf("the row = %+v, want %+v", got, want)
+		}
+		return redo
+	}
+	admit := func(n int) {
+		for range n {
+			m.Admit(t.Context(), c)
+		}
+	}
+	admit(2)
+	next(2, 0, 0, noon)
+	admit(2)
+	redo := next(1, 1, 0, noon)
+	clock.advance(time.Second)
+	admit(1)
+	redo()
+	redo = next(1, 2, 0, clock.Now())
+	redo()
+	redo = next(1, 2, 0, clock.Now())
+	clock.advance(24 * time.Hour)
+	admit(1)
+	redo()
+	next(1, 0, 1, clock.Now())
+	m.SetBan("a", nil)
+	next(0, 0, 1, time.Time{})
+}
+
 // TestADroppedKeyIsSavedOnceMore: what a key did until it was revoked is not lost, whether a save succeeds or fails.
 func TestADroppedKeyIsSavedOnceMore(t *testing.T) {
 	t.Parallel()
@@ -138,9 +188,9 @@ func TestTheWorkspacesRowHasWhatItsKeysRowsHave(t *testing.T) {
 	m.Admit(t.Context(), b)
 	m.Admit(t.Context(), a)
 	keys := take(&m.changes, &m.changes.keys)
-	admitted := keys[0].saved().Admitted
+	admitted := keys[0].saved(noon.UnixNano()).Admitted
 	m.Admit(t.Context(), b)
-	admitted += keys[1].saved().Admitted
+	admitted += keys[1].saved(noon.UnixNano()).Admitted
 	subjects := take(&m.changes, &m.changes.subjects)
 	if row, _ := subjects[0].saved(noon.UnixNano()); len(subjects) != 1 || row.DayUsed < admitted {
 		t.Errorf("the workspace's row = %+v, and %d more, want one with at least %d used, as its keys have", row, len(subjects)-1, admitted)
@@ -172,8 +222,10 @@ func TestARestartForgetsNothing(t *testing.T) {
 	m2 := restarted(t, store, smallTable(), clock.Now)
 	m2.SetBan("k", banned.NewBan)
 	c2 := m2.Caller(1, "k", narrow)
-	if got, want := m2.Usage("k"), m.Usage("k"); got.Admitted != want.Admitted || got.Refused != want.Refused {
-		t.Errorf("Usage = %+v, want %+v", got, want)
+	did := store.keys["k"]
+	m2.Admit(t.Context(), c2)
+	if got := used(t, m2, "k"); got.Admitted != 0 || got.Refused != 1 || did.Admitted == 0 || did.Refused == 0 {
+		t.Errorf("after %+v the next row counts %+v, want one refusal more", did, got)
 	}
 	if got, want := m2.Peek(t.Context(), c2), m.Peek(t.Context(), c); got != want {
 		t.Errorf("Peek = %+v, want %+v", got, want)

@@ -67,15 +67,12 @@ func (c *Caller) decide(w windows, l Limits, r *rules, now int64) (after windows
 	return after, p, o, begins
 }
 
-// keyUsage is what a key did on one day.
+// keyUsage is what a key did on one day since it was saved last.
 type keyUsage struct{ day, admitted, refused, lastUsed int64 }
 
 func (u *keyUsage) count(today int64, o Outcome, now int64) {
 	if u.day != today {
-		if u.day < today {
-			u.admitted, u.refused = 0, 0
-		}
-		u.day = today
+		*u = keyUsage{day: today}
 	}
 	if o == Admitted {
 		u.admitted++
@@ -83,6 +80,16 @@ func (u *keyUsage) count(today int64, o Outcome, now int64) {
 		u.refused++
 	}
 	u.lastUsed = now
+}
+
+// add takes a row back that was not saved. What was counted on another day is forgotten.
+func (u *keyUsage) add(r *SavedKey) {
+	switch u.day {
+	case 0:
+		*u = keyUsage{r.Day, r.Admitted, r.Refused, fromMillis(r.LastUsed)}
+	case r.Day:
+		u.admitted, u.refused = u.admitted+r.Admitted, u.refused+r.Refused
+	}
 }
 
 // remote is what a node keeps of a subject that Redis counts, beside the windows that Redis is known to have. The

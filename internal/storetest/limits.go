@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -15,6 +16,7 @@ var limitTests = map[string]func(*testing.T, Open){
 	"round trip":  testLimits,
 	"old days":    testOldDays,
 	"wrong clock": testWrongClock,
+	"key uses":    testKeyUses,
 }
 
 func (s *tenant) wantLimits(what string, want ratelimit.Saved) {
@@ -39,24 +41,100 @@ func testLimits(t *testing.T, open Open) {
 		{Subject: "w:12", MinuteStart: 1 << 50, MinuteUsed: 1 << 40, Day: 20500, DayUsed: 1 << 41},
 	}
 	keys := []ratelimit.SavedKey{
-		{KeyID: "key_a", Workspace: s.workspace, Day: 20500, Admitted: 1, Refused: 2, LastUsed: 3, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
-		{KeyID: "key_b", Workspace: s.workspace},
+		{KeyID: "key_a", Workspace: s.workspace, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
+		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},
 	}
+	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace, Day: 20500, Admitted: 1, Refused: 2, LastUsed: 3}
 	save := func(rows ratelimit.Saved) {
 		t.Helper()
 		if err := s.SaveLimits(s.ctx, rows); err != nil {
 			t.Fatal(err)
 		}
 	}
-	save(ratelimit.Saved{Windows: windows, Keys: keys})
+	save(ratelimit.Saved{Windows: windows, Keys: append(keys[:2:2], nothing)})
 	s.wantLimits("after saving", ratelimit.Saved{Windows: windows, Keys: keys})
 	windows[2].DayUsed++
-	keys[1].Strikes = "10"
+	keys[1].CleanSince, keys[1].Strikes = 10, "10"
 	save(ratelimit.Saved{Windows: windows[2:]})
 	save(ratelimit.Saved{Keys: keys[1:]})
 	save(ratelimit.Saved{})
-	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_c", Workspace: s.workspace + 100}}})
+	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_c", Workspace: s.workspace + 100, RunFrom: 1}}})
 	s.wantLimits("after replacing", ratelimit.Saved{Windows: windows, Keys: keys})
+	save(ratelimit.Saved{Keys: []ratelimit.SavedKey{{KeyID: "key_b", Workspace: s.workspace}}})
+	s.wantLimits("when nothing stands against a key any more", ratelimit.Saved{Windows: windows, Keys: keys[:1]})
+}
+
+// testKeyUses: what limiters save of a key adds up on its day, and a row without a use changes nothing of it. Those
+// whose workspaces used most of their quota are the busiest.
+func testKeyUses(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	big := s.beside("big")
+	if _, err := s.SetPlan(s.ctx, big.workspace, access.Enterprise, access.Quota{PerMinute: 10, PerDay: 100 * access.FreeQuota.PerDay}, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	keys := []access.Key{s.key("0", time.Time{}), big.key("1", time.Time{})}
+	for i := range 4 {
+		keys = append(keys, s.key(fmt.Sprint(i+2), time.Time{}))
+	}
+	today, now := start.Unix()/86400, start.UnixMilli()
+	row := func(i int, day, admitted, refused, last int64) {
+		t.Helper()
+		k := ratelimit.SavedKey{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day, Admitted: admitted, Refused: refused, LastUsed: last}
+		if err := s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{k}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use := func(i int, admitted, refused, last int64) access.Use {
+		return access.Use{KeyID: keys[i].ID, Admitted: admitted, Refused: refused, LastUsed: time.UnixMilli(last).UTC()}
+	}
+	row(0, today-1, 50, 5, now-2000)
+	row(0, today, 2, 1, now-1000)
+	row(0, today, 3, 0, now)
+	row(0, today, 1, 0, now-500) // of a node that was later
+	row(0, today, 0, 0, 0)       // a ban was lifted
+	row(1, today, 30, 0, now)
+	row(2, today-1, 7, 7, now-3000)
+	row(3, today, 9, 0, now)
+	row(4, today, 0, 0, 0)
+	row(5, today, 900, 0, now)
+	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, Day: today, CleanSince: 1}
+	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}); err != nil {
+		t.Fatal(err)
+	}
+	against.Day = 0
+	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
+	if err := s.RevokeKey(s.ctx, keys[5].ID, start, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
+	windows := []ratelimit.SavedWindow{
+		{Subject: fmt.Sprint("w:", s.workspace), Day: today, DayUsed: 900}, {Subject: fmt.Sprint("w:", big.workspace), Day: today, DayUsed: 901},
+		{Subject: fmt.Sprint("w:", s.beside("idle").workspace), Day: today - 1, DayUsed: 1000}, {Subject: "a:*", Day: today, DayUsed: 1000},
+	}
+	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]access.Use{
+		keys[0].ID: use(0, 6, 1, now), keys[1].ID: use(1, 30, 0, now), keys[2].ID: use(2, 0, 0, now-3000),
+		keys[3].ID: use(3, 9, 0, now), keys[5].ID: use(5, 900, 0, now),
+	}
+	many := slices.Repeat([]access.Key{s.mint(time.Time{})}, 1000)
+	if got, err := s.KeyUses(s.ctx, append(many, keys...)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("KeyUses = %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := s.KeyUses(s.ctx, nil); err != nil || len(got) != 0 {
+		t.Errorf("KeyUses of no keys = %+v, %v, want none", got, err)
+	}
+	busy := []access.Use{use(3, 9, 0, now), use(0, 6, 1, now), use(1, 30, 0, now)}
+	for limit := range 4 {
+		if got, err := s.BusiestKeys(s.ctx, limit); err != nil || len(got) != limit || limit > 0 && !reflect.DeepEqual(got, busy[:limit]) {
+			t.Errorf("BusiestKeys(%d) = %+v, %v, want the first of %+v", limit, got, err, busy)
+		}
+	}
+	s.clock.advance(24 * time.Hour)
+	if got, err := s.BusiestKeys(s.ctx, 9); err != nil || len(got) != 0 {
+		t.Errorf("BusiestKeys on the next day = %+v, %v, want none", got, err)
+	}
 }
 
 // testOldDays: rows that still count are never left out, whatever a clock that

@@ -108,6 +108,15 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	return h
 }
 
+// save saves what the limiter counted, as a node does twice a second.
+func (h *house) save() {
+	h.t.Helper()
+	rows, _ := h.limiter.Dirty()
+	if err := h.db.SaveLimits(h.t.Context(), rows); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // workspace makes a workspace with a category and a pet, on a plan that does not matter.
 func (h *house) workspace(name string) access.Workspace {
 	h.t.Helper()

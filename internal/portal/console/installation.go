@@ -100,8 +100,12 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 		v.banSummary(), v.healthSummary(),
 	}
 	w.Nearest, w.Health = [][]cell{}, [][]cell{}
-	for _, b := range v.busyKeys(ctx, few) {
-		w.Nearest = append(w.Nearest, []cell{{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace.ID, b.entry.Workspace.Name), meterCell(b.day)})
+	nearest, err := v.busyKeys(ctx, few)
+	if err != nil {
+		return w, err
+	}
+	for _, b := range nearest {
+		w.Nearest = append(w.Nearest, []cell{{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), meterCell(b.day)})
 	}
 	for _, f := range v.health() {
 		if f.State || f.Bad {

@@ -57,7 +57,11 @@ func (v *visit) keyPage() (keyPage, access.Key, error) {
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: v.keyFacts(k), Uses: v.usesOf(k.ID)}
+	facts, err := v.keyFacts(k)
+	if err != nil {
+		return keyPage{}, k, err
+	}
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Uses: v.usesOf(k.ID)}
 	at := "/console/keys/" + k.ID
 	if k.CheckRotation(v.Now()) == nil {
 		p.Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
@@ -85,7 +89,8 @@ func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
 }
 
 // keyFacts are what there is to know of a key.
-func (v *visit) keyFacts(k access.Key) []fact {
+func (v *visit) keyFacts(k access.Key) ([]fact, error) {
+	uses, err := v.Access.KeyUses(v.r.Context(), []access.Key{k})
 	facts := append(keyFacts(k), fact{"State", cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}}, fact{"Created", cell{At: k.CreatedAt}})
 	if k.State(v.Now()) == "banned" {
 		facts = append(facts, fact{"Banned until", cell{At: k.Ban.Until}})
@@ -94,7 +99,7 @@ func (v *visit) keyFacts(k access.Key) []fact {
 		facts = append(facts, fact{"Expires", cell{At: k.ExpiresAt}})
 	}
 	used, today := cell{Text: "never"}, cell{Text: "0"}
-	u := v.Limiter.Usage(k.ID)
+	u := uses[k.ID]
 	today.Text = number(u.Admitted)
 	if u.Refused > 0 {
 		today.Note = number(u.Refused) + " refused"
@@ -102,7 +107,7 @@ func (v *visit) keyFacts(k access.Key) []fact {
 	if !u.LastUsed.IsZero() {
 		used = cell{At: u.LastUsed}
 	}
-	return append(facts, fact{"Last used", used}, fact{"Today", today})
+	return append(facts, fact{"Last used", used}, fact{"Today", today}), err
 }
 
 // usesOf returns what a key was used for in the log, the most frequent first.
@@ -150,8 +155,12 @@ func showKey(v *visit) (form, error) {
 // whatBreaks says, of a key that is to be revoked, what still uses it.
 func (v *visit) whatBreaks(k access.Key) ([]fact, error) {
 	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -6))
+	if err != nil {
+		return nil, err
+	}
 	_, sum := daysOf(days)
-	facts := append(v.keyFacts(k), fact{"Requests in the last 7 days", cell{Text: sum}})
+	facts, err := v.keyFacts(k)
+	facts = append(facts, fact{"Requests in the last 7 days", cell{Text: sum}})
 	var uses []string
 	for _, u := range v.usesOf(k.ID) {
 		uses = append(uses, u.What)

@@ -21,10 +21,14 @@ type keyRow struct {
 // keyRows returns a page of the keys of the workspace, the latest first.
 func (v *visit) keyRows(p access.KeyPage) ([]keyRow, error) {
 	keys, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, p)
+	if err != nil {
+		return nil, err
+	}
+	uses, err := v.Access.KeyUses(v.r.Context(), keys)
 	rows := make([]keyRow, 0, len(keys))
 	for _, k := range keys {
 		row := keyRow{Key: k, state: k.State(v.Now())}
-		u := v.Limiter.Usage(k.ID)
+		u := uses[k.ID]
 		row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
 		rows = append(rows, row)
 	}

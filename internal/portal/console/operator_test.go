@@ -135,7 +135,9 @@ func TestOperator(t *testing.T) {
 		t.Errorf("after the change of plan the key has %+v, %v", entry, err)
 	}
 	h.limiter.Admit(t.Context(), entry.Slot)
-	g.get("/console/busy").want(200, "shop")
+	g.get("/console/busy").want(200, "No key was used today")
+	h.save()
+	g.get("/console/busy").want(200, "shop").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
 	if err := h.db.SetBan(t.Context(), ban, "limiter"); err != nil {
@@ -255,6 +257,7 @@ func TestOperatorLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.limiter.Admit(t.Context(), entry.Slot)
+	h.save()
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "<b>too fast</b>", By: ratelimit.ByOperator}
 	if err := h.db.SetBan(t.Context(), ban, "cli"); err != nil {
 		t.Fatal(err)

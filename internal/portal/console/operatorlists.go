@@ -79,53 +79,54 @@ const busiest = 50
 
 // busyKey is a key that was used today, with the day of its workspace.
 type busyKey struct {
-	entry *access.Entry[*ratelimit.Caller]
-	day   ratelimit.Window
-	usage ratelimit.Usage
+	access.Use
+	name      string
+	workspace access.Workspace
+	day       ratelimit.Window
 }
 
 // busyKeys returns the keys that were used today, those whose workspaces are nearest their quota first.
-func (v *visit) busyKeys(ctx context.Context, most int) []busyKey {
+func (v *visit) busyKeys(ctx context.Context, most int) ([]busyKey, error) {
+	uses, err := v.Access.BusiestKeys(ctx, most)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(uses))
+	for i, u := range uses {
+		ids[i] = u.KeyID
+	}
+	keys, workspaces, err := v.Access.LiveKeys(ctx, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	days := map[int64]busyKey{}
+	for _, w := range workspaces {
+		days[w.ID] = busyKey{workspace: w, day: v.Limiter.PeekWorkspace(ctx, w.ID, ratelimit.Limits(w.Quota)).Day}
+	}
 	var all []busyKey
-	days := map[int64]ratelimit.Window{}
-	for _, e := range v.Keys.Entries() {
-		u := v.Limiter.Usage(e.Key.ID)
-		if u.Admitted+u.Refused == 0 {
-			continue
-		}
-		all = append(all, busyKey{entry: e, usage: u})
-	}
-	// The windows are asked for of those alone that used most of their quota themselves: with Redis each is a call.
-	slices.SortFunc(all, func(a, b busyKey) int {
-		return cmp.Or(cmp.Compare(b.usage.Admitted*a.entry.Workspace.Quota.PerDay, a.usage.Admitted*b.entry.Workspace.Quota.PerDay), strings.Compare(a.entry.Key.ID, b.entry.Key.ID))
-	})
-	all = all[:min(len(all), 4*most)]
-	for i := range all {
-		e := all[i].entry
-		day, known := days[e.Workspace.ID]
-		if !known {
-			day = v.Limiter.Peek(ctx, e.Slot).Day
-			days[e.Workspace.ID] = day
-		}
-		all[i].day = day
+	for _, k := range keys {
+		b := days[k.WorkspaceID]
+		b.name, b.Use = k.Name, uses[slices.Index(ids, k.ID)]
+		all = append(all, b)
 	}
 	slices.SortFunc(all, func(a, b busyKey) int {
-		return cmp.Or(cmp.Compare(b.day.Used*a.day.Limit, a.day.Used*b.day.Limit), cmp.Compare(b.usage.Admitted, a.usage.Admitted), strings.Compare(a.entry.Key.ID, b.entry.Key.ID))
+		return cmp.Or(cmp.Compare(b.day.Used*a.day.Limit, a.day.Used*b.day.Limit), cmp.Compare(b.Admitted, a.Admitted), strings.Compare(a.KeyID, b.KeyID))
 	})
-	return all[:min(len(all), most)]
+	return all, nil
 }
 
 func listBusy(ctx context.Context, v *visit) (list, error) {
 	l := listOf("Busiest keys", "Keys whose workspaces are nearest their daily quota come first.", "No key was used today.",
 		"Key", "Workspace", "Admitted", "Refused", "Workspace's day", "Last used")
 	l.Numbers = map[int]bool{2: true, 3: true}
-	for _, b := range v.busyKeys(ctx, busiest) {
+	keys, err := v.busyKeys(ctx, busiest)
+	for _, b := range keys {
 		l.Rows = append(l.Rows, []cell{
-			{Text: access.Printable(b.entry.Key.Name), Name: true}, workspaceCell(b.entry.Workspace.ID, b.entry.Workspace.Name), {Text: number(b.usage.Admitted)}, {Text: number(b.usage.Refused)},
-			meterCell(b.day), {At: b.usage.LastUsed},
+			{Text: access.Printable(b.name), Name: true}, workspaceCell(b.workspace.ID, b.workspace.Name), {Text: number(b.Admitted)}, {Text: number(b.Refused)},
+			meterCell(b.day), {At: b.LastUsed},
 		})
 	}
-	return l, nil
+	return l, err
 }
 
 // banned returns the entries of the keys whose ban runs, in the order of their ends.
