@@ -40,7 +40,7 @@ func TestOperatorLongNames(t *testing.T) {
 	b.submit(t, "^/console$")
 	for _, width := range []int64{390, 820, 1024, 1440} {
 		b.window(t, width, 900)
-		for _, path := range []string{"/console/workspaces", "/console/workspaces/2", "/console/busy", "/console/audit"} {
+		for _, path := range []string{"/console/workspaces", "/console/workspaces/2", "/console/workspaces/2/plan", "/console/busy", "/console/audit"} {
 			b.open(t, s.ops+path)
 			if over := max(ask(t, b, chromedp.Evaluate[int](cutOff)), ask(t, b, chromedp.Evaluate[int](tooWide))); over > 1 {
 				t.Errorf("%s is cut off by %d pixels in a window of %d", path, over, width)

@@ -100,11 +100,14 @@ func (v *visit) noOrder(id int64) error {
 	if err != nil {
 		return err
 	}
-	why := "It was cancelled, or there never was one. The stock history of a pet lists its cancelled orders."
-	if !at.IsZero() {
-		why = fmt.Sprintf("Order %d was cancelled on %s, and its units went back into the stock.", id, inWords(at))
+	title, why := "There is no such order", "It was cancelled, or there never was one. The stock history of a pet lists its cancelled orders."
+	switch {
+	case id == 0:
+		why = "Enter the number of an order, such as 177."
+	case !at.IsZero():
+		title, why = "Order "+text(id)+" was cancelled", "That was on "+inWords(at)+". Its units went back into the stock."
 	}
-	v.refuse(http.StatusNotFound, "There is no such order", why)
+	v.refuse(http.StatusNotFound, title, why)
 	return nil
 }
 
