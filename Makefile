@@ -78,7 +78,7 @@ fmt: ## format the Go files
 generate: ## generate what is committed
 	go generate ./...
 
-pictures: tools ## the pictures in the README, of the pages as they are now
+pictures: tools ## the pictures in the README and docs, of the pages as they are now
 	go test -count=1 ./test/browser -run Pictures -pictures $(CURDIR)/docs/images
 
 bench: ## measure the service beside what bounds it; writes bench/RESULTS.md (15 minutes)

@@ -2,5 +2,5 @@
 //
 // Where Chromium or what npm installs is missing the tests skip, visibly; where CI=true they fail.
 //
-// make pictures makes the pictures that the README shows.
+// make pictures makes the pictures that the README and docs show.
 package browser
