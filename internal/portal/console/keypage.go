@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,6 @@ type keyUse struct {
 	What       string
 	Times      int
 	Failed     int
-	Refused    int
 	Last       time.Time
 	Deprecated bool
 }
@@ -110,11 +110,11 @@ func (v *visit) keyFacts(k access.Key) ([]fact, error) {
 	return append(facts, fact{"Last used", used}, fact{"Today", today}), err
 }
 
-// usesOf returns what a key was used for in the log, the most frequent first.
+// usesOf returns what a key was used for in the log, the most frequent first. What was refused by a limit is no use.
 func (v *visit) usesOf(keyID string) []keyUse {
 	uses := map[string]*keyUse{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
-		if e.KeyID != keyID {
+		if e.KeyID != keyID || usage.ClassOf(e.Status) == usage.Limited {
 			continue
 		}
 		what := cmp.Or(e.Operation, e.Method+" "+e.Path)
@@ -122,11 +122,8 @@ func (v *visit) usesOf(keyID string) []keyUse {
 			uses[what] = &keyUse{What: what, Last: e.At, Deprecated: e.Deprecated}
 		}
 		uses[what].Times++
-		switch usage.ClassOf(e.Status) {
-		case usage.ClientError, usage.ServerError:
+		if e.Status >= http.StatusBadRequest {
 			uses[what].Failed++
-		case usage.Limited:
-			uses[what].Refused++
 		}
 	}
 	var list []keyUse
