@@ -32,6 +32,7 @@ func TestKeyPage(t *testing.T) {
 	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/1", Operation: "getPet", Status: 200, KeyID: k.ID, Deprecated: true})
 	a := g.get(at).want(200, "13 requests in the last 14 days").want(200, `<td class="n">6</td><td class="n">3</td><td class="n">3</td>`)
 	a.want(200, `<code class="what">getPet</code> <a class="badge pending" href="/docs/guides/sunset">deprecated</a></td><td class="n">7</td>`)
+	a.want(200, `<code class="what">listPets</code></td><td class="n">3</td><td class="n">3</td>`) // the three that were refused are no use
 	c := h.keys.Entry(k.ID).Slot
 	for range 3 {
 		h.limiter.Admit(t.Context(), c)
