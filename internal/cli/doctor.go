@@ -187,15 +187,17 @@ func (e *examination) files() bool {
 		e.add(problem, "give --db the path of a database", "%s is not a file", e.config.DB)
 		return false
 	}
-	if err := mayUse(e.config.DB); err != nil {
-		e.add(problem, "run doctor as the user of the server", "%s cannot be opened: %v", e.config.DB, err)
-		return false
+	dir := filepath.Dir(e.config.DB)
+	for _, path := range []string{e.config.DB, dir} {
+		if err := mayUse(path); err != nil {
+			e.add(problem, "run doctor as the user of the server, who must be able to write the file and its folder", "%s cannot be used: %v", path, err)
+			return false
+		}
 	}
 	owner := ownerOf(info)
 	for _, end := range []string{"", "-wal", "-shm"} {
 		e.fileMode(e.config.DB+end, owner)
 	}
-	dir := filepath.Dir(e.config.DB)
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		e.add(problem, "chmod o-w "+dir, "everybody can replace files in %s", dir)
 	}

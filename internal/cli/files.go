@@ -89,8 +89,8 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// mayUse returns an error unless this user may read and write the file. It does
-// not open it: to close it would end SQLite's locks of this process.
+// mayUse returns an error unless this user may read and write the file or folder. It
+// does not open it: to close it would end SQLite's locks of this process.
 func mayUse(path string) error {
 	const read, write = 4, 2
 	return syscall.Access(path, read|write)

@@ -339,21 +339,32 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAnotherUser holds that doctor, run by somebody who may not open a
-// sound database, does not advise to replace it.
+// TestDoctorOfAnotherUser holds that doctor, run by somebody who may not write a
+// sound database or its folder, does not advise to replace it.
 func TestDoctorOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	s.workspace("shop")
-	doctor := exec.CommandContext(t.Context(), string(petstore), "doctor", "-o", "json")
-	doctor.Dir = s.dir
-	if os.Geteuid() == 0 {
-		doctor.SysProcAttr = nobody(t, s.dir)
-	} else if err := os.Chmod(filepath.Join(s.dir, "petstore.db"), 0); err != nil {
-		t.Fatal(err)
-	}
-	out, err := doctor.CombinedOutput()
-	if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), "petstore.db cannot be opened: permission denied") || strings.Contains(string(out), "restore") {
-		t.Errorf("doctor = %v\n%s\nwant only that permission is denied", err, out)
+	for _, closed := range []string{"petstore.db", "."} {
+		t.Run(closed, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.workspace("shop")
+			doctor := exec.CommandContext(t.Context(), string(petstore), "doctor", "-o", "json")
+			doctor.Dir = s.dir
+			db := filepath.Join(s.dir, "petstore.db")
+			err := os.Chmod(filepath.Join(s.dir, closed), 0o500)
+			t.Cleanup(func() { _ = os.Chmod(s.dir, 0o700) }) // else nobody but root can remove it
+			if os.Geteuid() == 0 {
+				doctor.SysProcAttr = nobody(t, s.dir)
+				id := int(doctor.SysProcAttr.Credential.Uid)
+				err = errors.Join(err, os.Chown(db, id, id), os.Chmod(s.dir, 0o755), os.Chown(filepath.Join(s.dir, closed), 0, 0))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := doctor.CombinedOutput()
+			if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(string(out), closed+" cannot be used: permission denied") || strings.Contains(string(out), "restore") {
+				t.Errorf("doctor = %v\n%s\nwant only that permission is denied", err, out)
+			}
+		})
 	}
 }
