@@ -94,7 +94,7 @@ func parse(args []string) (*settings, error) {
 		names[i] = p.name
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million")
+	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million; the part scale goes by -pets")
 	rows := flags.String("rows", "", "measure only the rows that match `REGEXP`")
 	flags.StringVar(&s.profile, "profile", "", "with -rows: write the server's CPU profile under the last of them to `FILE`")
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")

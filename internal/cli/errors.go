@@ -134,7 +134,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if number := e.GetSpecifiedShortnames(); number != "" && number[0] >= '0' && number[0] <= '9' {
-			return usagef("-%s: the number must not be negative", number)
+			return usagef("-%s is not a flag, and a number must not be negative", number)
 		}
 		return usagef("%v%s", err, flagMeant(cmd, e))
 	}

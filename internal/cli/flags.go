@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"example.com/petstore/client"
@@ -59,8 +60,10 @@ func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	return &value[time.Duration]{To: to, Read: func(s string) (time.Duration, error) {
 		d, err := config.ParseDuration(s)
 		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return 0, errors.New("is too long")
 		case err != nil:
-			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m, and at most 65535d")
+			return 0, errors.New("must be a duration such as 30d, 12h or 1h30m")
 		case d < least && least == 0:
 			return 0, errors.New("must not be negative")
 		case d < least:

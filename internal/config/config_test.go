@@ -166,6 +166,8 @@ func TestFaults(t *testing.T) {
 		{"format", env("PETSTORE_LOG_FORMAT", "xml"), "PETSTORE_LOG_FORMAT: "},
 		{"duration", env("PETSTORE_DRAIN_TIMEOUT", "30"), "PETSTORE_DRAIN_TIMEOUT: "},
 		{"negative", env("PETSTORE_DRAIN_DELAY", "-1s"), "PETSTORE_DRAIN_DELAY: "},
+		{"too many days", env("PETSTORE_EVENT_RETENTION", "99999d"), `PETSTORE_EVENT_RETENTION: "99999d": is too long`},
+		{"too long", env("PETSTORE_EVENT_RETENTION", "65535d2000000h"), `PETSTORE_EVENT_RETENTION: "65535d2000000h": is too long`},
 		{"zero", env("PETSTORE_BAN_FIRST", "0s"), "PETSTORE_BAN_FIRST: "},
 		{"short ban", env("PETSTORE_BAN_FIRST", "999ms"), `PETSTORE_BAN_FIRST: "999ms": must be at least 1s`},
 		{"number", env("PETSTORE_BAN_STRIKES", "0"), "PETSTORE_BAN_STRIKES: "},

@@ -118,6 +118,8 @@ func duration(to *time.Duration, least time.Duration) *Value[time.Duration] {
 	return &Value[time.Duration]{To: to, Show: short, Read: func(s string) (time.Duration, error) {
 		d, err := ParseDuration(s)
 		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return 0, errors.New("is too long")
 		case err != nil:
 			return 0, errors.New("must be a duration such as 500ms, 30s, 24h or 30d")
 		case d < least && least == 0:
@@ -143,7 +145,8 @@ func short(d time.Duration) string {
 	return text
 }
 
-// ParseDuration reads a duration that may begin with days: 30d, or 1d12h.
+// ParseDuration reads a duration that may begin with days: 30d, or 1d12h. Of one that
+// is too long the error is strconv.ErrRange.
 func ParseDuration(s string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	before, rest, ok := strings.Cut(s, "d")
@@ -158,7 +161,10 @@ func ParseDuration(s string) (time.Duration, error) {
 	if err == nil && d < 0 {
 		err = errors.New("a part is negative")
 	}
-	return time.Duration(days)*day + d, err
+	if d += time.Duration(days) * day; err == nil && d < 0 {
+		err = strconv.ErrRange
+	}
+	return d, err
 }
 
 // A boolean is a setting whose flag needs no value to be true.
