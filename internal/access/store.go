@@ -89,8 +89,9 @@ type Store interface {
 	// KeyUses returns what those of the keys did that were used, by their ids, as
 	// servers have saved it: half a second late.
 	KeyUses(ctx context.Context, keys []Key) (map[string]Use, error)
-	// BusiestKeys returns at most limit of the keys that were used today and are not
-	// revoked, those first whose workspaces used most of their quota of the day.
+	// BusiestKeys returns at most limit keys that were used today and are not revoked,
+	// of as many workspaces, those that used most of their quota of the day, in that
+	// order.
 	BusiestKeys(ctx context.Context, limit int) ([]Use, error)
 
 	// Followed tells that the server has taken over the changes up to a state.

@@ -19,12 +19,13 @@ const (
 		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
 		minute_start = excluded.minute_start, day = excluded.day`
 
+	// Counts of a day add up. Those that come late, a day after, are not shown any more.
 	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
 		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
-			admitted = excluded.admitted + CASE t.day WHEN excluded.day THEN t.admitted ELSE 0 END,
-			refused = excluded.refused + CASE t.day WHEN excluded.day THEN t.refused ELSE 0 END,
-			day = excluded.day, level = excluded.level, clean_since = excluded.clean_since,
+			admitted = CASE t.day WHEN excluded.day THEN t.admitted + excluded.admitted WHEN excluded.day + 1 THEN t.admitted ELSE excluded.admitted END,
+			refused = CASE t.day WHEN excluded.day THEN t.refused + excluded.refused WHEN excluded.day + 1 THEN t.refused ELSE excluded.refused END,
+			day = CASE t.day WHEN excluded.day + 1 THEN t.day ELSE excluded.day END, level = excluded.level, clean_since = excluded.clean_since,
 			last_used = CASE WHEN excluded.last_used = 0 OR t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000
 				THEN t.last_used ELSE excluded.last_used END,
 			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`

@@ -90,8 +90,9 @@ func testKeyUses(t *testing.T, open Open) {
 	row(0, today-1, 50, 5, now-2000)
 	row(0, today, 2, 1, now-1000)
 	row(0, today, 3, 0, now)
-	row(0, today, 1, 0, now-500) // of a node that was later
-	row(0, today, 0, 0, 0)       // a ban was lifted
+	row(0, today, 1, 0, now-500)   // of a node that was later
+	row(0, today, 0, 0, 0)         // a ban was lifted
+	row(0, today-1, 4, 2, now-700) // of a node that saves late, after midnight
 	row(1, today, 30, 0, now)
 	row(2, today-1, 7, 7, now-3000)
 	row(3, today, 9, 0, now)

@@ -369,7 +369,7 @@ func testPrunedDeliveries(t *testing.T, open Open) {
 	s.delivered(id, 5, time.Minute)
 	wantKept := func(what string, before time.Time, keep int, want ...int64) {
 		t.Helper()
-		if err := s.PruneDeliveries(s.ctx, before, keep); err != nil {
+		if err := s.PruneDeliveries(s.ctx, "a", before, keep); err != nil {
 			t.Fatal(err)
 		}
 		page, err := s.Deliveries(s.ctx, s.workspace, id, 0, 100)
@@ -430,7 +430,7 @@ func testDeletedDeliveries(t *testing.T, open Open) {
 		t.Errorf("the last delivery is %+v, want it to be pending still", d)
 	}
 	s.deleteHook(id)
-	if err := s.PruneDeliveries(s.ctx, start, 1000); err != nil {
+	if err := s.PruneDeliveries(s.ctx, "a", start, 1000); err != nil {
 		t.Fatal(err)
 	}
 	s.hook(0, 250)
@@ -465,7 +465,7 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 		t.Errorf("b holds %v, want what a has not renewed since its clock is right", held)
 	}
 	for range 2 {
-		if err := s.PruneDeliveries(s.ctx, start, 2); err != nil {
+		if err := s.PruneDeliveries(s.ctx, "b", start, 2); err != nil {
 			t.Fatal(err)
 		}
 		s.clock.advance(time.Millisecond)
@@ -474,11 +474,20 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 		t.Errorf("due are %d, want all that has not arrived", got)
 	}
 	s.record(webhook.Try{Webhook: id, Event: 5, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
-	if err := s.PruneDeliveries(s.ctx, start, 2); err != nil {
+	if err := s.PruneDeliveries(s.ctx, "b", start, 2); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.delivery(id, 5); d.State != webhook.Delivered {
 		t.Errorf("the last delivery is %+v, want it kept", d)
+	}
+	s.record(webhook.Try{Webhook: id, Event: 4, State: webhook.Pending, Tries: 5, At: s.clock.Now(), Next: s.clock.Now().Add(5 * time.Hour)})
+	s.clock.set(-30 * time.Hour)
+	if err := s.PruneDeliveries(s.ctx, "a", start, 2); err != nil { // by a node whose clock is behind
+		t.Fatal(err)
+	}
+	s.clock.set(30 * time.Hour)
+	if got, _ := s.due(id, "b"); !slices.Equal(got, []int64{3}) {
+		t.Errorf("due are %d, want what b put off to wait", got)
 	}
 }
 

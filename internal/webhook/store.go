@@ -41,14 +41,15 @@ type Store interface {
 	// that are due for longest first, and when the first of the others will be; zero if
 	// there are no others. Nothing is due unless the node holds the webhook.
 	DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []Due, next time.Time, err error)
-	// RecordTries keeps what came of tries. A delivery that was made due again
-	// meanwhile stays due. A webhook that is disabled by a try has an entry in the
-	// audit log.
+	// RecordTries keeps what came of tries. A delivery that was made due again since
+	// DueDeliveries returned it stays due, and is sent again. A webhook that is disabled
+	// by a try has an entry in the audit log.
 	RecordTries(ctx context.Context, tries []Try) error
 	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks, and of the
 	// others those that have ended: before an instant, and all but the latest keep. What
-	// is to be tried later than LongestPause allows becomes due.
-	PruneDeliveries(ctx context.Context, before time.Time, keep int) error
+	// is to be tried later than LongestPause allows becomes due, of webhooks that the
+	// node holds.
+	PruneDeliveries(ctx context.Context, node string, before time.Time, keep int) error
 }
 
 // A Change is made to one webhook.

@@ -191,8 +191,7 @@ func (w *worker) keep(t Try) {
 	w.unkept.Add(1)
 	w.d.results <- result{t, func() {
 		defer w.unkept.Done()
-		w.leave(t.Event)
-		if !t.Next.IsZero() {
+		if w.leave(t.Event); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
 			w.look()
 		}
 	}}
