@@ -35,17 +35,20 @@ type summary struct {
 	Bad   bool   `json:"bad"`
 }
 
-// totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them and minute.
+// totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them, or for each of them and minute.
 const totalsFor = 5 * time.Second
 
 // A kept is what was read last.
 type kept[T any] struct {
+	mu    sync.Mutex
 	value T
 	read  time.Time
 }
 
-// get returns what was read within totalsFor, or reads it.
+// get returns what was read within totalsFor, or reads it. Who asks meanwhile waits.
 func (k *kept[T]) get(now time.Time, read func() (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if age := now.Sub(k.read); age >= 0 && age < totalsFor {
 		return k.value, nil
 	}
@@ -58,25 +61,24 @@ func (k *kept[T]) get(now time.Time, read func() (T, error)) (T, error) {
 
 // A totals keeps what was last read of all workspaces.
 type totals struct {
-	mu      sync.Mutex
-	rows    map[string]*kept[[]usage.Row] // by the name of the span
+	rows    map[string]*kept[[]usage.Row] // by the names of shortSpans
 	counted kept[count]
+	busiest kept[[]access.Use]
+}
+
+func (t *totals) prepare() {
+	t.rows = map[string]*kept[[]usage.Row]{}
+	for _, s := range shortSpans() {
+		t.rows[s.Name] = &kept[[]usage.Row]{}
+	}
 }
 
 // A count is how many workspaces there are, and how many of them are over their quota.
 type count struct{ all, over int64 }
 
 func (c *Console) totalRows(ctx context.Context, s span) ([]usage.Row, error) {
-	t, now := &c.totals, c.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.rows == nil {
-		t.rows = map[string]*kept[[]usage.Row]{}
-	}
-	if t.rows[s.Name] == nil {
-		t.rows[s.Name] = &kept[[]usage.Row]{}
-	}
-	return t.rows[s.Name].get(now, func() ([]usage.Row, error) { return c.Usage.Total(ctx, s.step, s.first(now), now) })
+	now := c.Now()
+	return c.totals.rows[s.Name].get(now, func() ([]usage.Row, error) { return c.Usage.Total(ctx, s.step, s.first(now), now) })
 }
 
 // whole reads what changes.
@@ -119,8 +121,6 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 // serves are over their quota, as of totalsFor ago at most: with Redis each of them is
 // a call.
 func (v *visit) countWorkspaces(ctx context.Context) (count, error) {
-	v.totals.mu.Lock()
-	defer v.totals.mu.Unlock()
 	return v.totals.counted.get(v.Now(), func() (n count, err error) {
 		if n.all, err = v.Access.CountWorkspaces(ctx); err != nil {
 			return n, err

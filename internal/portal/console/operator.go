@@ -52,6 +52,7 @@ func NewOperator(o OperatorOptions) (*Console, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
+	c.totals.prepare()
 	c.mux = muxOf(OperatorRoutes())
 	return c, nil
 }

@@ -137,6 +137,9 @@ func TestOperator(t *testing.T) {
 	h.limiter.Admit(t.Context(), entry.Slot)
 	g.get("/console/busy").want(200, "No key was used today")
 	h.save()
+	g.get("/console/busy").want(200, "No key was used today") // what was read is kept for five seconds
+	h.advance(5 * time.Second)
+	g.get("/console").want(200, "till</bdi>")
 	g.get("/console/busy").want(200, "shop").want(200, `datetime="2026-03-01T12:00:00Z"`)
 
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Level: 3, Reason: "<b>too fast</b>", By: ratelimit.ByLimiter}
@@ -258,6 +261,7 @@ func TestOperatorLive(t *testing.T) {
 	}
 	h.limiter.Admit(t.Context(), entry.Slot)
 	h.save()
+	h.advance(5 * time.Second) // for which what was read of the busiest keys is kept
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "<b>too fast</b>", By: ratelimit.ByOperator}
 	if err := h.db.SetBan(t.Context(), ban, "cli"); err != nil {
 		t.Fatal(err)

@@ -85,12 +85,14 @@ type busyKey struct {
 	day       ratelimit.Window
 }
 
-// busyKeys returns the keys that were used today, those whose workspaces are nearest their quota first.
+// busyKeys returns at most so many of the busiest keys that were used today, as of totalsFor ago at most, those whose
+// workspaces are now nearest their quota first.
 func (v *visit) busyKeys(ctx context.Context, most int) ([]busyKey, error) {
-	uses, err := v.Access.BusiestKeys(ctx, most)
+	uses, err := v.totals.busiest.get(v.Now(), func() ([]access.Use, error) { return v.Access.BusiestKeys(ctx, busiest) })
 	if err != nil {
 		return nil, err
 	}
+	uses = uses[:min(most, len(uses))]
 	ids := make([]string, len(uses))
 	for i, u := range uses {
 		ids[i] = u.KeyID
