@@ -367,8 +367,8 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s offers a reader to change something:\n%s", path, a.body)
 		}
 	}
-	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").want(403, "can only read")
-	g.post("/console/pets/1/delete").want(403, "can only read")
+	g.post("/console/pets/new", "name", "Rex", "categoryId", "1").want(403, "This key cannot do that")
+	g.post("/console/pets/1/delete").want(403, "This key cannot do that")
 	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 9}}); err != nil || len(pets) != 1 {
 		t.Errorf("the shop has %v, %v, want its one pet", pets, err)
 	}

@@ -28,8 +28,8 @@ type form struct {
 	Back        link
 	Links       []link // what else can be done
 	Facts       []fact
-	Locked      bool // nothing can be sent
-	changed     bool // somebody changed meanwhile what it edits
+	Locked      string // why nothing can be sent, or ""
+	changed     bool   // somebody changed meanwhile what it edits
 
 	send func(*input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
 	page func(status int, f form) error // shows the page that it is part of; nil if it is a page of its own
@@ -261,8 +261,16 @@ func (f *field) shown() string {
 	return strings.ReplaceAll(f.Value, "\r\n", "\n")
 }
 
-// locked reports whether who is signed in cannot send the form of the page.
-func (v *visit) locked() bool { return !v.operator && (!v.mayWrite() || !v.limits.banned().IsZero()) }
+// locked says why who is signed in cannot send the form of the page, or "".
+func (v *visit) locked() string {
+	switch {
+	case !v.mayWrite():
+		return "This key cannot change this."
+	case !v.limits.banned().IsZero():
+		return "This key is banned."
+	}
+	return ""
+}
 
 // mayWrite reports whether who is signed in may send the form of the page; of one that is none, whether the shop may be changed.
 func (v *visit) mayWrite() bool {

@@ -93,6 +93,7 @@ func TestFormsBan(t *testing.T) {
 	}
 	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "It can read, but change nothing", "120")
 	g.get("/console/pets").want(200, "This key is banned")
+	g.get("/console/pets/1").want(200, `<span class="hint">This key is banned.</span>`)
 }
 
 // TestDownloadsCount: one request for each hundred rows, and a file that the plan does not pay for is none.
@@ -174,8 +175,8 @@ func TestKeysNeedManage(t *testing.T) {
 		"/console/keys/" + other.ID + "/rotate": {"overlap", "0"},
 		"/console/keys/" + other.ID + "/revoke": nil,
 	} {
-		g.get(path).want(200, "This key can only read")
-		g.post(path, pairs...).want(403, "the scope manage")
+		g.get(path).want(200, "This key cannot change this.")
+		g.post(path, pairs...).want(403, "This key cannot do that").want(403, "the scope manage")
 	}
 	if k, err := h.db.Key(t.Context(), other.ID); err != nil || !k.RevokedAt.IsZero() || k.RotatedTo != "" {
 		t.Errorf("the key is %+v, %v, want it as it was", k, err)

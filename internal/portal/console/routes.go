@@ -33,7 +33,7 @@ func (r Route) answer(v *visit, why notice) error {
 		return nil
 	}
 	if write && !v.mayWrite() {
-		v.refuse(http.StatusForbidden, "This key can only read", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
+		v.refuse(http.StatusForbidden, "This key cannot do that", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
 		return nil
 	}
 	if r.alone {
