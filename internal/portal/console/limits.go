@@ -152,7 +152,7 @@ func (s keyLimits) words() (title, text string) {
 	case name != "" && time.Unix(w.Reset, 0).After(banned):
 		return "The requests of this " + name + " are used up", "The key is banned besides, until " + inWords(banned) + "."
 	}
-	return "This key is banned", "It can read, but change nothing."
+	return "This key is banned", "You can still look at these pages, but change or download nothing. The API refuses its requests."
 }
 
 // A reader reads pages: a workspace's session at an address.

@@ -91,7 +91,7 @@ func TestFormsBan(t *testing.T) {
 	for _, path := range []string{"/console/pets.csv", "/console/keys.csv"} {
 		g.get(path).refused(429, "This key is banned", "120")
 	}
-	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "It can read, but change nothing", "120")
+	g.post("/console/keys/"+k.ID+"/rotate", "overlap", "24").refused(429, "You can still look at these pages, but change or download nothing", "120")
 	g.get("/console/pets").want(200, "This key is banned")
 	g.get("/console/pets/1").want(200, `<span class="hint">This key is banned.</span>`)
 }
