@@ -92,7 +92,7 @@ func requestCell(id string) cell {
 	return cell{Text: id, URL: "/console/requests/" + url.PathEscape(id)}
 }
 
-// subjectOf names what an event tells of, with its page if that is still there.
+// subjectOf names what an event tells of, with its page unless this event ended it. A later one may have.
 func subjectOf(e *petstore.Event) cell {
 	var data struct {
 		ID, PetID int64
@@ -133,7 +133,7 @@ func showEvent(v *visit) error {
 		return err
 	}
 	return v.render(http.StatusOK, "sheets", "Event "+text(id), sheetPage{
-		Title: "Event " + text(id), Lead: "What changed, as your webhooks receive it.", Back: link{Title: "Events", URL: "/console/events"},
+		Title: "Event " + text(id), Lead: "What changed.", Back: link{Title: "Events", URL: "/console/events"},
 		Sheets: []list{changed},
 		Facts: []fact{
 			{"Type", cell{Text: string(e.Type), Code: true}}, {"What", subjectOf(&e)}, {"When", cell{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}},
