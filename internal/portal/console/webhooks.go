@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -326,8 +327,8 @@ func (v *visit) retryDelivery(in *input) error {
 		return v.again(in)
 	}
 	_, err := v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
-	if petstore.CodeOf(err) == webhook.CodeDeliveryNotFound {
-		in.faults["delivery"] = sentence(err)
+	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Code == webhook.CodeDeliveryNotFound {
+		in.faults["delivery"] = e.Message
 		return v.again(in)
 	}
 	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.", err)

@@ -220,7 +220,7 @@ func TestDeliveries(t *testing.T) {
 	g.get(at+"/retry?delivery=1").want(200, "xxxEND").want(200, `value="1"`)
 	g.post(at+"/retry", "delivery", "1").leadsTo(at)
 	g.get(at+"/retry?delivery=1").want(200, `<span class="badge pending">pending</span>`)
-	g.post(at+"/retry", "delivery", "99").want(422, "There is no delivery with the id 99")
+	g.post(at+"/retry", "delivery", "99").want(422, ">There is no delivery with the id 99.<")
 	g.post(at+"/retry", "delivery", "x").want(422, "whole number")
 }
 
