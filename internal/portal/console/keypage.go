@@ -163,7 +163,7 @@ func (v *visit) whatBreaks(k access.Key) ([]fact, error) {
 		uses = append(uses, u.What)
 	}
 	if len(uses) > 0 {
-		facts = append(facts, fact{"Lately used for", cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
+		facts = append(facts, fact{"Recent use", cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
 	}
 	return facts, err
 }
