@@ -124,7 +124,7 @@ func newKey(v *visit) (form, error) {
 
 // scopeField offers the scopes that a new key may have.
 func scopeField(name string, most access.Scopes) field {
-	labels := map[string]string{"read": "read: see everything", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys and webhooks"}
+	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys and webhooks"}
 	f := field{Name: name, Label: "Scopes", Kind: "checks"}
 	for _, s := range most.List() {
 		f.Options = append(f.Options, option{Value: s, Label: labels[s], Chosen: s != "manage"})
