@@ -148,12 +148,14 @@ func (in *input) number(name, label string) int64 {
 // hours returns the duration that was chosen of those that a field offers, in hours.
 func (in *input) hours(name string) time.Duration {
 	value := in.text(name)
-	hours, err := strconv.Atoi(value)
-	at := slices.IndexFunc(in.form.Fields, func(f field) bool { return f.Name == name })
-	if err != nil || !slices.ContainsFunc(in.form.Fields[at].Options, func(o option) bool { return o.Value == value }) {
-		in.faults[name] = "Choose one of these."
+	for _, f := range in.form.Fields {
+		if f.Name == name && slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == value }) {
+			hours, _ := strconv.Atoi(value)
+			return time.Duration(hours) * time.Hour
+		}
 	}
-	return time.Duration(hours) * time.Hour
+	in.faults[name] = "Choose one of these."
+	return 0
 }
 
 // overwrite is the field whose value is the version that somebody else left, for those who have seen it.
