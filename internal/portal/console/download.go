@@ -40,7 +40,9 @@ func (v *visit) download(media string, fill func(*download) error) error {
 	d := &download{v: v, media: media}
 	d.to = bufio.NewWriterSize(d, downloadBuffer)
 	if err = fill(d); err == nil {
-		d.begin()
+		if !d.sent {
+			d.begin()
+		}
 		err = d.to.Flush()
 	}
 	if err == nil || !d.sent {
