@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -88,6 +89,13 @@ func (s *site) newKey(workspace string, perMinute, perDay int) (key string) {
 // call sends a request to the API and returns its status.
 func (s *site) call(key, method, path, body string) int {
 	s.t.Helper()
+	status, _ := s.send(key, method, path, body)
+	return status
+}
+
+// send sends a request to the API and returns its status and what it answers.
+func (s *site) send(key, method, path, body string) (status int, text string) {
+	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -101,7 +109,11 @@ func (s *site) call(key, method, path, body string) int {
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	return answer.StatusCode
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(read)
 }
 
 // until waits for something to hold, for at most ten seconds.

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,21 +24,8 @@ const kolkata = "Asia/Kolkata"
 // body returns what the API answers to GET.
 func (s *site) body(path string) string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+s.key)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(text)
+	_, text := s.send(s.key, http.MethodGet, path, "")
+	return text
 }
 
 const tipText = `(document.querySelector("#tip").hidden ? "" : document.querySelector("#tip").textContent)`
