@@ -56,7 +56,7 @@ func TestTimes(t *testing.T) {
 	b.open(t, s.url+"/console/orders?from=2026-03-05&to=2026-03-05")
 	b.until(t, `document.querySelector('label[for="f-from"]').textContent.includes("GMT+5:30")`)
 	b.open(t, s.url+"/console")
-	b.until(t, `[...document.querySelectorAll(".reset time")].every((e) => /^in (\d+ h \d+ min|\d+ min \d+ s|\d+ s)$/.test(e.textContent))`)
+	b.until(t, `document.querySelectorAll(".reset time").length > 0 && [...document.querySelectorAll(".reset time")].every((e) => /^in (\d+ h \d+ min|\d+ min \d+ s|\d+ s)$/.test(e.textContent))`)
 	for _, page := range []string{"/console", "/console/keys", "/console/orders", "/console/requests"} {
 		b.open(t, s.url+page)
 		const unnamed = `[...document.querySelectorAll("main time[data-utc]")].filter((e) => !e.closest(".reset, [hidden]") && e.dataset.form !== "clock" && !e.textContent.includes("GMT+5:30")).map((e) => e.textContent).join(", ")`
