@@ -165,8 +165,10 @@ func (db *DB) abandoned() bool {
 	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
 		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.CheckContent()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
-			db.tellNext(lost)
 		}
+	}
+	if ok { // even if it was told before: whoever removed the files may have removed that, too
+		db.tellNext(lost)
 	}
 	return ok && !lost.Whole
 }
