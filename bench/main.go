@@ -95,7 +95,7 @@ func parse(args []string) (*settings, error) {
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million; the part scale goes by -pets")
-	rows := flags.String("rows", "", "measure only the rows that match `REGEXP`")
+	pattern := flags.String("rows", "", "measure only the rows that match `REGEXP`")
 	flags.StringVar(&s.profile, "profile", "", "with -rows: write the server's CPU profile under the last of them to `FILE`")
 	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
@@ -107,21 +107,27 @@ func parse(args []string) (*settings, error) {
 	if s.short {
 		s.rounds, s.round, s.pets, s.manyPets = 3, 300*time.Millisecond, 20_000, 50_000
 	}
-	if *rows != "" && s.part == "" {
+	if *pattern != "" && s.part == "" {
 		s.part = "rows"
 	}
 	var err error
-	if s.rows, err = regexp.Compile(*rows); err != nil {
+	if s.rows, err = regexp.Compile(*pattern); err != nil {
 		return nil, fmt.Errorf("-rows: %w", err)
+	}
+	var known []string
+	for _, r := range rows() {
+		known = append(known, r.name)
 	}
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case !slices.ContainsFunc(known, s.rows.MatchString):
+		return nil, fmt.Errorf("-rows %s: matches none of %s", *pattern, strings.Join(known, "; "))
 	case s.part != "" && !slices.Contains(names, s.part):
 		return nil, fmt.Errorf("-part %s: one of %s", s.part, strings.Join(names, ", "))
 	case s.scalePets < 1000:
 		return nil, fmt.Errorf("-pets %d: at least 1000", s.scalePets)
-	case s.profile != "" && *rows == "":
+	case s.profile != "" && *pattern == "":
 		return nil, errors.New("-profile needs -rows")
 	}
 	return s, nil
