@@ -45,23 +45,15 @@ func (p *process) page(ctx context.Context, path string) ([]byte, error) {
 	return body, err
 }
 
-func dial(ctx context.Context, addr string) (net.Conn, error) {
-	return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
-}
-
 // waitFor returns when somebody listens on addr.
 func waitFor(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		c, err := dial(ctx, addr)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // between two polls
+		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			return c.Close()
 		}
-		select {
-		case <-ctx.Done():
+		if time.Now().After(deadline) || ctx.Err() != nil {
 			return err
-		case <-time.After(time.Millisecond):
 		}
 	}
 }

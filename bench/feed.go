@@ -27,5 +27,5 @@ func (b *bench) measureFeed(ctx context.Context) error {
 func feedSection(kept spread) section {
 	return section{title: "The feed", words: "Orders of different pets, by 64 callers, of a server that keeps events, and of one with --event-retention 0.",
 		table:   table{" | ratio", "with events / without | " + kept.ranged("%.2f")},
-		targets: []target{{"orders with events, of those without", kept.Median, .85, false}}}
+		targets: []target{{"orders with events, of those without", kept.median, .85, false}}}
 }

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	example.com/petstore v0.0.0
+	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 )
 
@@ -16,7 +17,6 @@ require (
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
 

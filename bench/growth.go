@@ -18,27 +18,27 @@ import (
 // What is measured of growth: up to three real nodes, which share a core with PostgreSQL and Redis.
 const (
 	realNodes   = 3
-	shops       = 1000
-	petsOfShop  = 20
+	workspaces  = 1000
+	petsEach    = 20
 	growCallers = 64 // of each node
 )
 
-// A load is what the callers ask for.
+// A growthLoad is what the callers ask for.
 type growthLoad struct {
-	words  string
-	orders float64 // the share of the requests
-	shops  int
+	words            string
+	orders           float64 // the share of the requests that place an order; the others read a pet
+	workspaces, pets int     // pets of each workspace; some workspaces have much more of the load than others, their pets are alike
 }
 
 func growthLoads() []growthLoad {
 	return []growthLoad{
-		{"an order in twenty requests, the others read a pet", .05, shops},
-		{"orders alone", 1, shops},
-		{"orders alone, all of one shop", 1, 1},
+		{"an order in twenty requests, the others read a pet", .05, workspaces, petsEach},
+		{"orders alone", 1, workspaces, petsEach},
+		{"orders alone, all of one workspace", 1, 1, petsEach},
 	}
 }
 
-// An installation is PostgreSQL, Redis and nodes, with many shops.
+// An installation is PostgreSQL, Redis and nodes, with many workspaces.
 type installation struct {
 	*bench
 	database *postgrestest.Server
@@ -67,7 +67,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 
 // open starts everything on the core of what is measured.
 func (in *installation) open(ctx context.Context) (err error) {
-	say("filling %d shops", shops)
+	say("filling %d workspaces", workspaces)
 	if err := onCores(func() (err error) {
 		in.database, err = postgrestest.Open()
 		return err
@@ -79,7 +79,7 @@ func (in *installation) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if in.work, err = fillShops(ctx, in.database, name); err != nil {
+	if in.work, err = fillWorkspaces(ctx, in.database, name); err != nil {
 		return err
 	}
 	addr, err := processtest.FreeAddr()
@@ -101,40 +101,39 @@ func (in *installation) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// fillShops makes the shops with a key and some pets each.
-func fillShops(ctx context.Context, server *postgrestest.Server, database string) (w *workload, err error) {
+// fillWorkspaces makes the workspaces with a key and some pets each.
+func fillWorkspaces(ctx context.Context, server *postgrestest.Server, database string) (w *workload, err error) {
 	db, err := postgres.Open(ctx, server.URL(database)+"&synchronous_commit=off", postgres.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	w = &workload{dataset: &dataset{pets: petsOfShop}}
+	w = &workload{dataset: &dataset{pets: petsEach}}
 	op := &operator.Local{Store: db, Now: time.Now, By: "bench"}
-	for i := range shops {
+	for i := range workspaces {
 		plan := operator.Plan{Plan: access.Enterprise, PerMinute: quota, PerDay: quota}
-		shop, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: fmt.Sprint("shop-", i), Plan: plan})
+		workspace, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: fmt.Sprint("workspace-", i), Plan: plan})
 		if err != nil {
 			return nil, err
 		}
-		key, err := op.CreateKey(ctx, shop.ID, operator.NewKey{Name: "bench"})
+		key, err := op.CreateKey(ctx, workspace.ID, operator.NewKey{Name: "bench"})
 		if err != nil {
 			return nil, err
 		}
-		w.shops = append(w.shops, key.Key)
+		w.workspaces = append(w.workspaces, key.Key)
 	}
 	return w, server.Exec(ctx, database, fmt.Sprintf(`
 		INSERT INTO petstore.categories (workspace, id, name, folded) SELECT id, 1, 'Dogs', 'dogs' FROM petstore.workspaces;
 		INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
 			SELECT id, n, 'Rex', 1, 'available', %d, 0, 0, 'rex' FROM petstore.workspaces, generate_series(1, %d) n;
 		UPDATE petstore.counters SET categories = 1, pets = %[2]d;
-		ANALYZE`, stock, petsOfShop))
+		ANALYZE`, stock, petsEach))
 }
 
 // row is a load as requests.
 func (l growthLoad) row(callers int) *row {
-	popular := newZipfian(l.shops)
 	return &row{name: l.words, callers: callers, request: func(dst []byte, w *workload, r *rand.Rand) []byte {
-		w.key = w.shops[popular.rank(r)]
+		w.key = w.workspaces[popular(r, l.workspaces)]
 		if r.Float64() < l.orders {
 			return order(dst, w, w.anyPet(r))
 		}
@@ -189,7 +188,7 @@ func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
 		orders  float64
 		callers int
 	}{{"reads", 0, growCallers}, {"orders", 1, growCallers}, {"few orders", 1, 4}} {
-		if measured[i], err = in.spend(ctx, 1, growthLoad{l.words, l.orders, shops}, l.callers, 3*in.round); err != nil {
+		if measured[i], err = in.spend(ctx, 1, growthLoad{l.words, l.orders, workspaces, petsEach}, l.callers, 3*in.round); err != nil {
 			return c, err
 		}
 	}
@@ -202,9 +201,9 @@ func (in *installation) calibrate(ctx context.Context) (c costs, err error) {
 		}
 		best = max(best, appends)
 	}
-	c = costs{NodeRead: reads.node, NodeOrder: many.node, Decision: reads.redis, DatabaseRead: reads.database, Sync: 1e6 / best}
-	c.DatabaseGroup = max(0, (few.database-many.database)/(1/few.group-1/many.group))
-	c.DatabaseOrder = max(0, many.database-c.DatabaseGroup/many.group)
+	c = costs{nodeRead: reads.node, nodeOrder: many.node, decision: reads.redis, databaseRead: reads.database, sync: 1e6 / best}
+	c.databaseGroup = max(0, (few.database-many.database)/(1/few.group-1/many.group))
+	c.databaseOrder = max(0, many.database-c.databaseGroup/many.group)
 	return c, nil
 }
 
@@ -214,9 +213,9 @@ func (c costs) section() section {
 		words string
 		value float64
 	}{
-		{"a GET of a pet, on the node", c.NodeRead}, {"an order, on the node", c.NodeOrder}, {"a decision of the limiter, in Redis", c.Decision},
-		{"a GET of a pet, in PostgreSQL", c.DatabaseRead}, {"a group of orders, in PostgreSQL", c.DatabaseGroup}, {"each order in it", c.DatabaseOrder},
-		{"a sync of the disk, by the clock", c.Sync},
+		{"a GET of a pet, on the node", c.nodeRead}, {"an order, on the node", c.nodeOrder}, {"a decision of the limiter, in Redis", c.decision},
+		{"a GET of a pet, in PostgreSQL", c.databaseRead}, {"a group of orders, in PostgreSQL", c.databaseGroup}, {"each order in it", c.databaseOrder},
+		{"a sync of the disk, by the clock", c.sync},
 	} {
 		s.table.add("%s | %.0f", part.words, part.value)
 	}
@@ -241,7 +240,7 @@ func (in *installation) compare(ctx context.Context, c costs) error {
 		}
 		var first outcome
 		for n := range realNodes {
-			o := simulate(together(c, l, n+1), 2)
+			o := simulate(model{costs: c, growthLoad: l, nodes: n + 1, callers: growCallers, cores: 1, together: true, trip: 50}, 2)
 			if n == 0 {
 				first = o
 			}
@@ -253,11 +252,6 @@ func (in *installation) compare(ctx context.Context, c costs) error {
 	return nil
 }
 
-// together is the model of the real nodes.
-func together(c costs, l growthLoad, nodes int) model {
-	return model{costs: c, nodes: nodes, callers: growCallers, orders: l.orders, shops: l.shops, pets: petsOfShop, cores: 1, together: true, trip: 50}
-}
-
 // forecast simulates nodes of two cores, PostgreSQL on eight and Redis on one, a quarter of a millisecond from each other.
 func forecast(c costs) section {
 	s := section{title: "Simulated: nodes with 2 cores, PostgreSQL with 8, Redis with 1, each on a machine of its own",
@@ -266,8 +260,7 @@ func forecast(c costs) section {
 		var first outcome
 		linear := 0
 		for n := 1; n <= 16; n++ {
-			o := simulate(model{costs: c, nodes: n, callers: 2 * growCallers, orders: l.orders, shops: l.shops, pets: petsOfShop,
-				cores: 2, databaseCores: 8, trip: 250}, .5)
+			o := simulate(model{costs: c, growthLoad: l, nodes: n, callers: 2 * growCallers, cores: 2, databaseCores: 8, trip: 250}, .5)
 			if n == 1 {
 				first = o
 			}

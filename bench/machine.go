@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -11,18 +11,9 @@ import (
 
 // machine describes it without its name, with the file system below a folder.
 func machine(dir string) string {
-	cores, processor := 0, runtime.GOARCH
-	info, _ := os.ReadFile("/proc/cpuinfo") // what it does not say is left out
-	for line := range strings.Lines(string(info)) {
-		switch name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) {
-		case "processor":
-			cores++ // whatever this process may use
-		case "model name":
-			processor = strings.TrimSpace(value)
-		}
-	}
-	return fmt.Sprintf("%s: %d cores of %s, %s, %s, databases on %s.", time.Now().UTC().Format(time.DateOnly), cores, processor,
-		printed("uname", "-sr"), runtime.Version(), printed("findmnt", "-n", "-o", "FSTYPE", "-T", dir))
+	model := printed("sed", "-n", "0,/^model name/s/^model name.*: //p", "/proc/cpuinfo")
+	return fmt.Sprintf("%s: %s cores of %s, %s, %s, databases on %s.", time.Now().UTC().Format(time.DateOnly), printed("nproc", "--all"),
+		cmp.Or(model, runtime.GOARCH), printed("uname", "-sr"), runtime.Version(), printed("findmnt", "-n", "-o", "FSTYPE", "-T", dir))
 }
 
 // loadAverage returns that of the last minute.

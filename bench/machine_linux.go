@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,6 +60,13 @@ func onCores(do func() error, cores ...int) error {
 		err = back
 	}
 	return err
+}
+
+// cpuTime returns the processor time that a process has used.
+func cpuTime(pid int) (time.Duration, error) {
+	var used unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|2), &used) // as clock_getcpuclockid(3) names the clock of a process
+	return time.Duration(used.Nano()), err
 }
 
 // syncData makes what was written to f durable.

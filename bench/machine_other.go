@@ -3,10 +3,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // The benchmark pins processes to cores and reads /proc: it runs on Linux only,
@@ -17,15 +19,10 @@ func pinSelf(int) error                            { return errLinuxOnly }
 func startOn(*exec.Cmd, ...int) error              { return errLinuxOnly }
 func onCores(func() error, ...int) error           { return errLinuxOnly }
 func endsWithUs() *syscall.SysProcAttr             { return nil }
+func cpuTime(int) (time.Duration, error)           { return 0, errLinuxOnly }
 func syncData(f *os.File) error                    { return f.Sync() }
 func lockInPageCache(string) (func() error, error) { return nil, errLinuxOnly }
 
-type poller struct{}
-
-func newPoller() (*poller, error)                { return nil, errLinuxOnly }
-func (*poller) connect(string, int) (int, error) { return 0, errLinuxOnly }
-func (*poller) disconnect(int)                   {}
-func (*poller) wait() ([]int, error)             { return nil, errLinuxOnly }
-func (*poller) read(int, []byte) (int, error)    { return 0, errLinuxOnly }
-func (*poller) write(int, []byte) error          { return errLinuxOnly }
-func (*poller) close()                           {}
+func loadHTTP1(context.Context, *process, *workload, *row, time.Duration, time.Duration) (*sample, error) {
+	return nil, errLinuxOnly
+}

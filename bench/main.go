@@ -10,7 +10,7 @@
 //	go run . -rows REGEXP [-short]    measure some rows; with -profile FILE a CPU profile too; writes nothing
 //
 // The server is used from outside, by its command line and its listeners, and has everything on: keys, limits, header
-// fields, metrics, and its log, which goes to a file.
+// fields, metrics, and its log, which goes to a file. The databases are made below TMPDIR, on the disk to be measured.
 package main
 
 import (
@@ -59,7 +59,6 @@ func parts() []part {
 
 // settings are what a run is asked to do.
 type settings struct {
-	dir     string // for the databases; removed afterwards
 	binary  string // the server, or "" to build it
 	rows    *regexp.Regexp
 	profile string // a file for the CPU profile of the server, or ""
@@ -97,7 +96,6 @@ func parse(args []string) (*settings, error) {
 	flags.BoolVar(&s.short, "short", false, "measure for a short time only, with 20,000 pets and no million; the part scale goes by -pets")
 	pattern := flags.String("rows", "", "measure only the rows that match `REGEXP`")
 	flags.StringVar(&s.profile, "profile", "", "with -rows: write the server's CPU profile under the last of them to `FILE`")
-	flags.StringVar(&s.dir, "dir", "", "make the databases below `DIR`, on the disk to be measured")
 	flags.StringVar(&s.binary, "binary", "", "measure the server in `FILE` instead of building it")
 	flags.IntVar(&s.scalePets, "pets", 10_000_000, "`N` pets in the larger database of the part scale, with three orders each")
 	flags.StringVar(&s.part, "part", "", "measure only `PART`: "+strings.Join(names, ", "))

@@ -28,7 +28,7 @@ func (m *memory) section() section {
 }
 
 func searchTarget(pets int, took spread, most float64) target {
-	return target{fmt.Sprintf("search for the full name of one of %d pets, alone, ms", pets), took.Median, most, true}
+	return target{fmt.Sprintf("search for the full name of one of %d pets, alone, ms", pets), took.median, most, true}
 }
 
 func (b *bench) measureMemory(ctx context.Context) error {
@@ -81,7 +81,7 @@ func measureSearch(ctx context.Context, s *side, rounds int, round time.Duration
 	return spreadOf(each(latencies(s.samples, .5), func(took float64) float64 { return took / 1000 })), err
 }
 
-// readMixed is what a shop is asked most.
+// readMixed is what a workspace is asked most.
 func readMixed(dst []byte, w *workload, r *rand.Rand) []byte {
 	kinds := []newRequest{getPet, getPet, getPopular, listFirst, listDeep}
 	return kinds[r.IntN(len(kinds))](dst, w, r)

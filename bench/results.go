@@ -7,7 +7,7 @@ import (
 )
 
 // A spread is the median of the rounds, and the least and the most.
-type spread struct{ Median, Least, Most float64 }
+type spread struct{ median, least, most float64 }
 
 func spreadOf(all []float64) spread {
 	if len(all) == 0 {
@@ -23,7 +23,7 @@ func spreadOf(all []float64) spread {
 
 // ranged writes a median with what it lies between.
 func (s spread) ranged(format string) string {
-	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.Median, s.Least, s.Most)
+	return fmt.Sprintf(format+" ("+format+"–"+format+")", s.median, s.least, s.most)
 }
 
 // A figure is what a side did in all rounds. Times are in microseconds.
@@ -37,7 +37,7 @@ type figure struct {
 
 // figureOf condenses the rounds of a side beside those of the reference.
 func figureOf(ours, reference []*sample) figure {
-	at := func(q float64) float64 { return spreadOf(latencies(ours, q)).Median }
+	at := func(q float64) float64 { return spreadOf(latencies(ours, q)).median }
 	f := figure{
 		perSecond: spreadOf(rates(ours)), reference: spreadOf(rates(reference)), ofReference: spreadOf(quotients(rates(ours), rates(reference))),
 		cpu: perRequest(ours), referenceCPU: perRequest(reference), p50: at(.5), p99: at(.99), p999: at(.999),
@@ -70,8 +70,7 @@ func quotients(a, b []float64) []float64 {
 	return out
 }
 
-// perRequest returns the processor time of a request over all rounds, in
-// microseconds: a round alone is too short for the clock that counts it.
+// perRequest returns the processor time of a request over all rounds, in microseconds.
 func perRequest(all []*sample) float64 {
 	var cpu time.Duration
 	n := 0

@@ -19,7 +19,6 @@ type bench struct {
 	dir       string
 	cert, key string // files of a certificate of the loopback
 
-	workload *workload      // of the rows and the peers; nil until their database is filled
 	ending   []func() error // what ends what a part has started
 	sections []section
 }
@@ -49,7 +48,7 @@ func measure(ctx context.Context, s *settings) (err error) {
 
 // newBench makes the folder with the server's binary.
 func newBench(ctx context.Context, s *settings) (*bench, error) {
-	dir, err := os.MkdirTemp(s.dir, "petstore-bench-")
+	dir, err := os.MkdirTemp("", "petstore-bench-")
 	if err != nil {
 		return nil, err
 	}

@@ -14,29 +14,22 @@ type duel struct {
 	reference, ours side
 }
 
-// newDuel starts the reference, and the service on the database of the rows.
-func (b *bench) newDuel(ctx context.Context) (d *duel, err error) {
-	d = &duel{b, side{name: "bare net/http"}, side{name: "this service"}}
-	if d.reference.process, err = b.startReference(ctx); err != nil {
+// newDuel starts the reference, and the service on a new database.
+func (b *bench) newDuel(ctx context.Context, db string) (*duel, error) {
+	reference, err := b.startReference(ctx)
+	if err != nil {
 		return nil, err
 	}
-	fresh := b.workload == nil
-	if fresh {
-		say("filling %d pets", b.pets)
-		filled, err := b.newDataset(ctx, "rows.db", b.pets, false)
-		if err != nil {
-			return nil, err
-		}
-		b.workload = &workload{dataset: filled}
-	}
-	if d.ours.process, err = b.startServer(ctx, b.workload.path); err != nil {
+	say("filling %d pets", b.pets)
+	data, err := b.newDataset(ctx, db, b.pets, false)
+	if err != nil {
 		return nil, err
 	}
-	if fresh {
-		b.workload, err = newWorkload(ctx, d.ours.process, b.workload.dataset)
+	ours, err := b.newSide(ctx, "this service", data)
+	if err != nil {
+		return nil, err
 	}
-	d.reference.workload, d.ours.workload = b.workload, b.workload
-	return d, err
+	return &duel{b, side{name: "bare net/http", process: reference, workload: ours.workload}, *ours}, nil
 }
 
 // withHTTPS starts the service anew, to serve HTTPS alone.
@@ -55,7 +48,7 @@ by round; "CPU, net/http / ours" compares the processor time of a request over a
 disturbs less. Over HTTP/2 the client is the slower side, so that only the processor time says something.`,
 		b.rounds, b.round.Milliseconds(), b.pets)}
 	s.table = table{"request | requests/s | net/http/s | of net/http | CPU µs | net/http µs | CPU, net/http / ours | p50 ms | p99 ms | p99.9 ms | × durable appends"}
-	d, err := b.newDuel(ctx)
+	d, err := b.newDuel(ctx, "rows.db")
 	if err != nil {
 		return err
 	}
@@ -87,15 +80,15 @@ disturbs less. Over HTTP/2 the client is the slower side, so that only the proce
 // addRow adds a row and its target: by requests a second on the plain way, by durable appends for a write, and by
 // processor time on the other transports, where the client may be slower than the server.
 func (s *section) addRow(r *row, f figure) {
-	times, t := "", target{r.words + ", of bare net/http", f.ofReference.Median, r.least, false}
+	times, t := "", target{r.words + ", of bare net/http", f.ofReference.median, r.least, false}
 	switch {
 	case r.write:
 		times = f.ofAppends.ranged("%.1f")
-		t.what, t.value = r.words+", × durable appends", f.ofAppends.Median
+		t.what, t.value = r.words+", × durable appends", f.ofAppends.median
 	case r.transport != plain:
 		t.value = f.cpuRatio
 	}
-	s.table.add("%s | %s | %.0f | %s | %.1f | %.1f | %.2f | %.2f | %.2f | %.2f | %s", r.words, f.perSecond.ranged("%.0f"), f.reference.Median, f.ofReference.ranged("%.2f"),
+	s.table.add("%s | %s | %.0f | %s | %.1f | %.1f | %.2f | %.2f | %.2f | %.2f | %s", r.words, f.perSecond.ranged("%.0f"), f.reference.median, f.ofReference.ranged("%.2f"),
 		f.cpu, f.referenceCPU, f.cpuRatio, f.p50/1000, f.p99/1000, f.p999/1000, times)
 	if r.least > 0 {
 		s.targets = append(s.targets, t)

@@ -92,7 +92,7 @@ func (b *bench) compareRow(ctx context.Context, r *scaleRow, sides []*side) erro
 		}
 	}
 	small, big := latencies(sides[0].samples, .5), latencies(sides[1].samples, .5)
-	r.smallAlone, r.bigAlone, r.aloneRatio = spreadOf(small).Median, spreadOf(big).Median, spreadOf(quotients(big, small))
+	r.smallAlone, r.bigAlone, r.aloneRatio = spreadOf(small).median, spreadOf(big).median, spreadOf(quotients(big, small))
 	return nil
 }
 
@@ -120,7 +120,7 @@ it is on the disk; its ratio is the median of those of the rounds, which are hal
 			continue
 		}
 		what := fmt.Sprintf("%s at %s, × at %d, ", r.name, big, smallPets)
-		s.targets = append(s.targets, target{what + "by processor time", ratio, 3, true}, target{what + "alone", r.aloneRatio.Median, 1.8, true})
+		s.targets = append(s.targets, target{what + "by processor time", ratio, 3, true}, target{what + "alone", r.aloneRatio.median, 1.8, true})
 	}
 	s.targets = append(s.targets, searchTarget(pets, search, 12))
 	return s

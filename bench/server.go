@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ type process struct {
 // start starts another program than the service on the core of what is measured, and returns when it listens on addr.
 func (b *bench) start(ctx context.Context, addr, program string, args ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env, cmd.Stderr = environment("GOMAXPROCS=1", "NODE_ENV=production"), os.Stderr
+	cmd.Env, cmd.Stderr = environment("GOMAXPROCS=1"), os.Stderr
 	if err := startOn(cmd, serverCore); err != nil {
 		return nil, err
 	}
@@ -46,28 +45,8 @@ func (b *bench) start(ctx context.Context, addr, program string, args ...string)
 	return p, waitFor(ctx, addr)
 }
 
-// tick is the unit of /proc/PID/stat: USER_HZ is 100 on every platform of ours.
-const tick = 10 * time.Millisecond
-
 // cpu returns the processor time that the process has used.
-func (p *process) cpu() (time.Duration, error) { return timeOf(p.Cmd.Process.Pid) }
-
-func timeOf(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0, errors.New("the stat of a process is not understood")
-	}
-	user, err := strconv.ParseInt(fields[11], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	system, err := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * tick, err
-}
+func (p *process) cpu() (time.Duration, error) { return cpuTime(p.Cmd.Process.Pid) }
 
 // familyTime returns the processor time of a process and of its children that run.
 func familyTime(pid int) (all time.Duration, err error) {
@@ -80,7 +59,7 @@ func familyTime(pid int) (all time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if one, err := timeOf(id); err == nil { // not a child that has just ended
+		if one, err := cpuTime(id); err == nil { // not a child that has just ended
 			all += one
 		}
 	}
@@ -93,14 +72,9 @@ func (p *process) memory() (now, most float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	read := func(name string) float64 {
-		_, rest, _ := strings.Cut(string(text), "\n"+name+":")
-		line, _, _ := strings.Cut(rest, "\n")
-		kib, failed := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(line), " kB"), 64)
-		err = errors.Join(err, failed)
-		return kib / 1024
-	}
-	return read("VmRSS"), read("VmHWM"), err
+	now, err1 := valueOf(text, "VmRSS:")
+	most, err2 := valueOf(text, "VmHWM:")
+	return now / 1024, most / 1024, errors.Join(err1, err2)
 }
 
 // metric returns the value of a metric without labels.
@@ -109,12 +83,17 @@ func (p *process) metric(ctx context.Context, name string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, rest, ok := strings.Cut(string(text), "\n"+name+" ")
-	if !ok {
-		return 0, fmt.Errorf("the metrics have no %s", name)
+	return valueOf(text, name)
+}
+
+// valueOf returns the number that follows a word, the first of a line.
+func valueOf(text []byte, word string) (float64, error) {
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == word {
+			return strconv.ParseFloat(words[1], 64)
+		}
 	}
-	line, _, _ := strings.Cut(rest, "\n")
-	return strconv.ParseFloat(line, 64)
+	return 0, fmt.Errorf("nothing is said of %s", word)
 }
 
 // build returns the server's binary, built as make build does.

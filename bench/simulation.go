@@ -8,23 +8,22 @@ import (
 
 // Costs are what one of each takes, in microseconds of processor time unless it says otherwise.
 type costs struct {
-	NodeRead      float64 // a GET of a pet, on the node
-	NodeOrder     float64
-	Decision      float64 // of the limiter, in Redis
-	DatabaseRead  float64
-	DatabaseGroup float64 // a group of orders, whatever is in it
-	DatabaseOrder float64 // and each order in it
-	Sync          float64 // of PostgreSQL's log, by the clock
+	nodeRead      float64 // a GET of a pet, on the node
+	nodeOrder     float64
+	decision      float64 // of the limiter, in Redis
+	databaseRead  float64
+	databaseGroup float64 // a group of orders, whatever is in it
+	databaseOrder float64 // and each order in it
+	sync          float64 // of PostgreSQL's log, by the clock
 }
 
 // A model is an installation of which only what takes time is left: processors, locks, and the disk.
 // Callers ask again as soon as they are answered, each on the node that it is connected to.
 type model struct {
 	costs
+	growthLoad
 	nodes         int
 	callers       int     // of each node
-	orders        float64 // the share of the requests that place an order; the others read a pet
-	shops, pets   int     // pets of each shop; some shops have much more of the load than others, their pets are alike
 	cores         int     // of each node
 	databaseCores int     // of PostgreSQL; Redis has one
 	together      bool    // all have the cores of one node
@@ -52,7 +51,7 @@ func (o outcome) bound() string {
 	case o.node > .9:
 		return "the nodes' processors"
 	case o.locked > .3:
-		return "locks of the largest shops"
+		return "locks of the largest workspaces"
 	}
 	return "waiting for answers"
 }
@@ -60,16 +59,16 @@ func (o outcome) bound() string {
 // simulate runs a model for so many seconds of its time, after a warm-up of a fifth of that. The same model has the same
 // outcome each time.
 func simulate(m model, seconds float64) outcome {
-	s := &simulation{model: m, random: rand.New(rand.NewPCG(1, 1)), zipf: newZipfian(m.shops), held: map[int][]func(){}}
-	s.database, s.redis = newStation(s, m.databaseCores), newStation(s, 1)
+	s := &simulation{model: m, random: rand.New(rand.NewPCG(1, 1)), held: map[int][]func(){}}
+	s.database, s.redis = newStation(m.databaseCores), newStation(1)
 	if m.together {
-		s.database = newStation(s, m.cores)
+		s.database = newStation(m.cores)
 		s.redis = s.database
 	}
 	for range m.nodes {
 		n := &simulatedNode{simulation: s, processor: s.database}
 		if !m.together {
-			n.processor = newStation(s, m.cores)
+			n.processor = newStation(m.cores)
 		}
 		s.all = append(s.all, n)
 		for range m.callers {
@@ -86,31 +85,34 @@ func simulate(m model, seconds float64) outcome {
 type simulation struct {
 	model
 	random *rand.Rand
-	zipf   *zipfian // of the shops
 	now    float64
 	queue  []event // the next one last
 
 	all             []*simulatedNode
 	database, redis *station
 	held            map[int][]func() // pets, and as negative numbers feeds, that are locked, with who waits for them
-	syncing         bool
-	toSync          []func()
+	syncs           float64          // when the latest sync of the log begins
 
-	done, grouped, groups float64
-	lockTime, groupTime   float64
+	counts
 }
+
+// Counts are what was done since the warm-up.
+type counts struct{ done, grouped, groups, lockTime, groupTime float64 }
 
 type event struct {
 	at float64
 	do func()
 }
 
-// after has something done in so many microseconds, after all that was asked for earlier and is due at the same time.
-func (s *simulation) after(d float64, do func()) {
-	e := event{s.now + d, do}
+// at has something done at a time, after all that was asked for earlier and is due then.
+func (s *simulation) at(when float64, do func()) {
+	e := event{when, do}
 	i, _ := slices.BinarySearchFunc(s.queue, e, func(a, b event) int { return cmp.Compare(b.at, a.at) })
 	s.queue = slices.Insert(s.queue, i, e)
 }
+
+// after has something done in so many microseconds.
+func (s *simulation) after(d float64, do func()) { s.at(s.now+d, do) }
 
 func (s *simulation) until(end float64) {
 	for n := len(s.queue); n > 0 && s.queue[n-1].at < end; n = len(s.queue) {
@@ -123,7 +125,7 @@ func (s *simulation) until(end float64) {
 }
 
 func (s *simulation) reset() {
-	s.done, s.grouped, s.groups, s.lockTime, s.groupTime = 0, 0, 0, 0, 0
+	s.counts = counts{}
 	s.database.busy, s.redis.busy = 0, 0
 	for _, n := range s.all {
 		n.processor.busy = 0
@@ -143,123 +145,36 @@ func (s *simulation) outcome(long float64) outcome {
 
 // A station is processors that work off what comes, in its order.
 type station struct {
-	s     *simulation
-	cores int
-	idle  int
-	waits []func()
-	busy  float64
+	free []float64 // when each of them has done what it has to do
+	busy float64
 }
 
-func newStation(s *simulation, cores int) *station { return &station{s: s, cores: cores, idle: cores} }
+func newStation(cores int) *station { return &station{free: make([]float64, cores)} }
 
-func (p *station) share(long float64) float64 { return p.busy / long / float64(p.cores) }
+func (p *station) share(long float64) float64 { return p.busy / long / float64(len(p.free)) }
 
-// work does so much work, and then the next thing.
-func (p *station) work(amount float64, then func()) {
-	p.waits = append(p.waits, func() {
+// work has the first free processor of p do so much work, and then the next thing.
+func (s *simulation) work(p *station, amount float64, then func()) {
+	first := slices.Index(p.free, slices.Min(p.free))
+	begin := max(s.now, p.free[first])
+	p.free[first] = begin + amount
+	s.at(begin+amount, func() {
 		p.busy += amount
-		p.s.after(amount, func() {
-			p.idle++
-			p.start()
-			then()
-		})
-	})
-	p.start()
-}
-
-func (p *station) start() {
-	if p.idle > 0 && len(p.waits) > 0 {
-		next := p.waits[0]
-		p.waits = p.waits[1:]
-		p.idle--
-		next()
-	}
-}
-
-// A simulatedNode gathers orders in groups as a node does.
-type simulatedNode struct {
-	*simulation
-	processor *station
-	busy      int   // groups under way
-	waiting   []int // the pets that orders wait for
-}
-
-// ask is a caller's request from its beginning: it is decided upon, and then read or ordered.
-func (n *simulatedNode) ask() {
-	n.after(n.trip, func() {
-		n.redis.work(n.Decision, func() {
-			if n.random.Float64() < n.orders {
-				n.processor.work(n.NodeOrder, func() { n.order(n.pet()) })
-				return
-			}
-			n.processor.work(n.NodeRead, func() {
-				n.after(n.trip, func() { n.database.work(n.DatabaseRead, n.answer) })
-			})
-		})
-	})
-}
-
-func (n *simulatedNode) answer() {
-	n.done++
-	n.ask()
-}
-
-// pet draws one of all pets.
-func (s *simulation) pet() int {
-	return int(s.zipf.rank(s.random))*s.pets + s.random.IntN(s.pets)
-}
-
-func (n *simulatedNode) order(pet int) {
-	n.waiting = append(n.waiting, pet)
-	n.gather()
-}
-
-// gather carries out what waits, unless as many groups as may be are under way: lock the pets, write, lock the feeds of their shops, commit.
-func (n *simulatedNode) gather() {
-	if n.busy == committers || len(n.waiting) == 0 {
-		return
-	}
-	orders := len(n.waiting)
-	pets := slices.Clone(n.waiting)
-	n.waiting = n.waiting[:0]
-	slices.Sort(pets)
-	pets = slices.Compact(pets)
-	feeds := make([]int, len(pets))
-	for i, pet := range pets {
-		feeds[i] = -1 - pet/n.pets
-	}
-	feeds = slices.Compact(feeds)
-	n.busy++
-	began := n.now
-	half := (n.DatabaseGroup + float64(orders)*n.DatabaseOrder) / 2
-	n.after(n.trip, func() {
-		n.database.work(half, func() {
-			n.lock(pets, func() {
-				n.after(n.trip, func() {
-					n.database.work(half, func() {
-						n.lock(feeds, func() { n.commit(func() { n.end(append(pets, feeds...), orders, began) }) })
-					})
-				})
-			})
-		})
+		then()
 	})
 }
 
 // lock calls then when all rows are the caller's. They are in an order that is the same for all: nobody waits in a circle.
 func (s *simulation) lock(rows []int, then func()) {
-	asked := s.now
-	s.lockNext(rows, func() {
-		s.lockTime += s.now - asked
-		then()
-	})
-}
-
-func (s *simulation) lockNext(rows []int, then func()) {
 	if len(rows) == 0 {
 		then()
 		return
 	}
-	next := func() { s.lockNext(rows[1:], then) }
+	asked := s.now
+	next := func() {
+		s.lockTime += s.now - asked
+		s.lock(rows[1:], then)
+	}
 	if waits, locked := s.held[rows[0]]; locked {
 		s.held[rows[0]] = append(waits, next)
 		return
@@ -280,25 +195,76 @@ func (s *simulation) unlock(rows []int) {
 	}
 }
 
-// commit calls then when the log is on the disk: all that wait when it is written share that.
+// commit calls then when the log is on the disk. All that come while it is written share the next sync.
 func (s *simulation) commit(then func()) {
-	s.toSync = append(s.toSync, then)
-	if !s.syncing {
-		s.sync()
+	if s.now > s.syncs {
+		s.syncs = max(s.now, s.syncs+s.sync)
 	}
+	s.at(s.syncs+s.sync, then)
 }
 
-func (s *simulation) sync() {
-	all := s.toSync
-	s.toSync, s.syncing = nil, true
-	s.after(s.Sync, func() {
-		s.syncing = false
-		for _, then := range all {
-			then()
-		}
-		if len(s.toSync) > 0 {
-			s.sync()
-		}
+// A simulatedNode gathers orders in groups as a node does.
+type simulatedNode struct {
+	*simulation
+	processor *station
+	busy      int   // groups under way
+	waiting   []int // the pets that orders wait for
+}
+
+// ask is a caller's request from its beginning: it is decided upon, and then read or ordered.
+func (n *simulatedNode) ask() {
+	n.after(n.trip, func() {
+		n.work(n.redis, n.decision, func() {
+			if n.random.Float64() < n.orders {
+				n.work(n.processor, n.nodeOrder, n.order)
+				return
+			}
+			n.work(n.processor, n.nodeRead, func() {
+				n.after(n.trip, func() { n.work(n.database, n.databaseRead, n.answer) })
+			})
+		})
+	})
+}
+
+func (n *simulatedNode) answer() {
+	n.done++
+	n.ask()
+}
+
+// order orders one of all pets.
+func (n *simulatedNode) order() {
+	n.waiting = append(n.waiting, popular(n.random, n.workspaces)*n.pets+n.random.IntN(n.pets))
+	n.gather()
+}
+
+// gather carries out what waits, unless as many groups as may be are under way: lock the pets, take ids, write, lock the
+// feeds of their workspaces, commit.
+func (n *simulatedNode) gather() {
+	if n.busy == committers || len(n.waiting) == 0 {
+		return
+	}
+	orders, began := len(n.waiting), n.now
+	slices.Sort(n.waiting)
+	pets := slices.Clone(slices.Compact(n.waiting))
+	n.waiting = n.waiting[:0]
+	feeds := make([]int, len(pets))
+	for i, pet := range pets {
+		feeds[i] = -1 - pet/n.pets
+	}
+	feeds = slices.Compact(feeds)
+	n.busy++
+	half := (n.databaseGroup + float64(orders)*n.databaseOrder) / 2
+	write := func(then func()) { n.after(n.trip, func() { n.work(n.database, half, then) }) }
+	write(func() {
+		n.lock(pets, func() {
+			n.after(n.trip, func() {
+				write(func() {
+					n.lock(feeds, func() {
+						n.commit(func() { n.end(append(pets, feeds...), orders, began) })
+					})
+				})
+			})
+		})
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A transport is how requests come. All but the plain one are net/http's in the service, too.
@@ -37,104 +39,67 @@ func newHTTPClient() *http.Client {
 	}}
 }
 
-// newRequest returns the row's next request for net/http's client.
-func (r *row) newRequest(ctx context.Context, p *process, w *workload, random *rand.Rand) (*http.Request, error) {
-	text := r.request(nil, w, random)
-	request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(text)))
+// do sends the row's next request and returns the header fields and the body of the answer.
+func (r *row) do(ctx context.Context, client *http.Client, p *process, w *workload, random *rand.Rand) (http.Header, []byte, error) {
+	request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.request(nil, w, random))))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	request.RequestURI, request.URL.Scheme, request.URL.Host = "", "http", p.addr
 	if r.transport == http2TLS {
 		request.URL.Scheme, request.URL.Host = "https", p.tlsAddr
 	}
-	return request.WithContext(ctx), nil
-}
-
-// do sends the row's next request and returns the header fields and the body of the answer.
-func (r *row) do(ctx context.Context, client *http.Client, p *process, w *workload, random *rand.Rand) (http.Header, []byte, error) {
-	request, err := r.newRequest(ctx, p, w, random)
-	if err != nil {
-		return nil, nil, err
-	}
-	return ask(client, request, r.want)
+	return ask(client, request.WithContext(ctx), r.want)
 }
 
 // loadHTTP2 is load over HTTP/2. The client costs as much as the server does, which therefore may wait for it: only
 // the processor time says something.
 func loadHTTP2(ctx context.Context, p *process, w *workload, r *row, warm, long time.Duration) (*sample, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	g := &streams{process: p, row: r, workload: w, from: time.Now().Add(warm)}
-	g.to = g.from.Add(long)
-	var running sync.WaitGroup
+	var mu sync.Mutex
+	s := &sample{elapsed: long} // guarded by mu
+	from := time.Now().Add(warm)
+	to := from.Add(long)
+	all, ctx := errgroup.WithContext(ctx)
 	for range http2Conn {
 		client := newHTTPClient()
 		defer client.CloseIdleConnections()
 		for range http2Per {
-			running.Go(func() {
-				if err := g.ask(ctx, client); err != nil {
-					stop(err)
+			all.Go(func() error {
+				random := rand.New(rand.NewPCG(rand.Uint64(), 7))
+				for began := time.Now(); began.Before(to); began = time.Now() {
+					if _, _, err := r.do(ctx, client, p, w, random); err != nil {
+						return err
+					}
+					if now := time.Now(); now.After(from) && now.Before(to) {
+						mu.Lock()
+						s.latencies = append(s.latencies, now.Sub(began))
+						mu.Unlock()
+					}
 				}
+				return nil
 			})
 		}
 	}
-	err := g.measureCPU(ctx)
-	running.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
-	}
-	return &g.sample, err
+	all.Go(func() (err error) {
+		s.cpu, err = cpuBetween(ctx, p, from, to)
+		return err
+	})
+	return s, all.Wait()
 }
 
-// streams are callers over HTTP/2.
-type streams struct {
-	process  *process
-	row      *row
-	from, to time.Time
-
-	workload *workload
-
-	mu     sync.Mutex
-	sample sample // guarded by mu
-}
-
-// ask asks until the time is over.
-func (g *streams) ask(ctx context.Context, client *http.Client) error {
-	random := rand.New(rand.NewPCG(rand.Uint64(), 7))
-	for {
-		began := time.Now()
-		if began.After(g.to) {
-			return nil
-		}
-		if _, _, err := g.row.do(ctx, client, g.process, g.workload, random); err != nil {
-			return err
-		}
-		g.mu.Lock()
-		g.sample.all++
-		if now := time.Now(); now.After(g.from) && now.Before(g.to) {
-			g.sample.latencies = append(g.sample.latencies, now.Sub(began))
-		}
-		g.mu.Unlock()
-	}
-}
-
-// measureCPU returns at the end of the time, or when ctx ends.
-func (g *streams) measureCPU(ctx context.Context) error {
-	var at [2]time.Duration
-	for i, moment := range []time.Time{g.from, g.to} {
+// cpuBetween returns at the second of two times, or when ctx ends, with the processor time that p has used between them.
+func cpuBetween(ctx context.Context, p *process, from, to time.Time) (time.Duration, error) {
+	var used [2]time.Duration
+	for i, moment := range []time.Time{from, to} {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return 0, ctx.Err()
 		case <-time.After(time.Until(moment)):
 		}
 		var err error
-		if at[i], err = g.process.cpu(); err != nil {
-			return err
+		if used[i], err = p.cpu(); err != nil {
+			return 0, err
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sample.cpu, g.sample.elapsed = at[1]-at[0], g.to.Sub(g.from)
-	return nil
+	return used[1] - used[0], nil
 }

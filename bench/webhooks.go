@@ -13,10 +13,10 @@ import (
 
 // The size of what is measured of deliveries to local receivers: one webhook each, of four workspaces.
 const (
-	hookShops = 4
-	hooksEach = 16               // of a workspace, which can have 20
-	hookBurst = 250              // events
-	hookRate  = 2000 / hooksEach // events a second, each of which is delivered to all of a workspace
+	hookWorkspaces = 4
+	hooksEach      = 16               // of a workspace, which can have 20
+	hookBurst      = 250              // events
+	hookRate       = 2000 / hooksEach // events a second, each of which is delivered to all of a workspace
 )
 
 // An inbox is all receivers: of each event that one of them gets, how long that took from the commit.
@@ -33,9 +33,9 @@ func (b inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 func (b *bench) measureWebhooks(ctx context.Context) (err error) {
 	say("webhooks")
 	db := filepath.Join(b.dir, "hooks.db")
-	keys := make([]string, hookShops)
+	keys := make([]string, hookWorkspaces)
 	for i := range keys {
-		if keys[i], err = b.newWorkspace(db, fmt.Sprint("shop-", i), nil, "--scope=read,write,manage"); err != nil {
+		if keys[i], err = b.newWorkspace(db, fmt.Sprint("hooks-", i), nil, "--scope=read,write,manage"); err != nil {
 			return err
 		}
 	}
@@ -44,10 +44,10 @@ func (b *bench) measureWebhooks(ctx context.Context) (err error) {
 		return err
 	}
 	box := make(inbox, hookBurst*hooksEach)
-	for i := range hookShops * hooksEach {
+	for i := range hookWorkspaces * hooksEach {
 		receiver := httptest.NewServer(box)
 		defer receiver.Close()
-		if err := p.create(ctx, "/webhooks", keys[i%hookShops], fmt.Sprintf(`{"url":%q}`, receiver.URL)); err != nil {
+		if err := p.create(ctx, "/webhooks", keys[i%hookWorkspaces], fmt.Sprintf(`{"url":%q}`, receiver.URL)); err != nil {
 			return err
 		}
 	}
@@ -72,10 +72,10 @@ func (b *bench) measureWebhooks(ctx context.Context) (err error) {
 // webhookSection has the rate of a burst, and the median in milliseconds from the commit to the receipt.
 func webhookSection(rate, late spread) section {
 	return section{title: "Webhooks", words: fmt.Sprintf(`%d local receivers, each of a webhook of its own, in %d workspaces. The rate is that of %d events at once, until the last is received. The
-latency, from the commit to the receipt, is that of a steady %d deliveries a second.`, hookShops*hooksEach, hookShops, hookBurst, hookRate*hooksEach),
+latency, from the commit to the receipt, is that of a steady %d deliveries a second.`, hookWorkspaces*hooksEach, hookWorkspaces, hookBurst, hookRate*hooksEach),
 		table: table{" | figure", "deliveries/s | " + rate.ranged("%.0f"), "p50 ms | " + late.ranged("%.1f")},
 		targets: []target{
-			{"deliveries to 64 receivers, thousands a second", rate.Median / 1000, 2, false}, {"from the commit to the receipt, p50, ms", late.Median, 20, true},
+			{"deliveries to 64 receivers, thousands a second", rate.median / 1000, 2, false}, {"from the commit to the receipt, p50, ms", late.median, 20, true},
 		}}
 }
 

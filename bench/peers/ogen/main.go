@@ -1,12 +1,11 @@
 // Ogen is a peer: the server that ogen generates.
 //
-// Usage: ogen HOST PORT
+// Usage: ogen ADDR
 package main
 
 import (
 	"context"
 	"log"
-	"net"
 	"net/http"
 	"os"
 
@@ -16,26 +15,22 @@ import (
 
 //go:generate go tool ogen --target api --package api --clean ../openapi.yaml
 
-type server struct{ store *pets.Store }
+type server struct{}
 
 func toAPI(p pets.Pet) *api.Pet {
 	return &api.Pet{ID: p.ID, Name: p.Name, CategoryId: p.CategoryID, Status: api.PetStatus(p.Status)}
 }
 
-func (s *server) ListPets(_ context.Context, r api.ListPetsParams) ([]api.Pet, error) {
+func (server) ListPets(_ context.Context, r api.ListPetsParams) ([]api.Pet, error) {
 	out := []api.Pet{}
-	for _, p := range s.store.First(int(r.Limit.Or(20))) {
+	for _, p := range pets.First(int(r.Limit.Or(20))) {
 		out = append(out, *toAPI(p))
 	}
 	return out, nil
 }
 
-func (s *server) CreatePet(_ context.Context, r *api.NewPet) (*api.Pet, error) {
-	return toAPI(s.store.Add(pets.Pet{Name: r.Name, CategoryID: r.CategoryId, Status: string(r.Status.Or(""))})), nil
-}
-
-func (s *server) GetPet(_ context.Context, r api.GetPetParams) (*api.Pet, error) {
-	p, ok := s.store.Find(r.PetId)
+func (server) GetPet(_ context.Context, r api.GetPetParams) (*api.Pet, error) {
+	p, ok := pets.Find(r.PetId)
 	if !ok {
 		return nil, &api.ProblemStatusCode{
 			StatusCode: http.StatusNotFound,
@@ -45,7 +40,7 @@ func (s *server) GetPet(_ context.Context, r api.GetPetParams) (*api.Pet, error)
 	return toAPI(p), nil
 }
 
-func (s *server) NewError(_ context.Context, err error) *api.ProblemStatusCode {
+func (server) NewError(_ context.Context, err error) *api.ProblemStatusCode {
 	return &api.ProblemStatusCode{
 		StatusCode: http.StatusInternalServerError,
 		Response:   api.Problem{Code: "internal_error", Message: err.Error()},
@@ -53,9 +48,9 @@ func (s *server) NewError(_ context.Context, err error) *api.ProblemStatusCode {
 }
 
 func main() {
-	handler, err := api.NewServer(&server{pets.New()})
+	handler, err := api.NewServer(server{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Args[1], os.Args[2]), handler))
+	log.Fatal(http.ListenAndServe(os.Args[1], handler))
 }
