@@ -30,7 +30,7 @@ type Keyring struct {
 type NewKey struct {
 	Name      string
 	Scopes    Scopes
-	ExpiresAt time.Time // zero: never, or when the key ends that makes it
+	ExpiresAt petstore.Time // none: never, or when the key ends that makes it
 }
 
 // A KeyPatch is what is to change of a key.
@@ -57,15 +57,16 @@ func (r Keyring) Create(ctx context.Context, workspace int64, n NewKey, once *pe
 	if err := petstore.Invalid(n.check(r.Now())); err != nil {
 		return MadeKey{}, err
 	}
-	if r.Maker != nil && n.ExpiresAt.IsZero() {
-		n.ExpiresAt = r.Maker.ExpiresAt
+	end := n.ExpiresAt.UTC()
+	if r.Maker != nil && end.IsZero() {
+		end = r.Maker.ExpiresAt
 	}
-	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: n.ExpiresAt}
+	k := Key{WorkspaceID: workspace, Name: n.Name, Scopes: n.Scopes, ExpiresAt: end}
 	return r.mint(ctx, Making{Key: k, Once: once, May: func(holder, _ *Key) error {
 		if holder == nil {
 			return nil
 		}
-		return holder.CheckGrant(n.Scopes, n.ExpiresAt)
+		return holder.CheckGrant(n.Scopes, end)
 	}})
 }
 
@@ -141,7 +142,7 @@ func (r Keyring) Update(ctx context.Context, id string, p KeyPatch, on petstore.
 		if err := k.CheckRotation(r.Now()); err != nil {
 			return err
 		}
-		end := endOf(p.ExpiresAt)
+		end := p.ExpiresAt.Value.UTC()
 		longer := !k.ExpiresAt.IsZero() && (end.IsZero() || end.After(k.ExpiresAt))
 		k.ExpiresAt = end
 		if longer && holder != nil {
@@ -199,14 +200,6 @@ func NoKey(id string) error {
 	return petstore.Errorf(CodeKeyNotFound, "There is no key with the id %.60q.", id)
 }
 
-// endOf returns the end that a patch asks for.
-func endOf(t petstore.Optional[petstore.Time]) time.Time {
-	if t.Null {
-		return time.Time{}
-	}
-	return time.UnixMilli(t.Value.Millis).UTC()
-}
-
 func (n *NewKey) check(now time.Time) []petstore.Field {
 	fields := CheckNameMember(nil, &n.Name)
 	if n.Scopes == 0 {
@@ -216,15 +209,10 @@ func (n *NewKey) check(now time.Time) []petstore.Field {
 }
 
 func (p *KeyPatch) check(now time.Time) (fields []petstore.Field) {
-	if p.Name.Null {
-		fields = append(fields, petstore.Field{Pointer: "/name", Code: petstore.InvalidType, Message: "name is required and cannot be null."})
-	} else if p.Name.Present {
+	if petstore.RefuseNull(&fields, "/name", p.Name) {
 		fields = CheckNameMember(fields, &p.Name.Value)
 	}
-	if p.ExpiresAt.Present {
-		fields = checkEnd(fields, endOf(p.ExpiresAt), now)
-	}
-	return fields
+	return checkEnd(fields, p.ExpiresAt.Value, now)
 }
 
 // CheckNameMember puts the member name of a body into the form in which names are
@@ -245,10 +233,10 @@ func CheckNameMember(fields []petstore.Field, name *string) []petstore.Field {
 	return append(fields, f)
 }
 
-func checkEnd(fields []petstore.Field, end, now time.Time) []petstore.Field {
-	if !end.IsZero() && !end.After(now) {
+func checkEnd(fields []petstore.Field, end petstore.Time, now time.Time) []petstore.Field {
+	if end.Valid && !end.UTC().After(now) {
 		fields = append(fields, petstore.Field{Pointer: "/expiresAt", Code: petstore.OutOfRange,
-			Message: fmt.Sprintf("expiresAt must be later than now, not %s.", petstore.At(end))})
+			Message: fmt.Sprintf("expiresAt must be later than now, not %s.", end)})
 	}
 	return fields
 }
@@ -268,7 +256,7 @@ func (k KeyAt) AppendJSON(dst []byte) []byte {
 		dst = petstore.AppendString(append(dst, `,"rotatedTo":`...), k.RotatedTo)
 	}
 	if k.State(k.At) == "banned" {
-		dst = appendInstant(dst, "bannedUntil", k.Ban.Until)
+		dst = petstore.AppendInstant(dst, "bannedUntil", k.Ban.Until)
 	}
 	return append(dst, '}')
 }
@@ -285,14 +273,9 @@ func (k *Key) AppendFacts(dst []byte) []byte {
 		}
 		dst = petstore.AppendString(dst, scope)
 	}
-	dst = appendInstant(append(dst, ']'), "createdAt", k.CreatedAt)
+	dst = petstore.AppendInstant(append(dst, ']'), "createdAt", k.CreatedAt)
 	if !k.ExpiresAt.IsZero() {
-		dst = appendInstant(dst, "expiresAt", k.ExpiresAt)
+		dst = petstore.AppendInstant(dst, "expiresAt", k.ExpiresAt)
 	}
 	return dst
-}
-
-func appendInstant(dst []byte, name string, t time.Time) []byte {
-	dst = append(append(append(dst, `,"`...), name...), `":"`...)
-	return append(petstore.At(t).Append(dst), '"')
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 )
 
 // tenant is a workspace with the entries of its live keys.
@@ -59,21 +58,7 @@ func (d *Directory[S]) lookAgain(ctx context.Context) error {
 	d.mu.Lock()
 	clear(d.unknown)
 	d.mu.Unlock()
-	return d.load(ctx, slices.Collect(maps.Keys(d.byID)))
-}
-
-// Load takes over the keys with the ids.
-func (d *Directory[S]) Load(ctx context.Context, ids []string) error {
-	if err := d.begin(ctx); err != nil {
-		return err
-	}
-	defer d.end()
-	return d.load(ctx, ids)
-}
-
-// load takes over what the store has of the keys with the ids, as Load.
-func (d *Directory[S]) load(ctx context.Context, all []string) error {
-	for ids := range slices.Chunk(all, lookAtOnce) {
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(d.byID)), lookAtOnce) {
 		keys, workspaces, err := d.store.LiveKeys(ctx, ids, nil)
 		if err != nil {
 			return err
@@ -119,7 +104,7 @@ func (d *Directory[S]) takeWorkspaces(workspaces []Workspace, keys []Key) []Key 
 		switch {
 		case t == nil && coming[w.ID]:
 			d.tenants[w.ID] = &tenant[S]{Workspace: &kept}
-		case t == nil || sameWorkspace(*t.Workspace, w):
+		case t == nil || *t.Workspace == w:
 		default:
 			t.Workspace = &kept
 			for _, e := range t.entries {
@@ -141,7 +126,7 @@ func (d *Directory[S]) compare(keys []Key) (put, drop []*Entry[S]) {
 			if old != nil {
 				drop = append(drop, old)
 			}
-		case old == nil || !sameKey(old.Key, k) || !sameWorkspace(*old.Workspace, *t.Workspace):
+		case old == nil || !sameKey(old.Key, k) || *old.Workspace != *t.Workspace:
 			k = k.Clone()
 			put = append(put, &Entry[S]{Key: k, Workspace: t.Workspace, Slot: d.attach(*t.Workspace, k)})
 		}
@@ -196,28 +181,10 @@ func (d *Directory[S]) regroup(put, drop []*Entry[S]) {
 	}
 }
 
-// sameWorkspace and sameKey report whether nothing changed, whatever the
-// locations and the pointers in which a store says so.
-func sameWorkspace(a, b Workspace) bool {
-	equal := a.CreatedAt.Equal(b.CreatedAt)
-	a.CreatedAt, b.CreatedAt = time.Time{}, time.Time{}
-	return equal && a == b
-}
-
+// sameKey reports whether nothing changed. A store gives the same instant in the same
+// form each time.
 func sameKey(a, b Key) bool {
-	equal := a.CreatedAt.Equal(b.CreatedAt) && a.ExpiresAt.Equal(b.ExpiresAt) && a.RevokedAt.Equal(b.RevokedAt) && sameBan(a.Ban, b.Ban)
-	for _, k := range []*Key{&a, &b} {
-		k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.Ban = time.Time{}, time.Time{}, time.Time{}, nil
-	}
-	return equal && a == b
-}
-
-func sameBan(a, b *Ban) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	equal := a.From.Equal(b.From) && a.Until.Equal(b.Until)
-	x, y := *a, *b
-	x.From, x.Until, y.From, y.Until = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	return equal && x == y
+	same := a.Ban == b.Ban || a.Ban != nil && b.Ban != nil && *a.Ban == *b.Ban
+	a.Ban, b.Ban = nil, nil
+	return same && a == b
 }

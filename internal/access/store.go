@@ -34,6 +34,9 @@ type Store interface {
 	CreateWorkspace(ctx context.Context, w Workspace, by Actor) (Workspace, error)
 	Workspaces(ctx context.Context) ([]Workspace, error) // by name
 	CountWorkspaces(ctx context.Context) (int64, error)
+	// CountOverQuota returns how many workspaces have used up their minute or their day,
+	// as servers have saved it: half a second late.
+	CountOverQuota(ctx context.Context) (int64, error)
 	// WorkspacesFrom returns at most limit of those by name, without the first ones.
 	WorkspacesFrom(ctx context.Context, from, limit int) ([]Workspace, error)
 	// WorkspacePage returns at most limit workspaces with ids greater than after, in
@@ -64,20 +67,15 @@ type Store interface {
 	// of a rotation the error of CheckRotation; of m.Once those of Replay; and of
 	// m.Holder that of CheckHolder, also if nothing else would be made.
 	MakeKey(ctx context.Context, m Making) (Made, error)
-	// CreateKey is MakeKey of a key that takes no other's place.
-	CreateKey(ctx context.Context, k Key, by Actor) error
 	Keys(ctx context.Context, workspace int64) ([]Key, error) // revoked ones too, as Sorted
 	// KeyPage returns a page of the keys of a workspace.
 	KeyPage(ctx context.Context, workspace int64, p KeyPage) ([]Key, error)
 	Key(ctx context.Context, id string) (Key, error)
-	// RotateKey is MakeKey of next in the place of the key id, which ends at until.
-	RotateKey(ctx context.Context, id string, next Key, until time.Time, by Actor) (Key, error)
 	// UpdateKey keeps the name, the expiry and the revocation that edit gives a
 	// key, for a holder as of a Making. The error of edit changes nothing. edit may
 	// be called again.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
-	RevokeKey(ctx context.Context, id string, at time.Time, by Actor) error // again: no error, the first instant stays
-	SetBan(ctx context.Context, b Ban, by Actor) error                      // replaces the key's ban
+	SetBan(ctx context.Context, b Ban, by Actor) error // replaces the key's ban
 	LiftBan(ctx context.Context, keyID string, by Actor) error
 
 	// Changes returns what changed after the state numbered since, 0 being before
@@ -104,8 +102,6 @@ type Store interface {
 	// Secret returns 32 random bytes made with the store, for signing cursors.
 	Secret(ctx context.Context) ([]byte, error)
 
-	// Audit returns the latest entries, the newest first.
-	Audit(ctx context.Context, limit int) ([]AuditEntry, error)
 	// AuditPage returns the latest entries before the one with the id, or of all if
 	// that is 0, the newest first.
 	AuditPage(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
@@ -239,10 +235,10 @@ type Actor string
 
 // An AuditEntry is a line of the audit log.
 type AuditEntry struct {
-	ID      int64 // ascending
-	At      time.Time
-	Actor   Actor
-	Action  string // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
-	Subject string // the id or the name of what it was done to
-	Detail  string // in words, without secrets
+	ID      int64     `json:"id"` // ascending
+	At      time.Time `json:"at"` // in UTC
+	Actor   Actor     `json:"actor"`
+	Action  string    `json:"action"`           // "key.create", "workspace.set_plan", "ban.set", "operator.sign_in", …
+	Subject string    `json:"subject"`          // the id or the name of what it was done to
+	Detail  string    `json:"detail,omitempty"` // in words, without secrets
 }

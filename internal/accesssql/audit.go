@@ -14,11 +14,6 @@ func (s *Store) audit(tx Tx, by access.Actor, action, subject, detail string) er
 		s.now().UnixMilli(), string(by), action, subject, detail)
 }
 
-// Audit implements [access.Store].
-func (s *Store) Audit(ctx context.Context, limit int) ([]access.AuditEntry, error) {
-	return s.AuditPage(ctx, 0, limit)
-}
-
 // AuditPage implements [access.Store].
 func (s *Store) AuditPage(ctx context.Context, before int64, limit int) (entries []access.AuditEntry, err error) {
 	if before == 0 {

@@ -80,20 +80,8 @@ func insertKey(tx Tx, k access.Key) error {
 		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo, state)
 }
 
-// CreateKey implements [access.Store]. A key without a time of creation gets the
+// MakeKey implements [access.Store]. A key without a time of creation gets the
 // present one.
-func (s *Store) CreateKey(ctx context.Context, k access.Key, by access.Actor) error {
-	_, err := s.MakeKey(ctx, access.Making{Key: k, By: by})
-	return err
-}
-
-// RotateKey implements [access.Store].
-func (s *Store) RotateKey(ctx context.Context, id string, next access.Key, until time.Time, by access.Actor) (access.Key, error) {
-	made, err := s.MakeKey(ctx, access.Making{Key: next, Replaces: id, Until: until, By: by})
-	return made.Key, err
-}
-
-// MakeKey implements [access.Store].
 func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made, err error) {
 	if m.Key.CreatedAt.IsZero() {
 		m.Key.CreatedAt = s.now()
@@ -306,17 +294,6 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 		}
 		return s.audit(tx, by, action, id, detail)
 	})
-}
-
-// RevokeKey implements [access.Store].
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, by access.Actor) error {
-	_, err := s.UpdateKey(ctx, id, by, "", func(_, k *access.Key) error {
-		if k.RevokedAt.IsZero() {
-			k.RevokedAt = at
-		}
-		return nil
-	})
-	return err
 }
 
 // UpdateKey implements [access.Store].

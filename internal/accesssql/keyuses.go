@@ -7,7 +7,7 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// What limiters save of the use of keys.
+// What limiters save of the use of keys and workspaces.
 const (
 	keyUseColumns = "l.key_id, l.day, l.admitted, l.refused, l.last_used"
 	selectKeyUses = "SELECT " + keyUseColumns + " FROM limit_keys l WHERE l.last_used > 0 AND l.key_id"
@@ -19,6 +19,9 @@ const (
 		CROSS JOIN api_keys k CROSS JOIN limit_keys l
 		WHERE k.workspace = busy.id AND k.revoked_at IS NULL AND l.key_id = k.id AND l.day >= $1 AND l.admitted + l.refused > 0
 		ORDER BY busy.share DESC, l.admitted DESC, l.key_id LIMIT $2`
+
+	overQuota = `SELECT count(*) FROM workspaces w CROSS JOIN limit_windows d WHERE d.subject = 'w:' || w.id
+		AND (d.day = $1 AND d.day_used >= w.per_day OR d.minute_start > $2 AND d.minute_used >= w.per_minute)`
 )
 
 // usesAtOnce bounds how many keys one query names.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -102,11 +103,11 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
 		return 0, err
 	}
-	untold := int64(0)
+	forgotten := int64(0)
 	if s.options.NoEvents {
-		untold = 1 // who reads from the beginning, once events are written, is told that it is missing
+		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
 	}
-	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, untold); err != nil {
+	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten); err != nil {
 		return 0, err
 	}
 	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
@@ -129,9 +130,18 @@ func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) ([]access.W
 }
 
 // CountWorkspaces implements [access.Store].
-func (s *Store) CountWorkspaces(ctx context.Context) (n int64, err error) {
+func (s *Store) CountWorkspaces(ctx context.Context) (int64, error) {
+	return s.count(ctx, "SELECT count(*) FROM workspaces")
+}
+
+// CountOverQuota implements [access.Store].
+func (s *Store) CountOverQuota(ctx context.Context) (int64, error) {
+	return s.count(ctx, overQuota, s.today(), s.now().UnixMilli()-time.Minute.Milliseconds())
+}
+
+func (s *Store) count(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, "SELECT count(*) FROM workspaces", func(row Row) error { return row.Scan(&n) })
+		_, err := one(tx, query, func(row Row) error { return row.Scan(&n) }, args...)
 		return err
 	})
 	return n, err

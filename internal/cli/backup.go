@@ -107,17 +107,22 @@ Stop the server first. An existing database is only replaced with --force. The b
 itself is not changed. With -, it is read from stdin.`,
 		example:  "  petstore restore /backups/petstore-2026-01-31.db --force",
 		settings: []string{"db"}, output: tables(),
-		run: func(ctx context.Context, args []string) error {
+		run: func(ctx context.Context, args []string) (err error) {
 			if err := a.onlyFile("restore", "restore PostgreSQL with pg_restore or from pg_basebackup"); err != nil {
 				return err
 			}
 			if err := mayReplace(a.config.DB, force); err != nil {
 				return err
 			}
-			if args[0] == standardStream {
-				return a.withStream(ctx, func(path string) error { return a.restore(ctx, path, "stdin") })
+			if args[0] != standardStream {
+				return a.restore(ctx, args[0], args[0])
 			}
-			return a.restore(ctx, args[0], args[0])
+			temp, done, err := spool(ctx, "petstore-restore-*", a.in)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
+			return a.restore(ctx, temp.Name(), "stdin")
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -132,18 +137,4 @@ func (a *app) restore(ctx context.Context, path, name string) error {
 		return err
 	}
 	return a.printCopy("Restored "+name+" to ", a.config.DB, a.now().Sub(began))
-}
-
-// withStream calls f with a file that has what stdin brings.
-func (a *app) withStream(ctx context.Context, f func(path string) error) (err error) {
-	temp, err := os.CreateTemp("", "petstore-restore-*")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.Remove(temp.Name())) }()
-	_, err = io.Copy(temp, interruptible(ctx, a.in))
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return f(temp.Name())
 }

@@ -86,8 +86,8 @@ func banAhead(path string) {
 		w, err := db.Workspace(ctx, "w")
 		text, prefix := access.Mint()
 		k := access.Key{ID: "key_a", WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(text), Scopes: access.Read, CreatedAt: from.AddDate(-1, 0, 0)}
-		return errors.Join(err, db.CreateKey(ctx, k, "test"),
-			db.SetBan(ctx, access.Ban{KeyID: k.ID, From: from, Until: from.Add(time.Hour), Reason: "r", By: "operator"}, "test"))
+		_, err1 := db.MakeKey(ctx, access.Making{Key: k, By: "test"})
+		return errors.Join(err, err1, db.SetBan(ctx, access.Ban{KeyID: k.ID, From: from, Until: from.Add(time.Hour), Reason: "r", By: "operator"}, "test"))
 	})
 }
 

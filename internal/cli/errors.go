@@ -14,7 +14,6 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/spelling"
 )
 
 // The exit codes.
@@ -144,14 +143,23 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%v", err)
 }
 
-// flagMeant suggests a flag for an unknown one.
+// flagMeant suggests a flag for an unknown one: the first of those nearest to it
+// that have at most two letters wrong, or that begin with it.
 func flagMeant(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return ""
 	}
-	var flags []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
-	return spelling.Suggest("--"+unknown.GetSpecifiedName(), flags)
+	flags := &cobra.Command{} // cobra suggests only commands
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	for wrong := range 3 {
+		flags.SuggestionsMinimumDistance = wrong
+		if near := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(near) > 0 {
+			return "; did you mean --" + near[0] + "?"
+		}
+	}
+	return ""
 }
 
 // reasonOf returns why a value was refused; of the standard library's values

@@ -77,7 +77,7 @@ func (a *app) printEvent(e *petstore.Event) error {
 		_, err := fmt.Fprintf(a.out, "%s\n", e.AppendJSON(nil))
 		return err
 	}
-	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(time.UnixMilli(e.CreatedAt.Millis), ""), e.Type, e.Data)
+	line := fmt.Sprintf("%-8d %s  %-18s  %s", e.ID, moment(e.CreatedAt.UTC(), ""), e.Type, e.Data)
 	if len(e.Previous) > 0 {
 		line += " was " + string(e.Previous)
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/access"
@@ -48,11 +49,11 @@ type importer struct {
 	resumed  bool // it goes on behind what one that was cut off has kept
 	ignore   []string
 
-	kind     interchange.Format
-	in       *os.File
-	digest   string // of the file, and of what is read of it
-	progress *progress
-	listed   []lineFault
+	kind   interchange.Format
+	in     *os.File
+	digest string // of the file, and of what is read of it
+	bar    *progressbar.ProgressBar
+	listed []lineFault
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -124,24 +125,11 @@ func (i *importer) run(ctx context.Context, workspace string) (err error) {
 	})
 }
 
-// open opens the file and takes its digest. It copies what is no file into a
-// temporary one, since it is read twice; done removes that. The end of ctx ends a
+// open opens the file and takes its digest; done closes it. The end of ctx ends a
 // read that waits for somebody to write.
 func (i *importer) open(ctx context.Context) (done func() error, err error) {
-	var from io.Reader
-	if i.file == standardStream {
-		i.file, from = "stdin", i.app.in
-	} else {
-		f, err := os.Open(i.file)
-		if err != nil {
-			return nil, err
-		}
-		i.in, from, done = f, f, f.Close
-	}
-	if i.in == nil || !isFile(i.in) {
-		if done, err = i.spool(ctx, from, done); err != nil {
-			return nil, err
-		}
+	if i.in, done, err = i.source(ctx); err != nil {
+		return nil, err
 	}
 	hash, end := sha256.New(), lineCounter{}
 	fmt.Fprintf(hash, "%s %d %q ", i.kind, i.fromLine, i.ignore)
@@ -153,6 +141,22 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 	}
 	i.digest = hex.EncodeToString(hash.Sum(nil))
 	return done, nil
+}
+
+// source returns the file, or a temporary copy of what is no file, since it is read
+// twice; done closes it, and removes the copy.
+func (i *importer) source(ctx context.Context) (in *os.File, done func() error, err error) {
+	const pattern = "petstore-import-*"
+	if i.file == standardStream {
+		i.file = "stdin"
+		return spool(ctx, pattern, i.app.in)
+	}
+	f, err := os.Open(i.file)
+	if err != nil || isFile(f) {
+		return f, f.Close, err
+	}
+	defer f.Close()
+	return spool(ctx, pattern, f)
 }
 
 // A lineCounter counts the lines that are written to it.
@@ -175,29 +179,6 @@ func (c *lineCounter) Write(p []byte) (int, error) {
 func isFile(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
-}
-
-// spool copies a stream to a temporary file.
-func (i *importer) spool(ctx context.Context, from io.Reader, closeStream func() error) (done func() error, err error) {
-	temp, err := os.CreateTemp("", "petstore-import-*")
-	if err != nil {
-		return nil, err
-	}
-	done = func() error {
-		err := errors.Join(temp.Close(), os.Remove(temp.Name()))
-		if closeStream != nil {
-			err = errors.Join(err, closeStream())
-		}
-		return err
-	}
-	i.in = temp
-	if _, err = io.Copy(temp, interruptible(ctx, from)); err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(err, done())
-	}
-	return done, nil
 }
 
 // try imports into a temporary copy, and returns an error if there are faults.
@@ -274,14 +255,20 @@ func (i *importer) into(ctx context.Context, db node.Store, run interchange.Impo
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	i.progress = i.newProgress(info.Size())
-	defer i.progress.end()
+	i.bar = i.newBar(info.Size(), progressbar.OptionShowBytes(true))
+	defer i.bar.Finish()
 	options := interchange.Options{FromLine: i.fromLine, Categories: known, Ignore: i.ignore}
-	if run.From, err = interchange.NewReader(i.progress.reader(i.in), i.kind, options); err != nil {
+	if run.From, err = interchange.NewReader(io.TeeReader(i.in, i.bar), i.kind, options); err != nil {
 		return interchange.Report{}, err
 	}
-	run.To, run.Shop, run.Now, run.OnFault, run.OnProgress = db, petstore.NewService(db), i.now, i.skipped, i.progress.update
+	run.To, run.Service, run.Now, run.OnFault, run.OnProgress = db, petstore.NewService(db), i.now, i.skipped, i.describe
 	return run.Run(ctx)
+}
+
+// describe shows what is kept so far, and how fast.
+func (i *importer) describe(r interchange.Report) {
+	rate := float64(r.Rows()) / max(i.bar.State().SecondsSince, 0.001)
+	i.bar.Describe(fmt.Sprintf("%d rows, %.0f/s", r.Rows(), rate))
 }
 
 // categories returns those that CSV may name.
@@ -311,7 +298,7 @@ func (i *importer) skipped(f *interchange.Fault) {
 	if i.onError == stopOnError && len(i.listed) == maxFaults {
 		return
 	}
-	i.progress.clear()
+	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
 	if len(i.listed) < maxListed {
 		i.listed = append(i.listed, lineFault{f.Line, f.Reason})

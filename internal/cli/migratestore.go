@@ -68,9 +68,9 @@ func (m *mover) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	began, bar := m.now(), m.newSteps()
-	result, err := (&move.Move{From: source, To: target, StartOver: m.startOver, OnProgress: bar.update(m.err)}).Run(ctx)
-	bar.end()
+	began, steps := m.now(), m.newSteps()
+	result, err := (&move.Move{From: source, To: target, StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
+	steps.bar.Finish()
 	if err != nil {
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
 			fmt.Fprintln(m.err, "petstore: the move is not complete; run the command again to continue")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"example.com/petstore/internal/access"
@@ -107,7 +108,11 @@ func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error 
 		return usagef("--yes is needed to %s: there is no terminal to ask on", what)
 	}
 	fmt.Fprintf(a.err, "This will %s. It cannot be undone. Type %s to continue: ", what, answer)
-	line, err := bufio.NewReader(interruptible(ctx, a.in)).ReadString('\n')
+	var line string
+	err := interruptible(ctx, func() (err error) {
+		line, err = bufio.NewReader(a.in).ReadString('\n')
+		return err
+	})
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.err)
 		return ctx.Err()
@@ -118,39 +123,38 @@ func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error 
 	return nil
 }
 
-// interruptible returns a reader of from whose Read returns the error of ctx
-// when ctx ends, also while from waits for somebody to write. A read that is
-// given up so takes what comes next, and ends with it.
-func interruptible(ctx context.Context, from io.Reader) io.Reader {
-	return &interruptibleReader{ctx: ctx, from: from}
-}
-
-type interruptibleReader struct {
-	ctx  context.Context //nolint:containedctx // a Read has no room for it
-	from io.Reader
-}
-
-// A piece is what one read brought.
-type piece struct {
-	n   int
-	err error
-}
-
-// Read implements [io.Reader].
-func (r *interruptibleReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	own := make([]byte, len(p)) // the read that is given up must not write into p
-	done := make(chan piece, 1)
-	go func() {
-		n, err := r.from.Read(own)
-		done <- piece{n, err}
-	}()
+// interruptible returns what read does, or the error of ctx when that ends first:
+// read may wait for somebody to write. One that is given up so takes what comes
+// next, and ends with it; what it sets must not be looked at.
+func interruptible(ctx context.Context, read func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- read() }()
 	select {
-	case got := <-done:
-		return copy(p, own[:got.n]), got.err
-	case <-r.ctx.Done():
-		return 0, r.ctx.Err()
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+}
+
+// spool copies a stream, until its end or that of ctx, to a temporary file with a
+// name of the pattern of [os.CreateTemp]. The file is at its start; done closes and
+// removes it.
+func spool(ctx context.Context, pattern string, from io.Reader) (temp *os.File, done func() error, err error) {
+	temp, err = os.CreateTemp("", pattern)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() error { return errors.Join(temp.Close(), os.Remove(temp.Name())) }
+	err = interruptible(ctx, func() error {
+		_, err := io.Copy(temp, from)
+		return err
+	})
+	if err == nil {
+		_, err = temp.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return temp, done, nil
 }

@@ -64,12 +64,13 @@ func counted(h http.Handler) http.Handler {
 	})
 }
 
-// deepen makes the stack of a request of HTTP/2 as deep as most need, once. It is
-// that of a new goroutine, and would be copied each time that it doubles.
+// deepen makes the stack of a request of HTTP/2 as deep as a read of the store
+// needs, once. It is that of a new goroutine, and would be copied each time that it
+// doubles.
 //
 //go:noinline
 func deepen() {
-	var room [6 << 10]byte
+	var room [10 << 10]byte
 	runtime.KeepAlive(&room)
 }
 

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
-	"strconv"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -19,32 +19,13 @@ func accountPaths() []path {
 // no quota.
 func getAccount(x *exchange) error {
 	w, k := x.entry.Workspace, x.entry.Key
-	b := append(make([]byte, 0, 512), `{"workspace":{"id":`...)
-	b = strconv.AppendInt(b, w.ID, 10)
-	b = append(b, `,"name":`...)
-	b = petstore.AppendString(b, w.Name)
-	b = append(b, `},"plan":"`...)
-	b = append(b, w.Plan...)
-	b = append(b, `","key":`...)
+	b := fmt.Appendf(nil, `{"workspace":{"id":%d,"name":%s},"plan":"%s","key":`, w.ID, petstore.AppendString(nil, w.Name), w.Plan)
 	b = k.AppendFacts(b)
-	b = append(b, `,"strikesLeft":`...)
-	b = strconv.AppendInt(b, int64(x.decision.StrikesLeft), 10)
-	b = append(b, `},"limits":{"minute":`...)
-	b = appendWindow(b, x.decision.Minute)
-	b = append(b, `,"day":`...)
-	b = appendWindow(b, x.decision.Day)
-	x.send(http.StatusOK, "application/json", append(b, "}}"...))
+	b = fmt.Appendf(b, `,"strikesLeft":%d},"limits":{"minute":%s,"day":%s}}`, x.decision.StrikesLeft, windowJSON(x.decision.Minute), windowJSON(x.decision.Day))
+	x.send(http.StatusOK, "application/json", b)
 	return nil
 }
 
-func appendWindow(dst []byte, w ratelimit.Window) []byte {
-	dst = append(dst, `{"limit":`...)
-	dst = strconv.AppendInt(dst, w.Limit, 10)
-	dst = append(dst, `,"used":`...)
-	dst = strconv.AppendInt(dst, w.Used, 10)
-	dst = append(dst, `,"remaining":`...)
-	dst = strconv.AppendInt(dst, w.Remaining(), 10)
-	dst = append(dst, `,"reset":`...)
-	dst = strconv.AppendInt(dst, w.Reset, 10)
-	return append(dst, '}')
+func windowJSON(w ratelimit.Window) string {
+	return fmt.Sprintf(`{"limit":%d,"used":%d,"remaining":%d,"reset":%d}`, w.Limit, w.Used, w.Remaining(), w.Reset)
 }

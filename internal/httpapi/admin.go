@@ -39,7 +39,7 @@ func NewAdmin(o AdminOptions) (*Admin, error) {
 		return nil, errors.New("httpapi: an option of the operator's API is missing")
 	}
 	a := &Admin{env: env{log: o.Log, cursors: cursors{secret: o.Secret}, statuses: adminStatuses}, o: o}
-	a.router = newRouter(administration{o.Access, o.Keys, o.Counts, o.Backups, o.Now}.paths())
+	a.router = newRouter(a.paths())
 	return a, nil
 }
 
@@ -50,10 +50,7 @@ func (a *Admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // steps are the steps of a request, in the order of those of the API.
 func (a *Admin) steps(x *exchange) error {
-	x.id = requestID(x.r.Header)
-	x.set("X-Request-Id", x.id)
-	x.set("X-Content-Type-Options", "nosniff")
-	x.set("Content-Security-Policy", contentPolicy)
+	setBasics(x)
 	x.set("Cache-Control", "no-store")
 	if err := checkSizes(x.r); err != nil {
 		return err

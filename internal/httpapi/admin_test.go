@@ -351,7 +351,7 @@ func TestNamesThatMove(t *testing.T) {
 // full calls f while the workspace has as many keys as it may.
 func (o *operated) full(f func()) {
 	for err := error(nil); err == nil; {
-		err = o.db.CreateKey(o.t.Context(), o.newKey(), "test")
+		_, err = o.db.MakeKey(o.t.Context(), access.Making{Key: o.newKey(), By: "test"})
 	}
 	f()
 }
@@ -507,6 +507,7 @@ func TestBadOperatorsInput(t *testing.T) {
 		{"POST", at + "/keys", `{"name":"a","scopes":["admin"]}`, "/scopes/0", "invalid_enum"},
 		{"POST", at + "/keys", `{"name":"a","scopes":[]}`, "/scopes", "too_short"},
 		{"POST", at + "/keys", `{"name":"a","expiresAt":"2020-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
+		{"POST", at + "/keys", `{"name":"a","expiresAt":"0001-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
 		{"PATCH", "/keys/" + sampleKey, `{"scopes":["manage"]}`, "/scopes", "read_only"},
 		{"POST", "/keys/" + sampleKey + "/rotate", `{"overlap":"soon"}`, "/overlap", "invalid_format"},
 		{"PUT", "/keys/" + sampleKey + "/ban", `{"reason":"x"}`, "/for", "required"},

@@ -11,7 +11,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/ratelimit"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -29,16 +28,7 @@ type Backup struct {
 	Bytes     int64     `json:"bytes"`
 }
 
-// The administration is the operations of the operator's API.
-type administration struct {
-	store   access.Store
-	keys    *access.Directory[*ratelimit.Caller]
-	counts  operator.Counts
-	backups Backups
-	now     func() time.Time
-}
-
-func (a administration) paths() []path {
+func (a *Admin) paths() []path {
 	const at = operator.Root
 	return []path{
 		{pattern: at + "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.AdminYAML()), public: true}}},
@@ -46,30 +36,30 @@ func (a administration) paths() []path {
 			{method: "GET", id: "listWorkspaces", handle: a.listWorkspaces, query: []string{"limit", "cursor", "name"}},
 			{method: "POST", id: "createWorkspace", handle: a.createWorkspace, body: jsonBody},
 		}},
-		{pattern: at + "/workspaces/{workspaceId}", param: "workspaceId", routes: []route{
+		{pattern: at + "/workspaces/{workspaceId}", routes: []route{
 			{method: "GET", id: "getWorkspace", handle: a.getWorkspace},
 			{method: "PATCH", id: "renameWorkspace", handle: changing(a, workspaceID, readName, (*operator.Local).Rename), body: patchBody},
 			{method: "DELETE", id: "deleteWorkspace", handle: a.removing((*operator.Local).Delete)},
 		}},
-		{pattern: at + "/workspaces/{workspaceId}/plan", param: "workspaceId", routes: []route{
+		{pattern: at + "/workspaces/{workspaceId}/plan", routes: []route{
 			{method: "PUT", id: "setPlan", handle: changing(a, workspaceID, readPlan, (*operator.Local).SetPlan), body: jsonBody},
 		}},
-		{pattern: at + "/workspaces/{workspaceId}/reset", param: "workspaceId", routes: []route{
+		{pattern: at + "/workspaces/{workspaceId}/reset", routes: []route{
 			{method: "POST", id: "resetWorkspace", handle: a.removing((*operator.Local).Reset)},
 		}},
-		{pattern: at + "/workspaces/{workspaceId}/keys", param: "workspaceId", routes: []route{
+		{pattern: at + "/workspaces/{workspaceId}/keys", routes: []route{
 			{method: "GET", id: "listKeys", handle: a.listKeys, query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", handle: a.createKey, body: jsonBody},
 		}},
-		{pattern: at + "/keys/{keyId}", param: "keyId", text: true, routes: []route{
+		{pattern: at + "/keys/{keyId}", text: true, routes: []route{
 			{method: "GET", id: "getKey", handle: a.getKey},
 			{method: "PATCH", id: "updateKey", handle: changing(a, keyID, readKeyPatch, (*operator.Local).UpdateKey), body: patchBody},
 			{method: "DELETE", id: "revokeKey", handle: a.changingKey((*operator.Local).RevokeKey)},
 		}},
-		{pattern: at + "/keys/{keyId}/rotate", param: "keyId", text: true, routes: []route{
+		{pattern: at + "/keys/{keyId}/rotate", text: true, routes: []route{
 			{method: "POST", id: "rotateKey", handle: a.rotateKey, body: jsonBody},
 		}},
-		{pattern: at + "/keys/{keyId}/ban", param: "keyId", text: true, routes: []route{
+		{pattern: at + "/keys/{keyId}/ban", text: true, routes: []route{
 			{method: "PUT", id: "banKey", handle: changing(a, keyID, readBan, (*operator.Local).BanKey), body: jsonBody},
 			{method: "DELETE", id: "unbanKey", handle: a.changingKey((*operator.Local).UnbanKey)},
 		}},
@@ -82,9 +72,9 @@ func (a administration) paths() []path {
 }
 
 // operator returns the operator whose token was sent.
-func (a administration) operator(x *exchange) *operator.Local {
+func (a *Admin) operator(x *exchange) *operator.Local {
 	_, secret, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	return &operator.Local{Store: a.store, Counts: a.counts, Now: a.now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
+	return &operator.Local{Store: a.o.Access, Counts: a.o.Counts, Now: a.o.Now, By: access.Actor("token:" + x.operator.ID), Secret: strings.TrimSpace(secret)}
 }
 
 func workspaceID(x *exchange) int64 { return x.param }
@@ -92,9 +82,9 @@ func keyID(x *exchange) string      { return x.pathID }
 
 // changing returns the handler that has the operator do something to what the path
 // names, by what the body says, and answers with how it is then.
-func changing[ID, T, R any](a administration, id func(*exchange) ID, read func(body []byte) (T, error), do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
+func changing[ID, T, R any](a *Admin, id func(*exchange) ID, read reader[T], do func(*operator.Local, context.Context, ID, T) (R, error)) handler {
 	return func(x *exchange) error {
-		t, err := read(x.body)
+		t, err := read(&form{body: x.body})
 		if err != nil {
 			return err
 		}
@@ -107,7 +97,7 @@ func changing[ID, T, R any](a administration, id func(*exchange) ID, read func(b
 }
 
 // changingKey is changing for what needs no body.
-func (a administration) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
+func (a *Admin) changingKey(do func(*operator.Local, context.Context, string) (operator.Key, error)) handler {
 	return func(x *exchange) error {
 		now, err := do(a.operator(x), x.ctx, x.pathID)
 		if err != nil {
@@ -118,33 +108,34 @@ func (a administration) changingKey(do func(*operator.Local, context.Context, st
 }
 
 // removing returns the handler that removes a workspace, or what it has.
-func (a administration) removing(do func(*operator.Local, context.Context, int64) error) handler {
+func (a *Admin) removing(do func(*operator.Local, context.Context, int64) error) handler {
 	return func(x *exchange) error {
 		if err := do(a.operator(x), x.ctx, x.param); err != nil {
 			return err
 		}
-		x.follow(a.keys)
+		x.follow(a.o.Keys)
 		x.sendEmpty(http.StatusNoContent)
 		return nil
 	}
 }
 
 // sendChanged answers with what was changed, and has this node go by it.
-func (a administration) sendChanged(x *exchange, status int, now any) error {
-	x.follow(a.keys)
+func (a *Admin) sendChanged(x *exchange, status int, now any) error {
+	x.follow(a.o.Keys)
 	return x.sendJSON(status, now)
 }
 
-// sendPart answers with a page of a list. link is to the next one, or "".
-func sendPart[T any](x *exchange, items []T, link string) error {
-	body, err := marshal(items)
+// sendJSONList is sendList for what encoding/json encodes.
+func sendJSONList[T any](l *listing, entries []T, placeOf func(T) place) error {
+	entries, link := cutPage(l, entries, placeOf)
+	body, err := marshal(entries)
 	if err != nil {
 		return err
 	}
-	return x.sendPage(link, link != "", petstore.TagOf(body), body, nil)
+	return l.x.sendPage(link, link != "", petstore.TagOf(body), body, nil)
 }
 
-func (a administration) listWorkspaces(x *exchange) error {
+func (a *Admin) listWorkspaces(x *exchange) error {
 	l, err := newListing(x)
 	if err != nil {
 		return err
@@ -162,12 +153,11 @@ func (a administration) listWorkspaces(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	all, link := cutPage(l, all, func(w operator.Workspace) place { return numbered(w.ID) })
-	return sendPart(x, all, link)
+	return sendJSONList(l, all, func(w operator.Workspace) place { return numbered(w.ID) })
 }
 
-func (a administration) createWorkspace(x *exchange) error {
-	n, err := readNewWorkspace(x.body)
+func (a *Admin) createWorkspace(x *exchange) error {
+	n, err := readNewWorkspace(&form{body: x.body})
 	if err != nil {
 		return err
 	}
@@ -179,19 +169,17 @@ func (a administration) createWorkspace(x *exchange) error {
 	return a.sendChanged(x, http.StatusCreated, w)
 }
 
-func readNewWorkspace(body []byte) (operator.NewWorkspace, error) {
+func readNewWorkspace(f *form) (operator.NewWorkspace, error) {
 	var n operator.NewWorkspace
-	var f form
 	known := f.plan(&n.Plan)
 	known["name"] = into(&n.Name, f.text)
-	f.read(body, known, "name", "plan")
+	f.read(known, "name", "plan")
 	return n, f.err(nil)
 }
 
-func readPlan(body []byte) (operator.Plan, error) {
+func readPlan(f *form) (operator.Plan, error) {
 	var p operator.Plan
-	var f form
-	f.read(body, f.plan(&p), "plan")
+	f.read(f.plan(&p), "plan")
 	return p, f.err(nil)
 }
 
@@ -203,14 +191,13 @@ func (f *form) plan(p *operator.Plan) members {
 	}
 }
 
-func readName(body []byte) (string, error) {
+func readName(f *form) (string, error) {
 	var name string
-	var f form
-	f.read(body, members{"name": into(&name, f.text)}, "name")
+	f.read(members{"name": into(&name, f.text)}, "name")
 	return name, f.err(nil)
 }
 
-func (a administration) getWorkspace(x *exchange) error {
+func (a *Admin) getWorkspace(x *exchange) error {
 	detail, err := a.operator(x).Workspace(x.ctx, x.param)
 	if err != nil {
 		return err
@@ -218,8 +205,8 @@ func (a administration) getWorkspace(x *exchange) error {
 	return x.sendJSON(http.StatusOK, detail)
 }
 
-func (a administration) listKeys(x *exchange) error {
-	w, err := a.store.WorkspaceByID(x.ctx, x.param)
+func (a *Admin) listKeys(x *exchange) error {
+	w, err := a.o.Access.WorkspaceByID(x.ctx, x.param)
 	if err != nil {
 		return err
 	}
@@ -227,26 +214,26 @@ func (a administration) listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.store.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
+	keys, err := a.o.Access.KeyPage(x.ctx, w.ID, access.KeyPage{After: string(after), Limit: l.limit + 1})
 	if err != nil {
 		return err
 	}
-	keys, link := cutPage(l, keys, func(k access.Key) place { return place(k.ID) })
-	shown, err := a.operator(x).Used(x.ctx, keys)
+	used, err := a.operator(x).Used(x.ctx, keys)
 	if err != nil {
 		return err
 	}
-	return sendPart(x, shown, link)
+	return sendJSONList(l, used, func(k operator.Key) place { return place(k.ID) })
 }
 
-func (a administration) createKey(x *exchange) error {
+func (a *Admin) createKey(x *exchange) error {
 	once, asked, err := readOnce(x, readNewKey)
 	if err != nil {
 		return err
 	}
 	n := operator.NewKey{Name: asked.Name, Scopes: asked.Scopes.List()}
-	if !asked.ExpiresAt.IsZero() {
-		n.ExpiresAt = &asked.ExpiresAt
+	if asked.ExpiresAt.Valid {
+		end := asked.ExpiresAt.UTC()
+		n.ExpiresAt = &end
 	}
 	k, again, err := a.operator(x).CreateKeyOnce(x.ctx, x.param, n, once)
 	if err != nil {
@@ -255,7 +242,7 @@ func (a administration) createKey(x *exchange) error {
 	return a.sendMade(x, k, again)
 }
 
-func (a administration) rotateKey(x *exchange) error {
+func (a *Admin) rotateKey(x *exchange) error {
 	once, overlap, err := readOnce(x, readOverlap)
 	if err != nil {
 		return err
@@ -267,13 +254,13 @@ func (a administration) rotateKey(x *exchange) error {
 	return a.sendMade(x, k, again)
 }
 
-func (a administration) sendMade(x *exchange, k operator.Key, again bool) error {
+func (a *Admin) sendMade(x *exchange, k operator.Key, again bool) error {
 	x.set("Location", operator.Root+"/keys/"+k.ID)
 	x.setReplayed(again)
 	return a.sendChanged(x, http.StatusCreated, k)
 }
 
-func (a administration) getKey(x *exchange) error {
+func (a *Admin) getKey(x *exchange) error {
 	k, err := a.operator(x).Key(x.ctx, x.pathID)
 	if err != nil {
 		return err
@@ -281,59 +268,42 @@ func (a administration) getKey(x *exchange) error {
 	return x.sendJSON(http.StatusOK, k)
 }
 
-func readBan(body []byte) (operator.NewBan, error) {
+func readBan(f *form) (operator.NewBan, error) {
 	var b operator.NewBan
-	var f form
-	f.read(body, members{
+	f.read(members{
 		"for":    into(&b.For, func(m member) time.Duration { return f.duration(m, operator.MaxBan) }),
 		"reason": into(&b.Reason, f.text),
 	}, "for", "reason")
 	return b, f.err(nil)
 }
 
-// An auditLine is an entry of the audit log.
-type auditLine struct {
-	ID      int64        `json:"id"`
-	At      time.Time    `json:"at"`
-	Actor   access.Actor `json:"actor"`
-	Action  string       `json:"action"`
-	Subject string       `json:"subject"`
-	Detail  string       `json:"detail,omitempty"`
-}
-
-func (a administration) listAudit(x *exchange) error {
+func (a *Admin) listAudit(x *exchange) error {
 	l, page, err := paged(x)
 	if err != nil {
 		return err
 	}
-	entries, err := a.store.AuditPage(x.ctx, page.After, page.Limit)
+	entries, err := a.o.Access.AuditPage(x.ctx, page.After, page.Limit)
 	if err != nil {
 		return err
 	}
-	entries, link := cutPage(l, entries, func(e access.AuditEntry) place { return numbered(e.ID) })
-	lines := make([]auditLine, len(entries))
-	for i, e := range entries {
-		lines[i] = auditLine(e)
-		lines[i].At = e.At.UTC()
-	}
-	return sendPart(x, lines, link)
+	return sendJSONList(l, entries, func(e access.AuditEntry) place { return numbered(e.ID) })
 }
 
-func (a administration) listBackups(x *exchange) error {
-	all, err := a.backups.List(x.ctx)
+func (a *Admin) listBackups(x *exchange) error {
+	all, err := a.o.Backups.List(x.ctx)
 	if err != nil {
 		return err
 	}
 	return x.sendJSON(http.StatusOK, all)
 }
 
-func (a administration) startBackup(x *exchange) error {
-	made, err := a.backups.Start(x.ctx)
+func (a *Admin) startBackup(x *exchange) error {
+	made, err := a.o.Backups.Start(x.ctx)
 	if err != nil {
 		return err
 	}
 	note := access.AuditEntry{Actor: a.operator(x).By, Action: "backup.start", Subject: made.File, Detail: strconv.FormatInt(made.Bytes, 10) + " bytes"}
-	if err := a.store.Note(x.ctx, note); err != nil {
+	if err := a.o.Access.Note(x.ctx, note); err != nil {
 		return err
 	}
 	return x.sendJSON(http.StatusCreated, made)

@@ -83,7 +83,6 @@ type Options struct {
 type API struct {
 	pipeline pipeline
 	streams  openStreams
-	log      *slog.Logger
 }
 
 // New returns the API of o.
@@ -101,7 +100,7 @@ func New(o Options) (*API, error) {
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
 	}
-	a := &API{log: o.Log, pipeline: pipeline{
+	a := &API{pipeline: pipeline{
 		env:      env{log: o.Log, baseURL: o.BaseURL, cursors: cursors{secret: o.Secret}, statuses: statuses},
 		now:      o.Now,
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
@@ -137,7 +136,7 @@ func (a *API) surface(o *Options) []path {
 		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams, search: make(chan struct{}, 1)}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
-		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, guard: guard{&p.auth, &p.meter, &p.gates, o.Now}}.paths(),
+		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
 	)
 }
 
@@ -188,7 +187,7 @@ func (a *API) Server() *http.Server {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHead,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerStream:     maxBody,

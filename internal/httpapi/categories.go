@@ -11,7 +11,7 @@ func categoryPaths(s *petstore.Service) []path {
 			{method: "GET", id: "listCategories", scope: access.Read, handle: list(readCategoryQuery, s.Categories, placeOfCategory), query: []string{"limit", "cursor", "sort", "name"}},
 			{method: "POST", id: "createCategory", scope: access.Write, handle: create(readNewCategory, s.CreateCategory), body: jsonBody},
 		}},
-		{pattern: "/categories/{categoryId}", param: "categoryId", routes: []route{
+		{pattern: "/categories/{categoryId}", routes: []route{
 			{method: "GET", id: "getCategory", scope: access.Read, handle: get(s.Category)},
 			{method: "PUT", id: "replaceCategory", scope: access.Write, handle: change(readNewCategory, s.ReplaceCategory), body: jsonBody},
 			{method: "PATCH", id: "updateCategory", scope: access.Write, handle: change(readCategoryPatch, s.UpdateCategory), body: patchBody},
@@ -29,10 +29,9 @@ func readCategoryQuery(l *listing) (q petstore.CategoryQuery, err error) {
 }
 
 // readNewCategory reads the body of createCategory (id 0) and replaceCategory.
-func readNewCategory(body []byte, id int64) (petstore.NewCategory, error) {
+func readNewCategory(f *form) (petstore.NewCategory, error) {
 	var n petstore.NewCategory
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"name":        into(&n.Name, f.text),
 		"description": into(&n.Description, func(m member) *string { return new(f.text(m)) }),
 		"id":          f.readOnly,
@@ -40,10 +39,9 @@ func readNewCategory(body []byte, id int64) (petstore.NewCategory, error) {
 	return n, f.err(n.Check())
 }
 
-func readCategoryPatch(body []byte, id int64) (petstore.CategoryPatch, error) {
+func readCategoryPatch(f *form) (petstore.CategoryPatch, error) {
 	var p petstore.CategoryPatch
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"name":        intoOptional(&p.Name, f.text),
 		"description": intoOptional(&p.Description, f.text),
 		"id":          f.readOnly,

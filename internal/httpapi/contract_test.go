@@ -96,8 +96,14 @@ func (d *description) check(t testing.TB, req *http.Request, body string, a answ
 	}
 }
 
+// unlisted are the headers of any response, which the description leaves out.
+var unlisted = []string{
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Connection", "Content-Encoding", "Content-Length", "Content-Security-Policy",
+	"Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Accel-Buffering", "X-Content-Type-Options",
+}
+
 // note remembers what was seen, and checks that the description lists the code
-// and requires no header that is absent.
+// and the headers, and requires no header that is absent.
 func (d *description) note(t testing.TB, op *openapi3.Operation, a answer) {
 	t.Helper()
 	ref := op.Responses.Status(a.status)
@@ -109,9 +115,16 @@ func (d *description) note(t testing.TB, op *openapi3.Operation, a answer) {
 	if a.status >= 400 && !slices.Contains(errorCodes(ref.Value), code) {
 		t.Errorf("%s: %s lists for %d only %v, not %s", a.what, op.OperationID, a.status, errorCodes(ref.Value), code)
 	}
+	listed := slices.Clone(unlisted)
 	for name, h := range ref.Value.Headers {
+		listed = append(listed, http.CanonicalHeaderKey(name))
 		if h.Value.Required && a.header.Get(name) == "" {
 			t.Errorf("%s: %s %d without the header %s", a.what, op.OperationID, a.status, name)
+		}
+	}
+	for name := range a.header {
+		if a.status < 400 && !slices.Contains(listed, name) {
+			t.Errorf("%s: %s does not list the header %s for %d", a.what, op.OperationID, name, a.status)
 		}
 	}
 	d.mu.Lock()

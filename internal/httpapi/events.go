@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"example.com/petstore/internal/accept"
@@ -34,7 +36,7 @@ func (e *events) paths() []path {
 		{pattern: "/events", routes: []route{
 			{method: "GET", id: "listEvents", scope: access.Read, handle: e.list, streams: true, query: []string{"after", "type", "limit", "wait"}},
 		}},
-		{pattern: "/events/{eventId}", param: "eventId", routes: []route{
+		{pattern: "/events/{eventId}", routes: []route{
 			{method: "GET", id: "getEvent", scope: access.Read, handle: get(e.feed.Event)},
 		}},
 	}
@@ -65,16 +67,16 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	links := eventsAfter(x, p.values, page.Next, "next") + ", " + eventsAfter(x, p.values, page.Last, "last")
+	links := x.link(eventsAfter(p.values, page.Next), "next") + ", " + x.link(eventsAfter(p.values, page.Last), "last")
 	return sendEntries(x, page.Events, links, page.More)
 }
 
-// eventsAfter returns the link to what comes after an event, with the other
+// eventsAfter returns the query for what comes after an event, with the other
 // parameters as they were.
-func eventsAfter(x *exchange, asked url.Values, after int64, relation string) string {
+func eventsAfter(asked url.Values, after int64) string {
 	query := maps.Clone(asked)
 	query.Set("after", strconv.FormatInt(after, 10))
-	return "<" + x.env.baseURL + x.address() + "?" + query.Encode() + `>; rel="` + relation + `"`
+	return query.Encode()
 }
 
 // A follower reads on in a feed, for one request.
@@ -99,7 +101,7 @@ func (f *follower) read() (feed.Page, error) {
 		f.search <- struct{}{}
 		defer func() { <-f.search }()
 	}
-	if !f.gate.enter(f.now()) {
+	if !f.gate.enter() {
 		return feed.Page{}, errOverloaded
 	}
 	defer f.gate.leave()
@@ -188,4 +190,112 @@ func (f *follower) extend(by time.Duration) {
 	c := http.NewResponseController(f.x.w)
 	_ = c.SetReadDeadline(time.Time{}) // where there is none to set, none is needed
 	_ = c.SetWriteDeadline(time.Now().Add(by + writeTimeout))
+}
+
+// Bounds on streams of events.
+const (
+	maxFeedStreams = 50               // that a workspace may have open
+	streamBeat     = 15 * time.Second // between two signs of life
+	streamPause    = 3000             // milliseconds after which a browser asks again
+)
+
+var errTooManyStreams = &petstore.Error{
+	Code: codeTooManyStreams, RetryAfter: 10 * time.Second,
+	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
+}
+
+// openStreams counts streams, by workspace.
+type openStreams struct {
+	mu   sync.Mutex
+	open map[int64]int
+}
+
+// enter reports whether the workspace may have one more. Whoever was let in must
+// leave.
+func (s *openStreams) enter(workspace int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[workspace] >= maxFeedStreams {
+		return false
+	}
+	s.open[workspace]++
+	return true
+}
+
+func (s *openStreams) leave(workspace int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[workspace]--; s.open[workspace] == 0 {
+		delete(s.open, workspace)
+	}
+}
+
+func (s *openStreams) count() (all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.open {
+		all += n
+	}
+	return all
+}
+
+// lastEventID reads where a stream goes on: a client that connects again sends it
+// beside the after with which it began.
+func (f *follower) lastEventID(p *query) {
+	if text := f.x.r.Header.Get("Last-Event-ID"); text != "" {
+		f.q.After, f.q.Oldest = p.integer("Last-Event-ID", text, 0, 1<<63-1), false
+	}
+}
+
+// stream answers with Server-Sent Events (WHATWG HTML §9.2) until the service, the
+// client or the key is at its end. What is wrong before the first one is answered
+// as to any request. A store that is away is waited for.
+func (f *follower) stream() error {
+	x := f.x
+	if !f.streams.enter(x.workspace()) {
+		return errTooManyStreams
+	}
+	defer f.streams.leave(x.workspace())
+	page, err := f.read()
+	if err != nil {
+		return err
+	}
+	x.set("Content-Type", "text/event-stream")
+	x.set("X-Accel-Buffering", "no") // for proxies
+	x.WriteHeader(http.StatusOK)
+	if x.r.Method == http.MethodHead {
+		return nil
+	}
+	x.scratch = fmt.Appendf(x.scratch[:0], "retry: %d\n\n", streamPause)
+	for err = f.send(page.Events); err == nil && !f.ended(); {
+		if page, err = f.next(streamBeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
+			f.sleep(nil, nil)
+			err = nil
+		} else if err == nil {
+			x.scratch = x.scratch[:0]
+			err = f.send(page.Events)
+		}
+	}
+	return nil // who goes on is told what was wrong
+}
+
+// send sends events, behind what is to be sent already. Without any it sends a
+// comment, and the id to go on from, of an event that the client did not want.
+func (f *follower) send(events []petstore.Event) error {
+	x := f.x
+	b := x.scratch
+	for i := range events {
+		e := &events[i]
+		b = fmt.Appendf(b, "id: %d\nevent: %s\ndata: ", e.ID, e.Type)
+		b = append(e.AppendJSON(b), "\n\n"...)
+	}
+	if len(events) == 0 {
+		b = fmt.Appendf(b, ":\nid: %d\n\n", f.q.After)
+	}
+	x.scratch = b
+	f.extend(0)
+	if _, err := x.Write(b); err != nil {
+		return err
+	}
+	return http.NewResponseController(x.w).Flush()
 }

@@ -96,7 +96,7 @@ const (
 // A path has the routes of one pattern. The zero path has none.
 type path struct {
 	pattern string
-	param   string // the name of its id, or ""
+	param   string // the name of its first id, or ""; newRouter takes it from the pattern
 	text    bool   // the id is no number
 	routes  []route
 	allow   string
@@ -149,12 +149,12 @@ func (x *exchange) caller() string { return "api:" + x.entry.Key.ID }
 
 // address returns the path of the request, as links to it are written.
 func (x *exchange) address() string {
-	if x.path.param == "" {
-		return x.path.pattern
-	}
-	before, rest, _ := strings.Cut(x.path.pattern, "{")
-	_, after, _ := strings.Cut(rest, "}")
-	return before + url.PathEscape(x.pathID) + after
+	return strings.Replace(x.path.pattern, "{"+x.path.param+"}", url.PathEscape(x.pathID), 1)
+}
+
+// link returns the link to another part of what was asked for.
+func (x *exchange) link(query, relation string) string {
+	return "<" + x.env.baseURL + x.address() + "?" + query + `>; rel="` + relation + `"`
 }
 
 // Header, Write and WriteHeader make the exchange an http.ResponseWriter.

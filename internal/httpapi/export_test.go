@@ -15,15 +15,15 @@ import (
 // ReadBody reads a body in one of the ways there are, for fuzzing.
 func ReadBody(which uint8, body []byte) error {
 	readers := []func() error{
-		func() error { _, err := readNewPet(body, 0); return err },
-		func() error { _, err := readPetPatch(body, 1); return err },
-		func() error { _, err := readNewCategory(body, 0); return err },
-		func() error { _, err := readCategoryPatch(body, 1); return err },
-		func() error { _, err := readNewOrder(body, 0); return err },
-		func() error { _, err := readOrderPatch(body, 1); return err },
-		func() error { _, err := readInventoryUpdate(body, 1); return err },
-		func() error { _, err := readNewWebhook(body); return err },
-		func() error { _, err := readWebhookPatch(body); return err },
+		func() error { _, err := readNewPet(&form{body: body}); return err },
+		func() error { _, err := readPetPatch(&form{body: body, id: 1}); return err },
+		func() error { _, err := readNewCategory(&form{body: body}); return err },
+		func() error { _, err := readCategoryPatch(&form{body: body, id: 1}); return err },
+		func() error { _, err := readNewOrder(&form{body: body}); return err },
+		func() error { _, err := readOrderPatch(&form{body: body, id: 1}); return err },
+		func() error { _, err := readInventoryUpdate(&form{body: body, id: 1}); return err },
+		func() error { _, err := readNewWebhook(&form{body: body}); return err },
+		func() error { _, err := readWebhookPatch(&form{body: body, id: 1}); return err },
 	}
 	return readers[int(which)%len(readers)]()
 }

@@ -26,7 +26,8 @@ const maxFaults = 100
 
 // A form reads the members of a body, and collects what is wrong with them.
 type form struct {
-	id        int64 // the resource's, which a body may repeat; 0 if it has none yet
+	body      []byte
+	id        int64 // the resource's, which the body may repeat; 0 if it has none yet
 	malformed error // why the body cannot be read
 	fields    []petstore.Field
 	seen      []string
@@ -59,9 +60,9 @@ func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(mem
 
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
 
-// read reads the object that body is. What is wrong with it, err returns.
-func (f *form) read(body []byte, known members, required ...string) {
-	if f.malformed = f.readMembers(body, known); f.malformed != nil {
+// read reads the object that the body is. What is wrong with it, err returns.
+func (f *form) read(known members, required ...string) {
+	if f.malformed = f.readMembers(known); f.malformed != nil {
 		return
 	}
 	for _, name := range required {
@@ -71,15 +72,15 @@ func (f *form) read(body []byte, known members, required ...string) {
 	}
 }
 
-// readMembers returns malformed_json if body is not JSON, in UTF-8, of one value,
+// readMembers returns malformed_json if the body is not JSON, in UTF-8, of one value,
 // without duplicate names and not too deep.
-func (f *form) readMembers(body []byte, known members) error {
-	if tooDeep(body) {
+func (f *form) readMembers(known members) error {
+	if tooDeep(f.body) {
 		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
 	}
 	dec := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(dec)
-	dec.Reset(bytes.NewReader(body))
+	dec.Reset(bytes.NewReader(f.body))
 	if dec.PeekKind() != '{' {
 		return f.notObject(dec)
 	}

@@ -282,6 +282,11 @@ func (s *service) addWorkspace(name string, q access.Quota) access.Workspace {
 	return w
 }
 
+// revoke revokes a key, as the operator.
+func (s *service) revoke(id string) error {
+	return access.Keyring{Store: s.db, Now: s.clock.Now, By: "test"}.Revoke(s.t.Context(), id, petstore.Condition{})
+}
+
 // addKey returns a key that works at once.
 func (s *service) addKey(w access.Workspace, scopes access.Scopes, expires time.Time) string {
 	s.t.Helper()
@@ -295,7 +300,7 @@ func (s *service) addKeyAs(id string, w access.Workspace, scopes access.Scopes, 
 		ID: id, WorkspaceID: w.ID, Name: "test", Prefix: prefix, Hash: access.HashOf(text),
 		Scopes: scopes, CreatedAt: s.clock.Now(), ExpiresAt: expires,
 	}
-	if err := s.db.CreateKey(s.t.Context(), k, "test"); err != nil {
+	if _, err := s.db.MakeKey(s.t.Context(), access.Making{Key: k, By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := s.keys.Refresh(s.t.Context()); err != nil {

@@ -82,6 +82,21 @@ func onceOf(x *exchange) (*petstore.Idempotency, error) {
 	}, nil
 }
 
+// onceByCaller is onceOf for an Idempotency-Key that counts for the very
+// path and for the very key or token that is sent, because the answer is for its
+// holder alone.
+func onceByCaller(x *exchange) (*petstore.Idempotency, error) {
+	once, err := onceOf(x)
+	switch {
+	case once == nil:
+	case x.operator != nil:
+		once.Operation = "POST " + x.address() + " by " + x.operator.ID
+	default:
+		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
+	}
+	return once, err
+}
+
 // conditionOf returns what If-Match and If-None-Match ask of a write.
 func conditionOf(h http.Header) (petstore.Condition, error) {
 	match, err := parseTags("If-Match", h["If-Match"], false)

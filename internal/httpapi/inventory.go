@@ -10,11 +10,11 @@ func inventoryPaths(s *petstore.Service) []path {
 		{pattern: "/inventory", routes: []route{
 			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
-		{pattern: "/inventory/{petId}", param: "petId", routes: []route{
+		{pattern: "/inventory/{petId}", routes: []route{
 			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
 			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
 		}},
-		{pattern: "/inventory/{petId}/movements", param: "petId", routes: []route{
+		{pattern: "/inventory/{petId}/movements", routes: []route{
 			{method: "GET", id: "listMovements", scope: access.Read, handle: listMovements(s), query: []string{"limit", "cursor"}},
 		}},
 	}
@@ -56,10 +56,9 @@ func readInventoryQuery(l *listing) (q petstore.InventoryQuery, err error) {
 }
 
 // readInventoryUpdate returns the quantity to set.
-func readInventoryUpdate(body []byte, _ int64) (int64, error) {
+func readInventoryUpdate(f *form) (int64, error) {
 	var quantity int64
-	var f form
-	f.read(body, members{
+	f.read(members{
 		"quantity": into(&quantity, f.integer),
 		"petId":    f.readOnly,
 		"status":   f.readOnly,

@@ -24,12 +24,12 @@ func (k keys) paths() []path {
 			{method: "GET", id: "listKeys", scope: access.Manage, handle: k.list, query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createKey", scope: access.Manage, handle: k.create, body: jsonBody},
 		}},
-		{pattern: "/keys/{keyId}", param: "keyId", text: true, routes: []route{
+		{pattern: "/keys/{keyId}", text: true, routes: []route{
 			{method: "GET", id: "getKey", scope: access.Manage, handle: k.get},
 			{method: "PATCH", id: "updateKey", scope: access.Manage, handle: k.update, body: patchBody},
 			{method: "DELETE", id: "revokeKey", scope: access.Manage, handle: k.revoke},
 		}},
-		{pattern: "/keys/{keyId}/rotate", param: "keyId", text: true, routes: []route{
+		{pattern: "/keys/{keyId}/rotate", text: true, routes: []route{
 			{method: "POST", id: "rotateKey", scope: access.Manage, handle: k.rotate, body: jsonBody},
 		}},
 	}
@@ -99,46 +99,15 @@ func (k keys) rotate(x *exchange) error {
 	return k.sendMade(x, made)
 }
 
-// onceByCaller returns the request's Idempotency-Key, or nil. It counts for the very
-// path and for the very key or token that is sent, because the answer is for its holder
-// alone.
-func onceByCaller(x *exchange) (*petstore.Idempotency, error) {
-	once, err := onceOf(x)
-	switch {
-	case once == nil:
-	case x.operator != nil:
-		once.Operation = "POST " + x.address() + " by " + x.operator.ID
-	default:
-		once.Operation = "POST " + x.address() + " by " + x.entry.Key.ID
-	}
-	return once, err
-}
-
-// readOnce is onceByCaller, and reads the body.
-func readOnce[T any](x *exchange, read func(body []byte) (T, error)) (once *petstore.Idempotency, t T, err error) {
-	if once, err = onceByCaller(x); err == nil {
-		t, err = read(x.body)
-	}
-	return once, t, err
-}
-
-// sendMade answers with a new key, this once and to whoever repeats the request.
-// The entity tag is that of the key without its secret, as getKey has it.
+// sendMade answers with a new key.
 func (k keys) sendMade(x *exchange, made access.MadeKey) error {
 	x.follow(k.live)
 	x.set("Location", x.env.baseURL+"/keys/"+made.ID)
-	x.setTag("", petstore.TagOf(made.Body))
-	x.setReplayed(made.Replayed)
-	x.send(http.StatusCreated, "application/json", made.WithSecret())
-	return nil
+	return x.sendOnce(http.StatusCreated, petstore.TagOf(made.Body), made.WithSecret(), made.Replayed)
 }
 
 func (k keys) update(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
-	}
-	p, err := readKeyPatch(x.body)
+	on, p, err := readChange(x, readKeyPatch)
 	if err != nil {
 		return err
 	}
@@ -166,13 +135,12 @@ func (k keys) revoke(x *exchange) error {
 // What the server alone sets of a key.
 var readOnlyOfKey = []string{"id", "key", "prefix", "state", "createdAt", "rotatedTo", "bannedUntil"}
 
-func readNewKey(body []byte) (access.NewKey, error) {
+func readNewKey(f *form) (access.NewKey, error) {
 	n := access.NewKey{Scopes: access.Read | access.Write}
-	var f form
-	f.read(body, f.withReadOnly(readOnlyOfKey, members{
+	f.read(f.withReadOnly(readOnlyOfKey, members{
 		"name":      into(&n.Name, f.text),
 		"scopes":    into(&n.Scopes, f.scopes),
-		"expiresAt": into(&n.ExpiresAt, func(m member) time.Time { return instantOf(f.time(m)) }),
+		"expiresAt": into(&n.ExpiresAt, f.time),
 	}), "name")
 	return n, f.err(nil)
 }
@@ -192,18 +160,9 @@ func (f *form) scopes(m member) (all access.Scopes) {
 	return all
 }
 
-// instantOf returns the instant, or the zero time if there is none.
-func instantOf(t petstore.Time) time.Time {
-	if !t.Valid {
-		return time.Time{}
-	}
-	return time.UnixMilli(t.Millis).UTC()
-}
-
-func readKeyPatch(body []byte) (access.KeyPatch, error) {
+func readKeyPatch(f *form) (access.KeyPatch, error) {
 	var p access.KeyPatch
-	var f form
-	f.read(body, f.withReadOnly(readOnlyOfKey, members{
+	f.read(f.withReadOnly(readOnlyOfKey, members{
 		"name":      intoOptional(&p.Name, f.text),
 		"expiresAt": intoOptional(&p.ExpiresAt, f.time),
 		"scopes":    f.readOnly,
@@ -214,10 +173,9 @@ func readKeyPatch(body []byte) (access.KeyPatch, error) {
 // usualOverlap is how long a rotated key goes on unless it is said.
 const usualOverlap = 24 * time.Hour
 
-func readOverlap(body []byte) (time.Duration, error) {
+func readOverlap(f *form) (time.Duration, error) {
 	overlap := usualOverlap
-	var f form
-	f.read(body, members{
+	f.read(members{
 		"overlap": into(&overlap, func(m member) time.Duration { return f.duration(m, operator.MaxOverlap) }),
 	})
 	return overlap, f.err(nil)

@@ -91,7 +91,7 @@ func TestLifeOfAKey(t *testing.T) {
 // wantAudit compares what an actor did, the latest first.
 func (s *service) wantAudit(actor string, want ...string) {
 	s.t.Helper()
-	entries, err := s.db.Audit(s.t.Context(), 1000)
+	entries, err := s.db.AuditPage(s.t.Context(), 0, 1000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -237,11 +237,13 @@ func TestBadKeys(t *testing.T) {
 		{"POST", "/keys", `{"name":"a","expiresAt":"tomorrow"}`, "/expiresAt", "invalid_format"},
 		{"POST", "/keys", `{"name":"a","expiresAt":null}`, "/expiresAt", "invalid_type"},
 		{"POST", "/keys", `{"name":"a","expiresAt":"2026-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
+		{"POST", "/keys", `{"name":"a","expiresAt":"0001-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"}, // Go's zero time
 		{"POST", "/keys", `{"name":"a","key":"pst_x"}`, "/key", "read_only"},
 		{"PATCH", "/keys/" + sampleKey, `{"scopes":["read"]}`, "/scopes", "read_only"},
 		{"PATCH", "/keys/" + sampleKey, `{"name":null}`, "/name", "invalid_type"},
 		{"PATCH", "/keys/" + sampleKey, `{"name":"  "}`, "/name", "invalid_format"},
 		{"PATCH", "/keys/" + sampleKey, `{"expiresAt":"2026-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
+		{"PATCH", "/keys/" + sampleKey, `{"expiresAt":"0001-01-01T00:00:00Z"}`, "/expiresAt", "out_of_range"},
 		{"PATCH", "/keys/" + sampleKey, `{"colour":"red"}`, "/colour", "unknown_field"},
 		{"POST", "/keys/" + sampleKey + "/rotate", `{"overlap":"soon"}`, "/overlap", "invalid_format"},
 		{"POST", "/keys/" + sampleKey + "/rotate", `{"overlap":"-1h"}`, "/overlap", "invalid_format"},
@@ -309,12 +311,13 @@ func TestHeldBody(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
 	ends := map[string]func(id string) error{
-		"invalid_api_key": func(id string) error { return s.db.RevokeKey(t.Context(), id, s.clock.Now(), "test") },
+		"invalid_api_key": s.revoke,
 		"api_key_banned": func(id string) error {
 			return s.db.SetBan(t.Context(), access.Ban{KeyID: id, From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator}, "test")
 		},
 		"insufficient_scope": func(id string) error { // it is let to make none that lasts longer than itself
-			_, err := s.db.RotateKey(t.Context(), id, access.Key{ID: access.MintID(), Hash: access.HashOf(id), CreatedAt: s.start}, s.start.Add(time.Hour), "test")
+			next := access.Key{ID: access.MintID(), Hash: access.HashOf(id), CreatedAt: s.start}
+			_, err := s.db.MakeKey(t.Context(), access.Making{Key: next, Replaces: id, Until: s.start.Add(time.Hour), By: "test"})
 			return err
 		},
 	}
@@ -351,7 +354,7 @@ func TestHeldWrite(t *testing.T) {
 	}{
 		"": {201, func(string) error { return nil }},
 		"invalid_api_key": {401, func(id string) error {
-			return errors.Join(s.db.RevokeKey(t.Context(), id, s.clock.Now(), "test"), s.keys.Refresh(t.Context()))
+			return errors.Join(s.revoke(id), s.keys.Refresh(t.Context()))
 		}},
 		"expired_api_key": {401, func(string) error { s.clock.Advance(time.Minute); return nil }},
 		"api_key_banned": {429, func(id string) error {

@@ -121,10 +121,9 @@ func appendList[T resource](dst []byte, entries []T) []byte {
 
 // next returns the link to the page that begins at a place.
 func (l *listing) next(at place) string {
-	link := "<" + l.x.env.baseURL + l.x.address() + "?"
+	query := "limit=" + strconv.Itoa(l.limit) + "&cursor=" + l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
 	if l.filters != "" {
-		link += l.filters + "&"
+		query = l.filters + "&" + query
 	}
-	cursor := l.x.env.cursors.seal(l.x.workspace(), l.x.address(), l.filters, at)
-	return link + "limit=" + strconv.Itoa(l.limit) + "&cursor=" + cursor + `>; rel="next"`
+	return l.x.link(query, "next")
 }

@@ -3,13 +3,29 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"example.com/petstore/internal/petstore"
 )
 
-// A reader decodes a body. id is that of the path, which the body may repeat; 0
-// if the path has none.
-type reader[T any] func(body []byte, id int64) (T, error)
+// A reader decodes the body that a form was made for.
+type reader[T any] func(f *form) (T, error)
+
+// readChange reads what a PUT or a PATCH asks for. Its body may repeat an id that is a number.
+func readChange[T any](x *exchange, read reader[T]) (on petstore.Condition, c T, err error) {
+	if on, err = conditionOf(x.r.Header); err == nil {
+		c, err = read(&form{body: x.body, id: x.param})
+	}
+	return on, c, err
+}
+
+// readOnce reads what a POST asks for whose answer is for its caller alone.
+func readOnce[T any](x *exchange, read reader[T]) (once *petstore.Idempotency, t T, err error) {
+	if once, err = onceByCaller(x); err == nil {
+		t, err = read(&form{body: x.body})
+	}
+	return once, t, err
+}
 
 // The operations that most resources have, each made of the Service's method and
 // the reader of its body.
@@ -20,7 +36,7 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 		if err != nil {
 			return err
 		}
-		n, err := read(x.body, 0)
+		n, err := read(&form{body: x.body})
 		if err != nil {
 			return err
 		}
@@ -28,7 +44,8 @@ func create[T any](read reader[T], do func(ctx context.Context, workspace int64,
 		if err != nil {
 			return err
 		}
-		return x.sendCreated(c)
+		x.set("Location", x.env.baseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
+		return x.sendOnce(http.StatusCreated, petstore.TagOf(c.Body), c.Body, c.Replayed)
 	}
 }
 
@@ -65,11 +82,7 @@ func list[Q any, R resource](read func(l *listing) (Q, error), do func(ctx conte
 // change is for PUT and for PATCH.
 func change[T any, R resource](read reader[T], do func(ctx context.Context, workspace, id int64, c T, on petstore.Condition) (R, error)) handler {
 	return func(x *exchange) error {
-		on, err := conditionOf(x.r.Header)
-		if err != nil {
-			return err
-		}
-		c, err := read(x.body, x.param)
+		on, c, err := readChange(x, read)
 		if err != nil {
 			return err
 		}

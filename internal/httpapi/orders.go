@@ -11,7 +11,7 @@ func orderPaths(s *petstore.Service) []path {
 			{method: "GET", id: "listOrders", scope: access.Read, handle: list(readOrderQuery, s.Orders, placeOfOrder), query: []string{"limit", "cursor", "sort", "petId", "complete", "shipDateFrom", "shipDateTo"}},
 			{method: "POST", id: "createOrder", scope: access.Write, handle: create(readNewOrder, s.CreateOrder), body: jsonBody},
 		}},
-		{pattern: "/store/orders/{orderId}", param: "orderId", routes: []route{
+		{pattern: "/store/orders/{orderId}", routes: []route{
 			{method: "GET", id: "getOrder", scope: access.Read, handle: get(s.Order)},
 			{method: "PATCH", id: "updateOrder", scope: access.Write, handle: change(readOrderPatch, s.UpdateOrder), body: patchBody},
 			{method: "DELETE", id: "cancelOrder", scope: access.Write, handle: remove(s.CancelOrder)},
@@ -32,10 +32,9 @@ func readOrderQuery(l *listing) (q petstore.OrderQuery, err error) {
 	return q, err
 }
 
-func readNewOrder(body []byte, id int64) (petstore.NewOrder, error) {
+func readNewOrder(f *form) (petstore.NewOrder, error) {
 	n := petstore.NewOrder{Quantity: 1}
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"petId":    into(&n.PetID, f.integer),
 		"quantity": into(&n.Quantity, f.integer),
 		"shipDate": into(&n.ShipDate, f.time),
@@ -45,10 +44,9 @@ func readNewOrder(body []byte, id int64) (petstore.NewOrder, error) {
 	return n, f.err(n.Check())
 }
 
-func readOrderPatch(body []byte, id int64) (petstore.OrderPatch, error) {
+func readOrderPatch(f *form) (petstore.OrderPatch, error) {
 	var p petstore.OrderPatch
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"shipDate": intoOptional(&p.ShipDate, f.time),
 		"complete": intoOptional(&p.Complete, f.boolean),
 		"id":       f.readOnly,

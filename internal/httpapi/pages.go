@@ -18,7 +18,7 @@ type pages struct {
 	baseURL string
 	docs    http.Handler
 	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
-	guard   guard
+	shared  *pipeline
 	room    chan struct{} // for those who read the docs and the description
 }
 
@@ -77,7 +77,7 @@ func (p pages) serveConsole(x *exchange) error {
 		return errNotFound
 	}
 	x.lent = true
-	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.guard})
+	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.shared})
 	return nil
 }
 
@@ -92,16 +92,8 @@ func NotFound(w http.ResponseWriter, _ *http.Request) { w.(*exchange).fail(errNo
 // requests are counted and kept few, so that its pages are no way around it. It
 // holds until the request is answered.
 type Page struct {
-	x *exchange
-	guard
-}
-
-// A guard counts what pages do, and keeps it little, by what the pipeline has.
-type guard struct {
-	auth  *authenticator
-	meter *meter
-	gates *gates
-	now   func() time.Time
+	x      *exchange
+	shared *pipeline
 }
 
 // Wait returns 0, unless the request is an attempt to sign in from an address
@@ -115,7 +107,7 @@ func (p *Page) Wait() time.Duration {
 }
 
 // Addr returns the address of the client.
-func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.auth.trusted) }
+func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.trusted) }
 
 // Admit decides on one request of the key of a session, as on one of the API,
 // and has the response and the log say so.
@@ -123,7 +115,7 @@ func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	http1.Recognize(x.r.Context())
 	x.entry, x.counted = e, true
-	p.meter.settle(x, p.meter.limiter.Admit(x.ctx, e.Slot))
+	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Slot))
 	return x.decision
 }
 
@@ -138,11 +130,11 @@ func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 // Enter waits for room among the reads or the writes, as an operation of the
 // API does. Whoever was let in must leave.
 func (p *Page) Enter(write bool) (leave func(), err error) {
-	gate := p.gates.reads
+	gate := p.shared.gates.reads
 	if write {
-		gate = p.gates.writes
+		gate = p.shared.gates.writes
 	}
-	if !gate.enter(p.now()) {
+	if !gate.enter() {
 		return nil, errOverloaded
 	}
 	return gate.leave, nil

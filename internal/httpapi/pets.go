@@ -20,7 +20,7 @@ func (p *pets) paths() []path {
 			{method: "GET", id: "listPets", scope: access.Read, handle: p.list, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
 		}},
-		{pattern: "/pets/{petId}", param: "petId", routes: []route{
+		{pattern: "/pets/{petId}", routes: []route{
 			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), deprecated: true},
 			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(readNewPet, s.ReplacePet), body: jsonBody},
 			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
@@ -86,10 +86,9 @@ func sendOnePet(x *exchange, p petstore.Pet) error {
 }
 
 // readNewPet reads the body of createPet (id 0) and replacePet.
-func readNewPet(body []byte, id int64) (petstore.NewPet, error) {
+func readNewPet(f *form) (petstore.NewPet, error) {
 	var n petstore.NewPet
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"name":       into(&n.Name, f.text),
 		"categoryId": into(&n.CategoryID, f.integer),
 		"status":     into(&n.Status, f.status),
@@ -98,10 +97,9 @@ func readNewPet(body []byte, id int64) (petstore.NewPet, error) {
 	return n, f.err(n.Check())
 }
 
-func readPetPatch(body []byte, id int64) (petstore.PetPatch, error) {
+func readPetPatch(f *form) (petstore.PetPatch, error) {
 	var p petstore.PetPatch
-	f := form{id: id}
-	f.read(body, members{
+	f.read(members{
 		"name":       intoOptional(&p.Name, f.text),
 		"categoryId": intoOptional(&p.CategoryID, f.integer),
 		"status":     intoOptional(&p.Status, f.status),

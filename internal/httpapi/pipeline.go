@@ -76,12 +76,17 @@ const (
 	varyOn         = "Authorization, X-API-Key, Accept, Accept-Encoding, Origin"
 )
 
-// setCommon gives the response what every response has.
-func setCommon(x *exchange) {
+// setBasics gives the response what every response has, the operator's too.
+func setBasics(x *exchange) {
 	x.id = requestID(x.r.Header)
 	x.set("X-Request-Id", x.id)
 	x.set("X-Content-Type-Options", "nosniff")
 	x.set("Content-Security-Policy", contentPolicy)
+}
+
+// setCommon gives the response what every response of the API has.
+func setCommon(x *exchange) {
+	setBasics(x)
 	x.set("Access-Control-Allow-Origin", "*")
 	x.set("Vary", varyOn)
 	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
@@ -204,7 +209,7 @@ func (p *pipeline) carryOut(x *exchange) error {
 		return x.route.handle(x)
 	}
 	gate := p.gates.of(x.route.method)
-	if !gate.enter(x.began) {
+	if !gate.enter() {
 		return errOverloaded
 	}
 	defer gate.leave()

@@ -225,7 +225,7 @@ func (s *service) keyFaults(id string, r request) {
 	s.addKeyAs(expired+id[:2], s.workspace, access.Read, s.start.Add(-time.Hour))
 	s.do(with(expired+id[:2])).want(409, "key_expired")
 	s.addKeyAs(rotated+id[:2], s.workspace, access.Read, time.Time{})
-	if _, err := s.db.RotateKey(s.t.Context(), rotated+id[:2], s.newKey(), s.start.Add(time.Hour), "test"); err != nil {
+	if _, err := s.db.MakeKey(s.t.Context(), access.Making{Key: s.newKey(), Replaces: rotated + id[:2], Until: s.start.Add(time.Hour), By: "test"}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.do(with(rotated+id[:2])).want(409, "key_rotated")
@@ -236,13 +236,13 @@ func (s *service) fullOfKeys(r request) {
 	var made []string
 	for err := error(nil); err == nil; {
 		k := s.newKey()
-		if err = s.db.CreateKey(s.t.Context(), k, "test"); err == nil {
+		if _, err = s.db.MakeKey(s.t.Context(), access.Making{Key: k, By: "test"}); err == nil {
 			made = append(made, k.ID)
 		}
 	}
 	s.do(r).want(409, "too_many_keys")
 	for _, id := range made {
-		if err := s.db.RevokeKey(s.t.Context(), id, s.clock.Now(), "test"); err != nil {
+		if err := s.revoke(id); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -259,6 +259,21 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// A page stays the same when something is added behind it. Who has it must learn that.
+func TestNotModifiedListHasMore(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
+	page := request{method: "GET", path: "/categories?limit=1"}
+	first := s.do(page).want(200, "")
+	s.post("/categories", `{"name":"Cats"}`).want(201, "")
+	page.header = map[string]string{"If-None-Match": first.header.Get("ETag")}
+	now := s.do(page).want(304, "")
+	if before, after := first.header.Get("X-Has-More"), now.header.Get("X-Has-More"); before != "false" || after != "true" || now.header.Get("Link") == "" {
+		t.Errorf("X-Has-More = %q, then %q with the Link %q, want false, then true with a Link", before, after, now.header.Get("Link"))
+	}
+}
+
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	s := openService(t)

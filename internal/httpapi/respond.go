@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
@@ -145,12 +144,12 @@ func sendChanged[T resource](x *exchange, r T) error {
 	return nil
 }
 
-// sendCreated answers a POST that made a resource, now or before.
-func (x *exchange) sendCreated(c petstore.Created) error {
-	x.set("Location", x.env.baseURL+x.path.pattern+"/"+strconv.FormatInt(c.ID, 10))
-	x.setTag("", petstore.TagOf(c.Body))
-	x.setReplayed(c.Replayed)
-	x.send(http.StatusCreated, "application/json", c.Body)
+// sendOnce answers a POST that is carried out once, now or as it was answered before.
+// The entity tag is that of a GET, which shows no secret that the body may have.
+func (x *exchange) sendOnce(status int, tag petstore.Tag, body []byte, replayed bool) error {
+	x.setTag("", tag)
+	x.setReplayed(replayed)
+	x.send(status, "application/json", body)
 	return nil
 }
 

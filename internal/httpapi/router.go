@@ -24,6 +24,8 @@ func newRouter(paths []path) router {
 	var t router
 	for i := range paths {
 		p := &paths[i]
+		_, id, _ := strings.Cut(p.pattern, "{")
+		p.param, _, _ = strings.Cut(id, "}")
 		p.allow = allowOf(p.routes)
 		t.root.add(p)
 	}

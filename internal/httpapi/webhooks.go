@@ -29,18 +29,18 @@ func (h webhooks) paths() []path {
 			{method: "GET", id: "listWebhooks", scope: access.Manage, handle: h.list, query: []string{"limit", "cursor"}},
 			{method: "POST", id: "createWebhook", scope: access.Manage, handle: h.create, body: jsonBody},
 		}},
-		{pattern: one, param: "webhookId", text: true, routes: []route{
+		{pattern: one, text: true, routes: []route{
 			{method: "GET", id: "getWebhook", scope: access.Manage, handle: h.get},
 			{method: "PATCH", id: "updateWebhook", scope: access.Manage, handle: h.update, body: patchBody},
 			{method: "DELETE", id: "deleteWebhook", scope: access.Manage, handle: h.remove},
 		}},
-		{pattern: one + "/rotate", param: "webhookId", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
-		{pattern: one + "/test", param: "webhookId", text: true, routes: test},
-		{pattern: one + "/replay", param: "webhookId", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
-		{pattern: one + "/deliveries", param: "webhookId", text: true, routes: []route{
+		{pattern: one + "/rotate", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
+		{pattern: one + "/test", text: true, routes: test},
+		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
+		{pattern: one + "/deliveries", text: true, routes: []route{
 			{method: "GET", id: "listDeliveries", scope: access.Manage, handle: h.deliveries, query: []string{"limit", "cursor"}},
 		}},
-		{pattern: one + "/deliveries/{deliveryId}/retry", param: "webhookId", text: true, routes: post("retryDelivery", h.retry, noBody)},
+		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
 	}
 }
 
@@ -97,22 +97,14 @@ func (h webhooks) rotate(x *exchange) error {
 	return sendWithSecret(x, http.StatusOK, made)
 }
 
-// sendWithSecret answers with a webhook and its secret, this once and to whoever repeats
-// the request. The entity tag is that of getWebhook.
+// sendWithSecret answers with a webhook and its secret.
 func sendWithSecret(x *exchange, status int, made webhook.Changed) error {
 	body := made.WithSecret()
-	x.setTag("", petstore.TagOf(webhook.WithoutSecret(body)))
-	x.setReplayed(made.Replayed)
-	x.send(status, "application/json", body)
-	return nil
+	return x.sendOnce(status, petstore.TagOf(webhook.WithoutSecret(body)), body, made.Replayed)
 }
 
 func (h webhooks) update(x *exchange) error {
-	on, err := conditionOf(x.r.Header)
-	if err != nil {
-		return err
-	}
-	p, err := readWebhookPatch(x.body)
+	on, p, err := readChange(x, readWebhookPatch)
 	if err != nil {
 		return err
 	}
@@ -146,10 +138,8 @@ func (h webhooks) test(x *exchange) error {
 }
 
 func (h webhooks) replay(x *exchange) error {
-	var after int64
-	var f form
-	f.read(x.body, members{"after": into(&after, f.integer)}, "after")
-	if err := f.err(nil); err != nil {
+	after, err := readAfter(&form{body: x.body})
+	if err != nil {
 		return err
 	}
 	now, err := h.service.Replay(x.ctx, x.workspace(), x.pathID, after, x.caller())
@@ -187,10 +177,9 @@ func (h webhooks) retry(x *exchange) error {
 // What the server alone sets of a webhook.
 var readOnlyOfWebhook = []string{"id", "createdAt", "after", "failingSince", "secret"}
 
-func readNewWebhook(body []byte) (webhook.New, error) {
+func readNewWebhook(f *form) (webhook.New, error) {
 	var n webhook.New
-	var f form
-	f.read(body, f.withReadOnly(readOnlyOfWebhook, members{
+	f.read(f.withReadOnly(readOnlyOfWebhook, members{
 		"url":         into(&n.URL, f.text),
 		"types":       into(&n.Types, f.eventTypes),
 		"description": into(&n.Description, f.text),
@@ -199,16 +188,20 @@ func readNewWebhook(body []byte) (webhook.New, error) {
 	return n, f.err(nil)
 }
 
-func readWebhookPatch(body []byte) (webhook.Patch, error) {
+func readWebhookPatch(f *form) (webhook.Patch, error) {
 	var p webhook.Patch
-	var f form
-	f.read(body, f.withReadOnly(readOnlyOfWebhook, members{
+	f.read(f.withReadOnly(readOnlyOfWebhook, members{
 		"url":         intoOptional(&p.URL, f.text),
 		"types":       intoOptional(&p.Types, f.eventTypes),
 		"description": intoOptional(&p.Description, f.text),
 		"state":       intoOptional(&p.State, func(m member) webhook.State { return webhook.State(f.text(m)) }),
 	}))
 	return p, f.err(nil)
+}
+
+func readAfter(f *form) (after int64, err error) {
+	f.read(members{"after": into(&after, f.integer)}, "after")
+	return after, f.err(nil)
 }
 
 // eventTypes reads the names of types, which need not exist.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"example.com/petstore/internal/spelling"
 )
 
 // A layout says where in a record each column stands; -1 for one that is not
@@ -62,7 +60,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 // plain returns the name of a column as it is compared.
 func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// meant returns, in words, the column that a wrong name likely means, or "".
+// meant returns, in words, the column that name is a synonym for, or "".
 func meant(name string) string {
 	synonyms := map[string][]string{
 		"id":       {"pet id", "petid", "number", "no"},
@@ -73,10 +71,10 @@ func meant(name string) string {
 	}
 	for _, column := range columns() {
 		if slices.Contains(synonyms[column], name) {
-			return spelling.DidYouMean(column)
+			return fmt.Sprintf("; did you mean %s?", column)
 		}
 	}
-	return spelling.Suggest(name, columns())
+	return ""
 }
 
 // separatorOf returns what separates the columns of a spreadsheet's first line:

@@ -18,8 +18,8 @@ type Edit struct {
 // apply makes the pet what the edit and the category say, and reports whether it
 // was not yet. Where status and stock contradict each other, the stock decides,
 // so that applying an edit again changes nothing.
-func (e *Edit) apply(ctx context.Context, shop *petstore.Service, workspace int64, in *petstore.Category) (changed bool, err error) {
-	pet, err := shop.Pet(ctx, workspace, e.ID)
+func (e *Edit) apply(ctx context.Context, service *petstore.Service, workspace int64, in *petstore.Category) (changed bool, err error) {
+	pet, err := service.Pet(ctx, workspace, e.ID)
 	if err != nil {
 		return false, err
 	}
@@ -31,12 +31,12 @@ func (e *Edit) apply(ctx context.Context, shop *petstore.Service, workspace int6
 		patch.CategoryID = petstore.Some(in.ID)
 	}
 	if e.Stock != nil {
-		item, err := shop.InventoryItem(ctx, workspace, e.ID)
+		item, err := service.InventoryItem(ctx, workspace, e.ID)
 		if err != nil {
 			return false, err
 		}
 		if item.Quantity != *e.Stock {
-			if item, err = shop.UpdateInventory(ctx, workspace, e.ID, *e.Stock, petstore.Condition{}); err != nil {
+			if item, err = service.UpdateInventory(ctx, workspace, e.ID, *e.Stock, petstore.Condition{}); err != nil {
 				return false, err
 			}
 			pet.Status, changed = item.Status, true
@@ -48,7 +48,7 @@ func (e *Edit) apply(ctx context.Context, shop *petstore.Service, workspace int6
 	if patch == (petstore.PetPatch{}) {
 		return changed, nil
 	}
-	_, err = shop.UpdatePet(ctx, workspace, e.ID, patch, petstore.Condition{})
+	_, err = service.UpdatePet(ctx, workspace, e.ID, patch, petstore.Condition{})
 	return true, err
 }
 

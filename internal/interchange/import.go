@@ -27,8 +27,8 @@ type Import struct {
 	Workspace int64
 	Now       func() time.Time
 
-	// Shop changes the pets that rows of CSV name by their ids.
-	Shop *petstore.Service
+	// Service changes the pets that rows of CSV name by their ids.
+	Service *petstore.Service
 
 	// File is the digest of the file: the store then remembers with each batch
 	// how far it came. "" remembers nothing.
@@ -81,15 +81,15 @@ type batch struct {
 // counts what came.
 func (i *Import) Run(ctx context.Context) (Report, error) {
 	report, err := i.copy(ctx)
-	return report, cmp.Or(err, i.tell(ctx, report, err == nil))
+	return report, cmp.Or(err, i.finish(ctx, report, err == nil))
 }
 
-// tellTimeout bounds what is still to be done when ctx has ended.
-const tellTimeout = 10 * time.Second
+// finishTimeout bounds what is still to be done when ctx has ended.
+const finishTimeout = 10 * time.Second
 
-// tell has the store add the event of the import, and at its end forget how far
+// finish has the store add the event of the import, and at its end forget how far
 // that came. One that is killed before has its event when it is resumed.
-func (i *Import) tell(ctx context.Context, r Report, ended bool) error {
+func (i *Import) finish(ctx context.Context, r Report, ended bool) error {
 	var b petstore.Batch
 	if r.Rows() > 0 || i.Resumed {
 		b.Imported = &petstore.Imported{Categories: r.Categories, Pets: r.Pets, Orders: r.Orders}
@@ -100,7 +100,7 @@ func (i *Import) tell(ctx context.Context, r Report, ended bool) error {
 	if b.File == "" && b.Imported == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	_, err := i.To.Load(ctx, i.Workspace, &b)
 	return err
@@ -258,7 +258,7 @@ func (i *Import) write(ctx context.Context, b *batch, report *Report, rows *atom
 		return err
 	}
 	for _, e := range b.edits {
-		changed, err := e.Edit.apply(ctx, i.Shop, i.Workspace, e.In)
+		changed, err := e.Edit.apply(ctx, i.Service, i.Workspace, e.In)
 		switch {
 		case err == nil && changed:
 			report.Changed++

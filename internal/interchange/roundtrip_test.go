@@ -79,7 +79,7 @@ func load(t failer, db *sqlite.DB, workspace int64, in input) (interchange.Repor
 		return interchange.Report{}, nil, err
 	}
 	report, err := (&interchange.Import{
-		From: from, To: db, Shop: petstore.NewService(db), Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip, File: in.file,
+		From: from, To: db, Service: petstore.NewService(db), Workspace: workspace, Now: func() time.Time { return noon }, SkipFaults: in.skip, File: in.file,
 		OnProgress: func(r interchange.Report) {
 			if in.most > 0 && r.Rows()+r.Changed >= in.most {
 				cancel()
@@ -176,8 +176,8 @@ func TestFaultsNameTheirLine(t *testing.T) {
 		{"lost lines", interchange.NDJSON, head + dogs + `{"type":"end","categories":2,"pets":0,"orders":0,"movements":0}`, "3: the file is not whole: it was written with 0 pets, 2 categories, 0 orders and 0 movements, and has 0 pets, 1 category, 0 orders and 0 movements"},
 		{"UTF-16", interchange.CSV, "\xff\xfen\x00", "1: the file is UTF-16"},
 		{"wrong column", interchange.CSV, "name,species\n", `1: there is no column "species"; did you mean category?`},
-		{"column cut short", interchange.CSV, "name,cat\n", `1: there is no column "cat"; did you mean category?`},
-		{"misspelt column", interchange.CSV, "naem,category\n", `1: there is no column "naem"; did you mean name?`},
+		{"column cut short", interchange.CSV, "name,cat\n", `1: there is no column "cat"; the columns are id, name, category, status, stock;`},
+		{"misspelt column", interchange.CSV, "naem,category\n", `1: there is no column "naem"; the columns are id, name, category, status, stock;`},
 		{"duplicate column", interchange.CSV, "name,category,Name\n", "1: the column name occurs twice, as number 1 and 3"},
 		{"missing column", interchange.CSV, "name,stock\n", "1: the column category is missing"},
 		{"latin-1", interchange.CSV, "name,category\nR\xe9x,Dogs\n", "2: the text is not UTF-8"},

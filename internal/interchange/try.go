@@ -11,8 +11,8 @@ import (
 // left, and its faults are those of Run, unless somebody changes the workspace meanwhile.
 func (i *Import) Try(ctx context.Context) (Report, error) {
 	dry := *i
-	store := &rehearsal{Store: i.Shop.Store, now: petstore.At(i.Now()), categories: map[int64]petstore.Category{}, pets: map[int64]*petstore.StockedPet{}}
-	dry.To, dry.Shop, dry.File = store, petstore.NewService(store), ""
+	store := &rehearsal{Store: i.Service.Store, now: petstore.At(i.Now()), categories: map[int64]petstore.Category{}, pets: map[int64]*petstore.StockedPet{}}
+	dry.To, dry.Service, dry.File = store, petstore.NewService(store), ""
 	return dry.Run(ctx)
 }
 

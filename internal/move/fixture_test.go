@@ -94,9 +94,10 @@ func (k shopkeeper) keys(workspace int64) {
 		if i == 0 {
 			key.ExpiresAt = time.Now().Add(time.Hour)
 		}
-		ok(k.T, k.CreateKey(k.ctx, key, "cli"))
+		_, err := k.MakeKey(k.ctx, access.Making{Key: key, By: "cli"})
+		ok(k.T, err)
 	}
-	ok(k.T, k.RevokeKey(k.ctx, "key_b", time.Now(), "cli"))
+	ok(k.T, access.Keyring{Store: k.DB, Now: time.Now, By: "cli"}.Revoke(k.ctx, "key_b", petstore.Condition{}))
 	ok(k.T, k.SetBan(k.ctx, access.Ban{KeyID: "key_a", From: time.Now(), Until: time.Now().Add(time.Hour), Reason: "too eager", By: "operator"}, "cli"))
 }
 

@@ -107,7 +107,7 @@ func wantSame(t *testing.T, got, want stock) {
 		"Keys":       func(s stock) (any, error) { return keysOfAll(ctx, s) },
 		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
 		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
-		"Audit":      func(s stock) (any, error) { return s.Audit(ctx, 100) },
+		"Audit":      func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
 		"Webhooks":   func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
 		"Reached":    func(s stock) (any, error) { return s.Reached(ctx, w.ID, "digest") },
 	} {

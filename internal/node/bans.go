@@ -25,7 +25,7 @@ func newTie(l ratelimit.Limiter) *tie {
 // changed: a ban of the limiter that is not stored yet must not be lifted by a
 // change of something else.
 func (t *tie) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
-	c := t.limiter.Caller(w.ID, k.ID, limitsOf(w.Quota))
+	c := t.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
 	before, had := t.bans[k.ID]
 	switch {
 	case k.Ban == nil && had:

@@ -42,7 +42,7 @@ func makeKey(t *testing.T, db *sqlite.DB) (access.Workspace, access.Key) {
 		ID: access.MintID(), WorkspaceID: w.ID, Name: "k", Prefix: prefix, Hash: access.HashOf(secret),
 		Scopes: access.Read, CreatedAt: time.Now(),
 	}
-	if err := db.CreateKey(t.Context(), k, actor); err != nil {
+	if _, err := db.MakeKey(t.Context(), access.Making{Key: k, By: actor}); err != nil {
 		t.Fatal(err)
 	}
 	return w, k
@@ -85,7 +85,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
-	keeper := newBanKeeper(db, slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(ops.Sources{}))
+	keeper := newBanKeeper(db, slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(""))
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})
 	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: time.Now(), Until: until, By: ratelimit.ByLimiter})
@@ -109,7 +109,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 func TestAFullQueueDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	keeper := newBanKeeper(openStore(t), slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(ops.Sources{}))
+	keeper := newBanKeeper(openStore(t), slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(""))
 	for range waitingBans + 1 {
 		keeper.started(ratelimit.Ban{KeyID: "key_1"})
 	}

@@ -29,7 +29,7 @@ type Demo struct {
 	keyID                  string
 }
 
-// prepareDemo fills an empty database with the demo shop and returns a new key
+// prepareDemo fills an empty database with the demo workspace and returns a new key
 // to it. It returns an error for a database that has other workspaces only.
 func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
 	w, err := n.demoWorkspace(ctx)
@@ -41,11 +41,11 @@ func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
 	}
 	secret, prefix := access.Mint()
 	id, now := access.MintID(), n.now()
-	err = n.store.CreateKey(ctx, access.Key{
+	_, err = n.store.MakeKey(ctx, access.Making{By: actor, Key: access.Key{
 		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
 		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write | access.Manage,
 		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
-	}, actor)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (n *node) demoWorkspace(ctx context.Context) (access.Workspace, error) {
 
 // stockDemo fills the workspace unless it has a category.
 func (n *node) stockDemo(ctx context.Context, workspace int64) error {
-	have, err := n.shop.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 1}})
+	have, err := n.service.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 1}})
 	if err != nil || len(have) > 0 {
 		return err
 	}
 	for _, c := range demoCategories() {
-		if _, err := n.shop.CreateCategory(ctx, workspace, c, nil); err != nil {
+		if _, err := n.service.CreateCategory(ctx, workspace, c, nil); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (n *node) stockDemo(ctx context.Context, workspace int64) error {
 		orders = append(placed, orders...)
 	}
 	for _, o := range orders {
-		if _, err := n.shop.CreateOrder(ctx, workspace, o, nil); err != nil {
+		if _, err := n.service.CreateOrder(ctx, workspace, o, nil); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (n *node) addDemoKeys(ctx context.Context, workspace int64) error {
 	} {
 		secret, prefix := access.Mint()
 		k.WorkspaceID, k.Prefix, k.Hash, k.Scopes = workspace, prefix, access.HashOf(secret), access.Read
-		if err := n.store.CreateKey(ctx, k, actor); err != nil {
+		if _, err := n.store.MakeKey(ctx, access.Making{Key: k, By: actor}); err != nil {
 			return err
 		}
 	}
@@ -152,12 +152,12 @@ func (n *node) addDemoKeys(ctx context.Context, workspace int64) error {
 
 // addDemoPet adds a pet with its stock, and returns its orders.
 func (n *node) addDemoPet(ctx context.Context, workspace int64, p demoPet) ([]petstore.NewOrder, error) {
-	pet, err := n.shop.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
+	pet, err := n.service.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
 	if err != nil {
 		return nil, err
 	}
 	if p.stock > 1 {
-		if _, err := n.shop.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
+		if _, err := n.service.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
 			return nil, err
 		}
 	}

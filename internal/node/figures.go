@@ -1,8 +1,12 @@
 package node
 
 import (
+	"slices"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -10,14 +14,18 @@ import (
 // newMetrics returns the metrics of the node, with those of the parts that it
 // was told to use.
 func (n *node) newMetrics() *ops.Metrics {
-	m := ops.NewMetrics(n.sources())
+	m := ops.NewMetrics(n.Version)
 	m.MustRegister(
+		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures, n.future.Load), newGateCollector(n.gates),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_connections", Help: "Open connections of the public listener.",
 		}, func() float64 { return float64(n.connections.Open()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "petstore_connections_closed_total", Help: "Connections of the public listener that were closed because there were too many.",
 		}, func() float64 { return float64(n.connections.Closed()) }))
+	if every := n.Config.Backup.Every; every > 0 {
+		m.MustRegister(newBackupCollector(every, n.newestBackup))
+	}
 	if n.Config.EventRetention > 0 {
 		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
@@ -32,15 +40,6 @@ func (n *node) newMetrics() *ops.Metrics {
 	return m
 }
 
-// sources returns what the metrics ask for figures.
-func (n *node) sources() ops.Sources {
-	s := ops.Sources{Version: n.Version, Limits: n.limits, Storage: n.storage, Gates: n.gate}
-	if n.Config.Backup.Every > 0 {
-		s.Backup = n.backup
-	}
-	return s
-}
-
 // eventStreams returns how many streams of events are open.
 func (n *node) eventStreams() float64 {
 	api := n.api.Load()
@@ -50,21 +49,79 @@ func (n *node) eventStreams() float64 {
 	return float64(api.Streams())
 }
 
-// gate returns the numbers of the gate of one kind of requests, which are zero
-// until there is one.
-func (n *node) gate(kind string) ops.Gate {
+// gates returns the numbers of the gates by the kind of their requests, or nil until
+// there are any.
+func (n *node) gates() map[string]httpapi.GateStats {
 	api := n.api.Load()
 	if api == nil {
-		return ops.Gate{}
+		return nil
 	}
-	return ops.Gate(api.Gates()[kind])
+	return api.Gates()
 }
 
-// backup looks into the folder each time, so that a restart forgets nothing and
-// a backup that somebody removed is missed.
-func (n *node) backup() ops.Backup {
+// newestBackup returns when the newest scheduled backup was made, the zero time if
+// there is none. It looks into the folder each time, so that a restart forgets nothing
+// and a backup that somebody removed is missed.
+func (n *node) newestBackup() time.Time {
 	newest, _, _ := LatestBackup(n.Config.Backup.Dir, n.now()) // what cannot be read has none
-	return ops.Backup{Every: n.Config.Backup.Every, Newest: newest}
+	return newest
+}
+
+// newLimiterCollector returns the figures of every limiter.
+func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
+	return collector(func(to figures) {
+		s := read()
+		to.gauge("petstore_limiter_workspaces", "Workspaces that the limiter knows.", float64(s.Workspaces))
+		to.gauge("petstore_limiter_keys", "Keys that the limiter knows.", float64(s.Keys))
+		to.gauge("petstore_limiter_bans_running", "Bans that run.", float64(s.Bans))
+		to.gauge("petstore_limiter_addresses", "Addresses without a key that are counted apart.", float64(s.Addresses))
+		to.gauge("petstore_limiter_address_capacity", "Addresses that can be counted apart.", float64(s.AddressCapacity))
+		to.gauge("petstore_limiter_overflow_admitted", "Requests admitted today from addresses beyond the capacity.", float64(s.OverflowAdmitted))
+		to.count("petstore_limiter_failed_saves_total", "Times that the counts could not be stored.", float64(s.FailedSaves))
+	})
+}
+
+// newStoreCollector returns the figures of every store. future returns how many rows
+// say that they are of the future.
+func newStoreCollector(read func() StoreStats, future func() int64) prometheus.Collector {
+	return collector(func(to figures) {
+		s := read()
+		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
+		to.count("petstore_store_writes_total", "Changes in the durable commits.", float64(s.Writes))
+		to.count("petstore_store_lost_groups_total", "Commits that failed; their changes were answered with 503.", float64(s.LostGroups))
+		to.gauge("petstore_store_largest_group", "Changes in the largest durable commit.", float64(s.LargestGroup))
+		to.gauge("petstore_store_waiting", "Changes that wait for a commit.", float64(s.Waiting))
+		to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
+		to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))
+		to.gauge("petstore_store_future_rows", "Windows of the limiter, bans, sessions and entries of the audit log that begin in the future: a clock was wrong, or is.", float64(future()))
+	})
+}
+
+// newGateCollector returns the figures of both gates, which are zero as long as read
+// returns none.
+func newGateCollector(read func() map[string]httpapi.GateStats) prometheus.Collector {
+	return collector(func(to figures) {
+		all := read()
+		for _, kind := range []string{"read", "write"} {
+			g := all[kind]
+			to.gauge("petstore_gate_limit", "Requests that may be carried out at once.", float64(g.Limit), "kind", kind)
+			to.gauge("petstore_gate_inside", "Requests that are carried out.", float64(g.Inside), "kind", kind)
+			to.gauge("petstore_gate_waiting", "Requests that wait to be carried out.", float64(g.Waiting), "kind", kind)
+			to.count("petstore_gate_refused_total", "Requests that were answered with 503 because there was too much to do.", float64(g.Refused), "kind", kind)
+		}
+	})
+}
+
+// newBackupCollector returns the figures of the backups that are made by schedule.
+func newBackupCollector(every time.Duration, newest func() time.Time) prometheus.Collector {
+	return collector(func(to figures) {
+		seconds := 0.0
+		if at := newest(); !at.IsZero() {
+			seconds = float64(at.UnixMilli()) / 1000
+		}
+		to.gauge("petstore_backup_newest_timestamp_seconds", "When the newest scheduled backup was made; 0 if there is none.", seconds)
+		to.gauge("petstore_backup_interval_seconds", "How often there is to be a backup.", every.Seconds())
+	})
 }
 
 // A collector reads figures whenever the metrics are asked for.
@@ -76,13 +133,22 @@ func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByC
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
-// figures go to who asked for the metrics.
+// figures go to who asked for the metrics. Each has a name, a help, a value, and the
+// names and values of its labels by turns.
 type figures chan<- prometheus.Metric
 
-func (to figures) count(d *prometheus.Desc, n float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...)
+func (to figures) count(name, help string, n float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(desc(name, help, labels...), prometheus.CounterValue, n)
 }
 
-func (to figures) gauge(d *prometheus.Desc, n float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+func (to figures) gauge(name, help string, n float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(desc(name, help, labels...), prometheus.GaugeValue, n)
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	all := prometheus.Labels{}
+	for pair := range slices.Chunk(labels, 2) {
+		all[pair[0]] = pair[1]
+	}
+	return prometheus.NewDesc(name, help, nil, all)
 }

@@ -28,12 +28,12 @@ func (n *node) health(ctx context.Context, checks []ops.Check) []console.Figure 
 	if !n.Config.OnPostgres() {
 		list = append(list, n.disk())
 	}
-	l, s := n.limits(), n.store.Figures()
+	l, s := n.limiter.Stats(), n.store.Figures()
 	return append(list, n.lastBackup(ctx),
 		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
 		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of at most %d counted, %d requests from others", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
 		console.Figure{Name: "limits that could not be saved", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
-		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.Largest, s.Waiting)},
+		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.LargestGroup, s.Waiting)},
 		console.Figure{Name: "requests missing in the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
 	)
 }
@@ -90,7 +90,7 @@ func (n *node) lastBackup(ctx context.Context) console.Figure {
 		return f
 	}
 	every := n.Config.Backup.Every
-	newest := n.backup().Newest
+	newest := n.newestBackup()
 	since := n.started
 	if newest.After(since) {
 		since = newest

@@ -67,10 +67,6 @@ func limiterConfig(c *config.Config) ratelimit.Config {
 	r.Strikes, r.StrikeWindow, r.Grace = c.Ban.Strikes, c.Ban.Window, c.Ban.Grace
 	r.FirstBan, r.MaxBan = c.Ban.First, c.Ban.Max
 	r.Addresses = c.AddressTable
-	r.AddressLimits = limitsOf(access.FreeQuota)
+	r.AddressLimits = ratelimit.Limits(access.FreeQuota)
 	return r
-}
-
-func limitsOf(q access.Quota) ratelimit.Limits {
-	return ratelimit.Limits{PerMinute: q.PerMinute, PerDay: q.PerDay}
 }

@@ -49,7 +49,7 @@ type node struct {
 	logTo       *sharedWriter
 	tracer      *trace.Tracer // nil unless traces are wanted
 	store       Store
-	shop        *petstore.Service
+	service     *petstore.Service
 	limiter     limiter
 	keys        *access.Directory[*ratelimit.Caller]
 	bans        *banKeeper
@@ -85,7 +85,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.limiter, err = newLimiter(n.Config, n.now, n.log, func(took time.Duration) { n.redisTook.Observe(took.Seconds()) }); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	n.shop, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
+	n.service, n.usage = petstore.NewService(n.traced(n.store)), usage.NewRecorder(n.store, n.now)
 	if n.Config.LogFormat == "json" && n.tracer == nil { // which knows nothing of traces
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
@@ -102,8 +102,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts, and then the keys whose bans run and those that the operator's
-// lists begin with.
+// restore loads the counts, and then the keys whose bans run.
 func (n *node) restore(ctx context.Context) error {
 	saved, err := n.store.LoadLimits(ctx)
 	if err != nil {
@@ -112,22 +111,8 @@ func (n *node) restore(ctx context.Context) error {
 	if err := n.limiter.Restore(saved); err != nil {
 		n.log.Error("a saved count could not be restored", "err", err)
 	}
-	if err := n.keys.Refresh(ctx); err != nil {
-		return err
-	}
-	busiest, err := n.store.BusiestKeys(ctx, mostLoaded)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, len(busiest))
-	for i, u := range busiest {
-		ids[i] = u.KeyID
-	}
-	return n.keys.Load(ctx, ids)
+	return n.keys.Refresh(ctx)
 }
-
-// mostLoaded is how many keys are read at the start.
-const mostLoaded = 10_000
 
 // frontend returns what answers on the public listener, which has the address
 // given.
@@ -147,7 +132,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Shop: n.shop, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
+		Service: n.service, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
 		Events: n.events(), Webhooks: n.webhooks.operations(),
 		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
 	})
@@ -155,7 +140,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	api, err := httpapi.New(httpapi.Options{
-		Service: n.shop, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
+		Service: n.service, Access: n.store, Keys: n.keys, Limiter: n.limiter, OnBan: n.bans.started,
 		Secret: secret, BaseURL: n.Config.BaseURL, Sunset: n.Config.Sunset, TrustedProxies: n.Config.TrustedProxies,
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
@@ -288,14 +273,6 @@ func refusedBy(o *httpapi.Observation) string {
 		return ""
 	}
 	return o.Outcome
-}
-
-func (n *node) limits() ops.Limits { return ops.Limits(n.limiter.Stats()) }
-
-func (n *node) storage() ops.Storage {
-	s := n.store.Figures()
-	s.FutureRows = n.future.Load()
-	return s
 }
 
 // close gives back what the node holds, its work being over.

@@ -8,25 +8,19 @@ import (
 
 // newRedisCollector returns the figures of the Redis limiter.
 func newRedisCollector(read func() ratelimit.RedisStats) prometheus.Collector {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("petstore_limiter_redis_"+name, help, labels, nil)
-	}
-	decisions := desc("decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", "source")
-	failures := desc("failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", "cause")
-	away := desc("away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says.")
 	return collector(func(to figures) {
 		s := read()
-		to.count(decisions, float64(s.Redis), "redis")
-		to.count(decisions, float64(s.Cached), "cached")
-		to.count(decisions, float64(s.Local), "local")
-		to.count(decisions, float64(s.Unavailable), "unavailable")
-		to.count(failures, float64(s.Failed), "any")
-		to.count(failures, float64(s.Late), "late")
-		if s.Away {
-			to.gauge(away, 1)
-		} else {
-			to.gauge(away, 0)
+		for source, n := range map[string]int64{"redis": s.Redis, "cached": s.Cached, "local": s.Local, "unavailable": s.Unavailable} {
+			to.count("petstore_limiter_redis_decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", float64(n), "source", source)
 		}
+		for cause, n := range map[string]int64{"any": s.Failed, "late": s.Late} {
+			to.count("petstore_limiter_redis_failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", float64(n), "cause", cause)
+		}
+		away := 0.0
+		if s.Away {
+			away = 1
+		}
+		to.gauge("petstore_limiter_redis_away", "1 while Redis does not answer, and nodes decide as --limiter-on-failure says.", away)
 	})
 }
 

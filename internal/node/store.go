@@ -8,7 +8,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/feed"
-	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/ratelimit"
@@ -32,7 +32,7 @@ type Store interface {
 	Failed() <-chan struct{} // closed when it never will again; nil if that cannot be
 	Close() error
 
-	Figures() ops.Storage
+	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
 	// FutureRows returns how many rows begin later than now.
 	FutureRows(ctx context.Context, now time.Time) (int64, error)
@@ -44,17 +44,20 @@ type Store interface {
 	Follow(ctx context.Context, changed func())
 }
 
+// StoreStats are numbers of any store, counted since it was opened.
+type StoreStats struct {
+	groupcommit.Stats
+
+	Waiting     int // changes that wait now
+	Readers     int // connections for reading
+	IdleReaders int // those of them that nobody uses now
+}
+
 // A FileStore is the stores on SQLite.
 type FileStore struct{ *sqlite.DB }
 
 // Figures implements [Store].
-func (s FileStore) Figures() ops.Storage {
-	n := s.Stats()
-	return ops.Storage{
-		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
-		Readers: n.Readers, IdleReaders: n.IdleReaders,
-	}
-}
+func (s FileStore) Figures() StoreStats { return StoreStats(s.Stats()) }
 
 // Follow does nothing: a file tells nobody, and its writer knows how it is.
 func (FileStore) Follow(context.Context, func()) {}
@@ -65,12 +68,9 @@ type serverStore struct{ *postgres.DB }
 // Failed returns nil: whatever happens to the server, it may come back.
 func (serverStore) Failed() <-chan struct{} { return nil }
 
-func (s serverStore) Figures() ops.Storage {
+func (s serverStore) Figures() StoreStats {
 	n := s.Stats()
-	return ops.Storage{
-		Groups: n.Groups, Writes: n.Writes, Lost: n.LostGroups, Largest: n.LargestGroup, Waiting: int64(n.Waiting),
-		Readers: n.Readers, IdleReaders: n.IdleReaders,
-	}
+	return StoreStats{n.Stats, n.Waiting, n.Readers, n.IdleReaders}
 }
 
 // A StoreUse is what a store is opened for.
@@ -89,8 +89,8 @@ type StoreUse struct {
 	Waiting func(process string)
 }
 
-// cachedPets is how many pets a server keeps in memory: some 5 MiB.
-const cachedPets = 96 << 10
+// cachedPets is how many pets a server keeps in memory: some 12 MiB.
+const cachedPets = 112 << 10
 
 // OpenStore opens the database of the settings.
 func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error) {

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -29,32 +28,18 @@ func windowOf(w ratelimit.Window) Window {
 	return Window{w.Limit, w.Used, w.Remaining(), time.Unix(w.Reset, 0).UTC()}
 }
 
-// Saved returns what servers saved last, at most a second ago.
+// Saved returns what servers saved last, at most a second ago, as a server that starts
+// now would continue it.
 func Saved(store interface {
 	LoadLimits(ctx context.Context) (ratelimit.Saved, error)
 }, now func() time.Time) Counts {
 	return func(ctx context.Context) (Windows, error) {
 		saved, err := store.LoadLimits(ctx)
-		return func(w access.Workspace) (minute, day Window) { return savedWindows(saved, w, now()) }, err
+		if err != nil {
+			return nil, err
+		}
+		limiter := ratelimit.NewMemory(ratelimit.DefaultConfig(), now)
+		_ = limiter.Restore(saved) // a server leaves out what it cannot read, too
+		return Live(limiter)(ctx)
 	}
-}
-
-const aDay = int64(24 * time.Hour / time.Second)
-
-func savedWindows(saved ratelimit.Saved, w access.Workspace, now time.Time) (minute, day Window) {
-	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	minute = Window{w.Quota.PerMinute, 0, w.Quota.PerMinute, now.UTC().Truncate(time.Second).Add(time.Minute)}
-	day = Window{w.Quota.PerDay, 0, w.Quota.PerDay, tomorrow}
-	for _, row := range saved.Windows {
-		if row.Subject != "w:"+strconv.FormatInt(w.ID, 10) {
-			continue
-		}
-		if began := time.UnixMilli(row.MinuteStart).UTC(); !now.Before(began) && now.Before(began.Add(time.Minute)) {
-			minute = Window{minute.Limit, row.MinuteUsed, max(minute.Limit-row.MinuteUsed, 0), began.Add(time.Minute)}
-		}
-		if row.Day == now.Unix()/aDay {
-			day = Window{day.Limit, row.DayUsed, max(day.Limit-row.DayUsed, 0), tomorrow}
-		}
-	}
-	return minute, day
 }

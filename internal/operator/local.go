@@ -126,7 +126,7 @@ func (l *Local) Workspace(ctx context.Context, id int64) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	v := Detail{Workspace: Of(w), Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
+	v := Detail{Standing: Standing{Workspace: Of(w)}, Categories: has.Categories, Pets: has.Pets, Orders: has.Orders}
 	var last time.Time
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() && !k.Expired(l.Now()) {
@@ -196,7 +196,7 @@ func (l *Local) CreateKeyOnce(ctx context.Context, workspace int64, n NewKey, on
 	}
 	asked := access.NewKey{Name: n.Name, Scopes: scopes}
 	if n.ExpiresAt != nil {
-		asked.ExpiresAt = *n.ExpiresAt
+		asked.ExpiresAt = petstore.At(*n.ExpiresAt)
 	}
 	made, err := l.ring().Create(ctx, workspace, asked, once)
 	return l.answer(ctx, made, err)

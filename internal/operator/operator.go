@@ -63,9 +63,7 @@ type Workspace struct {
 
 // A Detail is a workspace with what is used of it.
 type Detail struct {
-	Workspace
-	Minute     Window     `json:"minute"`
-	Day        Window     `json:"day"`
+	Standing
 	Keys       int        `json:"keys"` // live ones
 	Categories int64      `json:"categories"`
 	Pets       int64      `json:"pets"`

@@ -20,48 +20,8 @@ type Response struct {
 	Outcome   string // of the limiter: "admitted", the window that refused, "banned", or "free"
 }
 
-// Limits are figures of the limiter.
-type Limits struct {
-	Workspaces, Keys           int
-	Bans                       int // that run
-	Addresses, AddressCapacity int
-	OverflowAdmitted           int64
-	FailedSaves                int64
-}
-
-// Storage are figures of the store.
-type Storage struct {
-	Groups  int64 // durable commits
-	Writes  int64 // changes in them
-	Lost    int64 // commits that failed
-	Largest int64 // changes in the largest
-	Waiting int64 // changes that wait now
-
-	Readers, IdleReaders int // connections for reading
-
-	FutureRows int64 // rows that say they are of the future
-}
-
-// A Gate says how much is carried out at once of the requests of one kind.
-type Gate struct{ Limit, Inside, Waiting, Refused int64 }
-
-// A Backup says how the scheduled backups stand.
-type Backup struct {
-	Newest time.Time     // when the newest was made; zero if there is none
-	Every  time.Duration // how often there is to be one
-}
-
-// Sources are asked for figures each time that the metrics are read.
-type Sources struct {
-	Version string
-	Limits  func() Limits
-	Storage func() Storage
-	Backup  func() Backup          // nil if there are none by schedule
-	Gates   func(kind string) Gate // of "read" and of "write"; nil if there are none
-}
-
-// Metrics are the service's own metrics, and those of the Go runtime and the
-// process. Its methods may be called concurrently and do not block.
+// Metrics are those of requests, bans, the Go runtime and the process; others may be
+// registered beside them. Its methods may be called concurrently and do not block.
 type Metrics struct {
 	*prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -87,8 +47,8 @@ type series struct {
 	decision prometheus.Counter // nil if it spends no quota
 }
 
-// NewMetrics returns metrics that have counted nothing.
-func NewMetrics(s Sources) *Metrics {
+// NewMetrics returns metrics that have counted nothing, of the version given.
+func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -114,19 +74,7 @@ func NewMetrics(s Sources) *Metrics {
 		}),
 	}
 	m.MustRegister(m.requests, m.durations, m.decisions, m.bans, m.bansLost,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(s.Version))
-	if s.Limits != nil {
-		m.MustRegister(newLimitsCollector(s.Limits))
-	}
-	if s.Storage != nil {
-		m.MustRegister(newStorageCollector(s.Storage))
-	}
-	if s.Gates != nil {
-		m.MustRegister(newGateCollector("read", s.Gates), newGateCollector("write", s.Gates))
-	}
-	if s.Backup != nil {
-		m.MustRegister(newBackupCollector(s.Backup))
-	}
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version))
 	return m
 }
 

@@ -96,6 +96,19 @@ func readiness(checks []Check) health {
 	return h
 }
 
+// newReadyGauge tells what /readyz does, for alerts.
+func newReadyGauge(checks []Check) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "petstore_ready",
+		Help: "1 if the service is ready for requests, else 0.",
+	}, func() float64 {
+		if len(readiness(checks).Reasons) > 0 {
+			return 0
+		}
+		return 1
+	})
+}
+
 func writeHealth(w http.ResponseWriter, h health) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -34,7 +34,7 @@ func TestReadiness(t *testing.T) {
 			{Name: "phase", Err: phase.Err},
 			{Name: "store", Err: func() error { return store }},
 		},
-		Metrics: ops.NewMetrics(ops.Sources{}),
+		Metrics: ops.NewMetrics(""),
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	ready := func(step string, wantStatus int, wantBody string) {
@@ -58,17 +58,7 @@ func TestReadiness(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := ops.NewMetrics(ops.Sources{
-		Version: "v1.2.3",
-		Limits:  func() ops.Limits { return ops.Limits{Bans: 2, Addresses: 3, AddressCapacity: 4} },
-		Storage: func() ops.Storage {
-			return ops.Storage{Groups: 5, Writes: 6, Waiting: 7, Lost: 8, Readers: 9, IdleReaders: 3}
-		},
-		Backup: func() ops.Backup { return ops.Backup{Newest: time.UnixMilli(1500), Every: time.Hour} },
-		Gates: func(kind string) ops.Gate {
-			return map[string]ops.Gate{"read": {Limit: 512}, "write": {Limit: 300, Inside: 299, Waiting: 12, Refused: 34}}[kind]
-		},
-	})
+	m := ops.NewMetrics("v1.2.3")
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
 	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
 	m.Observe(ops.Response{Method: "GET", Status: 404, Outcome: "admitted"})
@@ -84,24 +74,8 @@ func TestMetrics(t *testing.T) {
 		`petstore_limiter_decisions_total{outcome="admitted",plan="pro"} 1`,
 		`petstore_limiter_decisions_total{outcome="minute",plan="pro"} 1`,
 		`petstore_limiter_decisions_total{outcome="admitted",plan="none"} 1`,
-		`petstore_gate_limit{kind="read"} 512`,
-		`petstore_gate_limit{kind="write"} 300`,
-		`petstore_gate_inside{kind="write"} 299`,
-		`petstore_gate_waiting{kind="write"} 12`,
-		`petstore_gate_refused_total{kind="write"} 34`,
 		"petstore_limiter_bans_started_total 1",
 		"petstore_limiter_bans_unsaved_total 1",
-		"petstore_limiter_bans_running 2",
-		"petstore_limiter_addresses 3",
-		"petstore_limiter_address_capacity 4",
-		"petstore_store_groups_total 5",
-		"petstore_store_writes_total 6",
-		"petstore_store_waiting 7",
-		"petstore_store_lost_groups_total 8",
-		"petstore_store_readers 9",
-		"petstore_store_readers_idle 3",
-		"petstore_backup_newest_timestamp_seconds 1.5",
-		"petstore_backup_interval_seconds 3600",
 		"petstore_ready 1",
 		`petstore_build_info{version="v1.2.3"} 1`,
 		"go_goroutines ",
@@ -120,20 +94,18 @@ func TestNotReadyIsAMetric(t *testing.T) {
 	var phase ops.Phase
 	h := ops.Handler(ops.Options{
 		Checks:  []ops.Check{{Name: "phase", Err: phase.Err}},
-		Metrics: ops.NewMetrics(ops.Sources{Backup: func() ops.Backup { return ops.Backup{Every: time.Hour} }}),
+		Metrics: ops.NewMetrics(""),
 		Log:     slog.New(slog.DiscardHandler),
 	})
 	_, _, body := get(t, h, "/metrics")
-	for _, want := range []string{"petstore_ready 0", "petstore_backup_newest_timestamp_seconds 0"} {
-		if !strings.Contains(body, "\n"+want+"\n") {
-			t.Errorf("the metrics of a service that starts lack %q", want)
-		}
+	if want := "\npetstore_ready 0\n"; !strings.Contains(body, want) {
+		t.Errorf("the metrics of a service that starts lack %q", want)
 	}
 }
 
 func TestProfilesAndMethods(t *testing.T) {
 	t.Parallel()
-	h := ops.Handler(ops.Options{Metrics: ops.NewMetrics(ops.Sources{}), Log: slog.New(slog.DiscardHandler)})
+	h := ops.Handler(ops.Options{Metrics: ops.NewMetrics(""), Log: slog.New(slog.DiscardHandler)})
 	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/": 404, "/debug": 404} {
 		if got, _, _ := get(t, h, path); got != want {
 			t.Errorf("GET %s = %d, want %d", path, got, want)
@@ -142,7 +114,7 @@ func TestProfilesAndMethods(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	m := ops.NewMetrics(ops.Sources{})
+	m := ops.NewMetrics("")
 	r := ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"}
 	b.ReportAllocs()
 	for b.Loop() {

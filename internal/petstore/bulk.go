@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Bulk is a store that whole shops are carried out of and into. Its methods
+// A Bulk is a store that whole workspaces are carried out of and into. Its methods
 // may be called concurrently, and beside a server.
 type Bulk interface {
 	// Dump gives to everything that the workspace has, as it was at one
@@ -89,6 +89,106 @@ type Refusal struct {
 	Unit int // its index in the batch
 	Place
 	Err error
+}
+
+// ErrRefused undoes the transaction of a batch of which a unit was refused. Load
+// does not return it, but what was refused.
+var ErrRefused error = Errorf(CodeValidationFailed, "A unit was refused.")
+
+// A RowKind is a kind of row that there may be already.
+type RowKind int
+
+// The kinds of rows.
+const (
+	CategoryRow RowKind = iota
+	PetRow
+	OrderRow
+	LedgerRow // by the id of its pet, which may be gone
+	RowKinds  // how many there are
+)
+
+// A Has reports whether a workspace has a row. Its errors have no code.
+type Has func(kind RowKind, id int64) (bool, error)
+
+// Sift has keep write each unit, one after the other, unless it contradicts what
+// there is, with what keep wrote before. It returns the units that do, and
+// [ErrRefused] at the first of them unless the batch says SkipRefused. An error
+// of has or keep ends it. If a unit names its pet's category by In, the pet gets
+// the id of that.
+func (b *Batch) Sift(has Has, keep func(*Unit) error) (refused []Refusal, _ error) {
+	for i := range b.Units {
+		u := &b.Units[i]
+		if u.Pet != nil && u.In != nil {
+			u.Pet.CategoryID = u.In.ID
+		}
+		switch place, err := u.judge(has); {
+		case err == nil:
+			if err := keep(u); err != nil {
+				return refused, err
+			}
+		case CodeOf(err) == "":
+			return refused, err
+		case !b.SkipRefused:
+			return []Refusal{{Unit: i, Place: place, Err: err}}, ErrRefused
+		default:
+			refused = append(refused, Refusal{Unit: i, Place: place, Err: err})
+		}
+	}
+	return refused, nil
+}
+
+// judge returns why the unit cannot be kept, and where, in the order in which its
+// rows would be written.
+func (u *Unit) judge(has Has) (Place, error) {
+	if u.Category != nil {
+		return Place{}, has.free(CategoryRow, u.Category.ID, "There is a category with the id %d already.")
+	}
+	if err := u.judgePet(has); err != nil {
+		return Place{}, err
+	}
+	const taken = "There is an order with the id %d already."
+	own := make(map[int64]bool, len(u.Orders))
+	for i, o := range u.Orders {
+		err := has.free(OrderRow, o.ID, taken)
+		if err == nil && own[o.ID] {
+			err = Errorf(CodeValidationFailed, taken, o.ID)
+		}
+		if err != nil {
+			return Place{Order: i + 1}, err
+		}
+		own[o.ID] = true
+	}
+	if len(u.Movements) == 0 {
+		return Place{}, nil
+	}
+	return Place{Movement: 1}, has.free(LedgerRow, u.PetID, "The pet %d has a ledger already: it was deleted, and its id is not used again.")
+}
+
+func (u *Unit) judgePet(has Has) error {
+	if u.Pet == nil {
+		return has.free(PetRow, u.PetID, "There is a pet with the id %d already; its orders and its ledger can only come with it.")
+	}
+	if err := has.free(PetRow, u.PetID, "There is a pet with the id %d already."); err != nil {
+		return err
+	}
+	there, err := has(CategoryRow, u.Pet.CategoryID)
+	if err == nil && !there {
+		err = NoCategory(u.Pet.CategoryID)
+	}
+	return err
+}
+
+// free returns an error if there is such a row already; one without an id gets a
+// new one.
+func (has Has) free(kind RowKind, id int64, format string) error {
+	if id == 0 {
+		return nil
+	}
+	there, err := has(kind, id)
+	if err == nil && there {
+		err = Errorf(CodeValidationFailed, format, id)
+	}
+	return err
 }
 
 // Check brings the names into normal form and returns what is wrong with the

@@ -26,10 +26,10 @@ func (n *NewPet) Check() []Field {
 // them.
 func (p *PetPatch) Check() []Field {
 	var fields []Field
-	if refuseNull(&fields, "/name", p.Name) {
+	if RefuseNull(&fields, "/name", p.Name) {
 		fields = checkName(fields, &p.Name.Value)
 	}
-	if refuseNull(&fields, "/categoryId", p.CategoryID) {
+	if RefuseNull(&fields, "/categoryId", p.CategoryID) {
 		fields = checkID(fields, "/categoryId", p.CategoryID.Value)
 	}
 	if p.Status.Present && !p.Status.Null {
@@ -55,7 +55,7 @@ func (n *NewCategory) Check() []Field {
 // them.
 func (p *CategoryPatch) Check() []Field {
 	var fields []Field
-	if refuseNull(&fields, "/name", p.Name) {
+	if RefuseNull(&fields, "/name", p.Name) {
 		fields = checkName(fields, &p.Name.Value)
 	}
 	if p.Description.Present && !p.Description.Null {
@@ -109,9 +109,9 @@ func foldCherokee(r rune) rune {
 	return r
 }
 
-// refuseNull reports whether the member is there to be checked, and notes the
+// RefuseNull reports whether the member is there to be checked, and notes the
 // fault if it is null.
-func refuseNull[T any](fields *[]Field, pointer string, member Optional[T]) bool {
+func RefuseNull[T any](fields *[]Field, pointer string, member Optional[T]) bool {
 	if member.Present && member.Null {
 		*fields = append(*fields, Field{Pointer: pointer, Code: InvalidType,
 			Message: fmt.Sprintf("%s is required and cannot be null.", pointer[1:])})

@@ -2,6 +2,7 @@ package petstore
 
 import (
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
@@ -80,6 +81,13 @@ func (m Movement) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `,"at":"`...)
 	dst = m.At.Append(dst)
 	return append(dst, `"}`...)
+}
+
+// AppendInstant appends a member of an object that is an instant, with the comma before
+// it.
+func AppendInstant(dst []byte, name string, t time.Time) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
+	return append(At(t).Append(dst), '"')
 }
 
 const hex = "0123456789abcdef"

@@ -2,7 +2,7 @@ package petstore
 
 import "context"
 
-// A Service is the shop of every workspace: it checks input, knows the rules
+// A Service does what can be done in every workspace: it checks input, knows the rules
 // and has the store carry them out. Its methods may be called concurrently.
 //
 // Methods that take a body return validation_failed, naming the members, for
@@ -14,7 +14,7 @@ type Service struct {
 	running running
 }
 
-// NewService returns the service that keeps its shops in store.
+// NewService returns the service that keeps its workspaces in store.
 func NewService(store Store) *Service { return &Service{Store: store} }
 
 // Created is the outcome of a creation.

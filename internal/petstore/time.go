@@ -15,6 +15,14 @@ type Time struct {
 // At returns t, cut to the millisecond.
 func At(t time.Time) Time { return Time{Millis: t.UnixMilli(), Valid: true} }
 
+// UTC returns t in UTC, or the zero time for no instant.
+func (t Time) UTC() time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(t.Millis).UTC()
+}
+
 // ParseTime reads a date-time of RFC 3339 §5.6, with an offset; "t" and "z"
 // may be in lower case. Digits beyond the millisecond are cut off. It reports
 // false for anything else, for a leap second, and for instants whose year in
@@ -47,7 +55,7 @@ func strictTime(s string) bool {
 // Append appends t in UTC with "Z", with at most three digits of a second.
 // t must be valid.
 func (t Time) Append(dst []byte) []byte {
-	return time.UnixMilli(t.Millis).UTC().AppendFormat(dst, "2006-01-02T15:04:05.999Z07:00")
+	return t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.999Z07:00")
 }
 
 // String returns t as Append writes it, or "" for no instant.

@@ -19,7 +19,7 @@ var _ petstore.Bulk = (*DB)(nil)
 // batch was kept, unless it says that this is not known.
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{db: db, workspace: workspace, batch: b}
-	if err := l.reserve(ctx, &db.issuer); err != nil {
+	if err := l.reserve(ctx); err != nil {
 		return nil, judge(err)
 	}
 	err := db.change(ctx, func(x *txn) error {
@@ -30,7 +30,7 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 		err = nil
 	}
 	switch {
-	case errors.Is(err, errRefused):
+	case errors.Is(err, petstore.ErrRefused):
 		return l.refused, nil
 	case err != nil:
 		return nil, err
@@ -54,9 +54,6 @@ func (db *DB) analyze(ctx context.Context, units int64) {
 	}
 }
 
-// errRefused rolls a batch back of which a unit was refused.
-var errRefused error = &ownError{"a unit was refused"}
-
 // A load is one batch on its way into the store.
 type load struct {
 	db        *DB
@@ -79,12 +76,12 @@ func (l *load) begin() {
 	}
 	l.issued = nil
 	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
-	l.there = found{categories: set{}, pets: set{}, orders: set{}, ledgers: set{}}
+	l.there = newFound()
 }
 
 // reserve takes the ids that new rows need from the counters, in a transaction
 // of its own: nobody waits at a counter for the batch.
-func (l *load) reserve(ctx context.Context, from *issuer) error {
+func (l *load) reserve(ctx context.Context) error {
 	var need demand
 	for i := range l.batch.Units {
 		switch u := &l.batch.Units[i]; {
@@ -97,17 +94,19 @@ func (l *load) reserve(ctx context.Context, from *issuer) error {
 	if need == (demand{}) {
 		return nil
 	}
-	top := demand{}
-	err := from.pool.QueryRow(ctx, `UPDATE counters SET categories = categories + $2, pets = pets + $3
-		WHERE workspace = $1 RETURNING categories, pets`, l.workspace, need.categories, need.pets).Scan(&top.categories, &top.pets)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return hasWorkspace(ctx, from.pool, l.workspace)
-	case err == nil && max(top.categories, top.pets) > petstore.MaxID:
+	issued, err := issue(ctx, l.db.issuers, map[int64]*demand{l.workspace: &need})
+	if err != nil {
+		return err
+	}
+	first := issued[l.workspace]
+	if first == nil {
+		return hasWorkspace(ctx, l.db.issuers, l.workspace)
+	}
+	if max(first.categories+need.categories, first.pets+need.pets) > petstore.MaxID {
 		return usedUp(l.workspace)
 	}
-	l.first = top.minus(need)
-	return err
+	l.first = *first
+	return nil
 }
 
 func usedUp(workspace int64) error {
@@ -118,17 +117,9 @@ func (l *load) run(x *txn) error {
 	if err := l.look(x); err != nil {
 		return err
 	}
-	for i := range l.batch.Units {
-		u := &l.batch.Units[i]
-		place, err := l.judge(u)
-		if err == nil {
-			l.keep(u)
-			continue
-		}
-		l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
-		if !l.batch.SkipRefused {
-			return errRefused
-		}
+	var err error
+	if l.refused, err = l.batch.Sift(l.has, l.keep); err != nil {
+		return err
 	}
 	if l.batch.File != "" {
 		if err := accesssql.Reach(accessTx{x.ctx, x}, l.workspace, l.batch.File, l.batch.Through); err != nil {
@@ -139,35 +130,33 @@ func (l *load) run(x *txn) error {
 }
 
 // keep gives a unit its ids and puts its rows among those to write.
-func (l *load) keep(u *petstore.Unit) {
+func (l *load) keep(u *petstore.Unit) error {
 	if c := u.Category; c != nil {
 		l.issue(&c.ID, &l.next.categories)
-		l.there.categories[c.ID] = true
+		l.there[petstore.CategoryRow][c.ID] = true
 		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
-		return
+		return nil
 	}
 	if p := u.Pet; p != nil {
-		if u.In != nil {
-			p.CategoryID = u.In.ID
-		}
 		if u.PetID == 0 {
 			l.issue(&u.PetID, &l.next.pets)
 			p.ID = u.PetID
 			l.issued = append(l.issued, &p.ID)
 		}
-		l.there.pets[u.PetID] = true
+		l.there[petstore.PetRow][u.PetID] = true
 		l.rows.pets.save(rowID{l.workspace, p.ID}, p, true)
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]
-		l.there.orders[o.ID] = true
+		l.there[petstore.OrderRow][o.ID] = true
 		l.rows.orders.save(rowID{l.workspace, o.ID}, o, true)
 	}
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
-		l.there.ledgers[u.PetID] = true
+		l.there[petstore.LedgerRow][u.PetID] = true
 		l.rows.movements.add(l.workspace, &m)
 	}
+	return nil
 }
 
 // issue writes the next id to *id unless there is one.
@@ -187,10 +176,10 @@ func (l *load) write(x *txn) error {
 	for id := range l.rows.categories.made {
 		last.Categories = max(last.Categories, id.id)
 	}
-	for id := range l.there.pets {
+	for id := range l.there[petstore.PetRow] {
 		last.Pets = max(last.Pets, id)
 	}
-	for id := range l.there.ledgers { // of deleted pets too
+	for id := range l.there[petstore.LedgerRow] { // of deleted pets too
 		last.Pets = max(last.Pets, id)
 	}
 	for id := range l.rows.orders.made {

@@ -216,7 +216,7 @@ func (g *group) settle() error {
 		}
 		m.effects.Link()
 		if !g.silent {
-			g.tell(m)
+			g.addEvents(m)
 		}
 		if m.Job.change.Idempotency == nil {
 			continue

@@ -33,15 +33,15 @@ const insertEvents = `WITH raised AS (
 	FROM lasts, unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[])
 		AS e (workspace, place, behind, at, type, request, data, previous)`
 
-// tell notes the events of a member that has its ids.
-func (g *group) tell(m *member) {
+// addEvents notes the events of a member that has its ids.
+func (g *group) addEvents(m *member) {
 	workspace := m.Job.change.Workspace
 	if events := m.effects.Events(g.now, m.Job.change.RequestID); len(events) > 0 {
 		g.events[workspace] = append(g.events[workspace], events...)
 	}
 }
 
-// queueEvents queues the statement that writes what the group has to tell.
+// queueEvents queues the statement that writes the events of the group.
 func (g *group) queueEvents(b *pgx.Batch) {
 	if len(g.events) == 0 {
 		return

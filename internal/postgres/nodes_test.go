@@ -151,7 +151,7 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	here, there := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
 	workspace, _ := newStocked(t, here, 1)
 	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Hash: access.HashOf("x")}
-	if err := here.CreateKey(t.Context(), k, "cli"); err != nil {
+	if _, err := here.MakeKey(t.Context(), access.Making{Key: k, By: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	news := follow(t, there)
@@ -160,7 +160,7 @@ func TestChangesReachOtherNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := here.RevokeKey(t.Context(), k.ID, time.Now(), "cli"); err != nil {
+	if err := (access.Keyring{Store: here, Now: time.Now, By: "cli"}).Revoke(t.Context(), k.ID, petstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	select {

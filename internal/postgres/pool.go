@@ -47,11 +47,13 @@ func parameters(u use) map[string]string {
 	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // to begin with them takes longer than most of our queries
 	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
 	p["lock_timeout"] = millisText(lockTimeout)
+	if u == writing || u == issuing {
+		// All name their rows by key, and issuing locks them in that order. A plan that
+		// was made while a table was small would be kept for minutes while that grows.
+		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
+	}
 	switch u {
 	case writing:
-		// All name their rows by key. A plan that was made while a table was small
-		// would be kept for minutes while that grows.
-		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
 		// No statement_timeout: one that ends a COMMIT which waits for its
 		// synchronous standby would make it look as if it had not waited.
 		p["synchronous_commit"] = "on"

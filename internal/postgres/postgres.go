@@ -52,7 +52,7 @@ type DB struct {
 	log  *slog.Logger
 
 	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
-	issuer  issuer        // issues ids beside the committers' transactions
+	issuers *pgxpool.Pool // issue ids beside the committers' transactions
 	readers *pgxpool.Pool
 	replica *replica     // nil if there is none
 	loaded  atomic.Int64 // units, by Load
@@ -115,7 +115,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth(), issuer: issuer{now: o.Now}}
+	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth()}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -132,7 +132,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 		size int
 	}{
 		{&db.writer, url, writing, committers + 2},
-		{&db.issuer.pool, url, issuing, committers},
+		{&db.issuers, url, issuing, committers},
 		{&db.readers, url, reading, o.Readers},
 	} {
 		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
@@ -153,7 +153,7 @@ func (db *DB) disconnect() {
 	if db.replica != nil {
 		db.replica.pool.Close()
 	}
-	for _, p := range []*pgxpool.Pool{db.writer, db.issuer.pool, db.readers} {
+	for _, p := range []*pgxpool.Pool{db.writer, db.issuers, db.readers} {
 		if p != nil {
 			p.Close()
 		}
@@ -245,7 +245,7 @@ func (db *DB) Stats() Stats {
 		Readers:      int(readers.TotalConns()),
 		IdleReaders:  int(readers.IdleConns()),
 		ReplicaReads: db.counted.replica.Load(),
-		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuer.pool), poolOf("read", db.readers)},
+		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
 		ReplicaLag:   -1,
 		ListenLag:    db.growth.lag(),
 	}

@@ -134,7 +134,6 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 	defer c.Release()
 	defer func() {
 		if err != nil {
-			db.issuer.drop(g.demands)
 			db.leaveReplica(err)
 			rollback(ctx, c.Conn())
 		}
@@ -143,7 +142,7 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 		return false, err
 	}
 	g.decide()
-	if g.issued, err = db.issuer.issue(ctx, g.demands); err != nil {
+	if g.issued, err = issue(ctx, db.issuers, g.demands); err != nil {
 		return false, err
 	}
 	if err := g.settle(); err != nil {
@@ -165,7 +164,7 @@ func rollback(ctx context.Context, c *pgx.Conn) {
 func (db *DB) leaveReplica(err error) {
 	if state(err) == stateReadOnly {
 		db.writer.Reset()
-		db.issuer.pool.Reset()
+		db.issuers.Reset()
 		db.readers.Reset()
 	}
 }

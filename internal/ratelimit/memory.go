@@ -94,7 +94,8 @@ func (m *Memory) AdmitAddress(_ context.Context, a netip.Addr) Decision {
 // it, so that time goes back only if the clock does.
 func (m *Memory) admit(s *subject, c *Caller) Decision {
 	now := m.now().UnixNano()
-	after, p, o, begins := c.decide(s.windows, s.limits, &m.rules, now)
+	p := c.against()
+	after, o, begins := decide(s.windows, p, s.limits, &m.rules, now)
 	s.windows = after
 	return m.decided(s, c, p, after, o, begins, now)
 }
@@ -173,9 +174,9 @@ func (m *Memory) setBan(c *Caller, b *Ban) {
 	defer c.subject.mu.Unlock()
 	c.override = c.override.then(b, now)
 	if b != nil {
-		c.against().set(b, now)
+		c.penalty.set(b, now)
 	} else {
-		c.against().lift(now)
+		c.penalty.lift(now)
 	}
 	m.changes.key(c)
 }

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -47,16 +48,8 @@ type penalty struct {
 	cleanSince        int64   // what the next level's forgiveness counts from
 }
 
-// none reports whether nothing stands against the key.
-func (p *penalty) none() bool {
-	return p.runFrom|p.runUntil|p.banFrom|p.banUntil|p.level|p.cleanSince == 0 && len(p.strikes) == 0
-}
-
 // banAt returns the ban as it stands at now, or zeros if none runs.
 func (p *penalty) banAt(now int64) (from, until int64) {
-	if p == nil {
-		return 0, 0
-	}
 	from, until = p.banFrom, p.banUntil
 	if from > now {
 		from, until = now, until-(from-now)
@@ -99,16 +92,13 @@ func (p *penalty) strike(r *rules, now int64) bool {
 	p.forgive(now)
 	p.cleanSince = now
 	before := r.Strikes - 1
-	p.strikes = p.strikes[max(0, len(p.strikes)-before):] // the rules of another node, or of before, may keep more
+	p.strikes = slices.Delete(p.strikes, 0, max(0, len(p.strikes)-before)) // the rules of another node, or of before, may keep more
 	if len(p.strikes) == before && (before == 0 || now-p.strikes[0] < int64(r.StrikeWindow)) {
 		p.ban(r, now)
 		return true
 	}
-	if p.strikes == nil {
-		p.strikes = make([]int64, 0, before)
-	}
 	if len(p.strikes) == before {
-		p.strikes = p.strikes[:copy(p.strikes, p.strikes[1:])]
+		p.strikes = slices.Delete(p.strikes, 0, 1)
 	}
 	p.strikes = append(p.strikes, now)
 	return false
@@ -117,9 +107,6 @@ func (p *penalty) strike(r *rules, now int64) bool {
 // strikesLeft returns how many more strikes ban the key, if they come now.
 func (p *penalty) strikesLeft(r *rules, now int64) int {
 	left := r.Strikes
-	if p == nil {
-		return left
-	}
 	for _, at := range p.strikes {
 		if at <= now && now-at < int64(r.StrikeWindow) {
 			left--

@@ -152,8 +152,8 @@ func (r *Redis) admit(s *subject, c *Caller) Decision {
 func (r *Redis) cached(s *subject, c *Caller) (d Decision, ok bool) {
 	now, latest := r.instant()
 	if c != nil {
-		p := c.penalty
-		if p == nil || p.banUntil == 0 || p.banFrom > now && c.override == nil {
+		p := &c.penalty
+		if p.banUntil == 0 || p.banFrom > now && c.override == nil {
 			return d, false
 		}
 		if until, _ := p.banned(now); until <= latest {
@@ -187,7 +187,8 @@ func (r *Redis) local(s *subject, c *Caller) Decision {
 	}
 	w.minuteUsed += s.remote.asking
 	w.dayUsed += s.remote.asking
-	after, p, o, begins := c.decide(w, s.limits, &r.rules, now)
+	p := c.against()
+	after, o, begins := decide(w, p, s.limits, &r.rules, now)
 	if o == Admitted {
 		s.remote.admitted(after, now)
 		r.mu.Lock()

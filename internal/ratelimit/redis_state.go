@@ -11,7 +11,7 @@ func (s *subject) ask(c *Caller, mode int) question {
 		subject: s.name, mode: mode, limits: s.limits, known: s.windows, local: m.local, reported: m.reported, number: m.calls,
 	}
 	if c != nil {
-		q.keyID, q.override, q.clean = c.id, c.override, c.standing().cleanSince
+		q.keyID, q.override, q.clean = c.id, c.override, c.penalty.cleanSince
 	}
 	return q
 }
@@ -33,6 +33,6 @@ func (s *subject) learn(c *Caller, q *question, a *answer) {
 	}
 	if _, until := c.penalty.banAt(a.now); until == 0 || a.penalty.banUntil != 0 { // or else a ban of the store runs
 		c.override = nil
-		c.keep(a.penalty)
+		c.penalty = a.penalty
 	}
 }

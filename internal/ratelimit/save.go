@@ -136,7 +136,7 @@ func (c *Caller) saved(now int64) SavedKey {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
 	c.changed = false
-	p, u := c.standing(), c.usage
+	p, u := c.penalty, c.usage
 	c.usage = keyUsage{}
 	return SavedKey{
 		KeyID: c.id, Workspace: c.subject.workspace,
@@ -221,12 +221,11 @@ func (m *Memory) restoreKey(r SavedKey) error {
 	}
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	p := c.standing()
+	p := &c.penalty
 	p.level = min(max(p.level, r.Level), m.rules.topLevel)
 	p.cleanSince = max(p.cleanSince, fromMillis(r.CleanSince))
 	p.runFrom, p.runUntil = fromMillis(r.RunFrom), fromMillis(r.RunUntil)
 	p.strikes = strikes
-	c.keep(p)
 	return nil
 }
 
@@ -247,12 +246,12 @@ func formatStrikes(strikes []int64) string {
 	return strings.Join(texts, ",")
 }
 
-// parseStrikes returns the last strikes of a row, at most keep of them, with room for keep.
+// parseStrikes returns the last strikes of a row, at most keep of them.
 func parseStrikes(row string, keep int) ([]int64, error) {
 	if row == "" {
 		return nil, nil
 	}
-	strikes := make([]int64, 0, keep)
+	var strikes []int64
 	fields := strings.Split(row, ",")
 	for _, f := range fields[max(0, len(fields)-keep):] {
 		ms, err := strconv.ParseInt(f, 10, 64)

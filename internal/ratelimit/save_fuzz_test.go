@@ -73,7 +73,7 @@ func checkRestoredWindow(t *testing.T, m *Memory, row SavedWindow) {
 // checkRestoredStrikes checks that a key has the last strikes of a row, and that they are saved as they are.
 func checkRestoredStrikes(t *testing.T, m *Memory, row string) {
 	t.Helper()
-	got := m.callers["key_1"].standing().strikes
+	got := m.callers["key_1"].penalty.strikes
 	keep := m.rules.Strikes - 1
 	if len(got) != min(keep, strings.Count(row, ",")+1) && row != "" {
 		t.Errorf("of the strikes %q %d are kept, want the last %d", row, len(got), keep)

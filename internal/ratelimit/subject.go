@@ -25,46 +25,18 @@ type Caller struct {
 	id      string
 	subject *subject
 
-	penalty  *penalty // nil until it is refused, or has a ban
+	penalty  penalty
 	usage    keyUsage
 	changed  bool       // since it was saved last
 	override *banChange // of a Redis limiter alone: a change of a ban that Redis does not know yet
 }
 
-// against returns the penalty of a key, to change it.
+// against returns what stands against a key, or nil for an address, which has no Caller.
 func (c *Caller) against() *penalty {
-	if c.penalty == nil {
-		c.penalty = new(penalty)
+	if c == nil {
+		return nil
 	}
-	return c.penalty
-}
-
-// standing returns the penalty of a key as it stands.
-func (c *Caller) standing() penalty {
-	if c.penalty == nil {
-		return penalty{}
-	}
-	return *c.penalty
-}
-
-// keep has the penalty of a key stand as given.
-func (c *Caller) keep(p penalty) {
-	if c.penalty != nil || !p.none() {
-		*c.against() = p
-	}
-}
-
-// decide decides on a request of a key, or of an address if c is nil, as the function does.
-func (c *Caller) decide(w windows, l Limits, r *rules, now int64) (after windows, p *penalty, o Outcome, begins bool) {
-	if c != nil {
-		p = c.penalty
-	}
-	after, o, begins = decide(w, p, l, r, now)
-	if c != nil && p == nil && o != Admitted {
-		p = c.against()
-		after, o, begins = decide(w, p, l, r, now)
-	}
-	return after, p, o, begins
+	return &c.penalty
 }
 
 // keyUsage is what a key did on one day since it was saved last.

@@ -10,9 +10,6 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// errRefused rolls a batch back of which a unit was refused.
-var errRefused = errors.New("a unit was refused")
-
 // Load implements [petstore.Bulk].
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{db: db, workspace: workspace, batch: b}
@@ -20,7 +17,7 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 		l.conn = c
 		return l.run()
 	})
-	if errors.Is(err, errRefused) {
+	if errors.Is(err, petstore.ErrRefused) {
 		err = nil
 	}
 	return l.refused, err
@@ -44,10 +41,9 @@ func (l *load) run() error {
 	if err := l.reserve(); err != nil {
 		return err
 	}
-	for i := range l.batch.Units {
-		if err := l.unit(i); err != nil {
-			return err
-		}
+	var err error
+	if l.refused, err = l.batch.Sift(l.has, l.keep); err != nil {
+		return err
 	}
 	if l.batch.File != "" {
 		if err := accesssql.Reach(accessTx{l.conn}, l.workspace, l.batch.File, l.batch.Through); err != nil {
@@ -57,7 +53,7 @@ func (l *load) run() error {
 	if l.batch.Imported == nil {
 		return nil
 	}
-	l.told = append(l.told, l.workspace)
+	l.grown = append(l.grown, l.workspace)
 	return l.db.Tell(accessTx{l.conn}, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
 }
 
@@ -101,87 +97,39 @@ func count(id int64, last, needed *int64) {
 	*last = max(*last, id)
 }
 
-// unit keeps a unit, or notes why it cannot.
-func (l *load) unit(i int) error {
-	skip := l.batch.SkipRefused
-	if skip {
-		if err := l.exec("SAVEPOINT unit"); err != nil {
-			return err
-		}
-	}
-	u := &l.batch.Units[i]
-	place, err := l.keepUnit(u)
-	if err == nil && u.Pet != nil {
-		l.renamed(l.workspace, u.PetID, "", petstore.Fold(u.Pet.Name))
-	}
+// byID finds a row of each kind by the workspace and the id.
+var byID = [petstore.RowKinds]string{
+	petstore.CategoryRow: "SELECT 1 FROM categories WHERE workspace=?1 AND id=?2",
+	petstore.PetRow:      "SELECT 1 FROM pets WHERE workspace=?1 AND id=?2",
+	petstore.OrderRow:    "SELECT 1 FROM orders WHERE workspace=?1 AND id=?2",
+	petstore.LedgerRow:   selectDeparted, // that of a pet which is there comes with the pet
+}
+
+func (l *load) has(kind petstore.RowKind, id int64) (bool, error) {
+	found, err := find(l.conn, byID[kind], l.workspace, id, scanInt)
+	return found != nil, err
+}
+
+// keep writes the rows of a unit.
+func (l *load) keep(u *petstore.Unit) (err error) {
 	switch {
-	case err == nil && skip:
-		return l.exec("RELEASE unit")
-	case err == nil:
-		return nil
-	case petstore.CodeOf(err) == "":
-		return err
+	case u.Category != nil:
+		return l.addCategory(u.Category)
+	case u.Pet != nil:
+		err = l.addPet(u)
+	case len(u.Movements) > 0:
+		err = l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
 	}
-	l.refused = append(l.refused, petstore.Refusal{Unit: i, Place: place, Err: err})
-	if !skip {
-		return errRefused
-	}
-	if err := l.exec("ROLLBACK TO unit"); err != nil {
-		return err
-	}
-	return l.exec("RELEASE unit")
-}
-
-func (l *load) keepUnit(u *petstore.Unit) (petstore.Place, error) {
-	if u.Category != nil {
-		return petstore.Place{}, l.addCategory(u.Category)
-	}
-	if u.Pet != nil {
-		if err := l.addPet(u); err != nil {
-			return petstore.Place{}, err
-		}
-	} else if err := l.isGone(u.PetID); err != nil {
-		return petstore.Place{}, err
-	}
-	for i, o := range u.Orders {
-		if err := l.addOrder(o); err != nil {
-			return petstore.Place{Order: i + 1}, err
-		}
-	}
-	return l.addLedger(u)
-}
-
-const hasLedger = "The pet %d has a ledger already: it was deleted, and its id is not used again."
-
-// addLedger writes the movements of a unit, whose pet names the last of them.
-func (l *load) addLedger(u *petstore.Unit) (petstore.Place, error) {
-	if len(u.Movements) == 0 {
-		return petstore.Place{}, nil
-	}
-	if err := l.saveDepartedOf(u); err != nil {
-		return petstore.Place{Movement: 1}, l.clash(err, hasLedger, u.PetID)
+	for i := 0; err == nil && i < len(u.Orders); i++ {
+		err = l.addOrder(&u.Orders[i])
 	}
 	before := int64(0)
-	for i, m := range u.Movements {
+	for i := 0; err == nil && i < len(u.Movements); i++ {
+		m := u.Movements[i]
 		m.PetID = u.PetID
-		if err := l.saveMovement(l.workspace, l.entry, before, m); err != nil {
-			return petstore.Place{Movement: i + 1}, err
-		}
+		err = l.saveMovement(l.workspace, l.entry, before, m)
 		before = l.entry
 		l.entry++
-	}
-	return petstore.Place{}, nil
-}
-
-// saveDepartedOf notes where the ledger of a unit without a pet will end. An
-// pet that is there must not have had one before.
-func (l *load) saveDepartedOf(u *petstore.Unit) error {
-	if u.Pet == nil {
-		return l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
-	}
-	gone, err := find(l.conn, selectDeparted, l.workspace, u.PetID, scanInt)
-	if err == nil && gone != nil {
-		err = petstore.Errorf(petstore.CodeValidationFailed, hasLedger, u.PetID)
 	}
 	return err
 }
@@ -208,16 +156,12 @@ func (l *load) addCategory(row *petstore.Category) error {
 	if row.Description != nil {
 		description = *row.Description
 	}
-	err := l.exec("INSERT INTO categories (workspace, id, name, folded, description) VALUES (?1, ?2, ?3, ?4, ?5)",
+	return l.exec("INSERT INTO categories (workspace, id, name, folded, description) VALUES (?1, ?2, ?3, ?4, ?5)",
 		l.workspace, row.ID, row.Name, petstore.Fold(row.Name), description)
-	return l.clash(err, "There is a category with the id %d already.", row.ID)
 }
 
 func (l *load) addPet(u *petstore.Unit) error {
 	p := u.Pet
-	if u.In != nil {
-		p.CategoryID = u.In.ID
-	}
 	if u.PetID == 0 {
 		issue(&u.PetID, &l.next.Pets)
 		p.ID = u.PetID
@@ -228,36 +172,18 @@ func (l *load) addPet(u *petstore.Unit) error {
 	if err != nil {
 		return err
 	}
+	folded := petstore.Fold(p.Name)
 	stmt.BindText(8, string(p.Status))
 	stmt.BindText(9, p.Name)
-	stmt.BindText(10, petstore.Fold(p.Name))
+	stmt.BindText(10, folded)
+	l.renamed(l.workspace, p.ID, "", folded)
 	_, err = stmt.Step()
-	if sqlite.ErrCode(err) == sqlite.ResultConstraintForeignKey {
-		return petstore.NoCategory(p.CategoryID)
-	}
-	return l.clash(err, "There is a pet with the id %d already.", p.ID)
-}
-
-// isGone returns an error if there is a pet with the id.
-func (l *load) isGone(id int64) error {
-	found, err := find(l.conn, selectPet, l.workspace, id, scanPet)
-	if err == nil && found != nil {
-		err = petstore.Errorf(petstore.CodeValidationFailed, "There is a pet with the id %d already; its orders and its ledger can only come with it.", id)
-	}
 	return err
 }
 
-func (l *load) addOrder(o petstore.Order) error {
-	if err := l.writeOrder(insertOrder, l.workspace, &o); err != nil {
-		return l.clash(err, "There is an order with the id %d already.", o.ID)
+func (l *load) addOrder(o *petstore.Order) error {
+	if err := l.writeOrder(insertOrder, l.workspace, o); err != nil {
+		return err
 	}
 	return l.exec(insertEarlier, l.workspace, o.PetID, o.ID, o.Complete)
-}
-
-// clash puts the error of a key that is taken in words.
-func (l *load) clash(err error, format string, id int64) error {
-	if sqlite.ErrCode(err) == sqlite.ResultConstraintPrimaryKey {
-		return petstore.Errorf(petstore.CodeValidationFailed, format, id)
-	}
-	return err
 }

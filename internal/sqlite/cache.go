@@ -57,7 +57,7 @@ func placeOf(s petstore.Status) uint8 {
 func newCache(rows int) *cache {
 	c := &cache{pages: map[pageKey]cached[[]petstore.Pet]{}}
 	for i := range c.shards {
-		c.shards[i].most = max(1, rows/len(c.shards)/2)
+		c.shards[i] = cacheShard{most: max(1, rows/len(c.shards)/2), young: map[cacheKey]cached[row]{}, older: map[cacheKey]cached[row]{}}
 	}
 	return c
 }
@@ -102,8 +102,9 @@ func (s *cacheShard) get(k cacheKey) (cached[row], bool) {
 
 // put keeps a row. The mutex is held.
 func (s *cacheShard) put(k cacheKey, e cached[row]) {
-	if s.young == nil || len(s.young) >= s.most {
-		s.young, s.older = map[cacheKey]cached[row]{}, s.young
+	if len(s.young) >= s.most {
+		s.young, s.older = s.older, s.young
+		clear(s.young)
 	}
 	s.young[k] = e
 }

@@ -45,7 +45,7 @@ func (c *conn) do(change *petstore.Change, now, lived petstore.Time) (*petstore.
 		return nil, err
 	}
 	if !c.silent {
-		c.tell(change.Workspace, effects.Events(now, change.RequestID))
+		c.addEvents(change.Workspace, effects.Events(now, change.RequestID))
 	}
 	if change.Idempotency != nil {
 		c.touched.wrote = true

@@ -3,10 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
-	"example.com/petstore/internal/groupcommit"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -36,23 +33,6 @@ func gravityOf(err error) gravity {
 		return passing
 	}
 	return ordinary
-}
-
-// A fault is what ended the database, if anything did.
-type fault struct {
-	cause  atomic.Pointer[error] // groupcommit.ErrClosed after Close
-	once   sync.Once
-	failed chan struct{}
-}
-
-func (f *fault) close() { f.cause.CompareAndSwap(nil, &[]error{groupcommit.ErrClosed}[0]) }
-
-// err returns why no call can be served any more, or nil.
-func (f *fault) err() error {
-	if p := f.cause.Load(); p != nil {
-		return *p
-	}
-	return nil
 }
 
 // explain puts SQLite's codes that a user meets when opening a file in words.

@@ -46,8 +46,8 @@ type conn struct {
 	removed map[int64]bool // workspaces whose rows are being removed
 	renames map[petKey]nameChange
 	silent  bool                       // no events are written
-	untold  map[int64][]petstore.Event // by workspace
-	told    []int64                    // the workspaces whose feeds have grown
+	unsaved map[int64][]petstore.Event // by workspace
+	grown   []int64                    // the workspaces whose feeds have grown
 }
 
 // A petKey names a pet.

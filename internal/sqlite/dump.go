@@ -31,13 +31,6 @@ func (db *DB) Dump(ctx context.Context, workspace int64, to petstore.Sink) error
 	}))
 }
 
-func (c *conn) lastIDs(workspace int64) (last petstore.LastIDs, err error) {
-	_, err = c.one("SELECT categories, pets, orders FROM counters WHERE workspace=?", func(row *sqlite.Stmt) {
-		last = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
-	}, workspace)
-	return last, err
-}
-
 func (c *conn) dumpCategories(workspace int64, to petstore.Sink) error {
 	return c.walk("SELECT "+categoryColumns+" FROM categories WHERE workspace=? ORDER BY id", workspace, func(row *sqlite.Stmt) error {
 		return to.Category(scanCategory(row))

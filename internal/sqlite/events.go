@@ -14,18 +14,18 @@ const (
 	insertEvent = "INSERT INTO events (workspace, id, at, type, request, data, previous) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 )
 
-// tell notes the events of a write. They are written at the transaction's end, so that a
+// addEvents notes the events of a write. They are written at the transaction's end, so that a
 // group of writes raises each feed once.
-func (c *conn) tell(workspace int64, events []petstore.Event) {
-	if c.untold == nil {
-		c.untold = make(map[int64][]petstore.Event)
+func (c *conn) addEvents(workspace int64, events []petstore.Event) {
+	if c.unsaved == nil {
+		c.unsaved = make(map[int64][]petstore.Event)
 	}
-	c.untold[workspace] = append(c.untold[workspace], events...)
+	c.unsaved[workspace] = append(c.unsaved[workspace], events...)
 }
 
 // saveEvents gives the events that were noted their ids, and writes them.
 func (c *conn) saveEvents() error {
-	for workspace, events := range c.untold {
+	for workspace, events := range c.unsaved {
 		if len(events) == 0 {
 			continue
 		}
@@ -38,9 +38,9 @@ func (c *conn) saveEvents() error {
 				return err
 			}
 		}
-		c.told = append(c.told, workspace)
+		c.grown = append(c.grown, workspace)
 	}
-	clear(c.untold)
+	clear(c.unsaved)
 	return nil
 }
 
@@ -59,7 +59,7 @@ func (c *conn) saveEvent(workspace, id int64, e *petstore.Event) error {
 
 // ring wakes those who wait for what was committed just now.
 func (db *DB) ring() {
-	for _, workspace := range db.writer.told {
+	for _, workspace := range db.writer.grown {
 		db.Ring(workspace)
 	}
 }

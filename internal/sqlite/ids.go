@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"example.com/petstore/internal/petstore"
+	"zombiezen.com/go/sqlite"
 )
 
 const (
@@ -57,4 +58,12 @@ func (c *conn) saveIDs() error {
 	}
 	clear(c.issued)
 	return nil
+}
+
+// lastIDs returns the ids that were issued last, zeros if there is no such workspace.
+func (c *conn) lastIDs(workspace int64) (last petstore.LastIDs, err error) {
+	_, err = c.one("SELECT categories, pets, orders FROM counters WHERE workspace=?", func(row *sqlite.Stmt) {
+		last = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
+	}, workspace)
+	return last, err
 }

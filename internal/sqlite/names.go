@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 
 	"example.com/petstore/internal/accesssql"
 	"zombiezen.com/go/sqlite"
@@ -22,6 +24,39 @@ const (
 		" WHERE workspace = $1 AND id IN (SELECT id FROM pets WHERE workspace = $1 LIMIT $2)" +
 		" AND workspace < 1 << 23 AND id < 1 << 40"
 )
+
+// termRunes is how many letters a term of the index of names has.
+const termRunes = 3
+
+// asIndexed replaces the letters that FTS5 reads as U+FFFD.
+var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
+
+// termsOf returns the terms of a text, each once.
+func termsOf(text string) (terms []string) {
+	text = asIndexed.Replace(text)
+	var begins [termRunes]int // of the last letters
+	seen := 0
+	for i := range text {
+		if seen++; seen > termRunes {
+			terms = append(terms, text[begins[seen%termRunes]:i])
+		}
+		begins[seen%termRunes] = i
+	}
+	if seen >= termRunes {
+		terms = append(terms, text[begins[(seen+1)%termRunes]:])
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+var termSeed = maphash.MakeSeed()
+
+func termHash(term string, number int64) uint64 {
+	return maphash.Comparable(termSeed, struct {
+		term   string
+		number int64
+	}{term, number})
+}
 
 // number returns the number of a pet's row in the index, and whether it may have one.
 func (k petKey) number() (int64, bool) {

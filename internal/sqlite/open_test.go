@@ -247,7 +247,7 @@ func TestTwoHandles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cli.CreateKey(ctx, k, "cli"); err != nil {
+	if _, err := cli.MakeKey(ctx, access.Making{Key: k, By: "cli"}); err != nil {
 		t.Fatal(err)
 	}
 	seen, err = server.Changes(ctx, seen.State)
@@ -255,7 +255,8 @@ func TestTwoHandles(t *testing.T) {
 		t.Fatalf("Changes = %+v, %v, want the key of the other handle", seen, err)
 	}
 	errs := make(chan error, 2)
-	go func() { errs <- cli.RevokeKey(ctx, k.ID, time.Now(), "cli") }()
+	ring := access.Keyring{Store: cli, Now: time.Now, By: "cli"}
+	go func() { errs <- ring.Revoke(ctx, k.ID, petstore.Condition{}) }()
 	go func() { // beside a server that writes
 		s := petstore.NewService(server)
 		for range 50 {

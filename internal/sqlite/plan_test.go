@@ -129,6 +129,7 @@ func TestPointPlans(t *testing.T) {
 		selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse,
 		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
 		selectRecent, finishEarlier, deleteEarlier, selectListed + " WHERE workspace=1 AND id=1", allPets,
+		byID[petstore.CategoryRow], byID[petstore.PetRow], byID[petstore.OrderRow],
 	} {
 		var steps []string
 		err := db.read(t.Context(), func(c *conn) error {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,50 +10,6 @@ import (
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
-
-// termRunes is how many letters a term of the index of names has.
-const termRunes = 3
-
-// asIndexed replaces the letters that FTS5 reads as U+FFFD.
-var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
-
-// termsOf returns the terms of a text, each once.
-func termsOf(text string) (terms []string) {
-	text = asIndexed.Replace(text)
-	var begins [termRunes]int // of the last letters
-	seen := 0
-	for i := range text {
-		if seen++; seen > termRunes {
-			terms = append(terms, text[begins[seen%termRunes]:i])
-		}
-		begins[seen%termRunes] = i
-	}
-	if seen >= termRunes {
-		terms = append(terms, text[begins[(seen+1)%termRunes]:])
-	}
-	slices.Sort(terms)
-	return slices.Compact(terms)
-}
-
-var termSeed = maphash.MakeSeed()
-
-func termHash(term string, number int64) uint64 {
-	return maphash.Comparable(termSeed, struct {
-		term   string
-		number int64
-	}{term, number})
-}
-
-// A searchEffort says when a search asks the index of names rather than test names
-// one by one.
-type searchEffort struct {
-	first int64 // ids are tested one by one before: a frequent part fills a page with them
-	short int64 // as first, for texts shorter than a term
-	few   int   // rows of the other filters are: they are tested
-	terms int   // that begin with a short text: then it is so frequent that all are tested
-}
-
-var usualEffort = searchEffort{first: 256, short: 4096, few: 4000, terms: 1000}
 
 // search returns a page of pets by a part of their names.
 func (db *DB) search(ctx context.Context, workspace int64, q petstore.PetQuery) (found []petstore.Pet, err error) {
@@ -221,28 +176,53 @@ func (s *search) beginning(text string) (terms []string, err error) {
 }
 
 const (
-	mostTerms   = 4  // of a text are looked up; rows that have them are tested
-	sampleNames = 48 // say which terms are rare
+	mostTerms   = 3 // of a text are looked up; rows that have them are tested
+	places      = 16
+	selectNames = "SELECT folded FROM pets WHERE workspace=? AND id>? ORDER BY id LIMIT ?"
 )
 
-// rare returns the terms of the text that the fewest of some names have.
+// rare returns the terms of the text that the fewest names have, of 32 at each of some places
+// in the workspace. Names that follow each other are cheap to read. With many terms there are
+// fewer names, since each is searched for each term.
 func (s *search) rare() ([]string, error) {
 	terms := termsOf(s.q.Name)
 	if len(terms) <= 1 {
 		return terms, nil
 	}
+	atPlace, names := min(32, 1+400/len(terms)), 0
 	last, err := s.lastIDs(s.workspace)
 	seen := make(map[string]int, len(terms))
-	for i := int64(0); err == nil && i < sampleNames; i++ {
-		_, err = s.one("SELECT folded FROM pets WHERE workspace=? AND id>? ORDER BY id LIMIT 1", func(row *sqlite.Stmt) {
+	for i := int64(0); err == nil && i < places; i++ {
+		err = s.each(selectNames, func(row *sqlite.Stmt) {
+			names++
 			name := row.ColumnText(0)
 			for _, term := range terms {
 				if strings.Contains(name, term) {
 					seen[term]++
 				}
 			}
-		}, s.workspace, last.Pets/sampleNames*i)
+		}, s.workspace, last.Pets/places*i, atPlace)
 	}
 	slices.SortStableFunc(terms, func(a, b string) int { return seen[a] - seen[b] })
-	return terms[:min(len(terms), mostTerms)], err
+	frequent := func(term string) bool { return seen[term] > names/16 }
+	return apartFirst(s.q.Name, terms, frequent)[:min(len(terms), mostTerms)], err
+}
+
+// apartFirst puts the terms of a text that share letters with one before them, or are frequent,
+// behind the others: those of one word match the same names.
+func apartFirst(text string, terms []string, frequent func(string) bool) []string {
+	var apart, rest []string
+	for _, term := range terms {
+		at := strings.Index(text, term)
+		shared := slices.ContainsFunc(apart, func(other string) bool {
+			begin := strings.Index(text, other)
+			return begin < at+len(term) && at < begin+len(other)
+		})
+		if shared || frequent(term) {
+			rest = append(rest, term)
+		} else {
+			apart = append(apart, term)
+		}
+	}
+	return append(apart, rest...)
 }

@@ -85,6 +85,17 @@ var (
 	_ usage.Store     = (*DB)(nil)
 )
 
+// A searchEffort says when a search asks the index of names rather than test names
+// one by one.
+type searchEffort struct {
+	first int64 // ids are tested one by one before: a frequent part fills a page with them
+	short int64 // as first, for texts shorter than a term
+	few   int   // rows of the other filters are: they are tested
+	terms int   // that begin with a short text: then it is so frequent that all are tested
+}
+
+var usualEffort = searchEffort{first: 256, short: 4096, few: 4000, terms: 1000}
+
 // Stats are numbers for metrics, counted since Open.
 type Stats struct {
 	groupcommit.Stats

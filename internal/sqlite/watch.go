@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/dbfile"
@@ -19,37 +17,9 @@ const (
 	tryEvery  = time.Second
 )
 
-// A watcher knows whether the database can be written, and what became of its files.
-type watcher struct {
-	lock       *dbfile.Lock // held while the process serves; nil otherwise
-	files      *dbfile.Watch
-	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
-	stop       chan struct{}
-	running    sync.WaitGroup
-	looking    sync.Mutex
-}
-
-// note takes the outcome of a commit.
-func (w *watcher) note(err error) {
-	switch {
-	case err != nil:
-		w.unwritable.Store(&err)
-	case w.unwritable.Load() != nil:
-		w.unwritable.Store(nil)
-	}
-}
-
-func (w *watcher) err() error {
-	if p := w.unwritable.Load(); p != nil {
-		return fmt.Errorf("nothing can be written: %w", *p)
-	}
-	return nil
-}
-
-func (w *watcher) close() {
-	close(w.stop)
-	w.running.Wait()
-}
+// untilRemoved is how long somebody who removes the files one by one may take for all
+// of them.
+const untilRemoved = time.Second
 
 // claim locks the database at path if o is a server's, and returns an error if its
 // log is not its own.
@@ -167,8 +137,12 @@ func (db *DB) abandoned() bool {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
 	}
-	if ok { // even if it was told before: whoever removed the files may have removed that, too
-		db.tellNext(lost)
+	if !ok {
+		return false
 	}
-	return ok && !lost.Whole
+	if !lost.Whole {
+		time.Sleep(untilRemoved)
+	}
+	db.tellNext(lost) // even if it was told before: whoever removed the files may have removed that, too
+	return !lost.Whole
 }

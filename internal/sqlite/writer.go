@@ -96,7 +96,7 @@ func (db *DB) try(group []*write, how manner) error {
 	}
 	db.writer.touched.reset()
 	db.writer.forget()
-	db.writer.told = db.writer.told[:0]
+	db.writer.grown = db.writer.grown[:0]
 	for i := 0; err == nil && i < len(group); i++ {
 		err = db.writer.attempt(group[i], how)
 	}
@@ -164,7 +164,7 @@ func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames(), c
 func (c *conn) forget() {
 	clear(c.issued)
 	clear(c.renames)
-	clear(c.untold)
+	clear(c.unsaved)
 }
 
 func (c *conn) succeeded(how manner) error {

@@ -58,7 +58,7 @@ func insert(c *conn, subject string) error {
 // kept returns how many rows insert made.
 func kept(t *testing.T, db *DB) int {
 	t.Helper()
-	entries, err := db.Audit(context.Background(), 10_000)
+	entries, err := db.AuditPage(context.Background(), 0, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}

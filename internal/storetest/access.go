@@ -57,7 +57,7 @@ func (s *tenant) key(name string, expires time.Time) access.Key {
 		ID: access.MintID(), WorkspaceID: s.workspace, Name: name, Prefix: prefix, Hash: access.HashOf(text),
 		Scopes: access.Read | access.Write, CreatedAt: s.clock.Now(), ExpiresAt: expires,
 	}
-	if err := s.CreateKey(s.ctx, k, "cli"); err != nil {
+	if err := s.create(k); err != nil {
 		s.Fatal(err)
 	}
 	s.clock.advance(time.Second) // keys are listed in the order of their creation
@@ -182,14 +182,14 @@ func testNamesThatMove(t *testing.T, open Open) {
 	if w, err := s.Workspace(s.ctx, s.name); err != nil || w.ID != other.workspace || w.Plan != access.Free {
 		t.Errorf("Workspace = %+v, %v, want the other one as it was", w, err)
 	}
-	entries, err := s.Audit(s.ctx, 5)
+	entries, err := s.AuditPage(s.ctx, 0, 5)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Action+" "+e.Subject)
 	}
 	want := []string{"workspace.delete third", "workspace.reset third", "workspace.set_plan third", "workspace.rename other", "workspace.rename " + s.name}
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("Audit = %q, %v, want %q", got, err, want)
+		t.Errorf("AuditPage = %q, %v, want %q", got, err, want)
 	}
 }
 
@@ -261,15 +261,15 @@ func testKeys(t *testing.T, open Open) {
 	other.key("foreign", time.Time{})
 	s.wantKey(first)
 	s.wantKey(second)
-	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, first.ID, start.Add(time.Minute), "cli"), "")
+	wantCode(t, "revoke", s.revoke(first.ID, start.Add(time.Minute)), "")
 	first.RevokedAt = start.Add(time.Minute)
 	if got, err := s.Keys(s.ctx, s.workspace); err != nil || !reflect.DeepEqual(got, []access.Key{first, second}) {
 		t.Errorf("Keys = %+v, %v, want the two of the workspace, the revoked one too", got, err)
 	}
 	clash := second
 	clash.ID = access.MintID()
-	if err := s.CreateKey(s.ctx, clash, "cli"); err == nil {
-		t.Error("CreateKey with a hash that exists succeeded")
+	if err := s.create(clash); err == nil {
+		t.Error("create with a hash that exists succeeded")
 	}
 }
 
@@ -287,27 +287,27 @@ func testRotate(t *testing.T, open Open) {
 		k := s.key(test.name, test.expires)
 		text, prefix := access.Mint()
 		next := access.Key{ID: access.MintID(), Prefix: prefix, Hash: access.HashOf(text), Name: "ignored", CreatedAt: s.clock.Now()}
-		got, err := s.RotateKey(s.ctx, k.ID, next, until, "cli")
+		got, err := s.rotate(k.ID, next, until)
 		want := next
 		want.WorkspaceID, want.Name, want.Scopes, want.ExpiresAt = k.WorkspaceID, k.Name, k.Scopes, k.ExpiresAt
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: RotateKey = %+v, %v, want %+v", test.name, got, err, want)
+			t.Errorf("%s: rotate = %+v, %v, want %+v", test.name, got, err, want)
 		}
 		s.wantKey(want)
 		k.ExpiresAt, k.RotatedTo = test.old, next.ID
 		s.wantKey(k)
 	}
 	revoked, rotated, expired := s.key("revoked", time.Time{}), s.key("rotated", time.Time{}), s.key("expired", s.clock.Now().Add(time.Second))
-	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, revoked.ID, start, "cli"), "")
+	wantCode(t, "revoke", s.revoke(revoked.ID, start), "")
 	next := func() access.Key {
 		text, prefix := access.Mint()
 		return access.Key{ID: access.MintID(), Prefix: prefix, Hash: access.HashOf(text)}
 	}
-	_, err := s.RotateKey(s.ctx, rotated.ID, next(), until, "cli")
-	wantCode(t, "RotateKey", err, "")
+	_, err := s.rotate(rotated.ID, next(), until)
+	wantCode(t, "rotate", err, "")
 	for id, code := range map[string]petstore.Code{revoked.ID: access.CodeKeyRevoked, rotated.ID: access.CodeKeyRotated, expired.ID: access.CodeKeyExpired} {
-		_, err := s.RotateKey(s.ctx, id, next(), until, "cli")
-		wantCode(t, "RotateKey of a key that cannot be", err, code)
+		_, err := s.rotate(id, next(), until)
+		wantCode(t, "rotate of a key that cannot be", err, code)
 	}
 }
 
@@ -315,7 +315,7 @@ func testRevoke(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	k := s.key("k", time.Time{})
 	for _, at := range []time.Time{start.Add(time.Minute), start.Add(time.Hour)} {
-		wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, k.ID, at, "cli"), "")
+		wantCode(t, "revoke", s.revoke(k.ID, at), "")
 	}
 	k.RevokedAt = start.Add(time.Minute)
 	s.wantKey(k)
@@ -421,14 +421,14 @@ func testChanges(t *testing.T, open Open) {
 	wantCode(t, "SetPlan", err, "")
 	state = s.follow("after SetPlan", state, false, []int64{s.workspace})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
-	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, b.ID, start, "cli"), "")
+	wantCode(t, "revoke", s.revoke(b.ID, start), "")
 	s.follow("from the beginning, of those whose bans run", 0, true, []int64{s.workspace}, a.ID)
 	state = s.follow("after two", state, false, []int64{s.workspace}, a.ID, b.ID)
 	wantCode(t, "LiftBan", s.LiftBan(s.ctx, a.ID, "cli"), "")
 	state = s.follow("after LiftBan", state, false, []int64{s.workspace}, a.ID)
-	next, err := s.RotateKey(s.ctx, a.ID, access.Key{ID: access.MintID(), Hash: access.HashOf("x"), CreatedAt: start}, start.Add(time.Hour), "cli")
-	wantCode(t, "RotateKey", err, "")
-	state = s.follow("after RotateKey", state, false, []int64{s.workspace}, a.ID, next.ID)
+	next, err := s.rotate(a.ID, access.Key{ID: access.MintID(), Hash: access.HashOf("x"), CreatedAt: start}, start.Add(time.Hour))
+	wantCode(t, "rotate", err, "")
+	state = s.follow("after rotate", state, false, []int64{s.workspace}, a.ID, next.ID)
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: a.ID, From: start, Until: s.clock.Now()}, "cli"), "")
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: next.ID, From: start, Until: start.Add(time.Hour)}, "cli"), "")
 	state = s.follow("after two more bans, of which one is over", state, false, []int64{s.workspace}, a.ID, next.ID)
@@ -448,7 +448,7 @@ func testLiveKeys(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	other := s.beside("other")
 	a, b, revoked, foreign := s.key("a", time.Time{}), s.key("b", time.Time{}), s.key("c", time.Time{}), other.key("d", time.Time{})
-	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, revoked.ID, start, "cli"), "")
+	wantCode(t, "revoke", s.revoke(revoked.ID, start), "")
 	ban := access.Ban{KeyID: b.ID, From: start, Until: start.Add(time.Hour), Reason: "too fast", By: "operator"}
 	wantCode(t, "SetBan", s.SetBan(s.ctx, ban, "cli"), "")
 	many := []access.Hash{a.Hash, revoked.Hash}
@@ -500,14 +500,14 @@ func testMissingAccess(t *testing.T, open Open) {
 	wantCode(t, "Contents", err, access.CodeWorkspaceNotFound)
 	wantCode(t, "ResetWorkspace", s.ResetWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
 	wantCode(t, "DeleteWorkspace", s.DeleteWorkspace(s.ctx, 99, "cli"), access.CodeWorkspaceNotFound)
-	wantCode(t, "CreateKey", s.CreateKey(s.ctx, access.Key{ID: "key_x", WorkspaceID: 99}, "cli"), access.CodeWorkspaceNotFound)
+	wantCode(t, "create", s.create(access.Key{ID: "key_x", WorkspaceID: 99}), access.CodeWorkspaceNotFound)
 	_, err = s.Keys(s.ctx, 99)
 	wantCode(t, "Keys", err, access.CodeWorkspaceNotFound)
 	_, err = s.Key(s.ctx, "key_x")
 	wantCode(t, "Key", err, access.CodeKeyNotFound)
-	_, err = s.RotateKey(s.ctx, "key_x", access.Key{ID: "key_y"}, start, "cli")
-	wantCode(t, "RotateKey", err, access.CodeKeyNotFound)
-	wantCode(t, "RevokeKey", s.RevokeKey(s.ctx, "key_x", start, "cli"), access.CodeKeyNotFound)
+	_, err = s.rotate("key_x", access.Key{ID: "key_y"}, start)
+	wantCode(t, "rotate", err, access.CodeKeyNotFound)
+	wantCode(t, "revoke", s.revoke("key_x", start), access.CodeKeyNotFound)
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: "key_x"}, "cli"), access.CodeKeyNotFound)
 	wantCode(t, "LiftBan", s.LiftBan(s.ctx, "key_x", "cli"), access.CodeKeyNotFound)
 }
@@ -528,14 +528,14 @@ func testAudit(t *testing.T, open Open) {
 	k := s.key("k", time.Time{})
 	wantCode(t, "SetBan", s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Hour), Reason: "too fast"}, "limiter"), "")
 	wantCode(t, "LiftBan", s.LiftBan(s.ctx, k.ID, "operator"), "")
-	wantCode(t, "RevokeKey of an unknown key", s.RevokeKey(s.ctx, "key_x", start, "cli"), access.CodeKeyNotFound)
+	wantCode(t, "revoke of an unknown key", s.revoke("key_x", start), access.CodeKeyNotFound)
 	want := []access.AuditEntry{
 		{At: s.clock.Now(), Actor: "operator", Action: "ban.lift", Subject: k.ID},
 		{At: s.clock.Now(), Actor: "limiter", Action: "ban.set", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "key.create", Subject: k.ID},
 		{At: start, Actor: "cli", Action: "workspace.create", Subject: "tenant"},
 	}
-	got, err := s.Audit(s.ctx, 100)
+	got, err := s.AuditPage(s.ctx, 0, 100)
 	for i := range got {
 		if got[i].Detail == "" {
 			t.Errorf("entry %d of the audit has no detail", i)
@@ -543,10 +543,10 @@ func testAudit(t *testing.T, open Open) {
 		got[i].Detail, got[i].ID = "", 0
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("Audit = %+v, %v, want %+v", got, err, want)
+		t.Errorf("AuditPage = %+v, %v, want %+v", got, err, want)
 	}
-	if got, err := s.Audit(s.ctx, 2); len(got) != 2 || err != nil {
-		t.Errorf("Audit of 2 = %+v, %v", got, err)
+	if got, err := s.AuditPage(s.ctx, 0, 2); len(got) != 2 || err != nil {
+		t.Errorf("AuditPage of 2 = %+v, %v", got, err)
 	}
 }
 
@@ -623,12 +623,12 @@ func testLinks(t *testing.T, open Open) {
 	}
 	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
 	wantCode(t, "Note", s.Note(s.ctx, issued), "")
-	got, err := s.Audit(s.ctx, 2)
+	got, err := s.AuditPage(s.ctx, 0, 2)
 	issued.At, signIn.At = s.clock.Now(), s.clock.Now()
 	for i := range got {
 		got[i].ID = 0
 	}
 	if want := []access.AuditEntry{issued, signIn}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("Audit = %+v, %v, want %+v", got, err, want)
+		t.Errorf("AuditPage = %+v, %v, want %+v", got, err, want)
 	}
 }

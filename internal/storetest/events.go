@@ -353,13 +353,13 @@ func testEventsOfFailures(t *testing.T, open Open) {
 	s.wantMirror(t)
 }
 
-// untold is a store of which a change has no event.
-type untold struct {
+// eventless is a store of which a change has no event.
+type eventless struct {
 	Stores
 	change func(*petstore.StockedPet)
 }
 
-func (u untold) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
+func (u eventless) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
 	return u.Stores.Dump(ctx, workspace, changing{to, u.change})
 }
 
@@ -384,7 +384,7 @@ func testEventsChecked(t *testing.T, open Open) {
 		"the inventory 1 is not as its last event says":        func(p *petstore.StockedPet) { p.Quantity = 2 },
 		"the inventory 1 is not there, as its last event says": func(p *petstore.StockedPet) { p.ID = 0 },
 	} {
-		problems, err := feed.Check(s.ctx, untold{s, change}, s.workspace)
+		problems, err := feed.Check(s.ctx, eventless{s, change}, s.workspace)
 		if err != nil || !strings.Contains(strings.Join(problems, "\n"), want) {
 			t.Errorf("Check = %q, %v, want %q among it", problems, err, want)
 		}

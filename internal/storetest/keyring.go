@@ -22,9 +22,9 @@ func ids(keys []access.Key) []string {
 // lastAudit returns the latest entry of the audit log.
 func (s *tenant) lastAudit() access.AuditEntry {
 	s.Helper()
-	entries, err := s.Audit(s.ctx, 1)
+	entries, err := s.AuditPage(s.ctx, 0, 1)
 	if err != nil || len(entries) != 1 {
-		s.Fatalf("Audit = %v, %v", entries, err)
+		s.Fatalf("AuditPage = %v, %v", entries, err)
 	}
 	return entries[0]
 }
@@ -128,13 +128,13 @@ func testKeyring(t *testing.T, open Open) {
 		_, err := ring.Create(s.ctx, s.workspace, n, nil)
 		return err
 	}
-	wantCode(t, "Create of more scopes", create(access.NewKey{Name: "a", Scopes: access.Manage, ExpiresAt: end}), access.CodeInsufficientScope)
-	wantCode(t, "Create of a longer one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: end.Add(time.Second)}), access.CodeInsufficientScope)
+	wantCode(t, "Create of more scopes", create(access.NewKey{Name: "a", Scopes: access.Manage, ExpiresAt: petstore.At(end)}), access.CodeInsufficientScope)
+	wantCode(t, "Create of a longer one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: petstore.At(end.Add(time.Second))}), access.CodeInsufficientScope)
 	if made, err := ring.Create(s.ctx, s.workspace, access.NewKey{Name: "a", Scopes: access.Read}, nil); err != nil || !made.Key.ExpiresAt.Equal(end) {
 		t.Errorf("Create without an end = %+v, %v, want that of the maker, %s", made.Key, err, end)
 	}
-	wantCode(t, "Create of an expired one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: s.clock.Now()}), petstore.CodeValidationFailed)
-	wantCode(t, "Create of a nameless one", create(access.NewKey{Scopes: access.Read, ExpiresAt: end}), petstore.CodeValidationFailed)
+	wantCode(t, "Create of an expired one", create(access.NewKey{Name: "a", Scopes: access.Read, ExpiresAt: petstore.At(s.clock.Now())}), petstore.CodeValidationFailed)
+	wantCode(t, "Create of a nameless one", create(access.NewKey{Scopes: access.Read, ExpiresAt: petstore.At(end)}), petstore.CodeValidationFailed)
 	_, err := ring.Rotate(s.ctx, forever.ID, 0, nil)
 	wantCode(t, "Rotate of one that lasts longer", err, access.CodeInsufficientScope)
 	for what, err := range map[string]error{
@@ -166,16 +166,16 @@ func testHolder(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	end := s.clock.Now().Add(time.Hour)
 	ends := map[petstore.Code]func(k access.Key) error{
-		access.CodeInvalidKey: func(k access.Key) error { return s.RevokeKey(s.ctx, k.ID, s.clock.Now(), "cli") },
+		access.CodeInvalidKey: func(k access.Key) error { return s.revoke(k.ID, s.clock.Now()) },
 		access.CodeExpiredKey: func(k access.Key) error {
-			_, err := s.RotateKey(s.ctx, k.ID, s.mint(time.Time{}), s.clock.Now(), "cli")
+			_, err := s.rotate(k.ID, s.mint(time.Time{}), s.clock.Now())
 			return err
 		},
 		access.CodeBannedKey: func(k access.Key) error {
 			return s.SetBan(s.ctx, access.Ban{KeyID: k.ID, From: s.clock.Now(), Until: end}, "cli")
 		},
 		access.CodeInsufficientScope: func(k access.Key) error { // it ends sooner than what it is about to make
-			_, err := s.RotateKey(s.ctx, k.ID, s.mint(time.Time{}), end, "cli")
+			_, err := s.rotate(k.ID, s.mint(time.Time{}), end)
 			return err
 		},
 	}
@@ -251,8 +251,8 @@ func testAuditPages(t *testing.T, open Open) {
 	for range 5 {
 		s.key("k", time.Time{})
 	}
-	all, err := s.Audit(s.ctx, 100)
-	wantCode(t, "Audit", err, "")
+	all, err := s.AuditPage(s.ctx, 0, 100)
+	wantCode(t, "AuditPage", err, "")
 	var pages []access.AuditEntry
 	for before := int64(0); ; before = pages[len(pages)-1].ID {
 		page, err := s.AuditPage(s.ctx, before, 2)

@@ -64,6 +64,13 @@ func testLimits(t *testing.T, open Open) {
 	s.wantLimits("when nothing stands against a key any more", ratelimit.Saved{Windows: windows, Keys: keys[:1]})
 }
 
+func (s *tenant) wantOver(when string, want int64) {
+	s.Helper()
+	if got, err := s.CountOverQuota(s.ctx); err != nil || got != want {
+		s.Errorf("%s: CountOverQuota = %d, %v, want %d", when, got, err, want)
+	}
+}
+
 // testKeyUses: what limiters save of a key adds up on its day, and a row without a use changes nothing of it. Those
 // whose workspaces used most of their quota are the busiest.
 func testKeyUses(t *testing.T, open Open) {
@@ -104,7 +111,7 @@ func testKeyUses(t *testing.T, open Open) {
 	}
 	against.Day = 0
 	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
-	if err := s.RevokeKey(s.ctx, keys[5].ID, start, "cli"); err != nil {
+	if err := s.revoke(keys[5].ID, start); err != nil {
 		t.Fatal(err)
 	}
 	s.wantLimits("of a key that was revoked", ratelimit.Saved{})
@@ -132,7 +139,22 @@ func testKeyUses(t *testing.T, open Open) {
 			t.Errorf("BusiestKeys(%d) = %+v, %v, want the first of %+v", limit, got, err, busy)
 		}
 	}
+	s.wantOver("the day is not used up", 0)
+	windows = []ratelimit.SavedWindow{
+		{Subject: fmt.Sprint("w:", s.workspace), MinuteStart: now, MinuteUsed: access.FreeQuota.PerMinute, Day: today, DayUsed: access.FreeQuota.PerDay},
+		{Subject: fmt.Sprint("w:", big.workspace), MinuteStart: now, MinuteUsed: 10, Day: today, DayUsed: 902},
+	}
+	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Windows: windows}); err != nil {
+		t.Fatal(err)
+	}
+	s.wantOver("one by its day and its minute, one by its minute", 2)
+	s.clock.advance(-time.Second)
+	s.wantOver("its minute began by a clock that is ahead", 2)
+	s.clock.advance(time.Second)
+	s.clock.advance(time.Minute)
+	s.wantOver("the minute is over", 1)
 	s.clock.advance(24 * time.Hour)
+	s.wantOver("the day is over", 0)
 	if got, err := s.BusiestKeys(s.ctx, 9); err != nil || len(got) != 0 {
 		t.Errorf("BusiestKeys on the next day = %+v, %v, want none", got, err)
 	}

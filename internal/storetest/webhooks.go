@@ -186,9 +186,9 @@ func testWebhookChanges(t *testing.T, open Open) {
 	}
 	_, err = s.ChangeWebhook(s.ctx, webhook.Change{Workspace: s.workspace, Action: "webhook.create", Edit: nothing})
 	wantCode(t, "one webhook too many", err, webhook.CodeTooManyWebhooks)
-	log, err := s.Audit(s.ctx, 1)
+	log, err := s.AuditPage(s.ctx, 0, 1)
 	if err != nil || log[0].Action != "webhook.create" || log[0].Actor != "api:key_1" || log[0].Subject != webhookID(webhook.MaxWebhooks-1) {
-		t.Errorf("Audit = %+v, %v, want the last creation", log, err)
+		t.Errorf("AuditPage = %+v, %v, want the last creation", log, err)
 	}
 }
 
@@ -355,8 +355,8 @@ func testWebhookFailures(t *testing.T, open Open) {
 		t.Errorf("after an hour of failures it is %s", w.State)
 	}
 	why := fmt.Sprintf("to example.com for workspace %d, disabled: too long", s.workspace)
-	if log, err := s.Audit(s.ctx, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != why {
-		t.Errorf("Audit = %+v, %v, want %q", log, err, why)
+	if log, err := s.AuditPage(s.ctx, 0, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != why {
+		t.Errorf("AuditPage = %+v, %v, want %q", log, err, why)
 	}
 	if held := s.hold("a"); len(held) > 0 {
 		t.Errorf("%v is held, though it is disabled", held)

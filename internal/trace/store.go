@@ -33,9 +33,9 @@ func spanned[T any](ctx context.Context, s *store, name string, workspace int64,
 	if err == nil {
 		return v, nil
 	}
-	if told, ok := errors.AsType[*petstore.Error](err); ok {
-		span.SetAttributes(attribute.String("error.type", string(told.Code)))
-		if told.Code != petstore.CodeServiceUnavailable {
+	if known, ok := errors.AsType[*petstore.Error](err); ok {
+		span.SetAttributes(attribute.String("error.type", string(known.Code)))
+		if known.Code != petstore.CodeServiceUnavailable {
 			return v, err
 		}
 	}

@@ -71,18 +71,6 @@ func (m *meter) addKey(k *KeyDay) {
 	}
 }
 
-// takeKeys appends what the keys of the workspace did and the store does not know, and forgets it.
-func (m *meter) takeKeys(workspace int64, days []KeyDay) []KeyDay {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, k := range m.keys {
-		k.Workspace = workspace
-		days = append(days, *k)
-	}
-	m.keys = nil
-	return days
-}
-
 // saveKeys saves what keys did. What the store does not take waits for the next time.
 func (r *Recorder) saveKeys(ctx context.Context, days []KeyDay) error {
 	for len(days) > 0 {

@@ -1,19 +1,24 @@
 package usage
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
 
 const maxPending = 180 // minutes of a workspace that wait for the store
 
 // A meter counts one workspace.
 type meter struct {
+	workspace int64
+
 	mu      sync.Mutex
 	gone    bool // no longer in the recorder: look for another
 	last    int64
-	minute  int64 // of now
-	now     Counts
-	pending map[int64]*Counts // by minute, without the one of now; nil if there are none
+	pending map[int64]*Counts  // what waits for the store, by minute; nil if nothing does
+	keys    map[keyDay]*KeyDay // the same by key and day
 
-	keys     map[keyDay]*KeyDay // what waits; nil if nothing does
 	rings    [rings]ring
 	watchers []chan Event
 }
@@ -31,67 +36,59 @@ func (m *meter) do(f func(*meter)) bool {
 // count adds a request to the meter, which is locked.
 func (m *meter) count(r *Recorder, e *Event) {
 	m.last = max(m.last, e.At.Unix())
-	if minute := Minute.start(e.At); minute != m.minute {
-		m.turn(minute, r)
-	}
-	m.now.Requests[ClassOf(e.Status)]++
-	m.now.Latency[bucketOf(e.Duration)]++
+	var c Counts
+	c.Requests[ClassOf(e.Status)]++
+	c.Latency[bucketOf(e.Duration)]++
+	m.add(Minute.start(e.At), &c, r)
 	m.countKey(e)
 	m.log(r, e)
 }
 
-// turn puts the counts of now aside and begins another minute.
-func (m *meter) turn(minute int64, r *Recorder) {
-	m.putAside(m.minute, &m.now, r)
-	m.minute, m.now = minute, Counts{}
-}
-
-// putAside adds counts to those that wait. When too many minutes wait, because the store takes none, the oldest is lost.
-func (m *meter) putAside(minute int64, c *Counts, r *Recorder) {
-	if c.Total() == 0 {
+// add adds counts to those of a minute. When too many minutes wait, because the store takes none, the oldest is lost.
+func (m *meter) add(minute int64, c *Counts, r *Recorder) {
+	if p := m.pending[minute]; p != nil {
+		p.Add(c)
 		return
 	}
 	if m.pending == nil {
 		m.pending = map[int64]*Counts{}
 	}
-	if p := m.pending[minute]; p != nil {
-		p.Add(c)
-		return
-	}
 	kept := *c
 	m.pending[minute] = &kept
 	if len(m.pending) > maxPending {
-		oldest := minute
-		for other := range m.pending {
-			oldest = min(oldest, other)
-		}
+		oldest := slices.Min(slices.Collect(maps.Keys(m.pending)))
 		r.lost.Add(m.pending[oldest].Total())
 		delete(m.pending, oldest)
 	}
 }
 
-// take returns the counts that wait, those of now included, and forgets them.
-func (m *meter) take(r *Recorder) map[int64]*Counts {
+// collect appends what waits, by the minute and by the key, and forgets it. A meter that nobody needs leaves the recorder.
+func (m *meter) collect(r *Recorder, rows []Row, days []KeyDay) ([]Row, []KeyDay) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turn(m.minute, r)
-	taken := m.pending
-	m.pending = nil
-	return taken
+	for minute, c := range m.pending {
+		rows = append(rows, Row{Workspace: m.workspace, Step: Minute, Start: minute, Counts: *c})
+	}
+	for _, k := range m.keys {
+		k.Workspace = m.workspace
+		days = append(days, *k)
+	}
+	m.pending, m.keys = nil, nil
+	idle := idleFor
+	if r.events.Load() > maxEvents*3/4 {
+		idle = idleShort
+	}
+	if len(m.watchers) == 0 && r.now().Unix()-m.last >= int64(idle/time.Second) {
+		m.leave(r)
+	}
+	return rows, days
 }
 
-// waiting returns what take would, without forgetting it.
-func (m *meter) waiting() map[int64]Counts {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := map[int64]Counts{}
-	for minute, c := range m.pending {
-		all[minute] = *c
+// leave removes the meter, which is locked, from the recorder.
+func (m *meter) leave(r *Recorder) {
+	m.gone = true
+	for i := range m.rings {
+		r.events.Add(-int64(cap(m.rings[i].events)))
 	}
-	if m.now.Total() > 0 {
-		c := all[m.minute]
-		c.Add(&m.now)
-		all[m.minute] = c
-	}
-	return all
+	r.meters.Delete(m.workspace)
 }

@@ -8,34 +8,21 @@ import (
 	"time"
 )
 
-// shards is how many parts the table of workspaces has: requests of different workspaces rarely meet at a lock.
-const shards = 64
-
 // A Recorder counts the requests that this process answers, and holds the latest of them. Its methods may be called
 // concurrently. What it holds is bounded, whatever the number of workspaces and of requests.
 type Recorder struct {
 	now    func() time.Time
 	store  Store
-	shards [shards]shard
+	meters sync.Map     // each *meter by the id of its workspace, an int64
 	events atomic.Int64 // room in all rings
 	lost   atomic.Int64
 
 	saving sync.RWMutex // held while rows are on their way into the store
 }
 
-type shard struct {
-	mu     sync.RWMutex
-	meters map[int64]*meter
-	_      [32]byte // its own cache line
-}
-
 // NewRecorder returns a recorder that has counted nothing yet. Run saves what it counts in store.
 func NewRecorder(store Store, now func() time.Time) *Recorder {
-	r := &Recorder{now: now, store: store}
-	for i := range r.shards {
-		r.shards[i].meters = map[int64]*meter{}
-	}
-	return r
+	return &Recorder{now: now, store: store}
 }
 
 // Record counts a request of a workspace. It neither blocks nor touches the store.
@@ -49,14 +36,11 @@ func (r *Recorder) with(workspace int64, f func(*meter)) {
 	}
 }
 
-func (r *Recorder) shard(workspace int64) *shard { return &r.shards[uint64(workspace)%shards] }
-
 // find returns the meter of a workspace, or nil.
 func (r *Recorder) find(workspace int64) *meter {
-	s := r.shard(workspace)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.meters[workspace]
+	m, _ := r.meters.Load(workspace)
+	found, _ := m.(*meter)
+	return found
 }
 
 // meter returns the meter of a workspace, a new one if there is none.
@@ -64,15 +48,8 @@ func (r *Recorder) meter(workspace int64) *meter {
 	if m := r.find(workspace); m != nil {
 		return m
 	}
-	s := r.shard(workspace)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := s.meters[workspace]
-	if m == nil {
-		m = &meter{last: r.now().Unix()}
-		s.meters[workspace] = m
-	}
-	return m
+	m, _ := r.meters.LoadOrStore(workspace, &meter{workspace: workspace, last: r.now().Unix()})
+	return m.(*meter)
 }
 
 // Latest returns the latest requests of a workspace that this process answered, the newest first: a few hundred successes,
@@ -131,9 +108,11 @@ func (r *Recorder) Series(ctx context.Context, workspace int64, step Step, from,
 		add(saved[i].Start, &saved[i].Counts)
 	}
 	if m := r.find(workspace); m != nil {
-		for minute, c := range m.waiting() {
-			add(minute, &c)
-		}
+		m.do(func(m *meter) {
+			for minute, c := range m.pending {
+				add(minute, c)
+			}
+		})
 	}
 	return rows, nil
 }

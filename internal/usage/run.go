@@ -47,8 +47,8 @@ func (r *Recorder) Save(ctx context.Context) error {
 	defer r.saving.Unlock()
 	var rows []Row
 	var days []KeyDay
-	for i := range r.shards {
-		rows, days = r.collect(&r.shards[i], rows, days)
+	for _, m := range r.meters.Range {
+		rows, days = m.(*meter).collect(r, rows, days)
 	}
 	return errors.Join(r.saveRows(ctx, rows), r.saveKeys(ctx, days))
 }
@@ -63,48 +63,6 @@ func (r *Recorder) saveRows(ctx context.Context, rows []Row) error {
 		rows = rows[n:]
 	}
 	return nil
-}
-
-// collect appends what the meters of a shard counted, by the minute and by the key, and removes those that are idle.
-func (r *Recorder) collect(s *shard, rows []Row, days []KeyDay) ([]Row, []KeyDay) {
-	for workspace, m := range s.all() {
-		for minute, c := range m.take(r) {
-			rows = append(rows, Row{Workspace: workspace, Step: Minute, Start: minute, Counts: *c})
-		}
-		days = m.takeKeys(workspace, days)
-		r.retire(s, workspace, m)
-	}
-	return rows, days
-}
-
-func (s *shard) all() map[int64]*meter {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := make(map[int64]*meter, len(s.meters))
-	for workspace, m := range s.meters {
-		all[workspace] = m
-	}
-	return all
-}
-
-// retire removes the meter if nobody needs it.
-func (r *Recorder) retire(s *shard, workspace int64, m *meter) {
-	idle := idleFor
-	if r.events.Load() > maxEvents*3/4 {
-		idle = idleShort
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.watchers) > 0 || len(m.pending) > 0 || len(m.keys) > 0 || m.now.Total() > 0 || r.now().Unix()-m.last < int64(idle/time.Second) {
-		return
-	}
-	m.gone = true
-	for i := range m.rings {
-		r.events.Add(-int64(cap(m.rings[i].events)))
-	}
-	delete(s.meters, workspace)
 }
 
 // withHours returns the rows of minutes, and those of their hours.
@@ -127,7 +85,7 @@ func withHours(minutes []Row) []Row {
 // giveBack takes rows back that the store did not take.
 func (r *Recorder) giveBack(rows []Row) {
 	for i := range rows {
-		r.with(rows[i].Workspace, func(m *meter) { m.putAside(rows[i].Start, &rows[i].Counts, r) })
+		r.with(rows[i].Workspace, func(m *meter) { m.add(rows[i].Start, &rows[i].Counts, r) })
 	}
 }
 

@@ -195,18 +195,14 @@ func (s *Service) Retry(ctx context.Context, workspace int64, id string, deliver
 }
 
 func (s *Service) checkPatch(p Patch) (fields []petstore.Field) {
-	if p.URL.Null {
-		fields = append(fields, petstore.Field{Pointer: "/url", Code: petstore.InvalidType, Message: "url is required and cannot be null."})
-	} else if p.URL.Present {
+	if petstore.RefuseNull(&fields, "/url", p.URL) {
 		fields = s.Sender.guard.checkURL(fields, p.URL.Value)
 	}
 	if p.Types.Present && !p.Types.Null {
 		fields = checkTypes(fields, p.Types.Value)
 	}
 	fields = checkDescription(fields, p.Description.Value)
-	if p.State.Null {
-		fields = append(fields, petstore.Field{Pointer: "/state", Code: petstore.InvalidType, Message: "state is required and cannot be null."})
-	} else if p.State.Present && p.State.Value != Active && p.State.Value != Paused {
+	if petstore.RefuseNull(&fields, "/state", p.State) && p.State.Value != Active && p.State.Value != Paused {
 		fields = append(fields, petstore.Field{Pointer: "/state", Code: petstore.InvalidEnum,
 			Message: fmt.Sprintf("state can be set to active or paused, not %.40q.", p.State.Value)})
 	}

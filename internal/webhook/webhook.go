@@ -79,10 +79,10 @@ func (w Webhook) AppendJSON(dst []byte) []byte {
 		dst = petstore.AppendString(append(dst, `,"description":`...), w.Description)
 	}
 	dst = append(append(append(dst, `,"state":"`...), w.State...), '"')
-	dst = appendInstant(dst, "createdAt", w.CreatedAt)
+	dst = petstore.AppendInstant(dst, "createdAt", w.CreatedAt)
 	dst = strconv.AppendInt(append(dst, `,"after":`...), w.After, 10)
 	if !w.FailingSince.IsZero() {
-		dst = appendInstant(dst, "failingSince", w.FailingSince)
+		dst = petstore.AppendInstant(dst, "failingSince", w.FailingSince)
 	}
 	return append(dst, '}')
 }
@@ -98,11 +98,6 @@ func (w Webhook) WithSecret() []byte {
 func WithoutSecret(body []byte) []byte {
 	at := bytes.LastIndex(body, []byte(`,"secret":"`))
 	return append(body[:at:at], '}')
-}
-
-func appendInstant(dst []byte, name string, t time.Time) []byte {
-	dst = append(append(append(dst, `,"`...), name...), `":"`...)
-	return append(petstore.At(t).Append(dst), '"')
 }
 
 // A DeliveryState says how far a delivery has come.
@@ -133,11 +128,11 @@ func (d Delivery) AppendJSON(dst []byte) []byte {
 	dst = append(append(dst, `","state":"`...), d.State...)
 	dst = strconv.AppendInt(append(dst, `","tries":`...), int64(d.Tries), 10)
 	if !d.TriedAt.IsZero() {
-		dst = appendInstant(dst, "triedAt", d.TriedAt)
+		dst = petstore.AppendInstant(dst, "triedAt", d.TriedAt)
 		dst = d.Answer.appendMembers(append(dst, ','))
 	}
 	if !d.NextAt.IsZero() {
-		dst = appendInstant(dst, "nextTryAt", d.NextAt)
+		dst = petstore.AppendInstant(dst, "nextTryAt", d.NextAt)
 	}
 	return append(dst, '}')
 }

@@ -200,7 +200,7 @@ func (w *worker) keep(t Try) {
 func (w *worker) observe(t *Try, due Due) {
 	o := Observation{State: t.State}
 	if t.Tries == 1 {
-		o.Age = max(t.At.Sub(time.UnixMilli(due.Event.CreatedAt.Millis)), 0)
+		o.Age = max(t.At.Sub(due.Event.CreatedAt.UTC()), 0)
 	}
 	w.d.o.Observe(o)
 }

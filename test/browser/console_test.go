@@ -107,7 +107,7 @@ func TestKeyLife(t *testing.T) {
 
 	// The banned key itself may look, is told why, and can change nothing.
 	b.do(t, chromedp.Click(".me button"))
-	b.until(t, `location.pathname === "/console/signin" && document.readyState === "complete"`)
+	b.until(t, `location.pathname === "/console/signin"`)
 	b.signIn(t, s, key)
 	b.until(t, `document.querySelector(".limits").textContent.includes("This key is banned")`)
 	b.open(t, s.url+"/console/pets")
@@ -217,14 +217,14 @@ func TestConflict(t *testing.T) {
 	b.do(t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#f-quantity").value = "50"; undefined`))
 	for range 2 { // to send it again as it is changes nothing
 		b.submit(t, "^/console/stock/4$")
-		b.until(t, `document.querySelector(".now")?.textContent === "Now: 43. You entered: 50" && document.querySelector("#history").textContent === "Why is it 43?"`)
+		b.until(t, `document.querySelector(".now")?.textContent === "Now: 43. You entered: 50" && document.querySelector(".sheet h2").textContent === "Why is it 43?"`)
 	}
 	b.inspect(t, "a conflict", program)
 	b.do(t, chromedp.Click("input[name=overwrite]"))
 	b.submit(t, "^/console/stock/4$")
-	b.until(t, `document.querySelector("#history").textContent === "Why is it 50?" && document.querySelector(".history tbody").rows[1].textContent.includes("Stock set to 43")`)
+	b.until(t, `document.querySelector(".sheet h2").textContent === "Why is it 50?" && document.querySelector(".sheet tbody").rows[1].textContent.includes("Stock set to 43")`)
 	b.do(t, chromedp.SendKeys("#f-units", "-7"), chromedp.Click(`form[action$="/add"] button`))
-	b.until(t, `document.querySelector("#history")?.textContent === "Why is it 43?"`)
+	b.until(t, `document.querySelector(".sheet h2")?.textContent === "Why is it 43?"`)
 	b.quiet(t, "422")
 }
 

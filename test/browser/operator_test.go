@@ -97,7 +97,7 @@ func TestOperatorWithoutScript(t *testing.T) {
 	b.do(t, chromedp.SendKeys("#f-name", "Corner"))
 	b.submit(t, "^/console/workspaces/2$")
 	b.do(t, chromedp.Click(`.head a[href$="/keys/new"]`))
-	b.until(t, `location.pathname === "/console/workspaces/2/keys/new" && document.readyState === "complete"`)
+	b.until(t, `location.pathname === "/console/workspaces/2/keys/new"`)
 	b.do(t, chromedp.SendKeys("#f-name", "till"))
 	b.submit(t, "^/console/workspaces/2/keys/new$")
 	key := ask(t, b, chromedp.Text("#made"))

@@ -30,7 +30,7 @@ func TestWhyRefused(t *testing.T) {
 		t.Errorf("a row that is loaded is\n%s\nand one that comes live\n%s", loaded, live)
 	}
 	b.do(t, chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".id a")].find((a) => a.textContent.startsWith("Why?")).click(); undefined`))
-	b.until(t, `location.pathname.startsWith("/console/requests/") && document.readyState === "complete"`)
+	b.until(t, `location.pathname.startsWith("/console/requests/")`)
 	b.until(t, `["The 9 requests of the minute were spent", "9 of 9", "more strikes ban the key"].every((text) => document.querySelector(".refused").textContent.includes(text))`)
 	b.until(t, `new Date(document.querySelector(".refused time").dateTime) > Date.now() && document.querySelector(".refused time").textContent.split(":").length === 3`)
 	b.until(t, `document.querySelector("#curl").textContent.includes("/pets?limit=5'")`)

@@ -120,9 +120,10 @@ func ask[T any](t *testing.T, b *tab, a chromedp.Action[T]) T {
 	return answer
 }
 
-// until waits for the expression to hold, across navigations, and at most 15 seconds.
+// until waits for the expression to hold on a page whose scripts have run, across navigations, and at most 15 seconds.
 func (b *tab) until(t *testing.T, expression string) {
 	t.Helper()
+	expression = `document.readyState === "complete" && (` + expression + `)`
 	for deadline := time.Now().Add(15 * time.Second); ; {
 		// While one page gives way to the next there is nothing to ask.
 		if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); err == nil && ok {
@@ -192,5 +193,5 @@ func inConsole(t *testing.T) (*site, *tab) {
 func (b *tab) submit(t *testing.T, leadsTo string) {
 	t.Helper()
 	b.do(t, chromedp.Evaluate[chromedp.Void](`window.before = true; undefined`), chromedp.Click(`main form[method="post"] button[type="submit"]`))
-	b.until(t, `window.before === undefined && document.readyState === "complete" && new RegExp("`+leadsTo+`").test(location.pathname)`)
+	b.until(t, `window.before === undefined && new RegExp("`+leadsTo+`").test(location.pathname)`)
 }

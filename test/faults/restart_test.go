@@ -51,12 +51,22 @@ type herd struct {
 	all      sync.WaitGroup
 }
 
+// clients returns how many there are. At a fixed rate, of the 2,048 requests that may
+// wait each has no more than a connection of HTTP/2 may have, 32: Go's client tries
+// those that are refused again after 1, 2, 4, 8 and 16 s, and then gives up.
+func (d drill) clients() int {
+	if d.rate > 0 {
+		return 64
+	}
+	return clients
+}
+
 const clients = 16
 
 func startHerd(url, key string, d drill, trust *x509.CertPool) *herd {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &herd{url: url, key: key, stop: stop}
-	all := make([]*http.Client, clients)
+	all := make([]*http.Client, d.clients())
 	for i := range all {
 		all[i] = &http.Client{Timeout: servertest.Patience, Transport: d.transport(i, trust)}
 	}
@@ -157,6 +167,9 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 		Dir: dir, Files: []*os.File{socket}, Shell: "export LISTEN_PID=$$", Flags: []string{"--log-level=warn", "--h2c=on"},
 		Env: []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=petstore.socket"},
 	}
+	if d.rate > 0 { // up to 2,048 connections without a key wait, all of one address: the default allows 256 of HTTP/2
+		options.Flags = append(options.Flags, "--max-connections=65536")
+	}
 	url := "http://" + l.Addr().String()
 	var trust *x509.CertPool
 	if d.secure {
@@ -171,8 +184,10 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 		return 0, err
 	}
 	h := startHerd(url, k.Key, d, trust)
+	// At a fixed rate at most one restart a second, so that no request meets six of them: see clients.
+	between := int64(max(200, d.rate))
 	for range d.times {
-		h.more(200)
+		h.more(between)
 		if err = server.Stop(); err != nil {
 			break
 		}
@@ -180,7 +195,7 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 			return 0, errors.Join(err, h.end())
 		}
 	}
-	h.more(200)
+	h.more(between)
 	err = errors.Join(err, h.end())
 	return h.sent.Load(), errors.Join(err, server.Stop())
 }

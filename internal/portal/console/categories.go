@@ -13,7 +13,7 @@ func (v *visit) categories() source[petstore.Category] {
 		id: func(c petstore.Category) int64 { return c.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Category, error) {
 			q.Page = page
-			return v.Shop.Categories(ctx, v.who.Workspace.ID, q)
+			return v.Service.Categories(ctx, v.who.Workspace.ID, q)
 		},
 	}
 }
@@ -61,7 +61,7 @@ func newCategory(v *visit) (form, error) {
 	f := categoryForm(petstore.Category{})
 	f.Title, f.Submit = "Add a category", "Add the category"
 	f.send = func(in *input) error {
-		_, err := v.Shop.CreateCategory(v.r.Context(), v.who.Workspace.ID, categoryOf(in), nil)
+		_, err := v.Service.CreateCategory(v.r.Context(), v.who.Workspace.ID, categoryOf(in), nil)
 		return v.done("/console/categories", "The category was added.", err)
 	}
 	return f, nil
@@ -82,7 +82,7 @@ func (v *visit) category() (petstore.Category, error) {
 	if err != nil {
 		return petstore.Category{}, err
 	}
-	return v.Shop.Category(v.r.Context(), v.who.Workspace.ID, id)
+	return v.Service.Category(v.r.Context(), v.who.Workspace.ID, id)
 }
 
 func showCategory(v *visit) (form, error) {
@@ -91,7 +91,7 @@ func showCategory(v *visit) (form, error) {
 	f.Title, f.Lead, f.Submit, f.Fields = c.Name, "Category "+text(c.ID), "Save", append(f.Fields, versionOf(c))
 	f.Links = []link{{Title: "Its pets", URL: "/console/pets?category=" + text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.send = func(in *input) error {
-		_, err := v.Shop.ReplaceCategory(v.r.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.condition())
+		_, err := v.Service.ReplaceCategory(v.r.Context(), v.who.Workspace.ID, c.ID, categoryOf(in), in.condition())
 		return v.done(at, "The category was saved.", err)
 	}
 	return f, err
@@ -103,7 +103,7 @@ func deleteCategory(v *visit) (form, error) {
 		Title: "Delete category " + text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
 		Submit: "Delete the category", Danger: true, Back: link{Title: "Category " + text(c.ID), URL: "/console/categories/" + text(c.ID)}, Fields: []field{versionOf(c)},
 		send: func(in *input) error {
-			err := v.Shop.DeleteCategory(v.r.Context(), v.who.Workspace.ID, c.ID, in.condition())
+			err := v.Service.DeleteCategory(v.r.Context(), v.who.Workspace.ID, c.ID, in.condition())
 			return v.done("/console/categories", "The category was deleted.", err)
 		},
 	}, err

@@ -27,7 +27,7 @@ import (
 
 // Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done and PagesPerMinute are needed.
 type Options struct {
-	Shop     *petstore.Service
+	Service  *petstore.Service
 	Bulk     petstore.Bulk // of the same store
 	Access   access.Store
 	Keys     *access.Directory[*ratelimit.Caller]
@@ -65,7 +65,7 @@ type Console struct {
 
 // New returns the console of o.
 func New(o Options) (*Console, error) {
-	if o.Shop == nil || o.Bulk == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
+	if o.Service == nil || o.Bulk == nil || o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
 		return nil, errors.New("console: an option is missing")
 	}
 	c := &Console{Options: o, origin: http.NewCrossOriginProtection()}

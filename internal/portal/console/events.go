@@ -13,16 +13,6 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A sheetPage is one thing, with tables of what is known of it.
-type sheetPage struct {
-	Title, Lead string
-	Back        link
-	Links       []link
-	Sheets      []list
-	Facts       []fact
-	Wide        bool // the tables have the page's whole width
-}
-
 // readsForPage is how often a page reads on in a feed to find events of one type.
 const readsForPage = 5
 
@@ -40,7 +30,7 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 	for i := range page.Events {
 		l.Rows = append(l.Rows, eventCells(&page.Events[i]))
 	}
-	l.turn(v, "after", text(page.Next), page.More)
+	l.turn(v.r.URL, "after", text(page.Next), page.More)
 	return l, err
 }
 
@@ -70,7 +60,7 @@ func (v *visit) cancelledAt(order int64) (time.Time, error) {
 	for i := range page.Events {
 		e := &page.Events[i]
 		if subjectOf(e).Text == "order "+text(order) {
-			return time.UnixMilli(e.CreatedAt.Millis).UTC(), nil
+			return e.CreatedAt.UTC(), nil
 		}
 	}
 	return time.Time{}, err
@@ -80,7 +70,7 @@ func eventCells(e *petstore.Event) []cell {
 	id := text(e.ID)
 	return []cell{
 		{Text: id, URL: "/console/events/" + id}, {Text: string(e.Type), Code: true}, subjectOf(e),
-		{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}, requestCell(e.RequestID),
+		{At: e.CreatedAt.UTC()}, requestCell(e.RequestID),
 	}
 }
 
@@ -136,7 +126,7 @@ func showEvent(v *visit) error {
 		Title: "Event " + text(id), Lead: "What changed.", Back: link{Title: "Events", URL: "/console/events"},
 		Sheets: []list{changed},
 		Facts: []fact{
-			{"Type", cell{Text: string(e.Type), Code: true}}, {"What", subjectOf(&e)}, {"When", cell{At: time.UnixMilli(e.CreatedAt.Millis).UTC()}},
+			{"Type", cell{Text: string(e.Type), Code: true}}, {"What", subjectOf(&e)}, {"When", cell{At: e.CreatedAt.UTC()}},
 			{"Request", requestCell(e.RequestID)},
 		},
 	})

@@ -54,6 +54,9 @@ func (m maker) take(v *visit) error {
 		return err
 	}
 	in := &input{form: f, r: v.r, faults: map[string]string{}}
+	if in.check(); len(in.faults) > 0 {
+		return v.again(in)
+	}
 	if err := f.send(in); err == nil || in.note(err) != nil {
 		return err
 	}
@@ -95,7 +98,8 @@ type field struct {
 	At                time.Time // of a day that a script sent: when it begins, or ends
 	Options           []option
 	Required          bool
-	Max               int // characters
+	WithPlan          access.Plan // the plan with which alone the field counts, and is needed then
+	Max               int         // characters
 	Error             string
 	Now, Entered      string // what stands there now and what was entered, if somebody changed it meanwhile
 }
@@ -136,26 +140,54 @@ func (in *input) text(name string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(in.r.PostForm.Get(name))
 }
 
-// number returns a whole number.
-func (in *input) number(name, label string) int64 {
-	n, err := strconv.ParseInt(strings.TrimSpace(in.r.PostForm.Get(name)), 10, 64)
-	if err != nil {
-		in.faults[name] = label + " must be a whole number."
+// check notes the fields whose values are not of their kind. A form with a file is not read yet.
+func (in *input) check() {
+	if in.form.Upload {
+		return
 	}
+	for _, f := range in.form.Fields {
+		value := in.value(f.Name)
+		if f.WithPlan != "" && in.value("plan") != string(f.WithPlan) {
+			continue
+		}
+		switch f.Kind {
+		case "number":
+			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || f.WithPlan != "" || value != "") {
+				in.faults[f.Name] = f.Label + " must be a whole number."
+			}
+		case "time":
+			if _, ok := instantIn(value); !ok && value != "" {
+				in.faults[f.Name] = f.Label + " must be a time such as 2026-03-01T12:00."
+			}
+		case "select":
+			if !slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == value }) {
+				in.faults[f.Name] = "Choose one of these."
+			}
+		}
+	}
+}
+
+// wrong is the error for a field of a form.
+func wrong(name, message string) error {
+	return petstore.Invalid([]petstore.Field{{Pointer: "/" + name, Code: petstore.InvalidFormat, Message: message}})
+}
+
+// value returns a value without the spaces around it.
+func (in *input) value(name string) string { return strings.TrimSpace(in.r.PostForm.Get(name)) }
+
+// number returns a whole number, 0 if none was entered.
+func (in *input) number(name string) int64 {
+	n, _ := strconv.ParseInt(in.value(name), 10, 64) // it was checked
 	return n
 }
 
-// hours returns the duration that was chosen of those that a field offers, in hours.
-func (in *input) hours(name string) time.Duration {
-	value := in.text(name)
-	for _, f := range in.form.Fields {
-		if f.Name == name && slices.ContainsFunc(f.Options, func(o option) bool { return o.Value == value }) {
-			hours, _ := strconv.Atoi(value)
-			return time.Duration(hours) * time.Hour
-		}
-	}
-	in.faults[name] = "Choose one of these."
-	return 0
+// hours returns the duration of so many hours.
+func (in *input) hours(name string) time.Duration { return time.Duration(in.number(name)) * time.Hour }
+
+// instant returns a time, or none if none was entered.
+func (in *input) instant(name string) petstore.Time {
+	t, _ := instantIn(in.value(name)) // it was checked
+	return t
 }
 
 // overwrite is the field whose value is the version that somebody else left, for those who have seen it.
@@ -278,6 +310,9 @@ func (v *visit) locked() string {
 func (v *visit) mayWrite() bool {
 	return v.operator || v.who != nil && v.who.Key.Scopes.Has(cmp.Or(v.takes, access.Write))
 }
+
+// mayChange reports whether what the page offers to do can be done now.
+func (v *visit) mayChange() bool { return v.mayWrite() && v.limits.banned().IsZero() }
 
 // number returns the id in the path.
 func (v *visit) number() (int64, error) {

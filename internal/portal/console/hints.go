@@ -19,15 +19,15 @@ type step struct {
 // firstSteps returns what to do first in a workspace that has no pet or no order yet, or nil.
 func (v *visit) firstSteps() ([]step, error) {
 	ctx, workspace, one := v.r.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
-	pets, err := v.Shop.Pets(ctx, workspace, petstore.PetQuery{Page: one})
+	pets, err := v.Service.Pets(ctx, workspace, petstore.PetQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}
-	orders, err := v.Shop.Orders(ctx, workspace, petstore.OrderQuery{Page: one})
+	orders, err := v.Service.Orders(ctx, workspace, petstore.OrderQuery{Page: one})
 	if err != nil || len(pets) > 0 && len(orders) > 0 {
 		return nil, err
 	}
-	categories, err := v.Shop.Categories(ctx, workspace, petstore.CategoryQuery{Page: one})
+	categories, err := v.Service.Categories(ctx, workspace, petstore.CategoryQuery{Page: one})
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,12 @@ const sunsetDays = 7
 
 // sunsetWatch returns the keys that still use an operation that will end, the busiest first: the key, how often, and on
 // which day last.
-func (v *visit) sunsetWatch() (rows [][]cell, err error) {
+func (v *visit) sunsetWatch() (list, error) {
+	l := listOf("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
+	l.Numbers[1], l.New = true, &link{Title: "What to use instead", URL: "/docs/guides/sunset"}
 	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, 1-sunsetDays))
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	type use struct {
 		id      string
@@ -69,12 +71,9 @@ func (v *visit) sunsetWatch() (rows [][]cell, err error) {
 		last.n, last.last = last.n+d.Deprecated, d.Day
 	}
 	if len(uses) == 0 {
-		return nil, nil
+		return l, nil
 	}
 	keys, err := v.knownKeys()
-	if err != nil {
-		return nil, err
-	}
 	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := keyNames(keys)
 	for _, u := range uses[:min(len(uses), few)] {
@@ -85,7 +84,7 @@ func (v *visit) sunsetWatch() (rows [][]cell, err error) {
 				key.URL = "/console/keys/" + u.id
 			}
 		}
-		rows = append(rows, []cell{key, {Text: number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
+		l.Rows = append(l.Rows, []cell{key, {Text: number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
 	}
-	return rows, nil
+	return l, err
 }

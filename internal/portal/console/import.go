@@ -42,58 +42,51 @@ func (v *visit) takeImport(in *input) error {
 		return err
 	}
 	defer leave()
-	file, err := v.upload(in)
-	if err != nil {
+	file, bad := v.upload()
+	if err := v.identifyAgain(); err != nil { // the file may have taken its time
 		return err
 	}
-	if err := v.identifyAgain(); err != nil {
+	if bad != nil {
+		return bad
+	}
+	if err := v.admitRows(file); err != nil {
 		return err
-	}
-	if len(in.faults) > 0 {
-		return v.again(in)
-	}
-	if err := v.admitRows(file, in); err != nil {
-		return err
-	}
-	if len(in.faults) > 0 {
-		return v.again(in)
 	}
 	return v.gated(true, func() error { return v.importFile(in, file) })
 }
 
 // upload reads the file of the form.
-func (v *visit) upload(in *input) ([]byte, error) {
+func (v *visit) upload() ([]byte, error) {
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(uploadPatience)) // where there is none to set, none is needed
 	err := v.r.ParseMultipartForm(maxUpload)
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		in.faults["file"] = tooLong
-		return nil, nil
+		return nil, errTooLong
 	}
 	if err != nil {
-		in.faults["file"] = "Choose a file."
-		return nil, nil //nolint:nilerr // the form says it
+		return nil, errNoFile
 	}
 	file, head, err := v.r.FormFile("file")
 	if err != nil {
-		in.faults["file"] = "Choose a file."
-		return nil, nil //nolint:nilerr // the form says it
+		return nil, errNoFile
 	}
 	defer file.Close()
 	if head.Size > maxUpload {
-		in.faults["file"] = tooLong
+		return nil, errTooLong
 	}
 	return io.ReadAll(file)
 }
 
-const tooLong = "The file is longer than 1 MiB. Send it in parts, or use the command petstore import."
+var (
+	errNoFile  = wrong("file", "Choose a file.")
+	errTooLong = wrong("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
+)
 
 // admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
-func (v *visit) admitRows(file []byte, in *input) error {
+func (v *visit) admitRows(file []byte) error {
 	more := int64(max(0, bytes.Count(file, []byte("\n"))-2) / rowsARequest)
 	now := v.Limiter.Peek(v.r.Context(), v.who.Slot)
 	if left := min(now.Minute.Remaining(), now.Day.Remaining()); more > left {
-		in.faults["file"] = fmt.Sprintf("The file counts as %s requests more, and the plan has %s left just now. Send it in parts, or later.", number(more), number(left))
-		return nil
+		return wrong("file", fmt.Sprintf("The file counts as %s requests more, and the plan has %s left just now. Send it in parts, or later.", number(more), number(left)))
 	}
 	for range more {
 		if err := v.admitOne(); err != nil {
@@ -177,7 +170,7 @@ func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
 
 // runImport reads the file from where an import of it was broken off, if one was.
 func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchange.Import) (interchange.Report, error)) (interchange.Report, error) {
-	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Shop: v.Shop, File: digestOf(file)}
+	i := interchange.Import{To: v.Bulk, Workspace: v.who.Workspace.ID, Now: v.Now, Service: v.Service, File: digestOf(file)}
 	reached, err := v.Bulk.Reached(ctx, i.Workspace, i.File)
 	if err != nil {
 		return interchange.Report{}, err
@@ -200,7 +193,7 @@ func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchang
 func (v *visit) allCategories(ctx context.Context) (all []petstore.Category, err error) {
 	page := petstore.Page{Limit: petstore.MaxPage}
 	for {
-		some, err := v.Shop.Categories(ctx, v.who.Workspace.ID, petstore.CategoryQuery{Page: page})
+		some, err := v.Service.Categories(ctx, v.who.Workspace.ID, petstore.CategoryQuery{Page: page})
 		if err != nil {
 			return nil, err
 		}

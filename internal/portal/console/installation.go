@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/usage"
 )
 
@@ -117,26 +116,12 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	return w, nil
 }
 
-// countWorkspaces returns how many there are, and how many of those that this node
-// serves are over their quota, as of totalsFor ago at most: with Redis each of them is
-// a call.
+// countWorkspaces returns how many there are, and how many of them are over their quota,
+// as of totalsFor ago at most.
 func (v *visit) countWorkspaces(ctx context.Context) (count, error) {
 	return v.totals.counted.get(v.Now(), func() (n count, err error) {
-		if n.all, err = v.Access.CountWorkspaces(ctx); err != nil {
-			return n, err
-		}
-		var list []operator.Workspace
-		served := map[int64]bool{}
-		for _, e := range v.Keys.Entries() {
-			if w := e.Workspace; !served[w.ID] {
-				served[w.ID], list = true, append(list, operator.Of(*w))
-			}
-		}
-		standings, err := v.acting().Standings(ctx, list)
-		for i := range standings {
-			if standings[i].Over() != "" {
-				n.over++
-			}
+		if n.all, err = v.Access.CountWorkspaces(ctx); err == nil {
+			n.over, err = v.Access.CountOverQuota(ctx)
 		}
 		return n, err
 	})

@@ -61,12 +61,7 @@ func (v *visit) keyPage() (keyPage, access.Key, error) {
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Uses: v.usesOf(k.ID)}
-	at := "/console/keys/" + k.ID
-	if k.CheckRotation(v.Now()) == nil {
-		p.Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
-	}
-	p.Links = append(p.Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: v.keyLinks(&k), Uses: v.usesOf(k.ID)}
 	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
 	p.Days, p.Sum = daysOf(days)
 	return p, k, err
@@ -89,25 +84,17 @@ func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
 }
 
 // keyFacts are what there is to know of a key.
-func (v *visit) keyFacts(k access.Key) ([]fact, error) {
-	uses, err := v.Access.KeyUses(v.r.Context(), []access.Key{k})
-	facts := append(keyFacts(k), fact{"State", cell{Text: k.State(v.Now()), Badge: k.State(v.Now())}}, fact{"Created", cell{At: k.CreatedAt}})
-	if k.State(v.Now()) == "banned" {
-		facts = append(facts, fact{"Banned until", cell{At: k.Ban.Until}})
+func (v *visit) keyFacts(k access.Key) (facts []fact, err error) {
+	rows, err := v.rowsOf([]access.Key{k})
+	cells := rows[0].cells()
+	for i, title := range keyColumns() {
+		facts = append(facts, fact{title, cells[i]})
 	}
+	facts = append(facts, fact{"Created", cell{At: k.CreatedAt}})
 	if !k.ExpiresAt.IsZero() {
 		facts = append(facts, fact{"Expires", cell{At: k.ExpiresAt}})
 	}
-	used, today := cell{Text: "never"}, cell{Text: "0"}
-	u := uses[k.ID]
-	today.Text = number(u.Admitted)
-	if u.Refused > 0 {
-		today.Note = number(u.Refused) + " refused"
-	}
-	if !u.LastUsed.IsZero() {
-		used = cell{At: u.LastUsed}
-	}
-	return append(facts, fact{"Last used", used}, fact{"Today", today}), err
+	return facts, err
 }
 
 // usesOf returns what a key was used for in the log, the most frequent first. What was refused by a limit is no use.

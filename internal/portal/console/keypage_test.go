@@ -43,7 +43,7 @@ func TestKeyPage(t *testing.T) {
 	if strings.Index(a.body, "2 Mar") > strings.Index(a.body, "1 Mar") {
 		t.Error("the days do not begin with the latest")
 	}
-	g.get("/console").want(200, "Keys that still call getPet").want(200, `<td class="n">7</td><td>2 Mar</td>`)
+	g.get("/console").want(200, "Keys that still call getPet").want(200, `data-label="In 7 days" class="n">7</td><td role="cell" data-label="Last (UTC)">2 Mar</td>`)
 	g.get(at+"/revoke").want(200, "<dt>Requests in the last 7 days</dt><dd>13</dd>").want(200, "<dt>Recent use</dt><dd>getPet, listPets")
 
 	version := versionIn.FindStringSubmatch(a.body)[1]

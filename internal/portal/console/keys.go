@@ -13,26 +13,46 @@ import (
 // A keyRow is a key with what it did.
 type keyRow struct {
 	access.Key
-	state             string
-	lastUsed          time.Time
-	admitted, refused int64
+	state string
+	use   access.Use
 }
 
-// keyRows returns a page of the keys of the workspace, the latest first.
+// keyRows returns a page of the keys of the workspace.
 func (v *visit) keyRows(p access.KeyPage) ([]keyRow, error) {
 	keys, err := v.Access.KeyPage(v.r.Context(), v.who.Workspace.ID, p)
 	if err != nil {
 		return nil, err
 	}
+	return v.rowsOf(keys)
+}
+
+// rowsOf returns keys with what they did.
+func (v *visit) rowsOf(keys []access.Key) ([]keyRow, error) {
 	uses, err := v.Access.KeyUses(v.r.Context(), keys)
-	rows := make([]keyRow, 0, len(keys))
-	for _, k := range keys {
-		row := keyRow{Key: k, state: k.State(v.Now())}
-		u := uses[k.ID]
-		row.lastUsed, row.admitted, row.refused = u.LastUsed, u.Admitted, u.Refused
-		rows = append(rows, row)
+	rows := make([]keyRow, len(keys))
+	for i, k := range keys {
+		rows[i] = keyRow{k, k.State(v.Now()), uses[k.ID]}
 	}
 	return rows, err
+}
+
+// keyColumns are what cells returns of a key.
+func keyColumns() []string { return []string{"Name", "Key", "Scopes", "State", "Last used", "Today"} }
+
+func (k *keyRow) cells() []cell {
+	state, used, today := cell{Text: k.state, Badge: k.state}, cell{Text: "never"}, cell{Text: number(k.use.Admitted)}
+	if k.state == "banned" {
+		state.Note, state.At = "until", k.Ban.Until
+	}
+	if !k.use.LastUsed.IsZero() {
+		used = cell{At: k.use.LastUsed}
+	}
+	if k.use.Refused > 0 {
+		today.Note = number(k.use.Refused) + " refused"
+	}
+	return []cell{
+		{Text: access.Printable(k.Name), Name: true}, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes.List(), ", ")}, state, used, today,
+	}
 }
 
 func showKeys(v *visit) error {
@@ -40,49 +60,41 @@ func showKeys(v *visit) error {
 	state := query.Get("state")
 	l := list{
 		Title: "API keys", Lead: "All keys share the limits of the plan. A key is shown once, when you create it.",
-		Columns: []string{"Name", "Key", "Scopes", "State", "Last used", "Today", "Expires", ""}, Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
+		Columns: append(keyColumns(), "Expires", ""), Numbers: map[int]bool{5: true}, CSV: "/console/keys.csv",
 		Filters: []field{{Name: "state", Label: "Show", Kind: "select", Options: choose([]option{{Label: "live keys"}, {Value: "all", Label: "all keys"}}, state)}},
 		New:     &link{Title: "Create a key", URL: "/console/keys/new"}, Empty: "There are no live keys.",
 	}
 	rows, err := v.keyRows(access.KeyPage{Newest: true, Unrevoked: state != "all", After: query.Get("after"), Limit: pageSize + 1})
 	rows = pageOf(v, &l, rows, "after", func(last *keyRow) string { return last.ID })
 	for i := range rows {
-		l.Rows = append(l.Rows, v.keyCells(&rows[i]))
+		l.Rows = append(l.Rows, v.ownKeyCells(&rows[i]))
 	}
 	return v.list(l, err)
 }
 
-func (v *visit) keyCells(k *keyRow) []cell {
-	name := cell{Text: access.Printable(k.Name), Name: true}
+// ownKeyCells returns the row of a key of the workspace, with what its owner can do.
+func (v *visit) ownKeyCells(k *keyRow) []cell {
+	row := append(k.cells(), cell{Text: "never"}, cell{})
 	if k.ID == v.who.Key.ID {
-		name.Note = "you"
-	}
-	row := []cell{
-		name, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes.List(), ", ")}, {Text: k.state, Badge: k.state},
-		{Text: "never"}, {Text: number(k.admitted)}, {Text: "never"}, {},
-	}
-	if !k.lastUsed.IsZero() {
-		row[4] = cell{At: k.lastUsed}
-	}
-	if k.refused > 0 {
-		row[5].Note = number(k.refused) + " refused"
+		row[0].Note = "you"
 	}
 	if !k.ExpiresAt.IsZero() {
 		row[6] = cell{At: k.ExpiresAt}
 	}
-	if k.state == "banned" {
-		row[3].Note = "until"
-		row[3].At = k.Ban.Until
-	}
 	if k.RevokedAt.IsZero() {
-		at := "/console/keys/" + k.ID
-		row[0].URL = at
-		if k.CheckRotation(v.Now()) == nil {
-			row[7].Links = []link{{Title: "Rotate", URL: at + "/rotate"}}
-		}
-		row[7].Links = append(row[7].Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+		row[0].URL = "/console/keys/" + k.ID
+		row[7].Links = v.keyLinks(&k.Key)
 	}
 	return row
+}
+
+// keyLinks are what can be done with a key.
+func (v *visit) keyLinks(k *access.Key) (links []link) {
+	at := "/console/keys/" + k.ID
+	if k.CheckRotation(v.Now()) == nil {
+		links = []link{{Title: "Rotate", URL: at + "/rotate"}}
+	}
+	return append(links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
 }
 
 func keysCSV(v *visit) error {
@@ -105,7 +117,7 @@ func (k keyRow) line() []string {
 	}
 	return []string{
 		k.ID, plain(k.Name), k.Prefix, k.Scopes.String(), k.state, instant(k.CreatedAt), instant(k.ExpiresAt), instant(k.RevokedAt),
-		instant(k.lastUsed), text(k.admitted), text(k.refused),
+		instant(k.use.LastUsed), text(k.use.Admitted), text(k.use.Refused),
 	}
 }
 
@@ -154,32 +166,19 @@ func (v *visit) ends() []option {
 }
 
 func (v *visit) createKey(in *input) error {
-	name, err := access.CheckName(strings.TrimSpace(in.text("name")))
-	if err != nil {
-		in.faults["name"] = sentence(err)
-	}
 	scopes, err := access.ParseScopes(strings.Join(v.r.PostForm["scope"], ","))
 	if err != nil || !v.who.Key.Scopes.Has(scopes) {
-		in.faults["scope"] = "Choose at least one."
+		in.faults["scope"], scopes = "Choose at least one.", 0 // so that Create refuses it, with what else is wrong
 	}
-	life := in.hours("expires")
-	if len(in.faults) > 0 {
-		return v.again(in)
-	}
-	n := access.NewKey{Name: name, Scopes: scopes, ExpiresAt: v.who.Key.ExpiresAt}
-	if life > 0 {
-		n.ExpiresAt = v.Now().Add(life)
+	n := access.NewKey{Name: strings.TrimSpace(in.text("name")), Scopes: scopes}
+	if life := in.hours("expires"); life > 0 {
+		n.ExpiresAt = petstore.At(v.Now().Add(life))
 	}
 	made, err := v.keyring().Create(v.r.Context(), v.who.Workspace.ID, n, nil)
 	if err != nil {
 		return err
 	}
 	return v.made(made)
-}
-
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // keyring returns the keys of the workspace, as far as the one may change them that is signed in with.
@@ -219,10 +218,6 @@ func (v *visit) key() (access.Key, error) {
 	return v.keyring().Key(v.r.Context(), v.id)
 }
 
-func keyFacts(k access.Key) []fact {
-	return []fact{{"Name", cell{Text: access.Printable(k.Name), Name: true}}, {"Key", cell{Text: k.Prefix + "…", Code: true}}, {"Scopes", cell{Text: strings.Join(k.Scopes.List(), ", ")}}}
-}
-
 // rotateForm asks for how long a key lasts beside the one that takes its place.
 func rotateForm() form {
 	return form{
@@ -239,19 +234,19 @@ func rotateKey(v *visit) (form, error) {
 	if err == nil {
 		err = k.CheckRotation(v.Now())
 	}
+	if err != nil {
+		return form{}, err
+	}
 	f := rotateForm()
-	f.Back, f.Facts = link{Title: "API keys", URL: "/console/keys"}, keyFacts(k)
+	f.Back = link{Title: "API keys", URL: "/console/keys"}
 	f.send = func(in *input) error {
-		overlap := in.hours("overlap")
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		made, err := v.keyring().Rotate(v.r.Context(), k.ID, overlap, nil)
+		made, err := v.keyring().Rotate(v.r.Context(), k.ID, in.hours("overlap"), nil)
 		if err != nil {
 			return err
 		}
 		return v.made(made)
 	}
+	f.Facts, err = v.keyFacts(k)
 	return f, err
 }
 

@@ -276,6 +276,19 @@ func TestLiftIsTrue(t *testing.T) {
 	g.get("/console/bans").want(200, "2 Mar 2026, 00:00:00 UTC</time>")
 }
 
+// TestLiftOfExpiredKey: an operator is told when a ban ends, though the key's state is another.
+func TestLiftOfExpiredKey(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	k, _ := h.key(h.workspace("shop"), access.Read, h.now().Add(time.Minute))
+	if err := h.db.SetBan(t.Context(), access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "test", By: ratelimit.ByOperator}, "test"); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh()
+	h.advance(2 * time.Minute)
+	h.signedInOperator().get("/console/bans/"+k.ID).want(200, "expired").want(200, "Banned until").want(200, `datetime="2026-03-01T13:00:00Z"`)
+}
+
 // keep returns a guest with the cookies that g has now, as a thief would have them.
 func (g *guest) keep() *guest {
 	other := g.guest()

@@ -25,6 +25,18 @@ type list struct {
 	New, Other  *link
 	Empty       string
 	Live        string // the address of what changes, or ""
+	ReadOnly    bool   // what its rows offer cannot be done
+}
+
+// A sheetPage is one thing, with forms that change it and tables of what is known of it.
+type sheetPage struct {
+	Title, Lead string
+	Back        link
+	Links       []link
+	Forms       []form
+	Sheets      []list
+	Facts       []fact
+	Wide        bool // the tables have the page's whole width
 }
 
 // A cell is one value of a row. What a live page is sent of it is in the tags.
@@ -75,24 +87,24 @@ func placeIn(query url.Values, name string) int64 {
 // does, and next names the place after the last one.
 func pageOf[T any](v *visit, l *list, rows []T, name string, next func(last *T) string) []T {
 	if len(rows) <= pageSize {
-		l.turn(v, name, "", false)
+		l.turn(v.r.URL, name, "", false)
 		return rows
 	}
-	l.turn(v, name, next(&rows[pageSize-1]), true)
+	l.turn(v.r.URL, name, next(&rows[pageSize-1]), true)
 	return rows[:pageSize]
 }
 
 // turn fills in the addresses of the first page and, if there is more, of the next one, which the member of the query names.
-func (l *list) turn(v *visit, name, next string, more bool) {
-	query := v.r.URL.Query()
+func (l *list) turn(page *url.URL, name, next string, more bool) {
+	query := page.Query()
 	begun := query.Get(name) != ""
 	query.Del(name)
 	if begun {
-		l.First = address(v.r.URL.Path, query)
+		l.First = address(page.Path, query)
 	}
 	if more {
 		query.Set(name, next)
-		l.Next = address(v.r.URL.Path, query)
+		l.Next = address(page.Path, query)
 	}
 }
 
@@ -101,6 +113,7 @@ func (v *visit) list(l list, err error) error {
 	if err != nil {
 		return err
 	}
+	l.ReadOnly = !v.mayChange()
 	return v.render(http.StatusOK, "list", l.Title, l)
 }
 

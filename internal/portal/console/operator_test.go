@@ -80,7 +80,7 @@ func (h *house) signedInOperator() *guest {
 // audited returns the actions of the latest entries, the newest first.
 func (h *house) audited(most int) string {
 	h.t.Helper()
-	entries, err := h.db.Audit(h.t.Context(), most)
+	entries, err := h.db.AuditPage(h.t.Context(), 0, most)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -125,10 +125,11 @@ func TestOperator(t *testing.T) {
 	g.post("/console/link", "token", strings.TrimPrefix(link, "/console/link?token=")).leadsTo("/console")
 
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "x", "perDay", "9").want(422, "whole number")
+	g.post("/console/workspaces/1/plan", "plan", "enterprise").want(422, "Requests a minute must be a whole number").want(422, "Requests a day must be a whole number")
 	g.post("/console/workspaces/1/plan", "plan", "enterprise", "perMinute", "0", "perDay", "9").want(422, "needs its requests per minute")
 	g.post("/console/workspaces/1/plan", "plan", "gold").want(422, "no plan")
 	g.post("/console/workspaces/9/plan", "plan", "pro").want(404, "Not found")
-	g.post("/console/workspaces/1/plan", "plan", "pro").leadsTo("/console/workspaces/1")
+	g.post("/console/workspaces/1/plan", "plan", "pro", "perMinute", "of enterprise").leadsTo("/console/workspaces/1")
 	g.get("/console/workspaces").want(200, "The plan of shop is now pro")
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Workspace.Quota.PerMinute != 300 {
@@ -202,10 +203,7 @@ func TestInstallation(t *testing.T) {
 			h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 200, KeyID: k.ID})
 		}
 		if name == "zoo" {
-			if err := h.db.RevokeKey(t.Context(), k.ID, h.now(), "test"); err != nil {
-				t.Fatal(err)
-			}
-			h.refresh()
+			h.revoke(k.ID)
 		}
 	}
 	if err := h.usage.Save(t.Context()); err != nil {

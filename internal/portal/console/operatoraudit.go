@@ -51,7 +51,7 @@ func listAudit(ctx context.Context, v *visit) (list, error) {
 	if q.Before == 0 && !l.Filtered {
 		l.Live = "/console/audit/live"
 	}
-	l.turn(v, "before", text(next), next != 0)
+	l.turn(v.r.URL, "before", text(next), next != 0)
 	return l, err
 }
 

@@ -28,9 +28,6 @@ func changePlan(v *visit) (form, error) {
 	}
 	f.send = func(in *input) error {
 		p := in.plan()
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
 		_, err := v.acting().SetPlan(v.r.Context(), w.ID, p)
 		return v.changed(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
@@ -40,8 +37,8 @@ func changePlan(v *visit) (form, error) {
 func planFields(p access.Plan) []field {
 	return []field{
 		{Name: "plan", Label: "Plan", Kind: "radios", Options: choose(planChoices(), string(p))},
-		{Name: "perMinute", Label: "Requests a minute", Kind: "number", Hint: "Only for the plan enterprise."},
-		{Name: "perDay", Label: "Requests a day", Kind: "number", Hint: "Only for the plan enterprise."},
+		{Name: "perMinute", Label: "Requests a minute", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
+		{Name: "perDay", Label: "Requests a day", Kind: "number", WithPlan: access.Enterprise, Hint: "Only for the plan enterprise."},
 	}
 }
 
@@ -62,7 +59,7 @@ func planChoices() []option {
 func (in *input) plan() operator.Plan {
 	p := operator.Plan{Plan: access.Plan(in.text("plan"))}
 	if p.Plan == access.Enterprise {
-		p.PerMinute, p.PerDay = in.number("perMinute", "This"), in.number("perDay", "This")
+		p.PerMinute, p.PerDay = in.number("perMinute"), in.number("perDay")
 	}
 	return p
 }
@@ -87,10 +84,14 @@ func liftBan(v *visit) (form, error) {
 	if k.Ban == nil {
 		return form{}, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
+	facts, err := v.keyFacts(k)
+	if k.State(v.Now()) != "banned" { // which says until when
+		facts = append(facts, fact{"Banned until", cell{At: k.Ban.Until}})
+	}
 	return form{
 		Title: "Lift the ban?", Lead: v.usable(k.ID, "The key may be used again within a second.") + " If it goes on as before, the next ban is longer.", Submit: "Lift the ban",
 		Back:  link{Title: "Bans", URL: "/console/bans"},
-		Facts: append(keyFacts(k), fact{"Level", cell{Text: text(int64(k.Ban.Level))}}, fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}, fact{"Until", cell{At: k.Ban.Until}}),
+		Facts: append(facts, fact{"Level", cell{Text: text(int64(k.Ban.Level))}}, fact{"Reason", cell{Text: k.Ban.Reason, Name: true}}),
 		send: func(*input) error {
 			if _, err := v.acting().UnbanKey(v.r.Context(), k.ID); err != nil {
 				return err
@@ -98,7 +99,7 @@ func liftBan(v *visit) (form, error) {
 			v.follow()
 			return v.done("/console/bans", "The ban was lifted. "+v.usable(k.ID, "The key may be used again."), nil)
 		},
-	}, nil
+	}, err
 }
 
 // usable says when a key may be used without its ban: now, or when its workspace has requests again.

@@ -14,9 +14,6 @@ func newWorkspace(v *visit) (form, error) {
 		Fields: append([]field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
 		send: func(in *input) error {
 			n := operator.NewWorkspace{Name: strings.TrimSpace(in.text("name")), Plan: in.plan()}
-			if len(in.faults) > 0 {
-				return v.again(in)
-			}
 			w, err := v.acting().CreateWorkspace(v.r.Context(), n)
 			return v.changed(workspacePath(w.ID), "The workspace was created. It needs a key.", err)
 		},
@@ -52,9 +49,6 @@ func newWorkspaceKey(v *visit) (form, error) {
 				end := v.Now().Add(life)
 				n.ExpiresAt = &end
 			}
-			if len(in.faults) > 0 {
-				return v.again(in)
-			}
 			k, err := v.acting().CreateKey(v.r.Context(), w.ID, n)
 			return v.madeByOperator(k, workspacePath(w.ID), err)
 		},
@@ -76,8 +70,12 @@ func (v *visit) operatorKey() (access.Key, []fact, link, error) {
 		return k, nil, link{}, err
 	}
 	w, err := v.Access.WorkspaceByID(v.r.Context(), k.WorkspaceID)
+	if err != nil {
+		return k, nil, link{}, err
+	}
+	facts, err := v.keyFacts(k)
 	back := link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
-	return k, append([]fact{{"Workspace", workspaceCell(w.ID, w.Name)}}, keyFacts(k)...), back, err
+	return k, append([]fact{{"Workspace", workspaceCell(w.ID, w.Name)}}, facts...), back, err
 }
 
 func operatorRotate(v *visit) (form, error) {
@@ -88,11 +86,7 @@ func operatorRotate(v *visit) (form, error) {
 	f := rotateForm()
 	f.Facts, f.Back = facts, back
 	f.send = func(in *input) error {
-		overlap := in.hours("overlap")
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		made, err := v.acting().RotateKey(v.r.Context(), k.ID, overlap)
+		made, err := v.acting().RotateKey(v.r.Context(), k.ID, in.hours("overlap"))
 		return v.madeByOperator(made, back.URL, err)
 	}
 	return f, err
@@ -125,9 +119,6 @@ func banKey(v *visit) (form, error) {
 		},
 		send: func(in *input) error {
 			ban := operator.NewBan{For: in.hours("for"), Reason: strings.TrimSpace(in.text("reason"))}
-			if len(in.faults) > 0 {
-				return v.again(in)
-			}
 			_, err := v.acting().BanKey(v.r.Context(), k.ID, ban)
 			return v.changed(back.URL, "The key is banned.", err)
 		},

@@ -131,7 +131,7 @@ func showWorkspace(v *visit) error {
 	if w.LastUsedAt != nil {
 		page.Used = *w.LastUsedAt
 	}
-	switch (&operator.Standing{Workspace: w.Workspace, Minute: w.Minute, Day: w.Day}).Over() {
+	switch w.Over() {
 	case "day":
 		page.Over = fmt.Sprintf("Over quota: the %s requests of this day are used up. More are refused until %s.", number(w.Day.Limit), inWords(w.Day.Reset))
 	case "minute":
@@ -140,7 +140,11 @@ func showWorkspace(v *visit) error {
 	if err := v.addUse(&page, w.ID); err != nil {
 		return err
 	}
-	keys, err := v.acting().Keys(v.r.Context(), w.ID)
+	all, err := v.Access.Keys(v.r.Context(), w.ID)
+	if err != nil {
+		return err
+	}
+	keys, err := v.rowsOf(all)
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func showWorkspace(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page.Sheets = []list{keySheet(w.ID, keys), v.refusalSheet(w.ID, keys), audit}
+	page.Sheets = []list{keySheet(w.ID, keys), v.refusalSheet(w.ID, all), audit}
 	return v.render(http.StatusOK, "workspace", page.Name, page)
 }
 
@@ -160,60 +164,49 @@ func (v *visit) addUse(page *workspaceView, id int64) error {
 	return err
 }
 
-func keySheet(id int64, keys []operator.Key) list {
-	l := listOf("Keys", "", "It has no keys.", "Name", "Key", "Scopes", "State", "Last used", "Today", "")
-	l.Numbers, l.New = map[int]bool{5: true}, &link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
+func keySheet(id int64, keys []keyRow) list {
+	l := listOf("Keys", "", "It has no keys.", append(keyColumns(), "")...)
+	l.Numbers[5], l.New = true, &link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
 	slices.Reverse(keys)
-	slices.SortStableFunc(keys, func(a, b operator.Key) int { return strings.Compare(rank(a), rank(b)) })
-	for _, k := range keys[:min(len(keys), 2*pageSize)] {
-		l.Rows = append(l.Rows, operatorKeyCells(k))
+	slices.SortStableFunc(keys, func(a, b keyRow) int { return strings.Compare(rank(a.state), rank(b.state)) })
+	for i := range keys[:min(len(keys), 2*pageSize)] {
+		l.Rows = append(l.Rows, operatorKeyCells(&keys[i]))
 	}
 	return l
 }
 
 // rank has the keys that are refused first, and those that are no more last.
-func rank(k operator.Key) string {
-	return map[string]string{"banned": "0", "active": "1"}[k.State] + k.State
+func rank(state string) string {
+	return map[string]string{"banned": "0", "active": "1"}[state] + state
 }
 
-func operatorKeyCells(k operator.Key) []cell {
-	at := "/console/keys/" + k.ID
-	row := []cell{
-		{Text: access.Printable(k.Name), Name: true}, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes, ", ")}, {Text: k.State, Badge: k.State},
-		{Text: "never"}, {Text: number(k.UsedToday)}, {},
-	}
-	if k.LastUsedAt != nil {
-		row[4] = cell{At: *k.LastUsedAt}
-	}
-	if k.RefusedToday > 0 {
-		row[5].Note = number(k.RefusedToday) + " refused"
-	}
-	switch k.State {
+// operatorKeyCells returns the row of a key, with what an operator can do.
+func operatorKeyCells(k *keyRow) []cell {
+	row, at := k.cells(), "/console/keys/"+k.ID
+	var links []link
+	switch k.state {
 	case "banned":
-		row[3].Note, row[3].At = k.BanReason+", until", *k.BannedUntil
-		row[6].Links = []link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
+		row[3].Note = k.Ban.Reason + ", until"
+		links = []link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
 	case "active":
-		row[6].Links = []link{{Title: "Ban", URL: at + "/ban"}}
+		links = []link{{Title: "Ban", URL: at + "/ban"}}
 		if k.RotatedTo == "" {
-			row[6].Links = append(row[6].Links, link{Title: "Rotate", URL: at + "/rotate"})
+			links = append(links, link{Title: "Rotate", URL: at + "/rotate"})
 		}
 	}
-	if k.State != "revoked" {
-		row[6].Links = append(row[6].Links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+	if k.state != "revoked" {
+		links = append(links, link{Title: "Revoke", URL: at + "/revoke", Danger: true})
 	}
-	return row
+	return append(row, cell{Links: links})
 }
 
 // mostRefusals is how many refused requests the page of a workspace shows.
 const mostRefusals = 10
 
 // refusalSheet has the latest requests that this node refused or failed.
-func (v *visit) refusalSheet(id int64, keys []operator.Key) list {
+func (v *visit) refusalSheet(id int64, keys []access.Key) list {
 	l := listOf("Latest refusals on this node", "", "No request was refused lately.", "Time", "Request", "Answer", "Key")
-	names := map[string]string{}
-	for _, k := range keys {
-		names[k.ID] = access.Printable(k.Name)
-	}
+	names := keyNames(keys)
 	for _, e := range v.Usage.Latest(id) {
 		if usage.ClassOf(e.Status) < usage.ClientError || len(l.Rows) == mostRefusals {
 			continue
@@ -260,8 +253,7 @@ func (v *visit) removal(what, lead, submit string) (form, operator.Detail, error
 // remove goes on to the end if the one who asked for it leaves.
 func (v *visit) remove(in *input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
 	if strings.TrimSpace(in.text("name")) != access.Printable(w.Name) {
-		in.faults["name"] = "This is not the name of the workspace."
-		return v.again(in)
+		return wrong("name", "This is not the name of the workspace.")
 	}
 	v.extend(removalPatience)
 	return v.changed(to, said, do(context.WithoutCancel(v.r.Context()), w.ID))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -27,7 +26,7 @@ func (v *visit) orders(petID int64) source[petstore.Order] {
 		newest: true, id: func(o petstore.Order) int64 { return o.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Order, error) {
 			q.Page = page
-			return v.Shop.Orders(ctx, v.who.Workspace.ID, q)
+			return v.Service.Orders(ctx, v.who.Workspace.ID, q)
 		},
 	}
 }
@@ -84,7 +83,7 @@ func showOrders(v *visit) error {
 // findOrder leads to the page of the order with the number.
 func (v *visit) findOrder(entered string) error {
 	id := pickedID(entered)
-	_, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
+	_, err := v.Service.Order(v.r.Context(), v.who.Workspace.ID, id)
 	if petstore.CodeOf(err) == petstore.CodeOrderNotFound {
 		return v.noOrder(id)
 	}
@@ -124,7 +123,7 @@ func ordersCSV(v *visit) error {
 func shipField(t petstore.Time) field {
 	f := field{Name: "shipDate", Label: "Ship date", Kind: "time", Hint: "When the order will ship, if you know it."}
 	if t.Valid {
-		f.Value = time.UnixMilli(t.Millis).UTC().Format(entryLayout)
+		f.Value = t.UTC().Format(entryLayout)
 	}
 	return f
 }
@@ -136,7 +135,7 @@ func newOrder(v *visit) (form, error) {
 		send: v.placeOrder,
 	}
 	if id := pickedID(pet.Value); id > 0 {
-		p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+		p, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, id)
 		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return f, err
 		}
@@ -160,13 +159,10 @@ func (v *visit) placeOrder(in *input) error {
 		return err
 	}
 	n := petstore.NewOrder{
-		PetID: pet, Quantity: in.number("quantity", "The quantity"), ShipDate: in.instant("shipDate", "The ship date"),
+		PetID: pet, Quantity: in.number("quantity"), ShipDate: in.instant("shipDate"),
 		Complete: in.text("complete") == "true",
 	}
-	if len(in.faults) > 0 {
-		return v.again(in)
-	}
-	made, err := v.Shop.CreateOrder(v.r.Context(), v.who.Workspace.ID, n, nil)
+	made, err := v.Service.CreateOrder(v.r.Context(), v.who.Workspace.ID, n, nil)
 	return v.done("/console/orders/"+text(made.ID), "The order was placed.", err)
 }
 
@@ -176,7 +172,7 @@ func (v *visit) order() (petstore.Order, []fact, error) {
 	if err != nil {
 		return petstore.Order{}, nil, err
 	}
-	o, err := v.Shop.Order(v.r.Context(), v.who.Workspace.ID, id)
+	o, err := v.Service.Order(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
 		return o, nil, err
 	}
@@ -206,13 +202,10 @@ func showOrder(v *visit) (form, error) {
 	f := form{Title: "Order " + text(o.ID), Facts: facts, Back: link{Title: "Orders", URL: "/console/orders"}}
 	f.send = func(in *input) error {
 		patch := petstore.OrderPatch{ShipDate: petstore.Null[petstore.Time]()}
-		if t := in.instant("shipDate", "The ship date"); t.Valid {
+		if t := in.instant("shipDate"); t.Valid {
 			patch.ShipDate = petstore.Some(t)
 		}
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, patch, in.condition())
+		_, err := v.Service.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, patch, in.condition())
 		return v.done(at, "The order was saved.", err)
 	}
 	if o.Complete {
@@ -236,7 +229,7 @@ func (v *visit) orderQuestion(what, lead string) (form, petstore.Order, error) {
 func completeOrder(v *visit) (form, error) {
 	f, o, err := v.orderQuestion("Complete", "The order counts as fulfilled. This is final.")
 	f.send = func(in *input) error {
-		_, err := v.Shop.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.condition())
+		_, err := v.Service.UpdateOrder(v.r.Context(), v.who.Workspace.ID, o.ID, petstore.OrderPatch{Complete: petstore.Some(true)}, in.condition())
 		return v.done("/console/orders/"+text(o.ID), "The order is complete.", err)
 	}
 	return f, err
@@ -245,7 +238,7 @@ func completeOrder(v *visit) (form, error) {
 func cancelOrder(v *visit) (form, error) {
 	f, o, err := v.orderQuestion("Cancel", "Its units go back into the stock, and the order is removed.")
 	f.Danger, f.send = true, func(in *input) error {
-		err := v.Shop.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
+		err := v.Service.CancelOrder(v.r.Context(), v.who.Workspace.ID, o.ID, in.condition())
 		return v.done("/console/orders", "The order was cancelled, and its units are back in stock.", err)
 	}
 	return f, err

@@ -17,11 +17,11 @@ import (
 type overview struct {
 	figures
 	Spans  []navLink
-	NewKey bool     // a key can be made
-	Steps  []step   // to do first; nil once they are done
-	Sunset [][]cell // keys that use an operation that will end
-	Low    [][]cell
-	Open   [][]cell
+	NewKey bool   // a key can be made
+	Steps  []step // to do first; nil once they are done
+	Sunset list   // keys that use an operation that will end
+	Low    list
+	Open   list
 	Live   string // the address of what changes
 }
 
@@ -140,47 +140,43 @@ const (
 )
 
 // low returns pets that are not sold and have little stock, or none while orders are open.
-func (v *visit) low() ([][]cell, error) {
+func (v *visit) low() (list, error) {
+	l := listOf("Stock low or out", "", "Everything that can be ordered has more than three units.", "Pet", "Left", "Status")
+	l.Numbers[1], l.New = true, &link{Title: "All", URL: "/console/stock?max=3"}
 	least := int64(lowStock)
 	// Without a status: the rows are then read in the order in which they lie, in a third of the time.
-	items, err := v.Shop.Inventory(v.r.Context(), v.who.Workspace.ID, petstore.InventoryQuery{Page: petstore.Page{Limit: lookedAt}, MaxQuantity: &least})
+	items, err := v.Service.Inventory(v.r.Context(), v.who.Workspace.ID, petstore.InventoryQuery{Page: petstore.Page{Limit: lookedAt}, MaxQuantity: &least})
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	items = slices.DeleteFunc(items, func(i petstore.InventoryItem) bool { return i.Status == petstore.Sold })
 	slices.SortStableFunc(items, func(a, b petstore.InventoryItem) int { return cmp.Compare(a.Quantity, b.Quantity) })
 	items = items[:min(len(items), few)]
 	names, err := v.petNames(items)
-	if err != nil {
-		return nil, err
-	}
-	var rows [][]cell
 	for _, i := range items {
-		rows = append(rows, []cell{
+		l.Rows = append(l.Rows, []cell{
 			{Text: names[i.PetID], Name: true, URL: "/console/stock/" + text(i.PetID)}, {Text: number(i.Quantity)}, statusCell(i.Status),
 		})
 	}
-	return rows, nil
+	return l, err
 }
 
 // open returns the orders that have waited longest.
-func (v *visit) open() ([][]cell, error) {
+func (v *visit) open() (list, error) {
+	l := listOf("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
+	l.Numbers[2], l.New = true, &link{Title: "All", URL: "/console/orders?state=open"}
 	complete := false
-	orders, err := v.Shop.Orders(v.r.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
+	orders, err := v.Service.Orders(v.r.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	names, err := v.orderNames(orders)
-	if err != nil {
-		return nil, err
-	}
-	var rows [][]cell
 	for _, o := range orders {
-		rows = append(rows, []cell{
+		l.Rows = append(l.Rows, []cell{
 			{Text: "#" + text(o.ID), URL: "/console/orders/" + text(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: number(o.Quantity)}, timeCell(o.ShipDate),
 		})
 	}
-	return rows, nil
+	return l, err
 }
 
 func statusCell(s petstore.Status) cell { return cell{Text: string(s), Badge: string(s)} }
@@ -189,5 +185,5 @@ func timeCell(t petstore.Time) cell {
 	if !t.Valid {
 		return cell{Text: "–"}
 	}
-	return cell{At: time.UnixMilli(t.Millis)}
+	return cell{At: t.UTC()}
 }

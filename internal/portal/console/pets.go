@@ -14,7 +14,7 @@ const maxChoices = 100
 // categoryField returns the field of a category. It takes any category if blank is "".
 func (v *visit) categoryField(name, blank, chosen string) (field, error) {
 	f := field{Name: name, Label: "Category", Kind: "select", Value: chosen}
-	list, err := v.Shop.Categories(v.r.Context(), v.who.Workspace.ID, petstore.CategoryQuery{Page: petstore.Page{Limit: maxChoices + 1}})
+	list, err := v.Service.Categories(v.r.Context(), v.who.Workspace.ID, petstore.CategoryQuery{Page: petstore.Page{Limit: maxChoices + 1}})
 	if err != nil {
 		return f, err
 	}
@@ -48,7 +48,7 @@ func (v *visit) pets() source[petstore.Pet] {
 		id: func(p petstore.Pet) int64 { return p.ID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.Pet, error) {
 			q.Page = page
-			return v.Shop.Pets(ctx, v.who.Workspace.ID, q)
+			return v.Service.Pets(ctx, v.who.Workspace.ID, q)
 		},
 	}
 }
@@ -75,7 +75,7 @@ func showPets(v *visit) error {
 	names := map[int64]string{}
 	for _, p := range pets {
 		if names[p.CategoryID] == "" {
-			c, err := v.Shop.Category(v.r.Context(), v.who.Workspace.ID, p.CategoryID)
+			c, err := v.Service.Category(v.r.Context(), v.who.Workspace.ID, p.CategoryID)
 			if err != nil && petstore.CodeOf(err) != petstore.CodeCategoryNotFound {
 				return err
 			}
@@ -116,11 +116,8 @@ func newPet(v *visit) (form, error) {
 		f.Links = []link{{Title: "Add a category", URL: "/console/categories/new"}}
 	}
 	f.send = func(in *input) error {
-		n := petstore.NewPet{Name: in.text("name"), CategoryID: in.number("categoryId", "The category"), Status: petstore.Status(in.text("status"))}
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		made, err := v.Shop.CreatePet(v.r.Context(), v.who.Workspace.ID, n, nil)
+		n := petstore.NewPet{Name: in.text("name"), CategoryID: in.number("categoryId"), Status: petstore.Status(in.text("status"))}
+		made, err := v.Service.CreatePet(v.r.Context(), v.who.Workspace.ID, n, nil)
 		return v.done("/console/pets/"+text(made.ID), "The pet was added.", err)
 	}
 	return f, err
@@ -131,11 +128,11 @@ func showPet(v *visit) (form, error) {
 	if err != nil {
 		return form{}, err
 	}
-	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	p, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
 		return form{}, err
 	}
-	item, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
+	item, err := v.Service.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
 		return form{}, err
 	}
@@ -150,11 +147,7 @@ func showPet(v *visit) (form, error) {
 	}
 	f.Links = []link{{Title: "Order", URL: "/console/orders/new?petId=" + text(id)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
 	f.send = func(in *input) error {
-		patch := in.petPatch()
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		_, err := v.Shop.UpdatePet(v.r.Context(), v.who.Workspace.ID, id, patch, in.condition())
+		_, err := v.Service.UpdatePet(v.r.Context(), v.who.Workspace.ID, id, in.petPatch(), in.condition())
 		return v.done(at, "The pet was saved.", err)
 	}
 	return f, err
@@ -162,7 +155,7 @@ func showPet(v *visit) (form, error) {
 
 // petPatch returns what a form changes of a pet; no status is the one that the stock says.
 func (in *input) petPatch() petstore.PetPatch {
-	p := petstore.PetPatch{Name: petstore.Some(in.text("name")), CategoryID: petstore.Some(in.number("categoryId", "The category")), Status: petstore.Null[petstore.Status]()}
+	p := petstore.PetPatch{Name: petstore.Some(in.text("name")), CategoryID: petstore.Some(in.number("categoryId")), Status: petstore.Null[petstore.Status]()}
 	if s := in.text("status"); s != "" {
 		p.Status = petstore.Some(petstore.Status(s))
 	}
@@ -174,12 +167,12 @@ func deletePet(v *visit) (form, error) {
 	if err != nil {
 		return form{}, err
 	}
-	p, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	p, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	return form{
 		Title: "Delete pet " + text(id) + "?", Lead: fmt.Sprintf("%s and its stock are removed. This cannot be undone.", p.Name),
 		Submit: "Delete the pet", Danger: true, Back: link{Title: "Pet " + text(id), URL: "/console/pets/" + text(id)}, Fields: []field{versionOf(p)},
 		send: func(in *input) error {
-			err := v.Shop.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())
+			err := v.Service.DeletePet(v.r.Context(), v.who.Workspace.ID, id, in.condition())
 			return v.done("/console/pets", "The pet was deleted.", err)
 		},
 	}, err
@@ -211,7 +204,7 @@ func (v *visit) namesOf(ids []int64) (map[int64]string, error) {
 	if len(ids) == 0 {
 		return names, nil
 	}
-	pets, err := v.Shop.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
+	pets, err := v.Service.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: len(ids)}, IDs: ids})
 	for _, p := range pets {
 		names[p.ID] = p.Name
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,7 @@ func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err 
 		return id, nil, nil
 	}
 	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
-		pet, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
+		pet, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
 		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return 0, nil, err
 		}
@@ -45,7 +46,7 @@ func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err 
 			return pet.ID, nil, nil
 		}
 	}
-	others, err = v.Shop.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: mostPicks}, Name: petstore.Fold(entered)})
+	others, err = v.Service.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: mostPicks}, Name: petstore.Fold(entered)})
 	return 0, others, err
 }
 
@@ -54,7 +55,7 @@ func sameName(a, b string) bool {
 }
 
 // pick returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
-// several have, it adds a field to the form to choose one of them.
+// several have, it adds a field to the form to choose one of them, and returns an error that says so.
 func (v *visit) pick(in *input) (int64, error) {
 	entered := in.text("petId")
 	if chosen := pickedID(in.r.PostForm.Get("pet")); chosen > 0 && in.r.PostForm.Get("asked") == entered {
@@ -67,21 +68,19 @@ func (v *visit) pick(in *input) (int64, error) {
 	case len(pets) == 1 && sameName(pets[0].Name, entered):
 		return pets[0].ID, nil
 	case len(pets) == 0:
-		in.faults["petId"] = "There is no pet with this name. Enter a part of its name, or its number."
-		return 0, nil
+		return 0, wrong("petId", "There is no pet with this name. Enter a part of its name, or its number.")
 	}
 	options := make([]option, len(pets))
 	for i, p := range pets {
 		options[i] = option{Value: text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
 	}
-	which := field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}
 	f := &in.form
-	f.Fields = append([]field{f.Fields[0], which, {Name: "asked", Kind: "hidden", Value: entered}}, f.Fields[1:]...)
-	in.faults["pet"] = "Choose the pet that is meant."
+	f.Fields = slices.Insert(f.Fields, 1, field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}, field{Name: "asked", Kind: "hidden", Value: entered})
+	which := "Choose the pet that is meant."
 	if len(pets) == mostPicks {
-		in.faults["pet"] = "Choose the pet that is meant. There may be more than these: enter more of the name to see them."
+		which += " There may be more than these: enter more of the name to see them."
 	}
-	return 0, nil
+	return 0, wrong("pet", which)
 }
 
 // findPets tells the browser's script which pets have what is being entered in their names.

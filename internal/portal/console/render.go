@@ -27,7 +27,7 @@ func parsePages(functions template.FuncMap) (map[string]*template.Template, erro
 		return nil, err
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "stock", "key", "form", "made", "sheets"} {
+	for _, name := range []string{"signin", "link", "refused", "overview", "installation", "workspace", "requests", "request", "list", "key", "form", "made", "sheets"} {
 		t, err := layout.Clone()
 		if err != nil {
 			return nil, err
@@ -86,15 +86,14 @@ func navigation(path string, events bool) []navGroup {
 
 // render answers with a page.
 func (v *visit) render(status int, name, title string, body any) error {
-	data := view{Title: title, Path: v.r.URL.Path, Note: v.noted(), Docs: docsOf(v.r.URL.Path), Body: body}
+	data := view{Title: title, Path: v.r.URL.Path, Write: v.mayChange(), Note: v.noted(), Docs: docsOf(v.r.URL.Path), Body: body}
 	if v.who != nil {
 		data.Workspace, data.Plan, data.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
 		data.Limits, data.Nav = v.limits.note(), navigation(v.r.URL.Path, v.Events != nil)
-		banned := !v.limits.banned().IsZero()
-		data.Write, data.Looks = v.mayWrite() && !banned, banned || v.who.Key.Scopes == access.Read
+		data.Looks = !v.limits.banned().IsZero() || v.who.Key.Scopes == access.Read
 	}
 	if v.operator {
-		data.Operator, data.Write, data.Workspace, data.Nav = true, true, "Operator", operatorNavigation(v.r.URL.Path)
+		data.Operator, data.Workspace, data.Nav = true, "Operator", operatorNavigation(v.r.URL.Path)
 	}
 	pages, err := v.pages()
 	if err != nil {

@@ -2,7 +2,7 @@ package console
 
 import (
 	"context"
-	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -22,7 +22,7 @@ func (v *visit) items() source[petstore.InventoryItem] {
 		id: func(i petstore.InventoryItem) int64 { return i.PetID },
 		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.InventoryItem, error) {
 			q.Page = page
-			return v.Shop.Inventory(ctx, v.who.Workspace.ID, q)
+			return v.Service.Inventory(ctx, v.who.Workspace.ID, q)
 		},
 	}
 }
@@ -72,58 +72,44 @@ func stockCSV(v *visit) error {
 	})
 }
 
-// A stockPage is the stock of one pet: two forms that change it, and what has changed it.
-type stockPage struct {
-	Title, Lead string
-	Quantity    string
-	Back        link
-	Forms       []form
-	Facts       []fact
-	Columns     []string
-	Moves       [][]cell
-	Older       string // the address of what happened before, or ""
-	item        petstore.InventoryItem
-}
-
-// stockPage reads the stock of the pet in the path.
-func (v *visit) stockPage() (stockPage, error) {
+// stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
+func (v *visit) stockPage() (sheetPage, petstore.InventoryItem, error) {
 	id, err := v.number()
 	if err != nil {
-		return stockPage{}, err
+		return sheetPage{}, petstore.InventoryItem{}, err
 	}
-	i, err := v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
+	i, err := v.Service.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
-		return stockPage{}, err
+		return sheetPage{}, i, err
 	}
-	pet, err := v.Shop.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	pet, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, id)
 	if err != nil {
-		return stockPage{}, err
+		return sheetPage{}, i, err
 	}
-	p := stockPage{
-		Title: "Stock of " + pet.Name, Lead: "How many units can still be ordered. Units in open orders are not counted.", Quantity: number(i.Quantity),
-		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: stockForms(i), item: i,
+	history, err := v.history(i)
+	return sheetPage{
+		Title: "Stock of " + pet.Name, Lead: "How many units can still be ordered. Units in open orders are not counted.",
+		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: v.stockForms(i), Sheets: []list{history},
 		Facts: []fact{
 			{"Pet", cell{Text: pickName(pet), Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
 			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Orders of this pet", URL: "/console/orders?petId=" + text(id)}},
 		},
-		Columns: []string{"What happened", "When", "Change", "Left"},
-	}
-	return p, v.history(&p)
+	}, i, err
 }
 
-// The forms of a stockPage.
+// The forms of the page of a pet's stock.
 const (
 	formToSet = iota
 	formToAdd
 )
 
-func stockForms(i petstore.InventoryItem) []form {
+func (v *visit) stockForms(i petstore.InventoryItem) []form {
 	at := "/console/stock/" + text(i.PetID)
 	return []form{
-		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Fields: []field{
+		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Locked: v.locked(), Fields: []field{
 			{Name: "quantity", Label: "Quantity", Kind: "number", Value: text(i.Quantity), Required: true}, versionOf(i),
 		}},
-		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Fields: []field{
+		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Locked: v.locked(), Fields: []field{
 			{Name: "units", Label: "Units to add", Kind: "number", Required: true, Hint: "A negative number, such as -2, takes units away."},
 		}},
 	}
@@ -131,29 +117,22 @@ func stockForms(i petstore.InventoryItem) []form {
 
 // stockForm returns a form of the page of the pet in the path.
 func (v *visit) stockForm(which int) (form, petstore.InventoryItem, error) {
-	p, err := v.stockPage()
+	p, item, err := v.stockPage()
 	if err != nil {
-		return form{}, p.item, err
+		return form{}, item, err
 	}
 	f := p.Forms[which]
 	f.page = func(status int, f form) error {
 		p.Forms[which] = f
-		for i := range p.Forms {
-			p.Forms[i].Locked = f.Locked
-		}
-		return v.render(status, "stock", p.Title, p)
+		return v.render(status, "sheets", p.Title, p)
 	}
-	return f, p.item, nil
+	return f, item, nil
 }
 
 func setStock(v *visit) (form, error) {
 	f, item, err := v.stockForm(formToSet)
 	f.send = func(in *input) error {
-		quantity := in.number("quantity", "The quantity")
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		_, err := v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, item.PetID, quantity, in.condition())
+		_, err := v.Service.UpdateInventory(v.r.Context(), v.who.Workspace.ID, item.PetID, in.number("quantity"), in.condition())
 		return v.done(f.Action, "The stock was set.", err)
 	}
 	return f, err
@@ -162,11 +141,7 @@ func setStock(v *visit) (form, error) {
 func addStock(v *visit) (form, error) {
 	f, item, err := v.stockForm(formToAdd)
 	f.send = func(in *input) error {
-		units := in.number("units", "The number of units")
-		if len(in.faults) > 0 {
-			return v.again(in)
-		}
-		return v.done("/console/stock/"+text(item.PetID), "The units were added.", v.addUnits(item, units))
+		return v.done("/console/stock/"+text(item.PetID), "The units were added.", v.addUnits(item, in.number("units")))
 	}
 	return f, err
 }
@@ -176,45 +151,38 @@ const tries = 5
 
 // addUnits adds units to what the stock is by then.
 func (v *visit) addUnits(i petstore.InventoryItem, units int64) (err error) {
-	wrong := func(message string) error {
-		return petstore.Invalid([]petstore.Field{{Pointer: "/units", Code: petstore.OutOfRange, Message: message}})
-	}
 	for range tries {
 		switch left := i.Quantity + units; {
 		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
-			return wrong("The stock can be " + number(petstore.MaxQuantity) + " at most.")
+			return wrong("units", "The stock can be "+number(petstore.MaxQuantity)+" at most.")
 		case units < -petstore.MaxQuantity || left < 0:
-			return wrong("Only " + number(i.Quantity) + " can be taken away.")
+			return wrong("units", "Only "+number(i.Quantity)+" can be taken away.")
 		}
 		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
-		_, err = v.Shop.UpdateInventory(v.r.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
+		_, err = v.Service.UpdateInventory(v.r.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
 		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
 			return err
 		}
-		if i, err = v.Shop.InventoryItem(v.r.Context(), v.who.Workspace.ID, i.PetID); err != nil {
+		if i, err = v.Service.InventoryItem(v.r.Context(), v.who.Workspace.ID, i.PetID); err != nil {
 			return err
 		}
 	}
 	return petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
 }
 
-// history fills in the movements that the query asks for, the newest first.
-func (v *visit) history(p *stockPage) error {
-	from := placeIn(v.r.URL.Query(), "from")
-	moves, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, p.item.PetID, from, pageSize)
-	if err != nil {
-		return err
-	}
+// history returns the movements of the stock that the query asks for, the newest first.
+func (v *visit) history(i petstore.InventoryItem) (list, error) {
+	l := listOf("Why is it "+number(i.Quantity)+"?", "", "", "What happened", "When", "Change", "Left")
+	l.Numbers = map[int]bool{2: true, 3: true}
+	moves, next, err := v.Service.Movements(v.r.Context(), v.who.Workspace.ID, i.PetID, placeIn(v.r.URL.Query(), "from"), pageSize)
 	cancelled := map[int64]bool{}
 	for i := range moves {
 		m := &moves[i]
 		cancelled[m.OrderID] = cancelled[m.OrderID] || m.Kind == petstore.MovedCancelled
-		p.Moves = append(p.Moves, moveCells(m, cancelled[m.OrderID]))
+		l.Rows = append(l.Rows, moveCells(m, cancelled[m.OrderID]))
 	}
-	if next != 0 {
-		p.Older = fmt.Sprintf("/console/stock/%d?from=%d", p.item.PetID, next)
-	}
-	return nil
+	l.turn(&url.URL{Path: "/console/stock/" + text(i.PetID), RawQuery: v.r.URL.RawQuery}, "from", text(next), next != 0)
+	return l, err
 }
 
 // mostPages is how many pages of a ledger are searched for an order.
@@ -225,7 +193,7 @@ const mostPages = 50
 func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
 	from := int64(0)
 	for n := 1; ; n++ {
-		page, next, err := v.Shop.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
+		page, next, err := v.Service.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
 		if err != nil {
 			return nil, err
 		}

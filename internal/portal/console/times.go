@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -37,28 +36,20 @@ func utc(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + "
 // the script.
 const entryLayout = "2006-01-02T15:04"
 
-// instant returns a time as an input of the kind "time" sends it.
-func (in *input) instant(name, label string) petstore.Time {
-	text := strings.TrimSpace(in.r.PostForm.Get(name))
-	if text == "" {
-		return petstore.Time{}
-	}
+// instantIn reads a time as an input of the kind "time" sends it.
+func instantIn(text string) (petstore.Time, bool) {
 	for _, layout := range []string{entryLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return petstore.At(t)
+			return petstore.At(t), true
 		}
 	}
-	if t, ok := petstore.ParseTime(text); ok {
-		return t
-	}
-	in.faults[name] = label + " must be a time such as 2026-03-01T12:00."
-	return petstore.Time{}
+	return petstore.ParseTime(text)
 }
 
 // entered returns a time that was sent as an input takes it, what is none as it is.
 func entered(text string) string {
 	if t, ok := petstore.ParseTime(text); ok {
-		return time.UnixMilli(t.Millis).UTC().Format(entryLayout)
+		return t.UTC().Format(entryLayout)
 	}
 	return text
 }
@@ -79,7 +70,7 @@ func dayFilter(query url.Values, name, label string) (field, petstore.Time) {
 	}
 	t, ok := petstore.ParseTime(text)
 	if ok {
-		f.At = time.UnixMilli(t.Millis).UTC()
+		f.At = t.UTC()
 		f.Value = f.At.Format(time.DateOnly)
 	}
 	return f, t

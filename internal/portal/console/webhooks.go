@@ -278,12 +278,9 @@ func testWebhook(v *visit) (form, error) {
 func replayWebhook(v *visit) (form, error) {
 	return v.hookForm(form{
 		Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again",
-		Fields: []field{{Name: "after", Label: "After the event", Kind: "number", Required: true, Hint: "The number of an event; 0 is the beginning."}},
+		Fields: []field{{Name: "after", Label: "Event", Kind: "number", Required: true, Hint: "Its number: those after it are sent. 0 is the beginning."}},
 		send: func(in *input) error {
-			after := in.number("after", "The event")
-			if len(in.faults) > 0 {
-				return v.again(in)
-			}
+			after := in.number("after")
 			_, err := v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor())
 			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.", err)
 		},
@@ -322,14 +319,10 @@ func deliveryFacts(d *webhook.Delivery) []fact {
 }
 
 func (v *visit) retryDelivery(in *input) error {
-	delivery := in.number("delivery", "The event")
-	if len(in.faults) > 0 {
-		return v.again(in)
-	}
+	delivery := in.number("delivery")
 	_, err := v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
 	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Code == webhook.CodeDeliveryNotFound {
-		in.faults["delivery"] = e.Message
-		return v.again(in)
+		return wrong("delivery", e.Message)
 	}
 	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.", err)
 }

@@ -140,7 +140,7 @@ func TestWebhooks(t *testing.T) {
 		g.post(at+act, "after", "0", "delivery", "1").want(404, "There is no webhook")
 	}
 	var actions []string
-	log, err := h.db.Audit(t.Context(), 50)
+	log, err := h.db.AuditPage(t.Context(), 0, 50)
 	if err != nil {
 		t.Fatal(err)
 	}

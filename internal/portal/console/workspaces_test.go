@@ -96,6 +96,10 @@ func TestOverQuota(t *testing.T) {
 			h.limiter.Admit(t.Context(), entry.Slot)
 		}
 	}
+	rows, _ := h.limiter.Dirty()
+	if err := h.db.SaveLimits(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
 	g := h.signedInOperator()
 	names := regexp.MustCompile(`class="name"><bdi>(\w+)<`)
 	for query, want := range map[string]string{"": "calm minute zealous", "?sort=use": "zealous minute calm", "?state=over": "minute zealous", "?state=over&sort=use&name=MIN": "minute"} {

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"example.com/petstore/internal/groupcommit"
+	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// wantFigures fails unless collectors have the series and values given.
+func wantFigures(t *testing.T, of []prometheus.Collector, want ...string) {
+	t.Helper()
+	m, rec := prometheus.NewPedanticRegistry(), httptest.NewRecorder()
+	m.MustRegister(of...)
+	promhttp.HandlerFor(m, promhttp.HandlerOpts{}).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+	for _, w := range want {
+		if !strings.Contains(rec.Body.String(), "\npetstore_"+w+"\n") {
+			t.Errorf("the metrics lack petstore_%s", w)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	limiter := ratelimit.Stats{Workspaces: 5, Keys: 6, Bans: 2, Addresses: 3, AddressCapacity: 4, OverflowAdmitted: 7, FailedSaves: 8}
+	store := StoreStats{groupcommit.Stats{Groups: 5, Writes: 6, LostGroups: 8, LargestGroup: 4}, 7, 9, 3}
+	gates := map[string]httpapi.GateStats{"read": {Limit: 512}, "write": {Limit: 300, Inside: 299, Waiting: 12, Refused: 34}}
+	wantFigures(t, []prometheus.Collector{
+		newLimiterCollector(func() ratelimit.Stats { return limiter }),
+		newStoreCollector(func() StoreStats { return store }, func() int64 { return 2 }),
+		newGateCollector(func() map[string]httpapi.GateStats { return gates }),
+		newBackupCollector(time.Hour, func() time.Time { return time.UnixMilli(1500) }),
+	},
+		"limiter_workspaces 5", "limiter_keys 6", "limiter_bans_running 2", "limiter_addresses 3",
+		"limiter_address_capacity 4", "limiter_overflow_admitted 7", "limiter_failed_saves_total 8",
+		"store_groups_total 5", "store_writes_total 6", "store_lost_groups_total 8", "store_largest_group 4",
+		"store_waiting 7", "store_readers 9", "store_readers_idle 3", "store_future_rows 2",
+		`gate_limit{kind="read"} 512`, `gate_limit{kind="write"} 300`, `gate_inside{kind="write"} 299`,
+		`gate_waiting{kind="write"} 12`, `gate_refused_total{kind="write"} 34`,
+		"backup_newest_timestamp_seconds 1.5", "backup_interval_seconds 3600")
+}
+
+func TestFiguresOfAServerThatStarts(t *testing.T) {
+	t.Parallel()
+	wantFigures(t, []prometheus.Collector{newGateCollector((&node{}).gates), newBackupCollector(time.Hour, func() time.Time { return time.Time{} })},
+		`gate_limit{kind="read"} 0`, `gate_refused_total{kind="write"} 0`, "backup_newest_timestamp_seconds 0")
+}
