@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Standby starts a streaming standby of s, which is synchronous if s names
@@ -52,12 +53,24 @@ func (s *Server) Follow(primary *Server) error {
 	return s.start()
 }
 
-// Configure changes a setting of the running server.
+// Configure changes a setting of the running server, and returns when all its
+// processes go by it.
 func (s *Server) Configure(ctx context.Context, name, value string) error {
-	if err := s.Exec(ctx, "postgres", "ALTER SYSTEM SET "+name+" = '"+value+"'"); err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for _, sql := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
+		if err := s.Exec(ctx, "postgres", sql); err != nil {
+			return err
+		}
 	}
-	return s.Exec(ctx, "postgres", "SELECT pg_reload_conf()")
+	// A new connection has the value when the others have been told. The checkpointer,
+	// which says whether commits wait for a standby, reads it before a checkpoint.
+	for ctx.Err() == nil {
+		if s.Exec(ctx, "postgres", "DO $$ BEGIN ASSERT current_setting('"+name+"') = '"+value+"'; END $$") == nil {
+			return s.Exec(ctx, "postgres", "CHECKPOINT")
+		}
+	}
+	return ctx.Err()
 }
 
 // Promote makes a standby a primary and returns when it is.
