@@ -11,15 +11,17 @@ import (
 )
 
 // The feed of a workspace has a row of the table feeds: last is the greatest id that was
-// issued. Ids up to forgotten are not kept: it is greater than last where changes were
-// made that no event tells of, so that who has read up to last is told. The next id is
-// greater than both.
+// issued. Ids up to forgotten are not kept, though rows of them may still be there: it is
+// greater than last where changes were made that no event tells of, so that who has read
+// up to last is told. The next id is greater than both.
 
 const (
 	eventColumns = "id, type, at, request, data, previous" // as scanEvent reads them
-	selectEvents = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3"
-	selectNewest = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-	selectEvent  = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND id = $2"
+	// SQLite seeks by one condition: +id keeps it from seeking by what is kept.
+	keptEvents   = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND +id > (SELECT forgotten FROM feeds WHERE workspace = $1)"
+	selectEvents = keptEvents + " AND id > $2 ORDER BY id LIMIT $3"
+	selectNewest = keptEvents + " AND id < $2 ORDER BY id DESC LIMIT $3"
+	selectEvent  = keptEvents + " AND id = $2"
 )
 
 func scanEvent(row Row, e *petstore.Event) error {
@@ -158,10 +160,14 @@ func (s *Store) RestoreFeeds(ctx context.Context) error {
 const selectOldFeeds = `SELECT f.workspace FROM feeds f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
 
-// ForgetEvents implements [feed.Store]. A feed of which none is kept goes on behind a
-// gap: what is changed until events are written again, none tells of.
+// EndFeeds implements [feed.Store].
+func (s *Store) EndFeeds(ctx context.Context) error {
+	return s.db.Change(ctx, func(tx Tx) error { return exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE forgotten <= last") })
+}
+
+// ForgetEvents implements [feed.Store].
 func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed int64, err error) {
-	query, args := "SELECT workspace FROM feeds WHERE forgotten <= last", []any(nil)
+	query, args := "SELECT f.workspace FROM feeds f WHERE EXISTS (SELECT 1 FROM events e WHERE e.workspace = f.workspace)", []any(nil)
 	if before.Valid {
 		query, args = selectOldFeeds, []any{before.Millis}
 	}
@@ -190,20 +196,14 @@ func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more b
 		}
 		return err
 	}, workspace, int64(stepRows))
-	switch {
-	case err != nil:
+	if err != nil || n == 0 {
 		return 0, false, err
-	case n > 0:
-		if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
-			return 0, false, err
-		}
-		more = n == stepRows || !before.Valid
-		err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // the last, since writes wait for it
-		return n, more, err
-	case !before.Valid:
-		err = exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE workspace = $1 AND forgotten <= last", workspace)
 	}
-	return 0, false, err
+	if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
+		return 0, false, err
+	}
+	err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // the last, since writes wait for it
+	return n, n == stepRows, err
 }
 
 // numbers returns what a query of one column selects.

@@ -26,6 +26,11 @@ type Store interface {
 	// events every few seconds too.
 	Written(workspace int64) <-chan struct{}
 
+	// EndFeeds makes every feed go on behind a gap, before changes are made that no
+	// event tells of: who asks for what is after an earlier event is answered
+	// events_expired.
+	EndFeeds(ctx context.Context) error
+
 	// ForgetEvents removes events that were written before the instant, all if that is
 	// none, in steps that no write waits for long for. It returns how many it removed.
 	ForgetEvents(ctx context.Context, before petstore.Time) (int64, error)

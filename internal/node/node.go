@@ -102,8 +102,14 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts, and then the keys whose bans run.
+// restore loads the counts, and then the keys whose bans run. If no events are kept,
+// feeds end before the first change that none tells of.
 func (n *node) restore(ctx context.Context) error {
+	if n.Config.EventRetention == 0 {
+		if err := n.store.EndFeeds(ctx); err != nil {
+			return err
+		}
+	}
 	saved, err := n.store.LoadLimits(ctx)
 	if err != nil {
 		return err

@@ -472,12 +472,24 @@ func testNotKept(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	pet := s.pet(5)
 	last := int64(len(s.events()))
-	for range 2 {
-		if _, err := s.ForgetEvents(s.ctx, petstore.Time{}); err != nil {
+	for _, end := range []func() error{
+		func() error { return s.EndFeeds(s.ctx) },
+		func() error { return s.EndFeeds(s.ctx) },
+		func() error { return s.forgetAll(last) },
+		func() error { return s.forgetAll(0) },
+	} {
+		if err := end(); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: last})
 		wantCode(t, "Events after the last one", err, petstore.CodeEventsExpired)
+		_, err = s.Event(s.ctx, s.workspace, last)
+		wantCode(t, "Event that is not kept", err, petstore.CodeEventNotFound)
+		for _, q := range []feed.Query{{Oldest: true, Limit: 5}, {Newest: true, Limit: 5}} {
+			if page, err := s.Events(s.ctx, s.workspace, q); err != nil || len(page.Events) > 0 {
+				t.Errorf("Events of %+v = %+v, %v, want none", q, page, err)
+			}
+		}
 	}
 	page, err := s.Events(s.ctx, s.workspace, feed.Query{Oldest: true, Limit: 5})
 	if err != nil || page.Last != last+1 {
@@ -487,6 +499,14 @@ func testNotKept(t *testing.T, open Open) {
 	if got := s.events(); len(got) != 2 || got[0].ID != last+2 {
 		t.Errorf("events = %+v, want two from %d on", got, last+2)
 	}
+}
+
+// forgetAll removes all events, of which there must be n.
+func (s *tenant) forgetAll(n int64) error {
+	if removed, err := s.ForgetEvents(s.ctx, petstore.Time{}); err != nil || removed != n {
+		return fmt.Errorf("ForgetEvents = %d, %v, want %d", removed, err, n)
+	}
+	return nil
 }
 
 func testEventsOfReset(t *testing.T, open Open) {
