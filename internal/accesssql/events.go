@@ -17,11 +17,11 @@ import (
 
 const (
 	eventColumns = "id, type, at, request, data, previous" // as scanEvent reads them
-	// SQLite seeks by one condition: +id keeps it from seeking by what is kept.
-	keptEvents   = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND +id > (SELECT forgotten FROM feeds WHERE workspace = $1)"
-	selectEvents = keptEvents + " AND id > $2 ORDER BY id LIMIT $3"
-	selectNewest = keptEvents + " AND id < $2 ORDER BY id DESC LIMIT $3"
-	selectEvent  = keptEvents + " AND id = $2"
+	ofWorkspace  = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND "
+	forgotten    = "(SELECT forgotten FROM feeds WHERE workspace = $1)"
+	selectEvents = ofWorkspace + "id > (SELECT CASE WHEN forgotten > $2 THEN forgotten ELSE $2 END FROM feeds WHERE workspace = $1) ORDER BY id LIMIT $3"
+	selectNewest = ofWorkspace + "id > " + forgotten + " AND id < $2 ORDER BY id DESC LIMIT $3"
+	selectEvent  = ofWorkspace + "id > " + forgotten + " AND id = $2"
 )
 
 func scanEvent(row Row, e *petstore.Event) error {
@@ -160,13 +160,22 @@ func (s *Store) RestoreFeeds(ctx context.Context) error {
 const selectOldFeeds = `SELECT f.workspace FROM feeds f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
 
-// EndFeeds implements [feed.Store].
+// EndFeeds implements [feed.Store]. It writes nothing if all feeds have ended.
 func (s *Store) EndFeeds(ctx context.Context) error {
+	feeds, err := s.numbers(ctx, "SELECT workspace FROM feeds WHERE forgotten <= last LIMIT 1")
+	if err != nil || len(feeds) == 0 {
+		return err
+	}
 	return s.db.Change(ctx, func(tx Tx) error { return exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE forgotten <= last") })
 }
 
 // ForgetEvents implements [feed.Store].
 func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed int64, err error) {
+	if !before.Valid {
+		if err := s.EndFeeds(ctx); err != nil {
+			return 0, err
+		}
+	}
 	query, args := "SELECT f.workspace FROM feeds f WHERE EXISTS (SELECT 1 FROM events e WHERE e.workspace = f.workspace)", []any(nil)
 	if before.Valid {
 		query, args = selectOldFeeds, []any{before.Millis}

@@ -31,8 +31,9 @@ type Store interface {
 	// events_expired.
 	EndFeeds(ctx context.Context) error
 
-	// ForgetEvents removes events that were written before the instant, all if that is
-	// none, in steps that no write waits for long for. It returns how many it removed.
+	// ForgetEvents removes events that were written before the instant, in steps that
+	// no write waits for long for. If the instant is none, it calls EndFeeds and removes
+	// all. It returns how many it removed.
 	ForgetEvents(ctx context.Context, before petstore.Time) (int64, error)
 }
 

@@ -103,11 +103,12 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 }
 
 // restore loads the counts, and then the keys whose bans run. If no events are kept,
-// feeds end before the first change that none tells of.
+// feeds end before the first change that none tells of; should that fail, forgetEvents
+// tries again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {
-			return err
+			n.log.Error("the feeds could not be ended", "err", err)
 		}
 	}
 	saved, err := n.store.LoadLimits(ctx)

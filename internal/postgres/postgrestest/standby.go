@@ -53,8 +53,8 @@ func (s *Server) Follow(primary *Server) error {
 	return s.start()
 }
 
-// Configure changes a setting of the running server, and returns when all its
-// processes go by it.
+// Configure changes a setting of the running server, and returns when new
+// connections and the checkpointer go by it.
 func (s *Server) Configure(ctx context.Context, name, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -63,14 +63,17 @@ func (s *Server) Configure(ctx context.Context, name, value string) error {
 			return err
 		}
 	}
-	// A new connection has the value when the others have been told. The checkpointer,
-	// which says whether commits wait for a standby, reads it before a checkpoint.
-	for ctx.Err() == nil {
-		if s.Exec(ctx, "postgres", "DO $$ BEGIN ASSERT current_setting('"+name+"') = '"+value+"'; END $$") == nil {
-			return s.Exec(ctx, "postgres", "CHECKPOINT")
-		}
+	// A new connection has the value when the other processes have been told. The
+	// checkpointer, which says whether commits wait for a standby, reads it before a checkpoint.
+	told := "DO $$ BEGIN ASSERT current_setting('" + name + "') = '" + value + "'; END $$"
+	err := s.Exec(ctx, "postgres", told)
+	for err != nil && ctx.Err() == nil {
+		err = s.Exec(ctx, "postgres", told)
 	}
-	return ctx.Err()
+	if err != nil {
+		return err
+	}
+	return s.Exec(ctx, "postgres", "CHECKPOINT")
 }
 
 // Promote makes a standby a primary and returns when it is.
