@@ -1,0 +1,99 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/httpapi"
+)
+
+// A deafWriter is the ResponseWriter of a client that takes nothing of its answer until
+// it is released.
+type deafWriter struct {
+	http.ResponseWriter
+	waits    chan struct{} // receives a value when the client lets the server wait
+	released chan struct{}
+}
+
+func (w *deafWriter) Write(p []byte) (int, error) {
+	w.waits <- struct{}{}
+	<-w.released
+	return w.ResponseWriter.Write(p)
+}
+
+// Clients that do not take their answers hold no place among the requests that are carried
+// out, whatever they ask for.
+func TestDeafClientsHoldNothing(t *testing.T) {
+	t.Parallel()
+	s := openService(t, func(o *httpapi.Options) { o.Reads, o.Writes = 1, 1 })
+	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
+	s.post("/pets", `{"name":"Rex","categoryId":1}`).want(201, "")
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/pets", ""}, {"GET", "/store/orders", ""}, {"GET", "/events", ""}, {"GET", "/pets/999", ""},
+		{"GET", "/docs", ""}, {"GET", "/openapi.json", ""}, {"POST", "/categories", `{"name":"Cats"}`}, {"POST", "/categories", `{}`},
+	} {
+		w := &deafWriter{httptest.NewRecorder(), make(chan struct{}, 100), make(chan struct{})}
+		request := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
+		request.Header.Set("Authorization", "Bearer "+s.key)
+		if r.body != "" {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.api.ServeHTTP(w, request)
+		}()
+		<-w.waits
+		s.get("/pets").want(200, "")
+		s.post("/categories", `{"name":"Birds"}`).want(201, "")
+		for kind, load := range s.api.Workload() {
+			if load.Used != 0 {
+				t.Errorf("%s %s: %d requests of the kind %q are carried out while the client does not read", r.method, r.path, load.Used, kind)
+			}
+		}
+		close(w.released)
+		<-ended
+	}
+}
+
+// One workspace that has many requests waiting does not keep another's waiting for all of
+// them: they come in turns.
+func TestRequestsComeInTurns(t *testing.T) {
+	t.Parallel()
+	s := openService(t, func(o *httpapi.Options) { o.Writes = 1 })
+	s.post("/categories", `{"name":"Dogs"}`).want(201, "")
+	other := s.addWorkspace("other", access.Quota{PerMinute: 1000, PerDay: 1000})
+	key := s.addKey(other, access.Read|access.Write, time.Time{})
+	release := s.fault.holdWrites()
+	const many = 20
+	order := make(chan string, many+2)
+	send := func(name, key string) {
+		request := httptest.NewRequestWithContext(context.Background(), "POST", "/categories", strings.NewReader(`{"name":"Cats"}`))
+		request.Header.Set("Authorization", "Bearer "+key)
+		request.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, request)
+		if w.Code != http.StatusCreated {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		order <- name
+	}
+	before := s.api.Workload()["write"].Waiting
+	for i := range int64(many + 1) {
+		go send("greedy", s.key)
+		eventually(t, "the request waits", func() bool { l := s.api.Workload()["write"]; return l.Used+l.Waiting == before+1+i })
+	}
+	go send("modest", key)
+	eventually(t, "the request waits", func() bool { return s.api.Workload()["write"].Waiting == many+1 })
+	release()
+	for place := range many + 2 { // all, so that the store is not closed before
+		if <-order == "modest" && place > 3 {
+			t.Errorf("the request of another workspace was answered after %d of %d that waited before it", place, many)
+		}
+	}
+}
