@@ -44,7 +44,8 @@ func (p *Pool) accountOf(h Holder) *account {
 	if h.Workspace != 0 {
 		a := p.keyed[h.Workspace]
 		if a == nil {
-			a = &account{holder: Holder{Workspace: h.Workspace}}
+			a = p.newAccount()
+			a.holder = Holder{Workspace: h.Workspace}
 			p.keyed[h.Workspace] = a
 			p.ranked.add(a)
 		}
@@ -52,7 +53,8 @@ func (p *Pool) accountOf(h Holder) *account {
 	}
 	a := p.keyless.members[h.Address]
 	if a == nil {
-		a = &account{holder: h, parent: &p.keyless}
+		a = p.newAccount()
+		a.holder, a.parent = h, &p.keyless
 		p.keyless.members[h.Address] = a
 		p.keyless.ranked.add(a)
 	}
@@ -67,10 +69,23 @@ func (p *Pool) dropIfUnused(a *account) {
 	if a.parent == nil {
 		delete(p.keyed, a.holder.Workspace)
 		p.ranked.remove(a)
-		return
+	} else {
+		delete(p.keyless.members, a.holder.Address)
+		p.keyless.ranked.remove(a)
 	}
-	delete(p.keyless.members, a.holder.Address)
-	p.keyless.ranked.remove(a)
+	p.spare = a
+}
+
+// newAccount returns an account that holds nothing: the one that was dropped last, if
+// there is one, since one request after the other would make one each.
+func (p *Pool) newAccount() *account {
+	a := p.spare
+	if a == nil {
+		return new(account)
+	}
+	p.spare = nil
+	*a = account{waiters: a.waiters[:0]}
+	return a
 }
 
 // hold adds a share to an account.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -573,40 +572,6 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 	w.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	if r := w.Want("PRI", http.StatusNotFound); !r.Last() {
 		t.Errorf("the header is %q, want that it is the last", r.Lines)
-	}
-}
-
-// TestSlowReadersOfPages: those who take no answer keep only so many of them in
-// memory, and no others from the operations.
-func TestSlowReadersOfPages(t *testing.T) {
-	t.Parallel()
-	release, inside := make(chan struct{}), make(chan struct{}, 1000)
-	s := openService(t, func(o *httpapi.Options) {
-		o.Docs = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			inside <- struct{}{}
-			<-release
-			w.WriteHeader(http.StatusNoContent)
-		})
-	})
-	done := make(chan int, 300)
-	for range cap(done) {
-		go func() {
-			w := httptest.NewRecorder()
-			s.api.ServeHTTP(w, httptest.NewRequest("GET", "/docs", nil))
-			done <- w.Code
-		}()
-	}
-	for range cap(done) - 256 {
-		if got := <-done; got != http.StatusServiceUnavailable {
-			t.Fatalf("a reader too many is answered %d, want 503", got)
-		}
-	}
-	s.get("/account").want(http.StatusOK, "")
-	close(release)
-	for range 256 {
-		if got := <-done; got != http.StatusNoContent {
-			t.Errorf("a reader that was let in is answered %d, want 204", got)
-		}
 	}
 }
 

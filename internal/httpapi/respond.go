@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,14 +35,15 @@ func (x *exchange) flush() {
 	if x.r.Method == http.MethodHead {
 		return
 	}
-	size := max(len(x.answer), 1)
-	if x.shared {
-		size = http1.Covered // a longer part would count as memory that is held for this request
-	}
-	for part := range slices.Chunk(x.answer, size) {
-		if _, err := x.Write(part); err != nil {
-			return // a client that is gone cannot be told
+	body := x.answer
+	for x.shared && len(body) > http1.Covered { // a longer part would count as memory that is held for this request
+		if _, err := x.Write(body[:http1.Covered]); err != nil {
+			return
 		}
+		body = body[http1.Covered:]
+	}
+	if len(body) > 0 {
+		_, _ = x.Write(body) // a client that is gone cannot be told
 	}
 }
 
