@@ -31,10 +31,10 @@ func (t *Try) settle(random float64) {
 		t.State = Delivered
 		return
 	case t.Answer.Status == http.StatusGone:
-		t.State, t.DisableFrom, t.Why = Failed, t.At, "its receiver answered 410"
+		t.State, t.Why = Failed, "its receiver answered 410"
 		return
 	}
-	t.DisableFrom, t.Why = t.At.Add(-disableAfter), "nothing was delivered for five days"
+	t.DisableAfter, t.Why = disableAfter, "nothing was delivered for five days"
 	if t.Tries > len(pauses) {
 		t.State = Failed
 		return
