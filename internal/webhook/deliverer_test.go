@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func newShop(t *testing.T) *shop {
 // beside returns another workspace in the same database.
 func (s *shop) beside() *shop {
 	s.Helper()
-	w, err := s.db.CreateWorkspace(s.Context(), access.Workspace{Name: "beside", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := s.db.CreateWorkspace(s.Context(), access.Workspace{Name: rand.Text(), Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -79,10 +80,26 @@ func (s *shop) wakeAll() {
 // deliver runs a deliverer until the function that it returns is called, or the test ends.
 func (s *shop) deliver(node string) (stop func()) {
 	s.Helper()
-	d := webhook.NewDeliverer(webhook.Options{
+	return s.run(s.deliverer(node))
+}
+
+// narrow runs a deliverer with so many slots, and a rest after giving way.
+func (s *shop) narrow(slots int64, rest time.Duration) {
+	s.Helper()
+	d := s.deliverer("a")
+	d.Narrow(slots, rest)
+	s.run(d)
+}
+
+func (s *shop) deliverer(node string) *webhook.Deliverer {
+	return webhook.NewDeliverer(webhook.Options{
 		Store: s.store, Sender: s.hooks.Sender, Written: s.db.Written, Now: s.clock.now, Log: slog.New(slog.DiscardHandler),
 		Observe: func(webhook.Observation) {}, Node: node,
 	})
+}
+
+func (s *shop) run(d *webhook.Deliverer) (stop func()) {
+	s.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); d.Run(ctx) }()
