@@ -787,7 +787,7 @@ type RateLimitWindow struct {
 	Used int64 `json:"used"`
 }
 
-// Scope What a key may do. `read`: every GET except those of keys and webhooks. `write`: change pets, categories, orders and stock. `manage`: the keys and webhooks of the workspace.
+// Scope What a key may do. `read`: every GET except those of keys and webhooks. `write`: change pets, categories, orders and stock. `manage`: the keys of the workspace, and together with `read` its webhooks, which continue when the key that created them ends.
 type Scope string
 
 // Sort The order of a list, by its ids.
@@ -1645,11 +1645,12 @@ func (c *Client) AllWebhooks(ctx context.Context, params ListWebhooksParams, opt
 // CreateWebhook is POST /webhooks: create a webhook.
 //
 // Posts the events of your workspace to a URL, starting with the next event: all of them, or those of the given `types`. The response contains the
-// `secret` with which events are signed, this once. A workspace has at most 20 webhooks (otherwise 409 `too_many_webhooks`).
+// `secret` with which events are signed, this once. A workspace has at most 20 webhooks (otherwise 409 `too_many_webhooks`). A webhook belongs to the
+// workspace: it continues when the key that created it is revoked or expires.
 //
 // The URL must begin with `https://` and lead to a public address. Each event is tried up to ten times within about three days, until the receiver
-// responds with a 2xx status within 15 seconds. Redirects are not followed. The webhook is disabled if nothing is delivered for five days, or if the
-// receiver responds with 410.
+// responds with a 2xx status within 15 seconds. Redirects are not followed. The webhook is disabled if nothing is delivered for five days in which
+// the server runs, or if the receiver responds with 410.
 func (c *Client) CreateWebhook(ctx context.Context, body NewWebhook, opts ...CallOption) (MadeWebhook, error) {
 	r := request{
 		operation: "createWebhook",

@@ -162,7 +162,7 @@ type Scopes uint8
 const (
 	Read   Scopes = 1 << iota // every GET
 	Write                     // everything that changes
-	Manage                    // the keys of the workspace; only who asks for it by name gets it
+	Manage                    // the keys of the workspace, and with Read its webhooks; only who asks for it by name gets it
 )
 
 // scopeNames are the names of the scopes, in the order in which they are listed.
@@ -187,6 +187,17 @@ func (s Scopes) List() []string {
 
 // String returns the names separated by commas.
 func (s Scopes) String() string { return strings.Join(s.List(), ",") }
+
+// Words returns what is said of a key that needs s: "the scope read", or "the scopes read
+// and manage".
+func (s Scopes) Words() string {
+	names := s.List()
+	last := len(names) - 1
+	if last < 1 {
+		return "the scope " + s.String()
+	}
+	return "the scopes " + strings.Join(names[:last], ", ") + " and " + names[last]
+}
 
 // ScopeOf returns the scope of a name, or 0 if there is none.
 func ScopeOf(name string) Scopes {

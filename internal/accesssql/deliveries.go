@@ -68,7 +68,7 @@ func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, d
 
 // HoldWebhooks implements [webhook.Store].
 func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.Webhook, error) {
-	now, until := l.Now.UnixMilli(), l.Until.UnixMilli()
+	now, until, long := l.Now.UnixMilli(), l.Until.UnixMilli(), l.Until.Sub(l.Now).Milliseconds()
 	renew := l.Now.Add(l.Until.Sub(l.Now) * 2 / 3).UnixMilli()
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
 		return one(tx, `SELECT 1 FROM webhooks
@@ -77,8 +77,11 @@ func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.We
 	})
 	if err == nil && some {
 		err = s.db.Write(ctx, func(tx Tx) error {
-			return exec(tx, `UPDATE webhooks SET holder = $1, held_until = $2
-				WHERE state = 'active' AND (holder = $1 AND (held_until < $3 OR held_until > $2) OR holder <> $1 AND held_until < $4)`, l.Node, until, renew, now)
+			return exec(tx, `UPDATE webhooks SET holder = $1, held_until = $2, failing_for = failing_for + CASE
+					WHEN failing_since IS NULL OR holder <> $1 OR held_until > $2 THEN 0
+					WHEN held_until < $3 THEN CAST($4 AS bigint)
+					ELSE $2 - held_until END
+				WHERE state = 'active' AND (holder = $1 AND (held_until < $5 OR held_until > $2) OR holder <> $1 AND held_until < $3)`, l.Node, until, now, long, renew)
 		})
 	}
 	if err != nil {
@@ -213,14 +216,14 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 	case err != nil:
 		return err
 	case t.State == webhook.Delivered:
-		return exec(tx, "UPDATE webhooks SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
-	case t.DisableFrom.IsZero():
+		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0 WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
+	case t.Why == "":
 		return nil
 	}
-	if err := exec(tx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2 AND failing_since IS NULL", t.At.UnixMilli(), t.Webhook); err != nil {
+	if err := exec(tx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2 AND (failing_since IS NULL OR failing_since > $1)", t.At.UnixMilli(), t.Webhook); err != nil {
 		return err
 	}
-	n, err := tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_since <= $2", t.Webhook, t.DisableFrom.UnixMilli())
+	n, err := tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", t.Webhook, t.DisableAfter.Milliseconds())
 	if err != nil || n == 0 {
 		return err
 	}

@@ -162,6 +162,7 @@ func saveWebhook(tx Tx, w *webhook.Webhook) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '', 0)
 		ON CONFLICT (id) DO UPDATE SET url = excluded.url, types = excluded.types, description = excluded.description, state = excluded.state,
 			reached = excluded.reached, failing_since = excluded.failing_since,
+			failing_for = CASE WHEN excluded.failing_since IS NULL THEN 0 ELSE webhooks.failing_for END,
 			secret = excluded.secret, old_secret = excluded.old_secret, old_until = excluded.old_until`,
 		w.ID, w.Workspace, w.URL, typesOf(w), w.Description, string(w.State), w.CreatedAt.UnixMilli(), w.After, millis(w.FailingSince),
 		w.Secret, w.OldSecret, millis(w.OldUntil))

@@ -50,6 +50,11 @@ func (a *app) apiKeysCreate() *cobra.Command {
 	var n client.NewKey
 	return a.remote(remote{
 		use: "create NAME [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1), short: "Create a key and print it, once",
+		long: `Create a key and print it, once. It has no scope that the key you use does not have.
+
+To manage keys of the workspace, a key needs the scope manage; for webhooks, both read
+and manage. A webhook belongs to the workspace: it goes on when the key that created it is
+revoked or expires.`,
 		flags: func(f *pflag.FlagSet) {
 			f.Var(listOf(&n.Scopes, config.Word(new(client.Scope), client.ScopeRead, client.ScopeWrite, client.ScopeManage)), "scope", "give the key the scopes `SCOPE,...`: read, write, manage (default read,write)")
 			f.Var(a.fromNow(&n.ExpiresAt), "expires", "let the key expire after `DURATION`, such as 30d or 12h (default like the key that you use)")

@@ -24,7 +24,7 @@ func (a *app) keyCreate() *cobra.Command {
 	cmd := a.onOperatorFor(spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
 		short:  "Create a key and print it, once",
-		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.",
+		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
 		output: tables(),
 	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		n, err := a.newKey(name, commas(scopes), expires)

@@ -17,7 +17,7 @@ import (
 func (a *app) webhookCommand() *cobra.Command {
 	cmd := a.group("webhook", "Create, list, show, change, test and replay the webhooks of a workspace",
 		a.webhookCreate(), a.webhookList(), a.webhookShow(), a.webhookUpdate(), a.webhookDelete(), a.webhookRotate(), a.webhookTest(), a.webhookReplay(), a.webhookDeliveries())
-	cmd.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scope\nmanage, which is best given as PETSTORE_KEY. Secrets are printed once."
+	cmd.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scopes\nread and manage, which is best given as PETSTORE_KEY. Secrets are printed once. A webhook\nbelongs to the workspace: it goes on when the key that created it is revoked or expires."
 	cmd.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
 	return cmd
 }

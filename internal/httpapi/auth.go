@@ -41,7 +41,7 @@ func authorize(x *exchange) error {
 	case x.entry.Workspace.Resetting:
 		return access.Resetting()
 	case !x.entry.Key.Scopes.Has(x.route.scope):
-		return petstore.Errorf(access.CodeInsufficientScope, "This needs a key with the scope %s.", x.route.scope)
+		return petstore.Errorf(access.CodeInsufficientScope, "This needs a key with %s.", x.route.scope.Words())
 	}
 	return nil
 }

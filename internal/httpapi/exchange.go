@@ -71,8 +71,8 @@ type exchange struct {
 // A route is one operation of the description, or one public page.
 type route struct {
 	method     string
-	id         string // the operationId
-	scope      access.Scopes
+	id         string        // the operationId
+	scope      access.Scopes // all of which a key needs
 	body       bodyKind
 	query      []string // the parameters it knows
 	handle     handler

@@ -10,6 +10,10 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
+// webhookScopes are what all operations on webhooks need: a webhook shows what a reader
+// sees.
+const webhookScopes = access.Read | access.Manage
+
 // webhooks are the operations on the webhooks of the caller's workspace.
 type webhooks struct{ service *webhook.Service }
 
@@ -20,25 +24,25 @@ func (h webhooks) paths() []path {
 	}
 	const one = "/webhooks/{webhookId}"
 	post := func(id string, do handler, body bodyKind) []route {
-		return []route{{method: "POST", id: id, scope: access.Manage, handle: do, body: body}}
+		return []route{{method: "POST", id: id, scope: webhookScopes, handle: do, body: body}}
 	}
 	test := post("testWebhook", h.test, noBody)
 	test[0].waits = true
 	return []path{
 		{pattern: "/webhooks", routes: []route{
-			{method: "GET", id: "listWebhooks", scope: access.Manage, handle: h.list, query: []string{"limit", "cursor"}},
-			{method: "POST", id: "createWebhook", scope: access.Manage, handle: h.create, body: jsonBody},
+			{method: "GET", id: "listWebhooks", scope: webhookScopes, handle: h.list, query: []string{"limit", "cursor"}},
+			{method: "POST", id: "createWebhook", scope: webhookScopes, handle: h.create, body: jsonBody},
 		}},
 		{pattern: one, text: true, routes: []route{
-			{method: "GET", id: "getWebhook", scope: access.Manage, handle: h.get},
-			{method: "PATCH", id: "updateWebhook", scope: access.Manage, handle: h.update, body: patchBody},
-			{method: "DELETE", id: "deleteWebhook", scope: access.Manage, handle: h.remove},
+			{method: "GET", id: "getWebhook", scope: webhookScopes, handle: h.get},
+			{method: "PATCH", id: "updateWebhook", scope: webhookScopes, handle: h.update, body: patchBody},
+			{method: "DELETE", id: "deleteWebhook", scope: webhookScopes, handle: h.remove},
 		}},
 		{pattern: one + "/rotate", text: true, routes: post("rotateWebhook", h.rotate, noBody)},
 		{pattern: one + "/test", text: true, routes: test},
 		{pattern: one + "/replay", text: true, routes: post("replayWebhook", h.replay, jsonBody)},
 		{pattern: one + "/deliveries", text: true, routes: []route{
-			{method: "GET", id: "listDeliveries", scope: access.Manage, handle: h.deliveries, query: []string{"limit", "cursor"}},
+			{method: "GET", id: "listDeliveries", scope: webhookScopes, handle: h.deliveries, query: []string{"limit", "cursor"}},
 		}},
 		{pattern: one + "/deliveries/{deliveryId}/retry", text: true, routes: post("retryDelivery", h.retry, noBody)},
 	}

@@ -331,7 +331,7 @@ func TestWebhooksOff(t *testing.T) {
 	s.get("/webhooks").want(404, "route_not_found")
 }
 
-// TestOtherWebhooks: a webhook is of one workspace, and of keys that manage.
+// TestOtherWebhooks: a webhook is of one workspace, and of keys that read and manage.
 func TestOtherWebhooks(t *testing.T) {
 	t.Parallel()
 	s := openService(t)
@@ -343,5 +343,14 @@ func TestOtherWebhooks(t *testing.T) {
 	if a := s.with(other, "GET", "/webhooks", "").want(200, ""); string(a.body) != "[]" {
 		t.Errorf("another workspace lists %s", a.body)
 	}
-	s.with(s.addKey(s.workspace, access.Read|access.Write, time.Time{}), "GET", "/webhooks", "").want(403, "insufficient_scope")
+	for _, scopes := range []access.Scopes{access.Read | access.Write, access.Write | access.Manage} {
+		key := s.addKey(s.workspace, scopes, time.Time{})
+		for _, r := range []request{{method: "GET", path: "/webhooks"}, {method: "POST", path: "/webhooks", body: `{"url":"https://example.com/"}`},
+			{method: "POST", path: "/webhooks/" + sampleHook + "/replay", body: `{"after":0}`}, {method: "POST", path: "/webhooks/" + sampleHook + "/test"}} {
+			if a := s.with(key, r.method, r.path, r.body).want(403, "insufficient_scope"); !strings.Contains(string(a.body), "This needs a key with the scopes read and manage.") {
+				t.Errorf("%s to a key with %s: %s", a.what, scopes, a.body)
+			}
+		}
+	}
+	s.with(s.addKey(s.workspace, access.Read|access.Manage, time.Time{}), "GET", "/webhooks/"+sampleHook, "").want(200, "")
 }

@@ -129,6 +129,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if n.Config.LogFormat == "text" {
 		n.log = slog.New(slog.NewTextHandler(n.logTo, options))
 	}
+	slog.SetDefault(n.log) // what libraries write to the standard loggers comes as lines of this one
 	return n.startTraces(ctx)
 }
 

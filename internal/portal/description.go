@@ -44,9 +44,10 @@ type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
 	Deprecated                        bool
-	Stability                         string `json:"x-stability"`
-	Sunset                            string `json:"x-sunset"`
-	Successor                         string `json:"x-successor"`
+	Stability                         string   `json:"x-stability"`
+	Sunset                            string   `json:"x-sunset"`
+	Successor                         string   `json:"x-successor"`
+	Scopes                            []string `json:"x-scopes"` // all of which a key needs
 	Parameters                        []*parameter
 	RequestBody                       *requestBody
 	Responses                         ordered[*response]

@@ -18,7 +18,7 @@ type section struct {
 	Description               template.HTML
 	Stability                 string
 	Ending                    *ending // nil unless deprecated
-	Scope                     string
+	Scopes                    []string
 	Groups                    []fieldGroup
 	Body                      *body
 	Returns                   []field
@@ -75,7 +75,7 @@ type input struct {
 func (d *description) section(o *operation, base string, sunset time.Time) section {
 	s := section{
 		ID: o.OperationID, Method: o.method, Path: o.path, Summary: o.Summary, URL: sectionURL(o),
-		Description: markdown(o.Description), Stability: o.Stability, Scope: scope(o),
+		Description: markdown(o.Description), Stability: o.Stability, Scopes: o.Scopes,
 		Samples: samples(d.call(o, base)), Inputs: d.inputs(o), Console: placeOf(o),
 	}
 	if o.Deprecated {
@@ -92,17 +92,6 @@ func (d *description) section(o *operation, base string, sunset time.Time) secti
 }
 
 func sectionURL(o *operation) string { return "/docs/" + o.Tags[0] + "#" + o.OperationID }
-
-func scope(o *operation) string {
-	switch {
-	case o.Tags[0] == "keys" || o.Tags[0] == "webhooks":
-		return "manage"
-	case o.method == http.MethodGet:
-		return "read"
-	default:
-		return "write"
-	}
-}
 
 func (d *description) ending(o *operation, sunset time.Time) *ending {
 	e := &ending{At: sunset, Successor: o.Successor}

@@ -184,7 +184,7 @@ func TestMigrate(t *testing.T) {
 		{Version: 8, Name: "names_anew"}, {Version: 9, Name: "names_by_half"}, {Version: 10, Name: "removals"}, {Version: 11, Name: "name_search"}, {Version: 12, Name: "plain_indexes"},
 		{Version: 13, Name: "sessions"}, {Version: 14, Name: "operator_tokens"}, {Version: 15, Name: "events"}, {Version: 16, Name: "webhooks"},
 		{Version: 17, Name: "recent_ids"}, {Version: 18, Name: "key_days"},
-		{Version: 19, Name: "all_names"}, {Version: 20, Name: "key_uses"}}
+		{Version: 19, Name: "all_names"}, {Version: 20, Name: "key_uses"}, {Version: 21, Name: "failing_for"}}
 	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
 		t.Errorf("MigrateStatus of no file = %+v, %v, want %+v", got, err, want)
 	}

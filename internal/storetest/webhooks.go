@@ -19,6 +19,7 @@ var webhookTests = map[string]func(*testing.T, Open){
 	"types":       testWebhookTypes,
 	"leases":      testWebhookLeases,
 	"failures":    testWebhookFailures,
+	"failing":     testFailingTime,
 	"pruned":      testPrunedDeliveries,
 	"retried":     testRetriedMeanwhile,
 	"deleted":     testDeletedDeliveries,
@@ -241,8 +242,8 @@ func testDeliveries(t *testing.T, open Open) {
 	answer := webhook.Answer{Status: 500, Text: "no\n", Latency: 20 * time.Millisecond}
 	s.record(
 		webhook.Try{Webhook: id, Event: 1, State: webhook.Delivered, Tries: 1, At: now, Answer: webhook.Answer{Status: 204}},
-		webhook.Try{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableFrom: now.Add(-time.Hour)},
-		webhook.Try{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableFrom: now.Add(-time.Hour)},
+		webhook.Try{Webhook: id, Event: 2, State: webhook.Pending, Tries: 1, At: now, Answer: answer, Next: now.Add(5 * time.Second), DisableAfter: time.Hour, Why: "too long"},
+		webhook.Try{Webhook: id, Event: 3, State: webhook.Failed, Tries: 10, At: now, Answer: webhook.Answer{Error: "gone"}, DisableAfter: time.Hour, Why: "too long"},
 	)
 	ids, next := s.due(id, "a")
 	if ids[0] != 4 || len(ids) != len(events)-3 || !next.Equal(now.Add(5*time.Second)) {
@@ -333,10 +334,16 @@ func testWebhookFailures(t *testing.T, open Open) {
 	s.hold("a")
 	s.pet(5)
 	s.queue(id, "a", true)
-	fail := func(event int64, since time.Duration) {
-		now := s.clock.Now()
-		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: now, DisableFrom: now.Add(-since), Why: "too long"})
+	fail := func(event int64, after time.Duration) {
+		s.record(webhook.Try{Webhook: id, Event: event, State: webhook.Failed, Tries: 1, At: s.clock.Now(), DisableAfter: after, Why: "too long"})
 	}
+	wantState := func(what string, want webhook.State) {
+		t.Helper()
+		if w := s.getHook(id); w.State != want {
+			t.Errorf("%s it is %s, want %s", what, w.State, want)
+		}
+	}
+	s.holdFor(time.Hour, id)
 	fail(1, time.Hour)
 	began := s.clock.Now()
 	s.clock.advance(time.Minute)
@@ -348,12 +355,15 @@ func testWebhookFailures(t *testing.T, open Open) {
 	if w := s.getHook(id); !w.FailingSince.IsZero() {
 		t.Errorf("failing since %v after a success", w.FailingSince)
 	}
+	s.holdFor(2*time.Hour, id)
 	fail(4, time.Hour)
-	s.clock.advance(time.Hour)
+	wantState("at the first failure after a success", webhook.Active)
+	s.holdFor(59*time.Minute, id)
 	fail(4, time.Hour)
-	if w := s.getHook(id); w.State != webhook.Disabled {
-		t.Errorf("after an hour of failures it is %s", w.State)
-	}
+	wantState("before an hour of failures", webhook.Active)
+	s.holdFor(time.Minute, id)
+	fail(4, time.Hour)
+	wantState("after an hour of failures", webhook.Disabled)
 	why := fmt.Sprintf("to example.com for workspace %d, disabled: too long", s.workspace)
 	if log, err := s.AuditPage(s.ctx, 0, 1); err != nil || log[0].Action != "webhook.disable" || log[0].Subject != id || log[0].Detail != why {
 		t.Errorf("AuditPage = %+v, %v, want %q", log, err, why)
@@ -361,6 +371,55 @@ func testWebhookFailures(t *testing.T, open Open) {
 	if held := s.hold("a"); len(held) > 0 {
 		t.Errorf("%v is held, though it is disabled", held)
 	}
+}
+
+// holdFor has the node a hold a webhook for so long, with leases of fifteen seconds.
+func (s *tenant) holdFor(long time.Duration, id string) {
+	s.Helper()
+	for end := s.clock.Now().Add(long); s.clock.Now().Before(end); s.clock.advance(min(10*time.Second, end.Sub(s.clock.Now()))) {
+		if held := s.hold("a"); !slices.Contains(held, id) {
+			s.Fatalf("%s is not held", id)
+		}
+	}
+}
+
+// testFailingTime: how long a webhook has been failing is the time in which it was held,
+// whatever clocks do and however often who holds it starts again.
+func testFailingTime(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	id := s.queued(1)
+	fail := func(want webhook.State, what string) {
+		t.Helper()
+		now := s.clock.Now()
+		s.record(webhook.Try{Webhook: id, Event: 1, State: webhook.Pending, Tries: 1, At: now, Next: now.Add(time.Second), DisableAfter: 20 * time.Minute, Why: "too long"})
+		if w := s.getHook(id); w.State != want {
+			t.Fatalf("%s: it is %s, want %s", what, w.State, want)
+		}
+	}
+	fail(webhook.Active, "the first failure")
+	began := s.getHook(id).FailingSince
+	for range 3 {
+		s.clock.set(6 * 24 * time.Hour)
+		s.holdFor(12*time.Second, id)
+		fail(webhook.Active, "a clock that is ahead for a while")
+		s.clock.set(-6 * 24 * time.Hour)
+		s.holdFor(12*time.Second, id)
+		fail(webhook.Active, "a clock that is right again")
+	}
+	if since := s.getHook(id).FailingSince; since.Before(began) || since.After(began.Add(time.Minute)) {
+		t.Errorf("failing since %v, want %v", since, began)
+	}
+	s.clock.advance(6 * 24 * time.Hour) // in which nobody holds it
+	fail(webhook.Active, "a long stop")
+	for range 2 {
+		s.holdFor(5*time.Minute, id)
+		fail(webhook.Active, "fewer than twenty minutes")
+		if err := s.ReleaseWebhooks(s.ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.holdFor(11*time.Minute, id)
+	fail(webhook.Disabled, "twenty minutes in all")
 }
 
 func testPrunedDeliveries(t *testing.T, open Open) {
@@ -404,7 +463,7 @@ func testRetriedMeanwhile(t *testing.T, open Open) {
 	if _, err := s.RetryDelivery(s.ctx, s.workspace, id, 1, now); err != nil {
 		t.Fatal(err)
 	}
-	s.record(webhook.Try{Webhook: id, Event: 1, Due: due[0].Since, State: webhook.Failed, Tries: 10, At: now, DisableFrom: now.Add(-time.Hour)})
+	s.record(webhook.Try{Webhook: id, Event: 1, Due: due[0].Since, State: webhook.Failed, Tries: 10, At: now, DisableAfter: time.Hour, Why: "too long"})
 	if d := s.delivery(id, 1); d.State != webhook.Pending || d.Tries != 0 || !d.NextAt.Equal(now) {
 		t.Errorf("the delivery is %+v, want it due as the retry made it", d)
 	}

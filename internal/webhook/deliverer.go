@@ -4,15 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 )
 
 // The numbers of a deliverer.
 const (
-	perProcess = 128              // messages in flight, or whose outcome is not kept yet
+	perProcess = 128              // messages in flight, or whose outcome is not kept yet; shared fairly by workspaces
 	perWebhook = 8                // and of them to one webhook, of which one is in flight
 	atOnce     = 100              // deliveries that are taken from the store at once
 	lookEvery  = time.Second      // for what other nodes have changed
@@ -22,6 +24,11 @@ const (
 	keepFor    = 30 * 24 * time.Hour // deliveries that have ended
 	keepMost   = 1000                // of them, for each webhook
 	lastCall   = 3 * time.Second     // for what is in flight at the end
+
+	// For so long a webhook whose try gave way to another workspace tries nothing: who
+	// waits for room meanwhile has the time for a whole try, and what never answers counts
+	// as failed in the end.
+	rest = patience
 )
 
 // Options are what a deliverer is made of. All but Node are needed.
@@ -48,7 +55,8 @@ type Observation struct {
 // each webhook is held by one.
 type Deliverer struct {
 	o       Options
-	slots   chan struct{}
+	slots   *fairshare.Pool // messages in flight, or whose outcome is not kept yet
+	rest    time.Duration
 	changed chan struct{}
 	results chan result
 }
@@ -58,7 +66,8 @@ func NewDeliverer(o Options) *Deliverer {
 	if o.Node == "" {
 		o.Node = rand.Text()
 	}
-	return &Deliverer{o: o, slots: make(chan struct{}, perProcess), changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
+	slots := fairshare.New(fairshare.Options{Capacity: perProcess, Queue: math.MaxInt}) // each worker waits for one
+	return &Deliverer{o: o, slots: slots, rest: rest, changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
 }
 
 // Wake has the deliverer look at once for webhooks that have changed.
@@ -70,7 +79,7 @@ func (d *Deliverer) Wake() {
 }
 
 // InFlight returns how many messages wait for their answer, or for its being kept.
-func (d *Deliverer) InFlight() int { return len(d.slots) }
+func (d *Deliverer) InFlight() int { return int(d.slots.Stats().Used) }
 
 // Run delivers until ctx ends. What is in flight then has a last call to be answered;
 // without an answer it stays due. Others can have the webhooks when Run returns.

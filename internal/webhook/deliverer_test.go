@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func newShop(t *testing.T) *shop {
 // beside returns another workspace in the same database.
 func (s *shop) beside() *shop {
 	s.Helper()
-	w, err := s.db.CreateWorkspace(s.Context(), access.Workspace{Name: "beside", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	w, err := s.db.CreateWorkspace(s.Context(), access.Workspace{Name: rand.Text(), Plan: access.Free, Quota: access.FreeQuota}, "cli")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -79,10 +80,26 @@ func (s *shop) wakeAll() {
 // deliver runs a deliverer until the function that it returns is called, or the test ends.
 func (s *shop) deliver(node string) (stop func()) {
 	s.Helper()
-	d := webhook.NewDeliverer(webhook.Options{
+	return s.run(s.deliverer(node))
+}
+
+// narrow runs a deliverer with so many slots, and a rest after giving way.
+func (s *shop) narrow(slots int64, rest time.Duration) {
+	s.Helper()
+	d := s.deliverer("a")
+	d.Narrow(slots, rest)
+	s.run(d)
+}
+
+func (s *shop) deliverer(node string) *webhook.Deliverer {
+	return webhook.NewDeliverer(webhook.Options{
 		Store: s.store, Sender: s.hooks.Sender, Written: s.db.Written, Now: s.clock.now, Log: slog.New(slog.DiscardHandler),
 		Observe: func(webhook.Observation) {}, Node: node,
 	})
+}
+
+func (s *shop) run(d *webhook.Deliverer) (stop func()) {
+	s.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); d.Run(ctx) }()
@@ -288,22 +305,44 @@ func TestGone(t *testing.T) {
 	s.await("the next event arrives", func() bool { return slices.Contains(r.got(), 2) })
 }
 
-// TestFiveDays: five days without a success disable.
+// TestFiveDays: five days without a success disable, however often the deliverer starts
+// again; a clock that is far ahead for a while does not.
 func TestFiveDays(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.deliver("a")
 	r := newReceiver(t, func(int64) int { return http.StatusInternalServerError })
 	w := s.hook(r)
-	for days := range 5 {
+	events := int64(0)
+	fail := func() {
+		t.Helper()
 		s.write(1)
-		s.await("it is tried", func() bool { return slices.Contains(r.got(), int64(days+1)) && !s.get(w.ID).FailingSince.IsZero() })
-		if state := s.get(w.ID).State; state != webhook.Active {
-			t.Fatalf("after %d days it is %s", days, state)
-		}
-		s.clock.advance(24*time.Hour + time.Minute)
+		events++
+		stop := s.deliver("a")
+		s.await("it is tried", func() bool {
+			page, err := s.db.Deliveries(s.Context(), s.workspace, w.ID, 0, 1)
+			return err == nil && len(page) == 1 && page[0].ID == events && page[0].Tries > 0
+		})
+		stop()
 	}
-	s.write(1)
+	fail()
+	s.clock.advance(6 * 24 * time.Hour)
+	fail()
+	s.clock.advance(-6 * 24 * time.Hour)
+	for day := range 5 {
+		fail()
+		if state := s.get(w.ID).State; state != webhook.Active {
+			t.Fatalf("after %d days it is %s", day, state)
+		}
+		for range 2 { // as the deliverer does, every few seconds
+			now := s.clock.now()
+			if _, err := s.db.HoldWebhooks(t.Context(), webhook.Lease{Node: "a", Now: now, Until: now.Add(24 * time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+			s.clock.advance(24 * time.Hour)
+		}
+		s.clock.advance(-24 * time.Hour)
+	}
+	fail()
 	s.await("it is disabled", func() bool { return s.get(w.ID).State == webhook.Disabled })
 }
 

@@ -35,7 +35,17 @@ func NewGuard(allowHTTP bool, allowed []netip.Prefix) *Guard {
 			v6 = append(v6, p)
 		}
 	}
-	return &Guard{allowHTTP, ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+	return &Guard{allowHTTP, ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(withinClouds()...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+}
+
+// withinClouds returns the ranges that look public, but that a cloud gives its own
+// services within the networks of its customers.
+func withinClouds() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("168.63.129.16/32"), // Azure: the host of a machine
+		netip.MustParsePrefix("161.26.0.0/16"),    // IBM Cloud: name servers and the like
+		netip.MustParsePrefix("166.8.0.0/14"),     // IBM Cloud: service endpoints
+	}
 }
 
 // control is the Control of a [net.Dialer]: it is asked about each connection, with the

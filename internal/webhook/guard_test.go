@@ -30,6 +30,16 @@ func TestCheckURL(t *testing.T) {
 		"https://10.2.0.1/":                    {false, false},
 		"https://127.0.0.2/":                   {false, false},
 		"https://169.254.169.254/latest":       {false, false},
+		"https://168.63.129.16/metadata":       {false, false},
+		"https://[::ffff:168.63.129.16]/":      {false, false},
+		"https://168.63.129.17/":               {true, true},
+		"https://161.26.0.10/":                 {false, false},
+		"https://166.9.1.2/":                   {false, false},
+		"https://166.12.0.1/":                  {true, true},
+		"https://100.100.100.200/":             {false, false},
+		"https://192.0.0.192/":                 {false, false},
+		"https://[fd00:ec2::254]/":             {false, false},
+		"https://[fd20:ce::254]/":              {false, false},
 		"https://192.168.1.1/":                 {false, false},
 		"https://100.64.0.1/":                  {false, false},
 		"https://0.0.0.0/":                     {false, false},
@@ -130,7 +140,9 @@ func (n *nameserver) serve(at net.PacketConn) {
 		q := m.Questions[0]
 		m.Header = dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true}
 		m.Additionals = nil
-		if q.Type == dnsmessage.TypeA {
+		if len(n.answers) == 0 {
+			m.RCode = dnsmessage.RCodeNameError
+		} else if q.Type == dnsmessage.TypeA {
 			ip := n.answers[(n.asked.Add(1)-1)%int64(len(n.answers))]
 			m.Answers = []dnsmessage.Resource{{
 				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
@@ -180,10 +192,33 @@ func TestNames(t *testing.T) {
 		t.Errorf("the receiver was reached %d times, want once", hits.Load())
 	}
 	m.URL = "http://absent.invalid/"
-	none := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
-	}}})
+	none := NewSender(SenderOptions{Guard: allowed, Now: time.Now, Resolver: new(nameserver).resolver(t)})
 	if a := none.Send(t.Context(), m); a.Error != "The host has no public address." {
 		t.Errorf("a name that there is not: %+v", a)
+	}
+}
+
+// TestNamesWithoutAnswer: a name server that says nothing, or that it failed, is told as
+// such.
+func TestNamesWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"The name of the host could not be looked up in time.": &net.DNSError{Err: "i/o timeout", IsTimeout: true},
+		"The name of the host could not be looked up.":         &net.DNSError{Err: "server misbehaving", IsTemporary: true},
+		"The host has no public address.":                      &net.DNSError{Err: "no such host", IsNotFound: true},
+	} {
+		if got := reason(t.Context(), &net.OpError{Op: "dial", Err: err}); got != want {
+			t.Errorf("reason(%v) = %q, want %q", err, got, want)
+		}
+	}
+	silent := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	s := NewSender(SenderOptions{Guard: NewGuard(true, loopback), Now: time.Now, Resolver: silent})
+	if a := s.Send(ctx, Message{ID: "1", URL: "http://silent.example/", Secrets: []string{testSecret}}); a.Error != "The name of the host could not be looked up in time." {
+		t.Errorf("Send = %+v", a)
 	}
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -30,10 +31,10 @@ func (t *Try) settle(random float64) {
 		t.State = Delivered
 		return
 	case t.Answer.Status == http.StatusGone:
-		t.State, t.DisableFrom, t.Why = Failed, t.At, "its receiver answered 410"
+		t.State, t.Why = Failed, "its receiver answered 410"
 		return
 	}
-	t.DisableFrom, t.Why = t.At.Add(-disableAfter), "nothing was delivered for five days"
+	t.DisableAfter, t.Why = disableAfter, "nothing was delivered for five days"
 	if t.Tries > len(pauses) {
 		t.State = Failed
 		return
@@ -44,7 +45,7 @@ func (t *Try) settle(random float64) {
 
 // retryAfter reads the header Retry-After (RFC 9110 §10.2.3); 0 if it says nothing.
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(value)

@@ -8,26 +8,26 @@ import (
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	five := at.Add(-5 * 24 * time.Hour)
+	const five, none = 5 * 24 * time.Hour, time.Duration(-1)
 	for name, c := range map[string]struct {
 		tries   int
 		answer  Answer
 		random  float64
 		state   DeliveryState
 		pause   time.Duration
-		disable time.Time
+		disable time.Duration // none if it says nothing against the webhook
 	}{
-		"success":           {1, Answer{Status: 204}, 0.5, Delivered, 0, time.Time{}},
+		"success":           {1, Answer{Status: 204}, 0.5, Delivered, 0, none},
 		"first":             {1, Answer{Status: 500}, 0.5, Pending, 5 * time.Second, five},
 		"least":             {2, Answer{}, 0, Pending, 270 * time.Second, five},
 		"most":              {2, Answer{}, 0.999999999, Pending, 330*time.Second - time.Microsecond, five},
 		"redirect":          {3, Answer{Status: 302}, 0.5, Pending, 30 * time.Minute, five},
 		"ninth":             {9, Answer{Status: 404}, 0.5, Pending, 24 * time.Hour, five},
 		"tenth":             {10, Answer{Status: 404}, 0.5, Failed, 0, five},
-		"gone":              {1, Answer{Status: 410}, 0.5, Failed, 0, at},
+		"gone":              {1, Answer{Status: 410}, 0.5, Failed, 0, 0},
 		"asked to wait":     {1, Answer{Status: 503, RetryAfter: time.Hour}, 0.5, Pending, time.Hour, five},
 		"asked for less":    {3, Answer{Status: 429, RetryAfter: time.Second}, 0.5, Pending, 30 * time.Minute, five},
-		"success with wait": {1, Answer{Status: 200, RetryAfter: time.Hour}, 0.5, Delivered, 0, time.Time{}},
+		"success with wait": {1, Answer{Status: 200, RetryAfter: time.Hour}, 0.5, Delivered, 0, none},
 	} {
 		tr := Try{Tries: c.tries, At: at, Answer: c.answer}
 		tr.settle(c.random)
@@ -35,8 +35,12 @@ func TestSettle(t *testing.T) {
 		if c.pause > 0 {
 			want = at.Add(c.pause)
 		}
-		if tr.State != c.state || tr.Next.Sub(want).Abs() > time.Microsecond || !tr.DisableFrom.Equal(c.disable) || tr.DisableFrom.IsZero() != (tr.Why == "") {
-			t.Errorf("%s: %s, next %v, disable from %v (%s); want %s, %v, %v", name, tr.State, tr.Next, tr.DisableFrom, tr.Why, c.state, want, c.disable)
+		disable := tr.DisableAfter
+		if tr.Why == "" {
+			disable = none
+		}
+		if tr.State != c.state || tr.Next.Sub(want).Abs() > time.Microsecond || disable != c.disable {
+			t.Errorf("%s: %s, next %v, disable after %v (%s); want %s, %v, %v", name, tr.State, tr.Next, disable, tr.Why, c.state, want, c.disable)
 		}
 	}
 }
@@ -50,7 +54,8 @@ func TestRetryAfter(t *testing.T) {
 		"-5":                            0,
 		"90":                            90 * time.Second,
 		"999999999999":                  24 * time.Hour,
-		"99999999999999999999":          0,
+		"99999999999999999999":          24 * time.Hour,
+		"-99999999999999999999":         0,
 		"soon":                          0,
 		"Sun, 01 Mar 2026 12:01:00 GMT": time.Minute,
 		"Sun, 01 Mar 2026 11:00:00 GMT": 0,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -20,12 +19,8 @@ import (
 )
 
 const (
-	patience  = 15 * time.Second // for an answer
-	bodyTime  = time.Second      // for the body, once the status has come
-	maxAnswer = 1 << 10          // bytes of an answer that are read and kept
-	maxHeader = 16 << 10         // bytes of its header that are read
-
-	idlePerHost = 8 // connections that are kept for the next message
+	patience = 15 * time.Second // for a whole try: the name, the connection, the request, the answer
+	bodyTime = time.Second      // and of that for the body, once the status has come
 )
 
 // A Message is what is posted.
@@ -63,12 +58,15 @@ func (a Answer) appendMembers(dst []byte) []byte {
 	return dst
 }
 
-// A Sender posts messages. It may be used concurrently.
+// A Sender posts messages over HTTP/1.1. It may be used concurrently.
 type Sender struct {
 	guard  *Guard
-	client *http.Client
 	now    func() time.Time
 	agent  string
+	dialer net.Dialer
+	tls    *tls.Config
+	time   time.Duration // for a whole try
+	kept   pool
 }
 
 // SenderOptions say how a sender posts. All but Resolver and TLS are needed.
@@ -83,40 +81,60 @@ type SenderOptions struct {
 // NewSender returns a sender. It follows no redirect, asks no proxy, and makes no
 // connection that its guard refuses.
 func NewSender(o SenderOptions) *Sender {
-	dialer := &net.Dialer{Timeout: patience, Resolver: o.Resolver, Control: o.Guard.control}
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.TLS != nil {
+		secure = o.TLS.Clone()
+	}
+	secure.NextProtos = []string{"http/1.1"}
 	return &Sender{
-		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version,
-		client: &http.Client{
-			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: o.TLS, DisableCompression: true,
-				MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		guard: o.Guard, now: o.Now, agent: "Petstore/" + o.Version, tls: secure, time: patience,
+		dialer: net.Dialer{Resolver: o.Resolver, Control: o.Guard.control},
 	}
 }
 
-// Close closes the connections that no message uses.
-func (s *Sender) Close() { s.client.CloseIdleConnections() }
+// Close closes the connections that no message uses, and keeps no others from then on.
+func (s *Sender) Close() { s.kept.close() }
 
-// Send posts a message, and returns what came of it within the time that a receiver has.
+// Send posts a message, and returns what came of it within the time that a receiver has,
+// whatever that sends. It ends at once with ctx.
 func (s *Sender) Send(ctx context.Context, m Message) (a Answer) {
 	began := time.Now()
 	defer func() { a.Latency = time.Since(began) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.time)
 	defer cancel()
+	a, err := s.post(ctx, m, false)
+	if errors.Is(err, errEnded) {
+		a, err = s.post(ctx, m, true)
+	}
+	if err != nil {
+		return Answer{Error: reason(ctx, err)}
+	}
+	return a
+}
+
+// post sends a message on a connection that was kept, or on a new one, or only on a new
+// one if fresh. It returns errEnded if a connection that was kept had ended.
+func (s *Sender) post(ctx context.Context, m Message, fresh bool) (Answer, error) {
 	r, err := s.request(ctx, m)
 	if err != nil {
-		return Answer{Error: "The request could not be made."}
+		return Answer{}, errRequest
 	}
-	answer, err := s.client.Do(r)
+	host := hostOf(r.URL)
+	var c *conn
+	if !fresh {
+		c = s.kept.take(host)
+	}
+	if c == nil {
+		if c, err = s.dial(ctx, host); err != nil {
+			return Answer{}, err
+		}
+	}
+	answer, text, err := c.exchange(ctx, r)
 	if err != nil {
-		return Answer{Error: reason(err)}
+		return Answer{}, err
 	}
-	defer answer.Body.Close()
-	defer time.AfterFunc(bodyTime, cancel).Stop()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // the status has decided
-	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}
+	s.kept.keep(c)
+	return Answer{Status: answer.StatusCode, Text: printable(text), RetryAfter: retryAfter(answer.Header.Get("Retry-After"), s.now())}, nil
 }
 
 // request returns the signed request.
@@ -150,16 +168,23 @@ func Sign(h http.Header, m Message, at time.Time) error {
 
 // reason says why there was no answer. A name that does not exist and one that stands
 // for an address that is refused are the same, so that nobody learns the names within.
-func reason(err error) string {
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown || errors.Is(err, ssrf.ErrProhibitedIP) {
-		return "The host has no public address."
+func reason(ctx context.Context, err error) string {
+	if told, ok := errors.AsType[failure](err); ok {
+		return string(told)
 	}
-	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "The certificate is not valid: " + printable([]byte(bad.Err.Error()))
-	}
-	timeout, isNet := errors.AsType[net.Error](err)
+	name, isName := errors.AsType[*net.DNSError](err)
+	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case isNet && timeout.Timeout():
+	case isName && name.IsNotFound || errors.Is(err, ssrf.ErrProhibitedIP):
+		return "The host has no public address."
+	case isName && name.IsTimeout:
+		return "The name of the host could not be looked up in time."
+	case isName:
+		return "The name of the host could not be looked up."
+	case isCertificate:
+		return "The certificate is not valid: " + printable([]byte(certificate.Err.Error()))
+	case isNetwork && network.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "There was no answer within 15 seconds."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "The connection was refused."

@@ -98,7 +98,7 @@ func TestSendBadReceivers(t *testing.T) {
 			http.Redirect(w, r, reached, http.StatusTemporaryRedirect)
 		}, 307, 0, ""},
 		"endless body":   {endless, 200, maxAnswer, ""},
-		"endless header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, 0, 0, "The connection failed before there was an answer."},
+		"endless header": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }, 0, 0, "The header of the answer was longer than 16 KiB."},
 		"broken off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, 0, "The connection failed before there was an answer."},
 		"compressed bomb": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")

@@ -10,13 +10,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 )
 
 // overlap is for how long both secrets sign after a rotation.
 const overlap = 24 * time.Hour
 
-// How many receivers may be tested at once.
+// How many receivers may be tested at once; shared fairly by workspaces.
 const (
 	maxTests       = 64
 	maxTestsOfEach = 4 // workspace
@@ -33,9 +34,8 @@ type Service struct {
 	Now    func() time.Time
 	Wake   func() // tells this node's deliverer that something has changed
 
-	mu      sync.Mutex
-	testing map[int64]int // receivers that are waited for, by workspace; none is 0
-	tests   int           // their sum
+	once  sync.Once
+	tests *fairshare.Pool
 }
 
 // A New is what a webhook is to be.
@@ -142,44 +142,33 @@ func (s *Service) change(ctx context.Context, c Change) (Changed, error) {
 }
 
 // Test posts an event of the type webhook.test now, whatever the webhook's state, and
-// returns what its receiver said. It ends with ctx.
+// returns what its receiver said. It ends with ctx, and when it has to give way to the
+// test of another workspace.
 func (s *Service) Test(ctx context.Context, workspace int64, id string) (Answer, error) {
 	w, err := s.Store.Webhook(ctx, workspace, id)
 	if err != nil {
 		return Answer{}, err
 	}
-	if !s.beginTest(workspace) {
-		return Answer{}, &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many webhooks are being tested. Try again shortly."}
+	s.once.Do(func() { s.tests = fairshare.New(fairshare.Options{Capacity: maxTests, Each: maxTestsOfEach}) })
+	ctx, giveWay := context.WithCancel(ctx)
+	defer giveWay()
+	share, err := s.tests.Enter(ctx, fairshare.Holder{Workspace: workspace}, 1, giveWay)
+	if err != nil {
+		return Answer{}, tooManyTests()
 	}
-	defer s.endTest(workspace)
+	defer share.Leave()
 	now := s.Now()
 	data := append(petstore.AppendString([]byte(`{"webhookId":`), w.ID), '}')
 	event := petstore.Event{Type: "webhook.test", CreatedAt: petstore.At(now), Data: data}
-	return s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)}), nil
+	answer := s.Sender.Send(ctx, Message{ID: "test_" + rand.Text(), URL: w.URL, Secrets: w.secrets(now), Body: event.AppendJSON(nil)})
+	if ctx.Err() != nil && answer.Status == 0 {
+		return Answer{}, tooManyTests()
+	}
+	return answer, nil
 }
 
-// beginTest reports whether there is room for one more.
-func (s *Service) beginTest(workspace int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tests >= maxTests || s.testing[workspace] >= maxTestsOfEach {
-		return false
-	}
-	if s.testing == nil {
-		s.testing = make(map[int64]int)
-	}
-	s.testing[workspace]++
-	s.tests++
-	return true
-}
-
-func (s *Service) endTest(workspace int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.testing[workspace]--; s.testing[workspace] == 0 {
-		delete(s.testing, workspace)
-	}
-	s.tests--
+func tooManyTests() error {
+	return &petstore.Error{Code: petstore.CodeServiceUnavailable, RetryAfter: time.Second, Message: "Too many webhooks are being tested. Try again shortly."}
 }
 
 // Deliveries returns a page of the deliveries of a webhook, the newest first.

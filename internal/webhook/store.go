@@ -29,7 +29,9 @@ type Store interface {
 	RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (Delivery, error)
 
 	// HoldWebhooks returns the active webhooks that the node has to itself until l.Until,
-	// and no longer: those that it had, and those that nobody has.
+	// and no longer: those that it had, and those that nobody has. Of webhooks that have
+	// been failing it counts the time since the node's last call, but no more than that of
+	// one lease: so it is the time in which a node was there, whatever clocks do.
 	HoldWebhooks(ctx context.Context, l Lease) ([]Webhook, error)
 	// ReleaseWebhooks lets other nodes have the webhooks of a node.
 	ReleaseWebhooks(ctx context.Context, node string) error
@@ -118,8 +120,8 @@ type Try struct {
 	Answer  Answer
 	Next    time.Time // zero unless State is Pending
 
-	// A webhook that has been failing since this instant or longer is disabled; Why says
-	// so. Zero if the try disables none.
-	DisableFrom time.Time
-	Why         string
+	// Why says why the try disables its webhook if that has been failing for DisableAfter,
+	// as HoldWebhooks counts it. It is "" if the try says nothing against the webhook.
+	DisableAfter time.Duration
+	Why          string
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"example.com/petstore/internal/fairshare"
 )
 
 // A worker posts what is due to one webhook, in the order in which it became due: each
@@ -117,9 +119,15 @@ func (w *worker) round(id string) (some bool, next time.Time, err error) {
 	before := w.inFlight() // what is kept while the store is read may still look due
 	due, next, err := w.d.o.Store.DueDeliveries(w.ctx, id, w.d.o.Node, now, atOnce+len(before))
 	for _, one := range due {
-		if !before[one.Event.ID] && w.take(one.Event.ID) {
+		if before[one.Event.ID] {
+			continue
+		}
+		if turn := w.take(one); turn != nil {
 			some = true
-			w.try(one)
+			if w.try(turn) {
+				sleep(w.ctx, w.d.rest)
+				break // others may be due for longer by now
+			}
 		}
 	}
 	return some, next, err
@@ -132,66 +140,81 @@ func (w *worker) inFlight() map[int64]bool {
 	return maps.Clone(w.busy)
 }
 
-// take waits until there is room for a delivery, and reports whether it may be tried: the
-// worker was not stopped meanwhile. So a kill can double only what is taken.
-func (w *worker) take(delivery int64) bool {
+// A turn is a delivery that is taken: it may be tried until ctx ends, and no other try of
+// it begins before it has left.
+type turn struct {
+	Due
+	ctx   context.Context //nolint:containedctx // ends when the try has to, also to give way to another workspace
+	end   func()
+	share *fairshare.Share
+}
+
+// take waits until there is room for a delivery, and returns nil if the worker was stopped
+// meanwhile. So a kill can double only what is taken.
+func (w *worker) take(due Due) *turn {
 	select {
 	case w.room <- struct{}{}:
 	case <-w.ctx.Done():
-		return false
+		return nil
 	}
-	select {
-	case w.d.slots <- struct{}{}:
-	case <-w.ctx.Done():
+	t := &turn{Due: due}
+	t.ctx, t.end = context.WithCancel(w.posting)
+	var err error
+	if t.share, err = w.d.slots.Enter(w.ctx, fairshare.Holder{Workspace: w.current().Workspace}, 1, t.end); err != nil {
+		t.end()
 		<-w.room
-		return false
+		return nil
 	}
 	w.mu.Lock()
-	w.busy[delivery] = true
+	w.busy[due.Event.ID] = true
 	w.mu.Unlock()
 	if w.ctx.Err() != nil {
-		w.leave(delivery)
-		return false
+		w.leave(t)
+		return nil
 	}
-	return true
+	return t
 }
 
 // leave lets the delivery be taken again.
-func (w *worker) leave(delivery int64) {
+func (w *worker) leave(t *turn) {
 	w.mu.Lock()
-	delete(w.busy, delivery)
+	delete(w.busy, t.Event.ID)
 	w.mu.Unlock()
-	<-w.d.slots
+	t.end()
+	t.share.Leave()
 	<-w.room
 }
 
-// try posts once, and has the outcome kept. What was cut off stays due.
-func (w *worker) try(due Due) {
+// try posts once, and has the outcome kept. What was cut off stays due. It reports whether
+// the try was cut off to give way to another workspace.
+func (w *worker) try(turn *turn) (gaveWay bool) {
+	due := turn.Due
 	t := Try{Event: due.Event.ID, Due: due.Since, Tries: due.Tries, State: Failed}
 	if t.At = w.d.o.Now(); due.Event.Data == nil {
 		t.Answer.Error = "The event is no longer kept."
-		w.keep(t)
-		return
+		w.keep(turn, t)
+		return false
 	}
 	webhook := w.current()
-	t.Answer = w.d.o.Sender.Send(w.posting, messageOf(&webhook, due.Event, w.d.o.Now()))
-	if w.posting.Err() != nil && !t.Answer.OK() {
-		w.leave(due.Event.ID)
-		return
+	t.Answer = w.d.o.Sender.Send(turn.ctx, messageOf(&webhook, due.Event, w.d.o.Now()))
+	if turn.ctx.Err() != nil && t.Answer.Status == 0 {
+		w.leave(turn)
+		return w.posting.Err() == nil
 	}
 	t.At, t.Tries = w.d.o.Now(), due.Tries+1
 	t.settle(rand.Float64()) //nolint:gosec // it spreads tries
 	w.observe(&t, due)
-	w.keep(t)
+	w.keep(turn, t)
+	return false
 }
 
 // keep has a try kept. The delivery may be taken again after that.
-func (w *worker) keep(t Try) {
+func (w *worker) keep(turn *turn, t Try) {
 	t.Webhook = w.current().ID
 	w.unkept.Add(1)
 	w.d.results <- result{t, func() {
 		defer w.unkept.Done()
-		if w.leave(t.Event); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
+		if w.leave(turn); !t.Next.IsZero() || len(w.inFlight()) == 0 { // it may have been made due again meanwhile
 			w.look()
 		}
 	}}

@@ -165,7 +165,11 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.workspace("shop")
-	keys := map[string]string{"read": s.key("shop", "--scope=read").Key, "write": s.key("shop", "--scope=write").Key, "manage": s.key("shop", "--scope=read,write,manage").Key} // which a new key has, and none gives more
+	keys := make(map[string]string)
+	for _, scopes := range []string{"read", "write", "read,write", "read,manage", "write,manage", "read,write,manage"} {
+		keys[scopes] = s.key("shop", "--scope="+scopes).Key
+	}
+	keys["manage"] = keys["read,write,manage"] // which a new key has, and none gives more
 	s.serve()
 	s.stock(owner, "Pet", 1)
 	for _, o := range operations(t) {
@@ -178,12 +182,18 @@ func TestScopes(t *testing.T) {
 		}
 		r := request{method: o.method, path: o.at(99), body: text(t, o.sample(t))}
 		s.do(r).want(401, "missing_api_key")
-		need, other := o.scope()
-		r.key = keys[other]
-		s.do(r).want(403, "insufficient_scope")
-		r.key = keys[need]
+		needed := o.scopes()
+		if fmt.Sprint(o.described) != fmt.Sprint(needed) {
+			t.Errorf("the description says that %s needs %v, want %v", o.id, o.described, needed)
+		}
+		for _, missing := range needed {
+			others := slices.DeleteFunc([]string{"read", "write", "manage"}, func(s string) bool { return s == missing })
+			r.key = keys[strings.Join(others, ",")]
+			s.do(r).want(403, "insufficient_scope")
+		}
+		r.key = keys[strings.Join(needed, ",")]
 		if a := s.do(r); a.status == 401 || a.status == 403 {
-			t.Errorf("%s with the scope %s = %d, want it let in", a.what, need, a.status)
+			t.Errorf("%s with the scopes %v = %d, want it let in", a.what, needed, a.status)
 		}
 	}
 }

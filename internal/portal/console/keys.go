@@ -136,8 +136,8 @@ func newKey(v *visit) (form, error) {
 
 // scopeField offers the scopes that a new key may have.
 func scopeField(name string, most access.Scopes) field {
-	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys and webhooks"}
-	f := field{Name: name, Label: "Scopes", Kind: "checks"}
+	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys, and with read also webhooks"}
+	f := field{Name: name, Label: "Scopes", Kind: "checks", Hint: "A webhook belongs to the workspace: it goes on when the key that created it ends."}
 	for _, s := range most.List() {
 		f.Options = append(f.Options, option{Value: s, Label: labels[s], Chosen: s != "manage"})
 	}

@@ -1,0 +1,126 @@
+package webhook_test
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+// hangingShops makes so many workspaces, each with so many webhooks to the receiver and an
+// event.
+func (s *shop) hangingShops(n, each int, r *receiver) (all []*shop) {
+	s.Helper()
+	for range n {
+		other := s.beside()
+		for range each {
+			other.hook(r)
+		}
+		other.write(1)
+		all = append(all, other)
+	}
+	return all
+}
+
+// TestHangingWorkspaces: however many webhooks of other workspaces hang, a workspace that
+// asks for little gets its events, and those that give way are neither counted as tried nor
+// tried again at once.
+func TestHangingWorkspaces(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.narrow(16, time.Hour)
+	release := make(chan struct{})
+	defer close(release)
+	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
+	others := s.hangingShops(5, 6, hanging)
+	s.await("all slots are taken", func() bool { return len(hanging.got()) >= 16 })
+	well := newReceiver(t, ok)
+	s.hook(well)
+	const events = 100
+	for n := range events {
+		began := time.Now()
+		s.write(1)
+		s.await("an event arrives", func() bool { return len(well.got()) == n+1 })
+		if took := time.Since(began); took > 10*time.Second { // a try that hangs takes 15
+			t.Fatalf("event %d arrived after %v", n+1, took)
+		}
+	}
+	if got := len(hanging.got()); got > 30 {
+		t.Errorf("the 30 webhooks that hang were tried %d times, want once each at most", got)
+	}
+	for _, other := range others {
+		all, err := s.db.Webhooks(t.Context(), other.workspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range all {
+			if page, err := s.db.Deliveries(t.Context(), other.workspace, w.ID, 0, 1); err != nil || len(page) == 0 || page[0].Tries != 0 && page[0].Status == 0 || !w.FailingSince.IsZero() {
+				t.Errorf("what gave way is %+v, %v", page, err)
+			}
+		}
+	}
+}
+
+// TestGivesWay: what gave way is tried again after a rest, as if it had not been tried.
+func TestGivesWay(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.narrow(2, 10*time.Millisecond)
+	release := make(chan struct{})
+	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
+	other := s.hangingShops(1, 3, hanging)[0]
+	s.await("both slots are taken", func() bool { return len(hanging.got()) == 2 })
+	well := newReceiver(t, ok)
+	s.hook(well)
+	s.write(1)
+	s.await("an event arrives", func() bool { return len(well.got()) == 1 })
+	close(release)
+	s.await("the others arrive", func() bool {
+		all, err := s.db.Webhooks(t.Context(), other.workspace)
+		return err == nil && !slices.ContainsFunc(all, func(w webhook.Webhook) bool {
+			page, err := s.db.Deliveries(t.Context(), other.workspace, w.ID, 0, 1)
+			return err != nil || len(page) == 0 || page[0].State != webhook.Delivered || page[0].Tries != 1
+		})
+	})
+}
+
+// TestTestsGiveWay: who tests little is answered, whoever else tests receivers that hang.
+func TestTestsGiveWay(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	release := make(chan struct{})
+	hanging := newReceiver(t, func(int64) int { <-release; return http.StatusOK })
+	var tests sync.WaitGroup
+	var mu sync.Mutex
+	refused := 0
+	for range 16 {
+		other := s.beside()
+		id := other.hook(hanging).ID
+		for range 4 {
+			tests.Go(func() {
+				switch _, err := s.hooks.Test(t.Context(), other.workspace, id); petstore.CodeOf(err) {
+				case petstore.CodeServiceUnavailable:
+					mu.Lock()
+					refused++
+					mu.Unlock()
+				case "":
+				default:
+					t.Error(err)
+				}
+			})
+		}
+	}
+	s.await("64 are under way", func() bool { return len(hanging.got()) == 64 })
+	if answer, err := s.hooks.Test(t.Context(), s.workspace, s.hook(newReceiver(t, ok)).ID); err != nil || !answer.OK() {
+		t.Errorf("Test = %+v, %v", answer, err)
+	}
+	close(release)
+	tests.Wait()
+	if refused != 1 {
+		t.Errorf("%d tests gave way, want one", refused)
+	}
+}
