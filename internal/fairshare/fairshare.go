@@ -1,0 +1,296 @@
+// Package fairshare divides a capacity among workspaces, and among addresses
+// of callers without a key. Each may hold what nobody else waits for, and
+// gives way when another comes that holds less: max-min fairness, as networks
+// use it (RFC 970 §4). It knows nothing of what is held, such as connections,
+// requests, or bytes in memory.
+package fairshare
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Holder is a workspace, or the address of a caller without a key. All such
+// callers together count as one workspace, and each address among them as a
+// part of it. The zero Holder is for callers who cannot be told apart.
+type Holder struct {
+	Workspace int64      // 0 without a key
+	Address   netip.Addr // ignored with a workspace
+}
+
+// Options are the bounds of a Pool.
+type Options struct {
+	// Capacity is how many units are held at once.
+	Capacity int64
+
+	// Each is how many units one workspace, or one address, holds at once. It
+	// does not bound the zero Holder; 0 bounds nobody.
+	Each int64
+
+	// Queue is how many may wait to whom nobody gives way. If it is full, the
+	// newest of the holder that waits for most makes room for one that waits for
+	// less, and otherwise the one that comes is refused.
+	Queue int
+
+	// Wait is how long each waits; 0 is as long as its context lasts.
+	Wait time.Duration
+}
+
+// Errors of Enter.
+var (
+	ErrFull = errors.New("fairshare: the capacity is in use")
+	ErrEach = errors.New("fairshare: the holder has as much as one may have")
+)
+
+// Stats are numbers of a pool, for metrics.
+type Stats struct {
+	Capacity int64
+	Used     int64  // units that are held now
+	Waiting  int64  // callers that wait now
+	Refused  uint64 // that did not get a share in time, since the start
+	Yielded  uint64 // shares that were asked to give way, since the start
+}
+
+// A Pool is a capacity that is divided. It may be used concurrently.
+type Pool struct {
+	o Options
+
+	mu       sync.Mutex
+	used     int64
+	ending   int64 // units of used that were asked to give way
+	promised int64 // units for which those give way
+	keyed    map[int64]*account
+	keyless  account // all callers without a key
+	ranked   ranking // the accounts of workspaces, and keyless
+	queue    queue
+	refused  uint64
+	yielded  uint64
+}
+
+// New returns a pool of which nothing is held.
+func New(o Options) *Pool {
+	p := &Pool{o: o, keyed: make(map[int64]*account)}
+	p.keyless.members = make(map[netip.Addr]*account)
+	p.ranked.add(&p.keyless)
+	return p
+}
+
+// A Share is a part of the capacity that is held. Its methods may be called
+// concurrently.
+type Share struct {
+	pool    *Pool
+	size    int64
+	yield   func()
+	account *account // whose it is; nil before it is held and after Leave
+	ending  bool     // it was asked to give way
+
+	older, newer *Share // of the account's, among those that can give way
+}
+
+// Enter returns a share of size units for h once they are free; a size above
+// the capacity is the capacity. It waits if they are not free, as long as
+// Options and ctx allow, behind those who hold less.
+//
+// The pool calls yield once, if it is not nil, when the share has to give way:
+// another needs the units who holds less. It must not block, and Leave must
+// follow soon. The share that gives way is the oldest of the workspace that
+// holds most; among callers without a key, of the address that holds most, even
+// if the one that comes would hold as much.
+//
+// Enter returns ErrEach if h would hold more than one may, ErrFull if nobody
+// gives way and no more can wait, or the time to wait is over, and ctx's error
+// if that ends first.
+func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*Share, error) {
+	s := &Share{pool: p, size: min(size, p.o.Capacity), yield: yield}
+	p.mu.Lock()
+	a := p.accountOf(h)
+	if p.o.Each > 0 && h != (Holder{}) && a.held+s.size > p.o.Each {
+		p.dropIfUnused(a)
+		p.refused++
+		p.mu.Unlock()
+		return nil, ErrEach
+	}
+	if p.queue.empty() && p.used+s.size <= p.o.Capacity {
+		p.hold(s, a)
+		p.mu.Unlock()
+		return s, nil
+	}
+	w := &waiter{share: s, account: a, ready: make(chan error, 1)}
+	victims := p.makeRoom(w)
+	if !w.promised && !p.mayQueue(a) {
+		p.dropIfUnused(a)
+		p.refused++
+		p.mu.Unlock()
+		return nil, ErrFull
+	}
+	p.queue.add(w)
+	p.admit()
+	p.mu.Unlock()
+	for _, victim := range victims {
+		victim.yield()
+	}
+	return p.await(ctx, w)
+}
+
+// await waits until w is admitted or refused.
+func (p *Pool) await(ctx context.Context, w *waiter) (*Share, error) {
+	var over <-chan time.Time
+	if p.o.Wait > 0 {
+		timer := time.NewTimer(p.o.Wait)
+		defer timer.Stop()
+		over = timer.C
+	}
+	var err error
+	select {
+	case err = <-w.ready:
+	case <-over:
+		err = p.giveUp(w, ErrFull)
+	case <-ctx.Done():
+		err = p.giveUp(w, ctx.Err())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.share, nil
+}
+
+// giveUp takes a waiter from the queue and returns why, or what it was told
+// already.
+func (p *Pool) giveUp(w *waiter, why error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case err := <-w.ready:
+		return err
+	default:
+	}
+	p.remove(w)
+	p.refused++
+	p.admit() // those behind it may fit
+	return why
+}
+
+// remove takes a waiter from the queue.
+func (p *Pool) remove(w *waiter) {
+	p.queue.remove(w)
+	if w.promised {
+		p.promised -= w.share.size
+	}
+	p.dropIfUnused(w.account)
+}
+
+// makeRoom asks shares of others to give way to w, and returns them. It asks
+// none if all that would give way were not enough.
+func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
+	need := p.used - p.ending + p.promised + w.share.size - p.o.Capacity
+	for need > 0 {
+		victim := p.victim(w)
+		if victim == nil {
+			for _, s := range slices.Backward(victims) {
+				p.unask(s)
+			}
+			return nil
+		}
+		p.ask(victim)
+		victims = append(victims, victim)
+		need -= victim.size
+	}
+	p.yielded += uint64(len(victims))
+	w.promised = true
+	p.promised += w.share.size
+	return victims
+}
+
+// victim returns the share that has to give way to w next, or nil.
+func (p *Pool) victim(w *waiter) *Share {
+	group, most := w.account.group(), p.ranked.first()
+	if most != nil && most != group && givesWay(most.yieldable, group.held-group.ending, w.share.size) {
+		return most.oldestShare()
+	}
+	if group != &p.keyless {
+		return nil
+	}
+	if most = group.ranked.first(); most != nil && most.yieldable >= w.account.held-w.account.ending+w.share.size {
+		return most.oldest
+	}
+	return nil
+}
+
+// givesWay reports whether a holder of most units gives way to one that holds
+// held and asks for size more: only if it still holds as much as the other then.
+func givesWay(most, held, size int64) bool { return most > held+size }
+
+// mayQueue reports whether one more of an account may wait, for which another
+// may have to be refused.
+func (p *Pool) mayQueue(a *account) bool {
+	if p.queue.unpromised() < p.o.Queue {
+		return true
+	}
+	if p.o.Queue == 0 {
+		return false
+	}
+	other := p.queue.longest()
+	if other == nil || len(other.waiters) <= len(a.waiters)+1 {
+		return false
+	}
+	last := other.waiters[len(other.waiters)-1]
+	p.remove(last)
+	p.refused++
+	last.ready <- ErrFull
+	return true
+}
+
+// admit gives shares to those who wait, those who hold least first.
+func (p *Pool) admit() {
+	for {
+		w := p.queue.next()
+		if w == nil || p.used+w.share.size > p.o.Capacity {
+			return
+		}
+		p.queue.remove(w)
+		if w.promised {
+			p.promised -= w.share.size
+		}
+		p.hold(w.share, w.account)
+		w.ready <- nil
+	}
+}
+
+// Move gives the share to another holder, without regard to bounds.
+func (s *Share) Move(h Holder) {
+	p := s.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.account == nil {
+		return
+	}
+	to := p.accountOf(h)
+	if to == s.account {
+		return
+	}
+	p.release(s)
+	p.hold(s, to)
+	p.admit() // the order may be another
+}
+
+// Leave gives the share back. Only the first call has an effect.
+func (s *Share) Leave() {
+	p := s.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.account != nil {
+		p.release(s)
+		p.admit()
+	}
+}
+
+// Stats returns the numbers of the pool.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Stats{p.o.Capacity, p.used, int64(p.queue.length), p.refused, p.yielded}
+}

@@ -1,0 +1,89 @@
+package fairshare
+
+import "slices"
+
+// A waiter waits for a share.
+type waiter struct {
+	share    *Share
+	account  *account
+	promised bool       // others give way to it
+	number   uint64     // in the order in which they came
+	ready    chan error // receives nil with the share, or why there is none
+}
+
+// A queue has those who wait, by account.
+type queue struct {
+	accounts []*account // with waiters
+	length   int
+	promises int // waiters that are promised
+	came     uint64
+}
+
+func (q *queue) empty() bool { return q.length == 0 }
+
+// unpromised returns how many wait to whom nobody gives way.
+func (q *queue) unpromised() int { return q.length - q.promises }
+
+func (q *queue) add(w *waiter) {
+	q.came++
+	w.number = q.came
+	if len(w.account.waiters) == 0 {
+		q.accounts = append(q.accounts, w.account)
+	}
+	w.account.waiters = append(w.account.waiters, w)
+	q.length++
+	if w.promised {
+		q.promises++
+	}
+}
+
+func (q *queue) remove(w *waiter) {
+	a := w.account
+	i := slices.Index(a.waiters, w)
+	a.waiters = slices.Delete(a.waiters, i, i+1)
+	if len(a.waiters) == 0 {
+		i = slices.Index(q.accounts, a)
+		q.accounts = slices.Delete(q.accounts, i, i+1)
+	}
+	q.length--
+	if w.promised {
+		q.promises--
+	}
+}
+
+// next returns who is to be admitted next, or nil: the first to have come of the
+// account that holds least. Its workspace counts first, then its address.
+func (q *queue) next() *waiter {
+	var least *account
+	for _, a := range q.accounts {
+		if least == nil || a.before(least) {
+			least = a
+		}
+	}
+	if least == nil {
+		return nil
+	}
+	return least.waiters[0]
+}
+
+func (a *account) before(b *account) bool {
+	switch g, h := a.group(), b.group(); {
+	case g.held != h.held:
+		return g.held < h.held
+	case a.held != b.held:
+		return a.held < b.held
+	}
+	return a.waiters[0].number < b.waiters[0].number
+}
+
+// longest returns the account for which most wait to whom nobody gives way, or
+// nil. Its newest waiter is such a one.
+func (q *queue) longest() *account {
+	var most *account
+	for _, a := range q.accounts {
+		if !a.waiters[len(a.waiters)-1].promised && (most == nil || len(a.waiters) > len(most.waiters)) {
+			most = a
+		}
+	}
+	return most
+}
