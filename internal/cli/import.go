@@ -24,13 +24,9 @@ import (
 	"example.com/petstore/internal/sqlite"
 )
 
-// maxListed is the greatest number of faults in the JSON report; all of those
-// that are skipped go to stderr. maxFaults is how many are named of a file of
-// which nothing is kept.
-const (
-	maxListed = 1000
-	maxFaults = 100
-)
+// maxFaults is the greatest number of faults that are named, on stderr and in the
+// JSON report.
+const maxFaults = 100
 
 // What --on-error takes.
 const (
@@ -295,14 +291,12 @@ type lineFault struct {
 }
 
 func (i *importer) skipped(f *interchange.Fault) {
-	if i.onError == stopOnError && len(i.listed) == maxFaults {
+	if len(i.listed) == maxFaults {
 		return
 	}
 	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
-	if len(i.listed) < maxListed {
-		i.listed = append(i.listed, lineFault{f.Line, f.Reason})
-	}
+	i.listed = append(i.listed, lineFault{f.Line, f.Reason})
 }
 
 // An importError says besides the cause how far an import came.
@@ -345,9 +339,17 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	}
 	err := i.done(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%s has %s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"))
+		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"), i.unlisted(r))
 	}
 	return err
+}
+
+// unlisted says, in words, that there are more faults than were named, or "".
+func (i *importer) unlisted(r interchange.Report) string {
+	if r.Skipped <= int64(len(i.listed)) {
+		return ""
+	}
+	return fmt.Sprintf(", of which the first %d are listed", len(i.listed))
 }
 
 // onCopy runs f on a temporary copy: of the whole database if that is a file,
