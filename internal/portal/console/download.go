@@ -16,8 +16,9 @@ import (
 // What a download costs, and its bounds.
 const (
 	rowsARequest     = 100              // each further hundred counts as a request more
-	downloadBuffer   = 256 << 10        // what is sent together; a refusal before it is a page
+	downloadBuffer   = 64 << 10         // what is sent together; a refusal before it is a page
 	downloadPatience = 30 * time.Second // for a client to take as much
+	downloadWait     = 3 * time.Second  // for a share
 )
 
 // A download is a file that is made while it is sent. The request for it paid for its first hundred rows.
@@ -30,13 +31,13 @@ type download struct {
 	csv   *csv.Writer // of a file of comma-separated values
 }
 
-// download sends a file, which fill makes once there is a place.
+// download sends a file, which fill makes once there is a share. It ends early only if the client takes nothing.
 func (v *visit) download(media string, fill func(*download) error) error {
-	leave, err := v.place(v.downloads, "Too many downloads")
+	share, err := v.hold(v.r.Context(), v.shares.downloads, 1, nil)
 	if err != nil {
-		return err
+		return v.refuseShare(err, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
 	}
-	defer leave()
+	defer share.leave()
 	d := &download{v: v, media: media}
 	d.to = bufio.NewWriterSize(d, downloadBuffer)
 	if err = fill(d); err == nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -16,11 +17,16 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Bounds on a file that is sent.
+// Bounds on a file that is sent, and on what is read of it at once.
 const (
 	maxUpload      = 1 << 20 // bytes
 	uploadPatience = 30 * time.Second
-	maxListed      = 100 // faults that are named
+	mostCategories = 10_000 // of the workspace with those of the file
+
+	mostUploads = 12 << 20 // bytes, on their way or waiting for an import
+	uploadWait  = 10 * time.Second
+	mostImports = 4
+	importWait  = 30 * time.Second
 )
 
 func importPets(v *visit) (form, error) {
@@ -37,17 +43,13 @@ func importPets(v *visit) (form, error) {
 
 // takeImport tries a file that was sent, and imports it if that is asked for and all is right.
 func (v *visit) takeImport(in *input) error {
-	leave, err := v.place(v.uploads, "Too many imports")
+	file, imports, err := v.receive()
 	if err != nil {
 		return err
 	}
-	defer leave()
-	file, bad := v.upload()
+	defer imports.leave()
 	if err := v.identifyAgain(); err != nil { // the file may have taken its time
 		return err
-	}
-	if bad != nil {
-		return bad
 	}
 	if err := v.admitRows(file); err != nil {
 		return err
@@ -55,30 +57,110 @@ func (v *visit) takeImport(in *input) error {
 	return v.gated(true, func() error { return v.importFile(in, file) })
 }
 
-// upload reads the file of the form.
-func (v *visit) upload() ([]byte, error) {
+// receive returns the file of the form, and a share of the imports, which it takes when the file is there. Until then the
+// file gives way to those of other workspaces.
+func (v *visit) receive() (file []byte, imports *held, err error) {
+	const title, each = "Too many imports", "Another file of this workspace is being imported. Send this one when that is over."
+	upload, err := v.hold(v.r.Context(), v.shares.uploads, v.uploadSize(), v.endReading)
+	if err != nil {
+		return nil, nil, v.refuseShare(err, title, each)
+	}
+	defer upload.leave()
+	if file, err = v.upload(); err == nil {
+		imports, err = v.hold(upload, v.shares.imports, 1, nil)
+	}
+	if err != nil && errors.Is(context.Cause(upload), errGaveWay) {
+		err = errGaveWay
+	}
+	if err == nil || petstore.CodeOf(err) != "" {
+		return file, imports, err
+	}
+	return nil, nil, v.refuseShare(err, title, each)
+}
+
+// uploadSize returns how many bytes the request has at most.
+func (v *visit) uploadSize() int64 {
+	const most = maxUpload + maxForm
+	if n := v.r.ContentLength; n >= 0 && n < most {
+		return n
+	}
+	return most
+}
+
+// endReading ends a read of the request that waits.
+func (v *visit) endReading() {
+	_ = http.NewResponseController(v.w).SetReadDeadline(time.Unix(1, 0)) // where there is none to set, none is needed
+}
+
+// mostParts is how many parts a form with a file may have.
+const mostParts = 16
+
+// upload reads the form: its file, which it returns, and the other values into PostForm.
+func (v *visit) upload() (file []byte, err error) {
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(uploadPatience)) // where there is none to set, none is needed
-	err := v.r.ParseMultipartForm(maxUpload)
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return nil, errTooLong
-	}
+	form, err := v.r.MultipartReader()
 	if err != nil {
 		return nil, errNoFile
 	}
-	file, head, err := v.r.FormFile("file")
-	if err != nil {
+	for range mostParts {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, uploadFault(err)
+		}
+		if part.FormName() == "file" && part.FileName() != "" {
+			file, err = v.readPart(part, maxUpload)
+		} else {
+			var value []byte
+			if value, err = v.readPart(part, maxForm); err == nil {
+				v.r.PostForm.Add(part.FormName(), string(value))
+			}
+		}
+		if err != nil {
+			return nil, uploadFault(err)
+		}
+	}
+	if file == nil {
 		return nil, errNoFile
 	}
-	defer file.Close()
-	if head.Size > maxUpload {
+	return file, nil
+}
+
+// readPart returns the content of a part, which has at most so many bytes.
+func (v *visit) readPart(part io.Reader, most int64) ([]byte, error) {
+	var content bytes.Buffer
+	if n := min(v.uploadSize(), most); most == maxUpload {
+		content.Grow(int(n) + bytes.MinRead) // it is accounted for
+	}
+	if n, err := content.ReadFrom(io.LimitReader(part, most+1)); err != nil {
+		return nil, err
+	} else if n > most {
 		return nil, errTooLong
 	}
-	return io.ReadAll(file)
+	return content.Bytes(), nil
+}
+
+// uploadFault returns what is wrong with a file that could not be read.
+func uploadFault(err error) error {
+	_, long := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case long:
+		return errTooLong
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errLate
+	case petstore.CodeOf(err) != "":
+		return err
+	}
+	return errNoFile
 }
 
 var (
-	errNoFile  = wrong("file", "Choose a file.")
-	errTooLong = wrong("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
+	errNoFile     = wrong("file", "Choose a file.")
+	errLate       = wrong("file", "The file took longer than 30 seconds to arrive. Send it in parts.")
+	errCategories = wrong("file", "The workspace has more categories than can be looked through here. Use the command petstore import.")
+	errTooLong    = wrong("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
 )
 
 // admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
@@ -101,7 +183,7 @@ func (v *visit) importFile(in *input, file []byte) error {
 	f := &in.form
 	ctx := context.WithoutCancel(v.r.Context()) // what has begun is not left half done
 	report, err := v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) {
-		i.SkipFaults, i.MaxFaults = true, maxListed
+		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
 		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
 		return i.Try(ctx)
 	})
@@ -116,12 +198,12 @@ func (v *visit) importFile(in *input, file []byte) error {
 	}
 	switch {
 	case len(f.Faults) > 0:
-		f.Faults = f.Faults[:min(len(f.Faults), maxListed)]
+		f.Faults = f.Faults[:min(len(f.Faults), petstore.MaxFields)]
 		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
 		if len(f.Faults) == 1 {
 			f.Error = "Nothing was imported: a row is wrong."
-		} else if len(f.Faults) == maxListed {
-			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", maxListed)
+		} else if len(f.Faults) == petstore.MaxFields {
+			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", petstore.MaxFields)
 		}
 		return v.again(in)
 	case in.text("do") != "import":
@@ -162,8 +244,10 @@ func againField() field {
 // digestOf is the name under which the store remembers how far an import of the file came, and wholeOf that under which it
 // remembers that one came to the end.
 func digestOf(file []byte) string {
-	digest := sha256.Sum256(append([]byte("console "), file...))
-	return hex.EncodeToString(digest[:])
+	digest := sha256.New()
+	_, _ = io.WriteString(digest, "console ") // it takes everything
+	_, _ = digest.Write(file)
+	return hex.EncodeToString(digest.Sum(nil))
 }
 
 func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
@@ -179,7 +263,7 @@ func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchang
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	o := interchange.Options{Categories: known}
+	o := interchange.Options{Categories: known, MaxCategories: mostCategories}
 	if i.Resumed = reached > 0; i.Resumed {
 		o.FromLine = reached + 1
 	}
@@ -197,7 +281,10 @@ func (v *visit) allCategories(ctx context.Context) (all []petstore.Category, err
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); len(some) < page.Limit {
+		if all = append(all, some...); len(all) > mostCategories {
+			return nil, errCategories
+		}
+		if len(some) < page.Limit {
 			return all, nil
 		}
 		page.After = some[len(some)-1].ID
