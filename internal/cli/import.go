@@ -21,6 +21,7 @@ import (
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/scratch"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -142,17 +143,17 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 // source returns the file, or a temporary copy of what is no file, since it is read
 // twice; done closes it, and removes the copy.
 func (i *importer) source(ctx context.Context) (in *os.File, done func() error, err error) {
-	const pattern = "petstore-import-*"
+	const what = "import"
 	if i.file == standardStream {
 		i.file = "stdin"
-		return spool(ctx, pattern, i.app.in)
+		return spool(ctx, what, i.app.in)
 	}
 	f, err := os.Open(i.file)
 	if err != nil || isFile(f) {
 		return f, f.Close, err
 	}
 	defer f.Close()
-	return spool(ctx, pattern, f)
+	return spool(ctx, what, f)
 }
 
 // A lineCounter counts the lines that are written to it.
@@ -355,12 +356,12 @@ func (i *importer) unlisted(r interchange.Report) string {
 // onCopy runs f on a temporary copy: of the whole database if that is a file,
 // else of the workspace, in a file.
 func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f func(node.Store) error) (err error) {
-	dir, err := os.MkdirTemp("", "petstore-dry-run-*")
+	temp, err := scratch.Make("dry-run")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "copy.db")
+	defer func() { err = errors.Join(err, temp.Remove()) }()
+	path := filepath.Join(temp.Path, "copy.db")
 	if file, yes := db.(node.FileStore); yes {
 		if err := file.CopyTo(ctx, path); err != nil {
 			return err
