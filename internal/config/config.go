@@ -25,8 +25,7 @@ type Config struct {
 	TLSCert, TLSKey string // paths of PEM files; "" without TLS
 	H2C             string // HTTP/2 without TLS: "off" or "on"
 
-	MaxConnections         int // of the public listener; 0: as many as memory and descriptors allow
-	MaxAnonymousPerAddress int // of those connections, without a key; 0: a quarter of MaxConnections
+	MaxConnections int // of the public listener; 0: as many as memory and descriptors allow
 
 	BaseURL        string // what links begin with; "": derived from the request
 	Sunset         time.Time

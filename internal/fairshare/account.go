@@ -14,6 +14,7 @@ type account struct {
 	ending    int64    // of them, asked to give way
 	yieldable int64    // of them, of shares that can give way and were not asked to
 	waiters   []*waiter
+	admitted  uint64 // when one of its waiters was, in their order; 0 if none yet
 
 	oldest, newest *Share // of those that can give way; of all without a key nil
 

@@ -67,6 +67,7 @@ type Pool struct {
 	keyless  account // all callers without a key
 	ranked   ranking // the accounts of workspaces, and keyless
 	queue    queue
+	admitted uint64 // from the queue, since the start
 	refused  uint64
 	yielded  uint64
 }
@@ -99,7 +100,7 @@ type Share struct {
 // another needs the units who holds less. It must not block, and Leave must
 // follow soon. The share that gives way is the oldest of the workspace that
 // holds most; among callers without a key, of the address that holds most, even
-// if the one that comes would hold as much.
+// if the one that comes would hold as much or is of that address.
 //
 // Enter returns ErrEach if h would hold more than one may, ErrFull if nobody
 // gives way and no more can wait, or the time to wait is over, and ctx's error
@@ -214,7 +215,8 @@ func (p *Pool) victim(w *waiter) *Share {
 	if group != &p.keyless {
 		return nil
 	}
-	if most = group.ranked.first(); most != nil && most.yieldable >= w.account.held-w.account.ending+w.share.size {
+	most = group.ranked.first()
+	if most != nil && (most == w.account || most.yieldable >= w.account.held-w.account.ending+w.share.size) {
 		return most.oldest
 	}
 	return nil
@@ -255,6 +257,8 @@ func (p *Pool) admit() {
 		if w.promised {
 			p.promised -= w.share.size
 		}
+		p.admitted++
+		w.account.admitted, w.account.group().admitted = p.admitted, p.admitted
 		p.hold(w.share, w.account)
 		w.ready <- nil
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +65,7 @@ func TestGivingWay(t *testing.T) {
 		{name: "of them the address that holds most", before: []Holder{address(1), address(2), address(2), address(4), workspace(1), workspace(1)}, comes: workspace(2), want: []int{1}},
 		{name: "of addresses that hold as much the oldest", before: []Holder{address(3), address(2), address(1), address(4), address(5), address(6)}, comes: address(7), want: []int{0}},
 		{name: "a workspace before those without a key", before: []Holder{address(3), address(2), workspace(1), workspace(1), workspace(1), workspace(1)}, comes: address(7), want: []int{2}},
+		{name: "of one address the oldest", before: []Holder{address(1), address(1), address(1), address(1), address(1), address(1)}, comes: address(1), want: []int{0}},
 		{name: "who cannot be told apart", before: []Holder{{}, {}, {}, {}, {}, {}}, comes: workspace(1), want: []int{0}},
 	}
 	for _, test := range tests {
@@ -189,6 +192,34 @@ func TestWhoHoldsLeastIsFirst(t *testing.T) {
 	})
 }
 
+// TestTurns: who has many that wait does not keep another waiting for all of them.
+func TestTurns(t *testing.T) {
+	for _, other := range []Holder{workspace(2), address(2)} {
+		synctest.Test(t, func(t *testing.T) {
+			p := New(Options{Capacity: 1, Queue: 100})
+			held, _ := p.Enter(t.Context(), workspace(1), 1, nil)
+			order := make(chan Holder, 100)
+			for i := range 40 {
+				h := workspace(1)
+				if i >= 30 {
+					h = other
+				}
+				waiting(p, t.Context(), h, func(s *Share, _ error) {
+					order <- h
+					s.Leave()
+				})
+			}
+			held.Leave()
+			synctest.Wait()
+			for i := range 20 {
+				if h := <-order; (h == other) != (i%2 == 1) {
+					t.Fatalf("admitted as number %d: %v, want one of each in turns", i, h)
+				}
+			}
+		})
+	}
+}
+
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(Options{Capacity: 2, Queue: 3, Wait: 3 * time.Second})
@@ -229,6 +260,136 @@ func TestWaiting(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A station serves one at a time, each for as long as it says.
+type station struct {
+	turn chan struct{} // not a mutex, on which the clock of a bubble would stand
+	each time.Duration
+}
+
+func newStation(each time.Duration) *station { return &station{make(chan struct{}, 1), each} }
+
+func (s *station) serve() {
+	s.turn <- struct{}{}
+	time.Sleep(s.each)
+	<-s.turn
+}
+
+// overrun has so many callers of h ask without rest for long. It returns how long each of
+// the served took, in order, and how many were refused.
+func overrun(p *Pool, s *station, h Holder, callers int, long time.Duration) (took []time.Duration, refused int) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for end := time.Now().Add(long); callers > 0; callers-- {
+		all.Go(func() {
+			for began := time.Now(); began.Before(end); began = time.Now() {
+				share, err := p.Enter(context.Background(), h, 1, nil)
+				if err == nil {
+					s.serve()
+					share.Leave()
+				}
+				mu.Lock()
+				if err == nil {
+					took = append(took, time.Since(began))
+				} else {
+					refused++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(took)
+	return took, refused
+}
+
+// However many ask, as much is done as can be; who is admitted does not wait for long,
+// who cannot be admitted in time is told so, and one that asks for little is served at
+// its turn.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	const wait, each, capacity = 3 * time.Second, time.Millisecond, 128
+	synctest.Test(t, func(t *testing.T) {
+		p, s := New(Options{Capacity: capacity, Queue: 4096, Wait: wait}), newStation(each)
+		var modest []time.Duration
+		var all sync.WaitGroup
+		all.Go(func() {
+			var refused int
+			if modest, refused = overrun(p, s, workspace(2), 1, 6*time.Second); refused > 0 {
+				t.Errorf("%d of one that asks for little were refused", refused)
+			}
+		})
+		took, refused := overrun(p, s, workspace(1), 4096, 6*time.Second)
+		all.Wait()
+		if len(took)+len(modest) < 5900 {
+			t.Errorf("%d served in 6 s, want nearly 6000", len(took)+len(modest))
+		}
+		if got, most := took[len(took)-1], wait+capacity*each; got > most {
+			t.Errorf("one took %v, want at most %v", got, most)
+		}
+		if got, most := modest[len(modest)-1], (capacity+1)*each; got > most {
+			t.Errorf("one of those that ask for little took %v, want at most %v", got, most)
+		}
+		if refused == 0 || refused > 2*len(took) {
+			t.Errorf("%d refused and %d served, want somebody refused, at most twice as many", refused, len(took))
+		}
+		if got, want := p.Stats(), (Stats{Capacity: capacity, Refused: uint64(refused)}); got != want {
+			t.Errorf("Stats() = %+v afterwards, want %+v", got, want)
+		}
+	})
+}
+
+// What stands still gathers no more than may wait, and is used as before when it goes on.
+func TestStandstill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const still, each = 6 * time.Second, 100 * time.Microsecond
+		p, s := New(Options{Capacity: 512, Queue: 4096, Wait: still / 2}), newStation(each)
+		s.turn <- struct{}{}
+		time.AfterFunc(still, func() { <-s.turn })
+		took, refused := overrun(p, s, workspace(1), 1000, still-time.Nanosecond)
+		if len(took) > 1000 || refused == 0 {
+			t.Errorf("%d served and %d refused, want those inside served and others refused", len(took), refused)
+		}
+		if took, _ := overrun(p, s, workspace(1), 1000, time.Second); len(took) < 9000 {
+			t.Errorf("%d served in a second afterwards, want 9000", len(took))
+		}
+	})
+}
+
+// Never more is held than there is, and nobody is lost, whatever the interleaving.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	p := New(Options{Capacity: 64, Queue: 50})
+	var held atomic.Int64
+	var all sync.WaitGroup
+	for i := range 256 {
+		h := workspace(int64(1 + i%3))
+		if i%5 == 0 {
+			h = address(byte(i))
+		}
+		all.Go(func() {
+			for range 60 {
+				asked := make(chan struct{}, 1)
+				s, err := p.Enter(context.Background(), h, 1, func() { asked <- struct{}{} })
+				if err != nil {
+					continue
+				}
+				if n := held.Add(1); n > 64 {
+					t.Errorf("%d are held", n)
+				}
+				runtime.Gosched()
+				s.Move(workspace(4))
+				held.Add(-1)
+				s.Leave()
+			}
+		})
+	}
+	all.Wait()
+	if s := p.Stats(); s.Used != 0 || s.Waiting != 0 || p.ending != 0 || p.promised != 0 || len(p.keyed) != 0 || len(p.keyless.members) != 0 {
+		t.Errorf("Stats() = %+v, want nobody left", s)
+	}
 }
 
 // TestPromises holds any order of calls against what a Pool promises.

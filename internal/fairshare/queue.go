@@ -52,7 +52,9 @@ func (q *queue) remove(w *waiter) {
 }
 
 // next returns who is to be admitted next, or nil: the first to have come of the
-// account that holds least. Its workspace counts first, then its address.
+// account that holds least. Its workspace counts first, then its address. Of
+// those that hold as much it is the one that was admitted from the queue longest
+// ago.
 func (q *queue) next() *waiter {
 	var least *account
 	for _, a := range q.accounts {
@@ -70,8 +72,12 @@ func (a *account) before(b *account) bool {
 	switch g, h := a.group(), b.group(); {
 	case g.held != h.held:
 		return g.held < h.held
-	case a.held != b.held:
+	case g != h && g.admitted != h.admitted:
+		return g.admitted < h.admitted
+	case g == h && a.held != b.held:
 		return a.held < b.held
+	case g == h && a.admitted != b.admitted:
+		return a.admitted < b.admitted
 	}
 	return a.waiters[0].number < b.waiters[0].number
 }

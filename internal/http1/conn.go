@@ -37,7 +37,7 @@ type Front struct {
 
 // open returns a connection that net/http does not have yet.
 func (f *Front) open(c net.Conn, secured *tls.ConnectionState) *conn {
-	own := &conn{Conn: c, front: f, came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
+	own := &conn{Conn: c, front: f, member: memberOf(c), came: time.Now(), tls: secured, remote: c.RemoteAddr().String()}
 	own.base = withMember(context.Background(), c)
 	f.add(own)
 	return own
@@ -70,6 +70,7 @@ const (
 type conn struct {
 	net.Conn
 	front  *Front
+	member *member // nil if it does not count
 	came   time.Time
 	tls    *tls.ConnectionState // nil without TLS
 	remote string               // the peer's address
@@ -233,13 +234,13 @@ func (c *conn) answer(one *call, body []byte, size int) error {
 	ctx, cancel := context.WithCancel(c.base)
 	defer cancel()
 	one.response = response{
-		buf: one.room, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining,
+		buf: one.room, bodiless: one.method == http.MethodHead, last: one.preface, draining: &c.front.draining, member: c.member,
 	}
 	defer one.end()
 	c.front.server.Handler.ServeHTTP(&one.response, one.describe(ctx, body, c.remote, c.tls))
 	c.renew()
 	out := one.response.finish()
-	_, err := c.Conn.Write(out)
+	err := c.send(out)
 	if cap(out) <= mostKept {
 		one.room = out[:0]
 	}

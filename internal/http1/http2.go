@@ -31,37 +31,31 @@ func speaksHTTP2(c net.Conn, idle time.Duration) {
 	if m == nil {
 		return
 	}
-	l := m.limit
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !m.lives() {
-		return
-	}
-	m.idle, m.idleTimeout = time.AfterFunc(idle, m.rest), idle
-	if !m.known.Load() {
-		l.enter(m, &l.http2) // or it is closed meanwhile
+	m.http2.Store(true)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.ended {
+		m.idle, m.idleTimeout = time.AfterFunc(idle, m.closeIfIdle), idle
 	}
 }
 
-// rest ends a connection that is idle.
-func (m *member) rest() {
+// closeIfIdle ends a connection without requests.
+func (m *member) closeIfIdle() {
 	if m.busy.Load() == 0 {
 		_ = m.Conn.Close() // who serves it notices
 	}
 }
 
-// counted is a handler that knows which connections of HTTP/2 are at work.
-func counted(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 2 {
-			if m, ok := r.Context().Value(memberKey{}).(*member); ok {
-				m.busy.Add(1)
-				defer m.done()
-			}
-			deepen()
-		}
-		h.ServeHTTP(w, r)
-	})
+// done notes that a request of HTTP/2 was answered.
+func (m *member) done() {
+	if m.busy.Add(-1) > 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.idle != nil && !m.ended {
+		m.idle.Reset(m.idleTimeout)
+	}
 }
 
 // deepen makes the stack of a request of HTTP/2 as deep as a read of the store
@@ -72,19 +66,4 @@ func counted(h http.Handler) http.Handler {
 func deepen() {
 	var room [10 << 10]byte
 	runtime.KeepAlive(&room)
-}
-
-// done notes that a request of HTTP/2 was answered.
-func (m *member) done() {
-	if m.busy.Add(-1) > 0 {
-		return
-	}
-	m.limit.mu.Lock()
-	defer m.limit.mu.Unlock()
-	switch {
-	case m.end:
-		m.release()
-	case m.idle != nil:
-		m.idle.Reset(m.idleTimeout)
-	}
 }

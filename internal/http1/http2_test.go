@@ -19,7 +19,7 @@ import (
 // serveHTTP2 serves HTTP/2 without TLS, within limits that nothing reaches.
 func serveHTTP2(t *testing.T, idle time.Duration, h http.HandlerFunc) net.Conn {
 	t.Helper()
-	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 9})
+	l := newCrowdedListener(t, Limits{Connections: 9, Memory: 9 << 20})
 	serveHTTP2On(t, l, idle, h)
 	return l.dial("127.0.0.1")
 }
@@ -90,7 +90,7 @@ func TestHTTP2LeavesNothing(t *testing.T) {
 // other, for the second that net/http keeps each of them.
 func TestHTTP2BrokenRules(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 1, PerAddress: 9, HTTP2: 1})
+	l := newCrowdedListener(t, Limits{Connections: 1, Memory: 9 << 20})
 	serveHTTP2On(t, l, time.Hour, func(http.ResponseWriter, *http.Request) {})
 	for began, i := time.Now(), 0; i < 20; i++ {
 		c := l.dial("127.0.0.1")
@@ -142,7 +142,7 @@ func TestPrefaceInParts(t *testing.T) {
 			c, served := net.Pipe()
 			l := pipe{conns: make(chan net.Conn, 1)}
 			l.conns <- served
-			serveHTTP2On(t, NewLimit(Limits{All: 9, PerAddress: 9, HTTP2: 9}).Listener(l), 50*time.Millisecond, func(http.ResponseWriter, *http.Request) {})
+			serveHTTP2On(t, NewLimit(Limits{Connections: 9, Memory: 9 << 20}).Listener(l), 50*time.Millisecond, func(http.ResponseWriter, *http.Request) {})
 			t.Cleanup(func() { close(l.conns) })
 			go func() { _, _ = io.Copy(io.Discard, c) }() // what it says
 			for _, part := range []string{http2.ClientPreface[:cut], http2.ClientPreface[cut:] + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"} {

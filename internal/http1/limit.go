@@ -1,72 +1,90 @@
 package http1
 
 import (
-	"container/list"
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/petstore/internal/fairshare"
 )
 
-// Limits bound the connections of a listener. One on which no key was shown is
-// anonymous, and yields to those that come after: see Limit.
+// Limits bound the connections of a listener, and what they hold in memory.
 type Limits struct {
-	All        int            // connections
-	PerAddress int            // anonymous ones of one address; of IPv6, one /64
-	HTTP2      int            // anonymous ones that speak HTTP/2, which may have many requests waiting
-	Exempt     []netip.Prefix // proxies, whose address says nothing of their clients
+	// Connections is how many are open at once.
+	Connections int
+
+	// Memory is how many bytes are held at once by requests of HTTP/2, by answers
+	// that are being sent, and by what else a client can make wait. What a
+	// connection of HTTP/1.1 holds at least is not counted.
+	Memory int64
+
+	// Exempt are proxies. Their connections carry requests of many clients, count
+	// for none of them and are never closed for others.
+	Exempt []netip.Prefix
 }
 
-// A Limit holds the connections of a listener to their bounds. Where a bound is
-// reached an anonymous connection is closed for the one that comes: the oldest of
-// the address that has most of them. If there is none, the one that comes is
-// closed. So connections of clients with a key are never closed for others, and
-// such a client finds room unless they hold all of it.
+// A Limit divides connections and memory among the clients of a listener. A
+// client is the workspace of the key that it has shown, or else its address
+// (RFC 4291: of IPv6 the /64). If all is in use, the client that holds most of it
+// gives way to one that holds less, see package fairshare: its oldest connection
+// is closed, or its oldest request of HTTP/2 or answer is broken off.
 type Limit struct {
-	perAddress int
-	exempt     []netip.Prefix
-	shut       atomic.Uint64
+	connections, memory *fairshare.Pool
+	exempt              []netip.Prefix
 
-	mu         sync.Mutex
-	left       sync.Cond // somebody has
-	all, http2 room
-}
-
-// A room has so many places. Who is closed for others keeps its own until it has
-// really ended: else many that come one after the other would fill the memory. Of
-// HTTP/2 see lingering.
-type room struct {
-	most, used int
-	ending     int
-	anonymous  list.List                   // of *member, the oldest first
-	addresses  map[netip.Prefix]*list.List // the same, but without those of proxies
+	mu    sync.Mutex
+	known map[*member]struct{} // with standing
 }
 
 // NewLimit returns a Limit without connections.
 func NewLimit(l Limits) *Limit {
-	limit := &Limit{perAddress: l.PerAddress, exempt: l.Exempt}
-	limit.left.L = &limit.mu
-	limit.all, limit.http2 = newRoom(l.All), newRoom(l.HTTP2)
-	return limit
+	return &Limit{
+		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
+		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: int(l.Memory / requestCost / 4), Wait: memoryWait}),
+		exempt:      l.Exempt,
+		known:       make(map[*member]struct{}),
+	}
 }
-
-func newRoom(most int) room { return room{most: most, addresses: make(map[netip.Prefix]*list.List)} }
 
 // Listener returns a listener whose connections count. TLS comes above it.
 func (l *Limit) Listener(on net.Listener) net.Listener { return &limited{on, l} }
 
-// Open returns how many connections are open.
-func (l *Limit) Open() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.used
-}
+// Connections returns the numbers of connections.
+func (l *Limit) Connections() fairshare.Stats { return l.connections.Stats() }
 
-// Closed returns how many connections were closed for a bound.
-func (l *Limit) Closed() uint64 { return l.shut.Load() }
+// Memory returns the numbers of bytes.
+func (l *Limit) Memory() fairshare.Stats { return l.memory.Stats() }
+
+// Recheck takes the standing of their workspace from the connections on which a
+// key was shown that is not valid any more. They count for their address again.
+func (l *Limit) Recheck(valid func(key string) bool) {
+	l.mu.Lock()
+	all := make([]*member, 0, len(l.known))
+	for m := range l.known {
+		all = append(all, m)
+	}
+	l.mu.Unlock()
+	checked := make(map[string]bool)
+	for _, m := range all {
+		s := m.standing.Load()
+		if s == nil {
+			continue
+		}
+		ok, done := checked[s.key]
+		if !done {
+			ok = valid(s.key)
+			checked[s.key] = ok
+		}
+		if !ok {
+			m.stand(s, nil)
+		}
+	}
+}
 
 type limited struct {
 	net.Listener
@@ -83,7 +101,6 @@ func (l *limited) Accept() (net.Conn, error) {
 		if m := l.limit.admit(c); m != nil {
 			return m, nil
 		}
-		l.limit.shut.Add(1)
 		_ = c.Close() // nothing was said
 	}
 }
@@ -91,156 +108,82 @@ func (l *limited) Accept() (net.Conn, error) {
 // A member is a connection that counts.
 type member struct {
 	net.Conn
-	limit *Limit
-	addr  netip.Prefix // zero if it does not count
-	known atomic.Bool  // a key was shown on it
-	busy  atomic.Int32 // requests of HTTP/2 that are being answered
+	limit    *Limit
+	address  fairshare.Holder
+	exempt   bool
+	standing atomic.Pointer[standing] // nil if no key was shown
 
-	// Below the limit's mutex.
-	rooms       []*room
-	places      []place // among their anonymous ones
-	yields, end bool
+	http2 atomic.Bool
+	busy  atomic.Int32 // requests of HTTP/2 that are being answered
+	debt  debt         // of HTTP/2
+
+	mu          sync.Mutex
+	share       *fairshare.Share // nil before it is known
+	ended       bool
 	idle        *time.Timer   // closes a connection of HTTP/2 that is idle; else nil
 	idleTimeout time.Duration // of it
 }
 
-// A place is where a member stands among the anonymous ones of a room.
-type place struct {
-	room             *room
-	inAll, ofAddress *list.Element
+// A standing is whose key was shown on a connection.
+type standing struct {
+	workspace int64
+	key       string // its id
 }
 
-// admit counts a connection, and makes room for it. It returns nil if there is none.
+// lingering is how long others wait for the end of a connection that was closed
+// for them. Most end at once. But a connection of HTTP/2 that broke a rule of
+// framing net/http keeps for a second, so that the client reads why, and one whose
+// request is being carried out ends after that.
+const lingering = 20 * time.Millisecond
+
+// connectionWait is how long a connection waits for the end of another. It is
+// longer than lingering on a busy machine.
+const connectionWait = 5 * time.Second
+
+// admit counts a connection. It returns nil if there is no room for it.
 func (l *Limit) admit(c net.Conn) *member {
-	m := &member{Conn: c, limit: l, addr: l.network(c.RemoteAddr())}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if group := l.all.addresses[m.addr]; group != nil && group.Len() >= l.perAddress {
-		l.dismiss(group)
+	m := &member{Conn: c, limit: l}
+	var yield func()
+	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
+		yield = m.giveWay
 	}
-	if !l.enter(m, &l.all) {
+	share, err := l.connections.Enter(context.Background(), m.address, 1, yield)
+	if err != nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.share = share; m.ended {
+		share.Leave()
 		return nil
 	}
 	return m
 }
 
-// enter gives a member a place in a room, for which an anonymous one may have to go. It
-// returns false if none can, or the member itself had to meanwhile.
-func (l *Limit) enter(m *member, r *room) bool {
-	for r.used >= r.most {
-		if r.used-r.ending >= r.most && !l.dismiss(r.largest()) {
-			return false
-		}
-		if l.left.Wait(); !m.lives() {
-			return false
-		}
-	}
-	r.used++
-	m.rooms = append(m.rooms, r)
-	m.places = append(m.places, r.join(m))
-	return true
-}
-
-// looked is at how many addresses largest looks, which are others each time.
-const looked = 64
-
-// largest returns the anonymous members of the address that has most of them, or
-// of all addresses if none has more than one.
-func (r *room) largest() *list.List {
-	most, n := &r.anonymous, 0
-	for _, group := range r.addresses {
-		if group.Len() > 1 && (most == &r.anonymous || group.Len() > most.Len()) {
-			most = group
-		}
-		if n++; n == looked {
-			break
-		}
-	}
-	return most
-}
-
-// lingering is how long others wait for the end of a connection of HTTP/2 that was
-// closed for them. Most end at once. But one that broke a rule of framing net/http
-// keeps for a second, so that the client reads why. It reads nothing from it any
-// more, so it does not notice that it is closed, and holds little.
-const lingering = 20 * time.Millisecond
-
-// dismiss closes the oldest of a group, if there is one.
-func (l *Limit) dismiss(group *list.List) bool {
-	if group.Len() == 0 {
-		return false
-	}
-	m := group.Front().Value.(*member)
-	m.settle()
-	m.yields = true
-	for _, r := range m.rooms {
-		r.ending++
-	}
-	l.shut.Add(1)
-	l.left.Broadcast() // it may wait for a place itself
-	go m.Conn.Close()  // who is at work with it notices, and calls Close
-	if m.idle != nil {
+// giveWay closes the connection for another one.
+func (m *member) giveWay() {
+	go func() {
+		_ = m.Conn.Close() // who is at work with it notices, and calls Close
 		time.AfterFunc(lingering, m.leave)
-	}
-	return true
-}
-
-func (m *member) lives() bool { return !m.yields && !m.end }
-
-// join puts a member among the anonymous ones of a room.
-func (r *room) join(m *member) place {
-	p := place{room: r, inAll: r.anonymous.PushBack(m)}
-	if m.addr.IsValid() {
-		if r.addresses[m.addr] == nil {
-			r.addresses[m.addr] = list.New()
-		}
-		p.ofAddress = r.addresses[m.addr].PushBack(m)
-	}
-	return p
-}
-
-// settle takes a member from among the anonymous ones.
-func (m *member) settle() {
-	for _, p := range m.places {
-		p.room.anonymous.Remove(p.inAll)
-		if group := p.room.addresses[m.addr]; group != nil {
-			if group.Remove(p.ofAddress); group.Len() == 0 {
-				delete(p.room.addresses, m.addr)
-			}
-		}
-	}
-	m.places = nil
+	}()
 }
 
 func (m *member) leave() {
-	m.limit.mu.Lock()
-	defer m.limit.mu.Unlock()
-	if m.end {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
 		return
 	}
-	m.end = true
+	m.ended = true
 	if m.idle != nil {
 		m.idle.Stop()
 	}
-	m.settle()
-	m.release()
-}
-
-// release gives the places back: the one of HTTP/2 when all its requests have ended,
-// since what they hold outlives the connection.
-func (m *member) release() {
-	for len(m.rooms) > 0 {
-		r := m.rooms[0]
-		if r == &m.limit.http2 && m.busy.Load() > 0 {
-			break
-		}
-		m.rooms = m.rooms[1:]
-		r.used--
-		if m.yields {
-			r.ending--
-		}
+	if m.share != nil {
+		m.share.Leave()
 	}
-	m.limit.left.Broadcast()
+	m.limit.mu.Lock()
+	delete(m.limit.known, m)
+	m.limit.mu.Unlock()
 }
 
 // Close implements net.Conn.
@@ -258,6 +201,38 @@ func closeWrite(c net.Conn) error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// holder returns for whom the connection counts.
+func (m *member) holder() fairshare.Holder {
+	if s := m.standing.Load(); s != nil {
+		return fairshare.Holder{Workspace: s.workspace}
+	}
+	return m.address
+}
+
+// recognize notes whose key was shown on the connection.
+func (m *member) recognize(workspace int64, key string) {
+	if s := m.standing.Load(); !m.exempt && (s == nil || s.key != key) {
+		m.stand(s, &standing{workspace, key})
+	}
+}
+
+// stand changes the standing of the connection, if it still is what it was.
+func (m *member) stand(was, is *standing) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended || !m.standing.CompareAndSwap(was, is) {
+		return
+	}
+	m.share.Move(m.holder())
+	m.limit.mu.Lock()
+	defer m.limit.mu.Unlock()
+	if is != nil {
+		m.limit.known[m] = struct{}{}
+	} else {
+		delete(m.limit.known, m)
+	}
 }
 
 // memberOf returns what is counted below a connection, or nil.
@@ -285,41 +260,42 @@ func withMember(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Recognize notes that a client has shown a key on the connection of a request,
-// whose context is ctx.
-func Recognize(ctx context.Context) {
-	m, ok := ctx.Value(memberKey{}).(*member)
-	if !ok || m.known.Load() {
-		return
-	}
-	l := m.limit
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !m.lives() {
-		return
-	}
-	m.known.Store(true)
-	m.settle()
-	if len(m.rooms) > 1 { // HTTP/2's is for anonymous ones
-		m.rooms = m.rooms[:1]
-		l.http2.used--
-		l.left.Broadcast()
+// Recognize notes that the client to which w answers has shown a valid key of a
+// workspace. From then on its connection, and this request, count for that.
+func Recognize(w http.ResponseWriter, workspace int64, key string) {
+	if r, ok := find[interface{ recognize(int64, string) }](w); ok {
+		r.recognize(workspace, key)
 	}
 }
 
-// network returns what counts as one address: a /64 of IPv6, since a subscriber
-// has no less. Of a proxy, and of what is no address of IP, it is the zero Prefix.
-func (l *Limit) network(a net.Addr) netip.Prefix {
+// find returns what implements T of a ResponseWriter and those below it.
+func find[T any](w http.ResponseWriter) (found T, ok bool) {
+	for {
+		if found, ok = w.(T); ok {
+			return found, true
+		}
+		above, wraps := w.(interface{ Unwrap() http.ResponseWriter })
+		if !wraps {
+			return found, false
+		}
+		w = above.Unwrap()
+	}
+}
+
+// holder returns for whom connections of an address count before a key is shown:
+// of IPv6 a /64, since a subscriber has no less. Those of a proxy, and of what is
+// no address of IP, are exempt.
+func (l *Limit) holder(a net.Addr) (h fairshare.Holder, exempt bool) {
 	peer, err := netip.ParseAddrPort(a.String())
 	if err != nil {
-		return netip.Prefix{}
+		return h, true
 	}
 	ip, bits := peer.Addr().Unmap().WithZone(""), 32
 	if slices.ContainsFunc(l.exempt, func(p netip.Prefix) bool { return p.Contains(ip) }) {
-		return netip.Prefix{}
+		return h, true
 	}
 	if ip.Is6() {
 		bits = 64
 	}
-	return netip.PrefixFrom(ip, bits).Masked()
+	return fairshare.Holder{Address: netip.PrefixFrom(ip, bits).Masked().Addr()}, false
 }

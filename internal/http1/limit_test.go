@@ -1,10 +1,9 @@
 package http1
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"testing"
@@ -62,8 +61,10 @@ func (l crowdedListener) dial(from string) net.Conn {
 	return client
 }
 
-// recognize shows a key.
-func (p pair) recognize() { Recognize(withMember(context.Background(), p.server)) }
+// recognize shows a key of a workspace.
+func (p pair) recognize(workspace int64) {
+	p.server.(*member).recognize(workspace, fmt.Sprint("key_", workspace))
+}
 
 // want checks whether the client's connection is closed, or stays open.
 func (p pair) want(name string, open bool) {
@@ -83,22 +84,22 @@ func (p pair) want(name string, open bool) {
 
 func TestLimitClosesTheOldestWithoutKey(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 3, PerAddress: 9, HTTP2: 9})
+	l := newCrowdedListener(t, Limits{Connections: 3})
 	known, first, second := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	known.recognize()
+	known.recognize(1)
 	third := l.connect("127.0.0.1")
 	known.want("the one with a key", true)
 	first.want("the oldest without a key", false)
 	second.want("a younger one", true)
 	third.want("the newcomer", true)
-	if open, closed := l.Open(), l.Closed(); open != 3 || closed != 1 {
-		t.Errorf("%d open and %d closed, want 3 and 1", open, closed)
+	if s := l.Connections(); s.Used != 3 || s.Yielded != 1 {
+		t.Errorf("%d open and %d closed, want 3 and 1", s.Used, s.Yielded)
 	}
 }
 
 func TestLimitClosesOfTheLargestAddress(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 3, PerAddress: 9, HTTP2: 9})
+	l := newCrowdedListener(t, Limits{Connections: 3})
 	alone, one, two := l.connect("127.0.0.1"), l.connect("127.0.0.2"), l.connect("127.0.0.2")
 	last := l.connect("127.0.0.3")
 	alone.want("the oldest of all, alone at its address", true)
@@ -107,87 +108,71 @@ func TestLimitClosesOfTheLargestAddress(t *testing.T) {
 	last.want("the newcomer", true)
 }
 
-func TestLimitOfAnAddress(t *testing.T) {
+func TestLimitClosesOfTheLargestWorkspace(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 2, HTTP2: 9, Exempt: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
-	first, second, third := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	first.want("the oldest", false)
-	second.want("the second", true)
-	third.want("the newcomer", true)
-	for range 3 {
-		l.connect("127.0.0.9").want("one of a proxy", true)
+	l := newCrowdedListener(t, Limits{Connections: 4})
+	modest, first, second, third := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
+	modest.recognize(1)
+	for _, p := range []pair{first, second, third} {
+		p.recognize(2)
 	}
+	comes := l.connect("127.0.0.2")
+	comes.recognize(3)
+	again := l.connect("127.0.0.2")
+	modest.want("the only one of its workspace", true)
+	first.want("the oldest of the workspace that has most", false)
+	second.want("the next of it", false)
+	third.want("the last of it", true)
+	comes.want("the newcomer", true)
+	again.want("the one after it, without a key", true)
 }
 
-func TestLimitRefusesAmongKeys(t *testing.T) {
+// Connections of proxies are never closed for others, whatever key comes on them.
+func TestLimitLeavesProxies(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 1, PerAddress: 9, HTTP2: 9})
+	l := newCrowdedListener(t, Limits{Connections: 3, Exempt: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
+	first, second := l.connect("127.0.0.9"), l.connect("127.0.0.9")
+	second.recognize(1)
+	alone := l.connect("127.0.0.1")
+	other := l.connect("127.0.0.2")
+	first.want("one of a proxy", true)
+	second.want("another of it", true)
+	alone.want("the only other", false)
+	other.want("the newcomer", true)
+}
+
+func TestLimitRefusesAmongWorkspaces(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{Connections: 1})
 	known := l.connect("127.0.0.1")
-	known.recognize()
+	known.recognize(1)
 	refused := pair{t, l.dial("127.0.0.1"), nil}
 	go func() { _, _ = l.Accept() }() // until the listener is closed
 	refused.want("one more", false)
 	known.want("the one with a key", true)
 }
 
-func TestLimitOfHTTP2(t *testing.T) {
+// A key that has ended gives its connections no standing: they count for their address.
+func TestLimitRechecksKeys(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 1})
-	first, second, third := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	speaksHTTP2(first.server, time.Minute)
-	first.recognize()
-	speaksHTTP2(second.server, time.Minute)
-	first.want("the one with a key", true)
-	second.want("the only one without a key", true)
-	speaksHTTP2(third.server, time.Minute)
-	second.want("the one before, without a key", false)
-	third.want("the newcomer", true)
-}
-
-func TestLimitOfHTTP2ClosesOfTheLargestAddress(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 3})
-	alone, one, two := l.connect("127.0.0.1"), l.connect("127.0.0.2"), l.connect("127.0.0.2")
-	last := l.connect("127.0.0.3")
-	for _, p := range []pair{alone, one, two, last} {
-		speaksHTTP2(p.server, time.Minute)
+	l := newCrowdedListener(t, Limits{Connections: 2})
+	revoked, valid := l.connect("127.0.0.1"), l.connect("127.0.0.2")
+	revoked.recognize(1)
+	valid.recognize(2)
+	l.Recheck(func(key string) bool { return key == "key_2" })
+	l.connect("127.0.0.3").want("the newcomer", true)
+	revoked.want("the one whose key is not valid any more", false)
+	valid.want("the one whose key is valid", true)
+	if len(l.known) != 1 {
+		t.Errorf("%d connections have standing, want 1", len(l.known))
 	}
-	alone.want("the oldest of all, alone at its address", true)
-	one.want("the oldest of the largest address", false)
-	two.want("the other of it", true)
-	last.want("the newcomer", true)
-}
-
-// A connection that was closed for another keeps its place until its requests have
-// ended, which hold memory as long.
-func TestLimitOfHTTP2WaitsForRequests(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 9, PerAddress: 9, HTTP2: 1})
-	first, second := l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	speaksHTTP2(first.server, time.Minute)
-	begun, end := make(chan struct{}), make(chan struct{})
-	handler := counted(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(begun); <-end }))
-	request := (&http.Request{ProtoMajor: 2}).WithContext(withMember(context.Background(), first.server))
-	go handler.ServeHTTP(nil, request)
-	<-begun
-	entered := make(chan struct{})
-	go func() { speaksHTTP2(second.server, time.Minute); close(entered) }()
-	first.want("the first", false)
-	select {
-	case <-entered:
-		t.Error("the second has the place while a request of the first is being answered")
-	case <-time.After(20 * time.Millisecond):
-	}
-	close(end)
-	<-entered
-	second.want("the second", true)
 }
 
 // One of HTTP/2 that nobody reads from any more, as net/http does once it has sent
 // GOAWAY, does not keep others waiting when it was closed for them.
 func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {
 	t.Parallel()
-	l := newCrowdedListener(t, Limits{All: 2, PerAddress: 9, HTTP2: 1})
+	l := newCrowdedListener(t, Limits{Connections: 1})
 	deaf := func() pair {
 		client := l.dial("127.0.0.1")
 		server, err := l.Accept()
@@ -202,21 +187,21 @@ func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {
 		p.want("one that was closed for others", false)
 	}
 	all[3].want("the newcomer", true)
-	l.connect("127.0.0.1").want("one of HTTP/1.1", true)
 }
 
-func TestNetworkOfAnAddress(t *testing.T) {
+func TestHolderOfAnAddress(t *testing.T) {
 	t.Parallel()
 	l := NewLimit(Limits{Exempt: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	for addr, want := range map[string]string{
-		"192.0.2.1:80": "192.0.2.1/32", "[::ffff:192.0.2.1]:80": "192.0.2.1/32", "[2001:db8::1:2:3:4]:80": "2001:db8::/64",
-		"[fe80::1%eth0]:80": "fe80::/64", "10.1.2.3:80": "invalid Prefix",
+		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:db8::1:2:3:4]:80": "2001:db8::",
+		"[fe80::1%eth0]:80": "fe80::", "10.1.2.3:80": "invalid IP",
 	} {
-		if got := l.network(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))).String(); got != want {
-			t.Errorf("network(%s) = %s, want %s", addr, got, want)
+		h, exempt := l.holder(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr)))
+		if got := h.Address.String(); got != want || exempt != !h.Address.IsValid() {
+			t.Errorf("holder(%s) = %s, exempt %t, want %s", addr, got, exempt, want)
 		}
 	}
-	if got := l.network(&net.UnixAddr{Name: "@", Net: "unix"}); got.IsValid() {
-		t.Errorf("a Unix socket is of %v, want none", got)
+	if h, exempt := l.holder(&net.UnixAddr{Name: "@", Net: "unix"}); h.Address.IsValid() || !exempt {
+		t.Errorf("a Unix socket is of %v, exempt %t, want none and exempt", h, exempt)
 	}
 }

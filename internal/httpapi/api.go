@@ -11,6 +11,7 @@ package httpapi
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -26,7 +28,7 @@ import (
 )
 
 // Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
-// Events, Webhooks, Done, Console, Observe and AccessLog are needed.
+// Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
 	Access  access.Store
@@ -77,12 +79,16 @@ type Options struct {
 
 	// Observe is called for every response. It must not block.
 	Observe func(Observation)
+
+	// Reads and Writes are how many operations of a kind are carried out at once; 0
+	// is 128 reads and 512 writes.
+	Reads, Writes int
 }
 
 // An API answers requests. It may be used concurrently.
 type API struct {
 	pipeline pipeline
-	streams  openStreams
+	streams  *fairshare.Pool // of events: what they hold otherwise is counted by http1
 }
 
 // New returns the API of o.
@@ -106,10 +112,10 @@ func New(o Options) (*API, error) {
 		auth:     authenticator{keys: o.Keys, trusted: o.TrustedProxies},
 		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
-		gates:    newGates(),
+		workload: newWorkload(o.Reads, o.Writes),
 		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
 	}}
-	a.streams.open = make(map[int64]int)
+	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})
 	a.pipeline.router = newRouter(a.surface(&o))
 	return a, nil
 }
@@ -133,7 +139,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, gate: p.gates.reads, streams: &a.streams, search: make(chan struct{}, 1)}).paths(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting})}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),
@@ -153,12 +159,15 @@ func (a *API) Malformed(w http.ResponseWriter, r *http.Request, status int) {
 	a.pipeline.run(w, r, err)
 }
 
-// Gates returns numbers of what bounds the requests carried out at once, of
+// Workload returns the numbers of the requests that are carried out at once, of
 // "read" and of "write".
-func (a *API) Gates() map[string]GateStats { return a.pipeline.gates.stats() }
+func (a *API) Workload() map[string]fairshare.Stats {
+	l := &a.pipeline.workload
+	return map[string]fairshare.Stats{"read": l.reads.Stats(), "write": l.writes.Stats()}
+}
 
 // Streams returns how many streams of events are open.
-func (a *API) Streams() int { return a.streams.count() }
+func (a *API) Streams() int { return int(a.streams.Stats().Used) }
 
 // How long a peer may take.
 const (
@@ -168,9 +177,10 @@ const (
 	idleTimeout  = 2 * time.Minute
 )
 
-// maxStreams is how many requests a client of HTTP/2 may have open: one that
-// takes nothing of their answers keeps them in memory, until writeTimeout.
-const maxStreams = 32
+// maxStreams is how many requests a client of HTTP/2 may have open on a connection:
+// what RFC 9113 §6.5.2 recommends at least. What they hold in memory is counted by
+// package http1.
+const maxStreams = 100
 
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
 // TLS, with bounds on how long a peer may take and on what it may have waiting.

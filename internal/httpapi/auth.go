@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -22,9 +21,7 @@ type authenticator struct {
 func (a *authenticator) identify(x *exchange) {
 	key, err := presentedKey(x.r.Header)
 	if err == nil {
-		if x.entry, err = a.keys.Verify(key); err == nil {
-			http1.Recognize(x.r.Context())
-		}
+		x.entry, err = a.keys.Verify(key)
 	}
 	if err != nil {
 		x.entry, x.keyErr = nil, err

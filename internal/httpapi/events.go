@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -22,9 +23,9 @@ type events struct {
 	keys    *access.Directory[*ratelimit.Caller]
 	now     func() time.Time
 	done    <-chan struct{} // closed when the service is about to end
-	gate    *gate           // of reads: who waits is not inside
-	streams *openStreams
-	search  chan struct{} // has a value while a follower looks behind events that it does not want
+	reads   *fairshare.Pool // who waits for an event holds nothing of it
+	streams *fairshare.Pool
+	search  *fairshare.Pool // of one: a follower that looks behind events that it does not want
 }
 
 // paths returns none if no events are kept.
@@ -98,13 +99,17 @@ const (
 // types in long feeds one at a time reads, so that the store is there for others.
 func (f *follower) read() (feed.Page, error) {
 	if f.behind {
-		f.search <- struct{}{}
-		defer func() { <-f.search }()
+		turn, err := f.x.begin(f.search)
+		if err != nil {
+			return feed.Page{}, err
+		}
+		defer turn.Leave()
 	}
-	if !f.gate.enter() {
-		return feed.Page{}, errOverloaded
+	share, err := f.x.begin(f.reads)
+	if err != nil {
+		return feed.Page{}, err
 	}
-	defer f.gate.leave()
+	defer share.Leave()
 	page, err := f.feed.Events(f.x.ctx, f.x.workspace(), f.q)
 	if err == nil {
 		f.q.After, f.q.Oldest = page.Next, false
@@ -197,46 +202,12 @@ const (
 	maxFeedStreams = 50               // that a workspace may have open
 	streamBeat     = 15 * time.Second // between two signs of life
 	streamPause    = 3000             // milliseconds after which a browser asks again
+	streamPage     = 8                // events that are read and sent at once: an event may have 16 KiB
 )
 
 var errTooManyStreams = &petstore.Error{
 	Code: codeTooManyStreams, RetryAfter: 10 * time.Second,
 	Message: "The workspace has " + strconv.Itoa(maxFeedStreams) + " streams open already. End one, or wait as Retry-After says.",
-}
-
-// openStreams counts streams, by workspace.
-type openStreams struct {
-	mu   sync.Mutex
-	open map[int64]int
-}
-
-// enter reports whether the workspace may have one more. Whoever was let in must
-// leave.
-func (s *openStreams) enter(workspace int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[workspace] >= maxFeedStreams {
-		return false
-	}
-	s.open[workspace]++
-	return true
-}
-
-func (s *openStreams) leave(workspace int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[workspace]--; s.open[workspace] == 0 {
-		delete(s.open, workspace)
-	}
-}
-
-func (s *openStreams) count() (all int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.open {
-		all += n
-	}
-	return all
 }
 
 // lastEventID reads where a stream goes on: a client that connects again sends it
@@ -252,10 +223,12 @@ func (f *follower) lastEventID(p *query) {
 // as to any request. A store that is away is waited for.
 func (f *follower) stream() error {
 	x := f.x
-	if !f.streams.enter(x.workspace()) {
+	share, err := f.streams.Enter(x.ctx, x.holder(), 1, nil)
+	if err != nil {
 		return errTooManyStreams
 	}
-	defer f.streams.leave(x.workspace())
+	defer share.Leave()
+	f.q.Limit = min(f.q.Limit, streamPage)
 	page, err := f.read()
 	if err != nil {
 		return err
@@ -267,34 +240,38 @@ func (f *follower) stream() error {
 		return nil
 	}
 	x.scratch = fmt.Appendf(x.scratch[:0], "retry: %d\n\n", streamPause)
-	for err = f.send(page.Events); err == nil && !f.ended(); {
+	for err = f.send(&page); err == nil && !f.ended(); {
 		if page, err = f.next(streamBeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 			f.sleep(nil, nil)
 			err = nil
 		} else if err == nil {
-			x.scratch = x.scratch[:0]
-			err = f.send(page.Events)
+			err = f.send(&page)
 		}
 	}
 	return nil // who goes on is told what was wrong
 }
 
-// send sends events, behind what is to be sent already. Without any it sends a
-// comment, and the id to go on from, of an event that the client did not want.
-func (f *follower) send(events []petstore.Event) error {
+// send sends the events of a page, of which it leaves none, behind what is to be
+// sent already. Without any it sends a comment, and the id to go on from, of an event
+// that the client did not want.
+func (f *follower) send(page *feed.Page) error {
 	x := f.x
 	b := x.scratch
-	for i := range events {
-		e := &events[i]
+	for i := range page.Events {
+		e := &page.Events[i]
 		b = fmt.Appendf(b, "id: %d\nevent: %s\ndata: ", e.ID, e.Type)
 		b = append(e.AppendJSON(b), "\n\n"...)
 	}
-	if len(events) == 0 {
+	if len(page.Events) == 0 {
 		b = fmt.Appendf(b, ":\nid: %d\n\n", f.q.After)
 	}
-	x.scratch = b
+	page.Events, x.scratch = nil, nil // a client may take what is sent slowly
 	f.extend(0)
-	if _, err := x.Write(b); err != nil {
+	_, err := x.Write(b)
+	if cap(b) <= http1.Covered {
+		x.scratch = b[:0]
+	}
+	if err != nil {
 		return err
 	}
 	return http.NewResponseController(x.w).Flush()

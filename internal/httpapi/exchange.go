@@ -54,6 +54,10 @@ type exchange struct {
 	body   []byte // in buffer, until the end
 	buffer *bytes.Buffer
 
+	ready  int    // the status of the response that is to be written when the steps are over; 0 if there is none
+	answer []byte // its body
+	shared bool   // which is shared with other requests
+
 	status int
 	sent   int64
 	code   petstore.Code // of the error, for the log

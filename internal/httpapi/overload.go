@@ -1,25 +1,31 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
 	"net/http"
-	"sync/atomic"
+	"net/netip"
 	"time"
 
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/petstore"
 )
 
+// How many operations of a kind are carried out at once, unless Options say. Reads only need enough to keep the processors
+// and the connections to a database busy: more would each take longer. Writes fill two groups: while one is committed, the
+// next gathers.
 const (
-	// gateReads and gateWrites are how many operations of a kind are carried out at once. Reads only need enough to keep
-	// the processors and the connections to a database busy: more would each take longer. Writes fill two groups: while
-	// one is committed, the next gathers.
-	gateReads  = 128
-	gateWrites = 512
-	// gateQueue is how many more may wait.
-	gateQueue = 4096
-	// gatePatience is how long each of them waits at most: as long as a busy machine needs for those who waited for a
+	defaultReads  = 128
+	defaultWrites = 512
+)
+
+const (
+	// maxWaiting is how many more may wait.
+	maxWaiting = 4096
+	// admissionWait is how long each of them waits at most: as long as a busy machine needs for those who waited for a
 	// restart. Waiting costs nothing, but to refuse costs the processor a good part of what it costs to serve, and a
 	// caller who is refused at once asks again at once.
-	gatePatience = 3 * time.Second
+	admissionWait = 3 * time.Second
 )
 
 // errOverloaded refuses a request that was not admitted in time. It has no cause to log:
@@ -29,75 +35,43 @@ var errOverloaded = &petstore.Error{
 	Message: "The server is overloaded. Nothing was changed; try again after a second.",
 }
 
-// GateStats are numbers of a gate for metrics.
-type GateStats struct {
-	Limit   int64 // of requests that are carried out at once
-	Inside  int64 // that are carried out now
-	Waiting int64 // that wait to be admitted now
-	Refused int64 // that were not admitted in time, or came when too many waited, since the start
-}
+// A workload bounds how many requests are carried out at once, of each of the two kinds, since reads and writes wait for
+// different things: a store that cannot write can still be read. Nothing of it is held while bytes come from a client or
+// go to one.
+type workload struct{ reads, writes *fairshare.Pool }
 
-// A gate bounds how many requests of one kind are carried out at once, and how many wait for that and for how long.
-// Who waits is admitted in the order of coming.
-type gate struct {
-	room             chan struct{}
-	waiting, refused atomic.Int64
-}
-
-func newGate(room int) *gate { return &gate{room: make(chan struct{}, room)} }
-
-// enter returns true if the request may be carried out, at once or after a
-// wait, and false if it is to be refused. Whoever was let in must leave.
-func (g *gate) enter() bool {
-	select {
-	case g.room <- struct{}{}:
-		return true
-	default:
+func newWorkload(reads, writes int) workload {
+	pool := func(most int) *fairshare.Pool {
+		return fairshare.New(fairshare.Options{Capacity: int64(most), Queue: maxWaiting, Wait: admissionWait})
 	}
-	if g.wait() {
-		return true
-	}
-	g.refused.Add(1)
-	return false
+	return workload{pool(cmp.Or(reads, defaultReads)), pool(cmp.Or(writes, defaultWrites))}
 }
 
-func (g *gate) wait() (admitted bool) {
-	defer g.waiting.Add(-1)
-	if g.waiting.Add(1) > gateQueue {
-		return false
-	}
-	timer := time.NewTimer(gatePatience)
-	defer timer.Stop()
-	select {
-	case g.room <- struct{}{}:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// leave makes room for another.
-func (g *gate) leave() { <-g.room }
-
-func (g *gate) stats() GateStats {
-	return GateStats{int64(cap(g.room)), int64(len(g.room)), min(g.waiting.Load(), gateQueue), g.refused.Load()}
-}
-
-// The gates are one for each of the two kinds of requests, since reads and writes wait for
-// different things: a store that cannot write can still be read.
-type gates struct{ reads, writes *gate }
-
-func newGates() gates { return gates{newGate(gateReads), newGate(gateWrites)} }
-
-// of returns the gate of an operation with the method.
-func (g *gates) of(method string) *gate {
+// of returns the pool of an operation with the method.
+func (l *workload) of(method string) *fairshare.Pool {
 	if method == http.MethodGet {
-		return g.reads
+		return l.reads
 	}
-	return g.writes
+	return l.writes
 }
 
-// stats returns the numbers of both gates by the names of their metrics' labels.
-func (g *gates) stats() map[string]GateStats {
-	return map[string]GateStats{"read": g.reads.stats(), "write": g.writes.stats()}
+// begin waits until a request of the caller may be carried out, and returns what ends that.
+func (x *exchange) begin(in *fairshare.Pool) (*fairshare.Share, error) {
+	share, err := in.Enter(context.Background(), x.holder(), 1, nil)
+	if err != nil {
+		return nil, errOverloaded
+	}
+	return share, nil
+}
+
+// holder returns for whom the request counts: the workspace of its key, or its address, of IPv6 the /64.
+func (x *exchange) holder() fairshare.Holder {
+	if x.entry != nil {
+		return fairshare.Holder{Workspace: x.entry.Workspace.ID}
+	}
+	addr := x.addr
+	if addr.Is6() {
+		addr = netip.PrefixFrom(addr, 64).Masked().Addr()
+	}
+	return fairshare.Holder{Address: addr}
 }

@@ -19,16 +19,14 @@ type pages struct {
 	docs    http.Handler
 	console func(w http.ResponseWriter, r *http.Request, p *Page) // nil if there is none
 	shared  *pipeline
-	room    chan struct{} // for those who read the docs and the description
 }
 
 func (p pages) paths() []path {
-	p.room = make(chan struct{}, maxReaders)
-	docs := []route{{method: "GET", handle: p.bounded(p.serveDocs), public: true}}
+	docs := []route{{method: "GET", handle: p.serveDocs, public: true}}
 	console := []route{{method: "GET", handle: p.serveConsole, public: true}, {method: "POST", handle: p.serveConsole, public: true}}
 	return []path{
-		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: p.bounded(document("application/json", api.JSONAt(p.baseURL))), public: true}}},
-		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: p.bounded(document("application/yaml", api.YAMLAt(p.baseURL))), public: true}}},
+		{pattern: "/openapi.json", routes: []route{{method: "GET", handle: document("application/json", api.JSONAt(p.baseURL)), public: true}}},
+		{pattern: "/openapi.yaml", routes: []route{{method: "GET", handle: document("application/yaml", api.YAMLAt(p.baseURL)), public: true}}},
 		{pattern: "/docs", routes: docs},
 		{pattern: "/docs/", routes: docs},
 		{pattern: "/llms.txt", routes: docs},
@@ -41,27 +39,11 @@ func (p pages) paths() []path {
 	}
 }
 
-// maxReaders is how many answers of the docs and the description may be written
-// at once. Clients without a key may take them as slowly as writeTimeout allows.
-const maxReaders = 256
-
-// bounded refuses while too many are at it.
-func (p pages) bounded(handle handler) handler {
-	return func(x *exchange) error {
-		select {
-		case p.room <- struct{}{}:
-			defer func() { <-p.room }()
-			return handle(x)
-		default:
-			return errOverloaded
-		}
-	}
-}
-
 // document answers with a file that everybody may read.
 func document(contentType string, body []byte) handler {
 	tag, zipped := petstore.TagOf(body), zip(body)
 	return func(x *exchange) error {
+		x.shared = true
 		return x.sendTagged("W/", tag, contentType, body, func() []byte { return zipped })
 	}
 }
@@ -113,29 +95,43 @@ func (p *Page) Addr() netip.Addr { return clientAddr(p.x.r, p.shared.auth.truste
 // and has the response and the log say so.
 func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
-	http1.Recognize(x.r.Context())
 	x.entry, x.counted = e, true
 	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Slot))
+	p.recognize()
 	return x.decision
 }
 
 // Show has the headers of the response describe a decision on the key of a
 // session that was counted elsewhere, or not at all.
 func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
-	http1.Recognize(p.x.r.Context())
 	p.x.entry = e
 	setLimits(p.x, &d)
+	p.recognize()
+}
+
+func (p *Page) recognize() {
+	http1.Recognize(p.x.w, p.x.entry.Workspace.ID, p.x.entry.Key.ID)
+}
+
+// Hold counts size bytes that the page keeps in memory, such as a long form, until
+// the request is answered. The error says that the client has too much waiting.
+func (p *Page) Hold(size int64) error {
+	if err := http1.Hold(p.x.w, size); err != nil {
+		return errOverloaded
+	}
+	return nil
 }
 
 // Enter waits for room among the reads or the writes, as an operation of the
 // API does. Whoever was let in must leave.
 func (p *Page) Enter(write bool) (leave func(), err error) {
-	gate := p.shared.gates.reads
+	in := p.shared.workload.reads
 	if write {
-		gate = p.shared.gates.writes
+		in = p.shared.workload.writes
 	}
-	if !gate.enter() {
-		return nil, errOverloaded
+	share, err := p.x.begin(in)
+	if err != nil {
+		return nil, err
 	}
-	return gate.leave, nil
+	return share.Leave, nil
 }

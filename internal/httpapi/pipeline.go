@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -17,7 +18,7 @@ type pipeline struct {
 	auth     authenticator
 	meter    meter
 	sunset   sunset
-	gates    gates
+	workload workload
 	observer observer
 }
 
@@ -41,6 +42,9 @@ func (p *pipeline) steps(x *exchange) error {
 	}
 	if err := refusal(x); err != nil {
 		return err
+	}
+	if x.entry != nil {
+		http1.Recognize(x.w, x.entry.Workspace.ID, x.entry.Key.ID)
 	}
 	if x.malformed != nil {
 		return x.malformed
@@ -203,16 +207,16 @@ func (p *pipeline) authorizeAgain(x *exchange) error {
 }
 
 // carryOut has the operation answer the request, unless there is too much to do
-// already.
+// already. The answer is sent later, when nothing is held.
 func (p *pipeline) carryOut(x *exchange) error {
 	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
 	}
-	gate := p.gates.of(x.route.method)
-	if !gate.enter() {
-		return errOverloaded
+	share, err := x.begin(p.workload.of(x.route.method))
+	if err != nil {
+		return err
 	}
-	defer gate.leave()
+	defer share.Leave()
 	if x.route.method != http.MethodGet {
 		x.ctx = petstore.OfRequest(x.ctx, x.id)
 	}

@@ -7,26 +7,45 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"example.com/petstore/internal/accept"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 )
 
-// send writes the whole response. Every answer that has a body and is not a page
-// of others is written here.
+// send takes the whole response, which is written when the steps of the request
+// are over. Every answer that has a body and is not a page of others is taken here.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.set("Content-Type", contentType)
 	x.fields.SetInt("Content-Length", int64(len(body)))
-	x.WriteHeader(status)
-	if x.r.Method != http.MethodHead {
-		_, _ = x.Write(body) // a client that is gone cannot be told
-	}
+	x.ready, x.answer = status, body
 }
 
-// sendEmpty writes a response that has no body.
-func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
+// sendEmpty takes a response that has no body.
+func (x *exchange) sendEmpty(status int) { x.ready, x.answer = status, nil }
+
+// flush writes the response that was taken, if there is one.
+func (x *exchange) flush() {
+	if x.ready == 0 {
+		return
+	}
+	x.WriteHeader(x.ready)
+	if x.r.Method == http.MethodHead {
+		return
+	}
+	size := max(len(x.answer), 1)
+	if x.shared {
+		size = http1.Covered // a longer part would count as memory that is held for this request
+	}
+	for part := range slices.Chunk(x.answer, size) {
+		if _, err := x.Write(part); err != nil {
+			return // a client that is gone cannot be told
+		}
+	}
+}
 
 // run has steps answer the request, and tells over when it is answered. The error
 // of steps is answered here, and so is a panic, by a 500 that says nothing of its
@@ -35,12 +54,15 @@ func (x *exchange) sendEmpty(status int) { x.WriteHeader(status) }
 func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 	defer func() {
 		cause := recover()
-		aborts := cause == http.ErrAbortHandler || cause != nil && x.status != 0
+		aborts := cause == http.ErrAbortHandler || cause != nil && (x.status != 0 || x.ready != 0)
 		if cause != nil && cause != http.ErrAbortHandler {
 			x.env.log.ErrorContext(x.ctx, "panic", "request_id", x.id, "panic", cause, "stack", string(debug.Stack()))
 		}
 		if cause != nil && !aborts {
 			x.fail(errInternal)
+		}
+		if !aborts {
+			x.flush()
 		}
 		over(x)
 		if aborts {

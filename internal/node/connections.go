@@ -16,16 +16,21 @@ const (
 	// memory nor descriptors are short, unless --max-connections says.
 	mostConnections = 8192
 
-	// connectionCost is what one may hold in memory at worst: a header up to its
-	// bound, read and copied, its buffers and its stack. http2Cost is how many times
-	// as much one of HTTP/2 may, with all its streams and ten thousand answers to
-	// pings waiting.
+	// connectionCost is what one of HTTP/1.1 may hold in memory at worst: a header up
+	// to its bound, read and copied, its buffers and its stack.
 	connectionCost = 64 << 10
-	http2Cost      = 32
 
 	// ofMemory is the share of a container's memory that Go may have: SQLite's is
 	// beside it, and so is what the system keeps for sockets.
 	ofMemory = 0.5
+
+	// mostMemory is what clients may make wait in memory, and what requests that are
+	// carried out may hold, where memory is not short.
+	mostMemory = 256 << 20
+
+	// readCost and writeCost are what a request that is carried out may hold: a page of
+	// a hundred of the largest rows, and the largest body with what is made of it.
+	readCost, writeCost = 512 << 10, 128 << 10
 )
 
 // limitMemory keeps Go within the memory of its control group, unless GOMEMLIMIT
@@ -36,24 +41,41 @@ func (n *node) limitMemory() {
 	}
 }
 
-// connectionLimits returns the bounds of the public listener. A quarter of Go's
-// memory is theirs, and half of the descriptors: the rest is the database's and
-// the operations listener's.
-func (n *node) connectionLimits() http1.Limits {
-	all := mostConnections
+// A budget is a quarter of Go's memory, in bytes. One each is for connections, for
+// what clients make wait and for the requests that are carried out, and one for
+// everything else.
+type budget int64
+
+func newBudget() budget {
 	if memory := debug.SetMemoryLimit(-1); memory < math.MaxInt64 {
-		all = min(all, int(memory/4/connectionCost))
+		return budget(min(memory/4, mostMemory))
 	}
+	return mostMemory
+}
+
+// reads and writes return how many requests are carried out at once. The most are
+// those of package httpapi.
+func (b budget) reads() int  { return int(min(max(int64(b)/2/readCost, 4), 128)) }
+func (b budget) writes() int { return int(min(max(int64(b)/2/writeCost, 16), 512)) }
+
+// connectionLimits returns the bounds of the public listener. Half of the descriptors
+// are its: the rest is the database's and the operations listener's.
+func (n *node) connectionLimits() http1.Limits {
+	all := min(mostConnections, int(n.budget/connectionCost))
 	if most, ok := mostDescriptors(); ok {
 		all = min(all, (most-openDescriptors())/2)
 	}
-	all = cmp.Or(n.Config.MaxConnections, max(all, 16))
 	return http1.Limits{
-		All:        all,
-		PerAddress: cmp.Or(n.Config.MaxAnonymousPerAddress, max(all/4, 1)),
-		HTTP2:      max(all/http2Cost, 1),
-		Exempt:     n.Config.TrustedProxies,
+		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
+		Memory:      int64(n.budget),
+		Exempt:      n.Config.TrustedProxies,
 	}
+}
+
+// keyStands reports whether a key that was valid when it was shown still is.
+func (n *node) keyStands(id string) bool {
+	e := n.keys.Entry(id)
+	return e != nil && e.Key.CheckHolder(n.now()) == nil
 }
 
 // openDescriptors returns how many there are; 0 if the system does not say.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -16,13 +16,14 @@ import (
 func (n *node) newMetrics() *ops.Metrics {
 	m := ops.NewMetrics(n.Version)
 	m.MustRegister(
-		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures, n.future.Load), newGateCollector(n.gates),
+		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures, n.future.Load), newWorkloadCollector(n.workload),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_connections", Help: "Open connections of the public listener.",
-		}, func() float64 { return float64(n.connections.Open()) }),
+		}, func() float64 { return float64(n.connections.Connections().Used) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "petstore_connections_closed_total", Help: "Connections of the public listener that were closed because there were too many.",
-		}, func() float64 { return float64(n.connections.Closed()) }))
+		}, func() float64 { s := n.connections.Connections(); return float64(s.Yielded + s.Refused) }),
+		newMemoryCollector(n.connections.Memory))
 	if every := n.Config.Backup.Every; every > 0 {
 		m.MustRegister(newBackupCollector(every, n.newestBackup))
 	}
@@ -49,14 +50,14 @@ func (n *node) eventStreams() float64 {
 	return float64(api.Streams())
 }
 
-// gates returns the numbers of the gates by the kind of their requests, or nil until
-// there are any.
-func (n *node) gates() map[string]httpapi.GateStats {
+// workload returns the numbers of the requests that are carried out, by their kind, or
+// nil until there are any.
+func (n *node) workload() map[string]fairshare.Stats {
 	api := n.api.Load()
 	if api == nil {
 		return nil
 	}
-	return api.Gates()
+	return api.Workload()
 }
 
 // newestBackup returns when the newest scheduled backup was made, the zero time if
@@ -97,18 +98,28 @@ func newStoreCollector(read func() StoreStats, future func() int64) prometheus.C
 	})
 }
 
-// newGateCollector returns the figures of both gates, which are zero as long as read
-// returns none.
-func newGateCollector(read func() map[string]httpapi.GateStats) prometheus.Collector {
+// newWorkloadCollector returns the figures of the requests that are carried out, which
+// are zero as long as read returns none.
+func newWorkloadCollector(read func() map[string]fairshare.Stats) prometheus.Collector {
 	return collector(func(to figures) {
 		all := read()
 		for _, kind := range []string{"read", "write"} {
-			g := all[kind]
-			to.gauge("petstore_gate_limit", "Requests that may be carried out at once.", float64(g.Limit), "kind", kind)
-			to.gauge("petstore_gate_inside", "Requests that are carried out.", float64(g.Inside), "kind", kind)
-			to.gauge("petstore_gate_waiting", "Requests that wait to be carried out.", float64(g.Waiting), "kind", kind)
-			to.count("petstore_gate_refused_total", "Requests that were answered with 503 because there was too much to do.", float64(g.Refused), "kind", kind)
+			s := all[kind]
+			to.gauge("petstore_gate_limit", "Requests that may be carried out at once.", float64(s.Capacity), "kind", kind)
+			to.gauge("petstore_gate_inside", "Requests that are carried out.", float64(s.Used), "kind", kind)
+			to.gauge("petstore_gate_waiting", "Requests that wait to be carried out.", float64(s.Waiting), "kind", kind)
+			to.count("petstore_gate_refused_total", "Requests that were answered with 503 because there was too much to do.", float64(s.Refused), "kind", kind)
 		}
+	})
+}
+
+// newMemoryCollector returns the figures of what clients make wait in memory.
+func newMemoryCollector(read func() fairshare.Stats) prometheus.Collector {
+	return collector(func(to figures) {
+		s := read()
+		to.gauge("petstore_client_memory_bytes", "Bytes that requests of HTTP/2 and answers that are being sent hold in memory.", float64(s.Used))
+		to.gauge("petstore_client_memory_limit_bytes", "Bytes that they may hold.", float64(s.Capacity))
+		to.count("petstore_client_memory_ended_total", "Requests and answers that were broken off because their client held too much memory.", float64(s.Yielded+s.Refused))
 	})
 }
 

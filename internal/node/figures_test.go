@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/groupcommit"
-	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -31,11 +31,12 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.Stats{Workspaces: 5, Keys: 6, Bans: 2, Addresses: 3, AddressCapacity: 4, OverflowAdmitted: 7, FailedSaves: 8}
 	store := StoreStats{groupcommit.Stats{Groups: 5, Writes: 6, LostGroups: 8, LargestGroup: 4}, 7, 9, 3}
-	gates := map[string]httpapi.GateStats{"read": {Limit: 512}, "write": {Limit: 300, Inside: 299, Waiting: 12, Refused: 34}}
+	workload := map[string]fairshare.Stats{"read": {Capacity: 512}, "write": {Capacity: 300, Used: 299, Waiting: 12, Refused: 34}}
 	wantFigures(t, []prometheus.Collector{
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),
 		newStoreCollector(func() StoreStats { return store }, func() int64 { return 2 }),
-		newGateCollector(func() map[string]httpapi.GateStats { return gates }),
+		newWorkloadCollector(func() map[string]fairshare.Stats { return workload }),
+		newMemoryCollector(func() fairshare.Stats { return fairshare.Stats{Capacity: 9000, Used: 800, Yielded: 7, Refused: 60} }),
 		newBackupCollector(time.Hour, func() time.Time { return time.UnixMilli(1500) }),
 	},
 		"limiter_workspaces 5", "limiter_keys 6", "limiter_bans_running 2", "limiter_addresses 3",
@@ -44,11 +45,12 @@ func TestFigures(t *testing.T) {
 		"store_waiting 7", "store_readers 9", "store_readers_idle 3", "store_future_rows 2",
 		`gate_limit{kind="read"} 512`, `gate_limit{kind="write"} 300`, `gate_inside{kind="write"} 299`,
 		`gate_waiting{kind="write"} 12`, `gate_refused_total{kind="write"} 34`,
+		"client_memory_bytes 800", "client_memory_limit_bytes 9000", "client_memory_ended_total 67",
 		"backup_newest_timestamp_seconds 1.5", "backup_interval_seconds 3600")
 }
 
 func TestFiguresOfAServerThatStarts(t *testing.T) {
 	t.Parallel()
-	wantFigures(t, []prometheus.Collector{newGateCollector((&node{}).gates), newBackupCollector(time.Hour, func() time.Time { return time.Time{} })},
+	wantFigures(t, []prometheus.Collector{newWorkloadCollector((&node{}).workload), newBackupCollector(time.Hour, func() time.Time { return time.Time{} })},
 		`gate_limit{kind="read"} 0`, `gate_refused_total{kind="write"} 0`, "backup_newest_timestamp_seconds 0")
 }

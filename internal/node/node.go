@@ -31,6 +31,7 @@ import (
 
 // How often the parts that work beside the requests do so.
 const (
+	recheckKeys    = 500 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
 	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
 	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
 	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
@@ -58,7 +59,8 @@ type node struct {
 	redisTook   prometheus.Histogram
 	webhooks    *webhooks // nil if no events are kept
 	usage       *usage.Recorder
-	access      *httpapi.AccessLog          // nil if n.log takes the requests too
+	access      *httpapi.AccessLog // nil if n.log takes the requests too
+	budget      budget
 	connections *http1.Limit                // of the public listener
 	future      atomic.Int64                // rows of the future, as last counted
 	api         atomic.Pointer[httpapi.API] // nil until the public server starts
@@ -152,6 +154,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
+		Reads: n.budget.reads(), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err
@@ -181,6 +184,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { n.store.Follow(ctx, func() { _ = n.keys.Refresh(ctx) }) }) // Run tries again, and logs
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
+	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyStands) }) })
 	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
 	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
 	running.Go(func() { every(ctx, forgetEvents, n.forgetEvents) })

@@ -51,6 +51,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer n.stopTraces()
 	n.limitMemory()
+	n.budget = newBudget()
 	n.connections = http1.NewLimit(n.connectionLimits())
 	sockets, err := n.listen()
 	if err != nil {

@@ -1,0 +1,215 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// A larder answers a request for a number with as many bytes, to the workspace that the
+// request names.
+func larder(w http.ResponseWriter, r *http.Request) {
+	if id, err := strconv.ParseInt(r.Header.Get("Workspace"), 10, 64); err == nil {
+		Recognize(w, id, "key_"+r.Header.Get("Workspace"))
+	}
+	n, _ := strconv.Atoi(r.URL.Path[1:]) // the tests ask for numbers
+	_, _ = w.Write(bytes.Repeat([]byte("x"), n))
+}
+
+// openLarder serves a larder over HTTP/1.1 and, without TLS, HTTP/2, within limits.
+func openLarder(t *testing.T, l Limits) (*Limit, func() net.Conn) {
+	t.Helper()
+	crowded := newCrowdedListener(t, l)
+	server := &http.Server{Handler: http.HandlerFunc(larder), IdleTimeout: time.Minute, ReadHeaderTimeout: time.Minute, WriteTimeout: time.Minute, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	front := New(server, Options{Plain: func(path string) bool { return true }})
+	go func() { _ = server.Serve(front.Listener(crowded)) }() // until it is closed
+	t.Cleanup(func() { server.Close() })
+	return crowded.Limit, func() net.Conn { return crowded.dial("127.0.0.1") }
+}
+
+// A frameClient speaks HTTP/2, with a window for each stream that it chooses.
+type frameClient struct {
+	*http2.Framer
+	t    *testing.T
+	conn net.Conn
+	head bytes.Buffer
+	next uint32
+}
+
+func newFrameClient(t *testing.T, c net.Conn, window uint32) *frameClient {
+	t.Helper()
+	f := &frameClient{Framer: http2.NewFramer(c, c), t: t, conn: c, next: 1}
+	_, err := io.WriteString(c, http2.ClientPreface)
+	if err = errors.Join(err, f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// get asks for a path in the name of a workspace, and returns the stream.
+func (f *frameClient) get(path, workspace string) uint32 {
+	f.t.Helper()
+	f.head.Reset()
+	encoder := hpack.NewEncoder(&f.head)
+	encoder.SetMaxDynamicTableSize(0)
+	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "x"}, {":path", path}, {"workspace", workspace}} {
+		if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	id := f.next
+	f.next += 2
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.head.Bytes(), EndHeaders: true, EndStream: true}); err != nil {
+		f.t.Fatal(err)
+	}
+	return id
+}
+
+// ended waits until the stream has ended, and reports whether it was reset.
+func (f *frameClient) ended(stream uint32) (reset bool) {
+	f.t.Helper()
+	if err := f.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		f.t.Fatal(err)
+	}
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			f.t.Fatalf("the stream %d did not end: %v", stream, err)
+		}
+		if frame.Header().StreamID != stream {
+			continue
+		}
+		switch frame := frame.(type) {
+		case *http2.RSTStreamFrame:
+			return true
+		case *http2.DataFrame:
+			if frame.StreamEnded() {
+				return false
+			}
+		}
+	}
+}
+
+// Requests of HTTP/2 whose answers a client does not take hold no more memory than there
+// is. The oldest of the workspace that holds most is reset for one that holds less.
+func TestHTTP2AnswersThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	limit, dial := openLarder(t, Limits{Connections: 9, Memory: 6 * requestCost})
+	greedy := newFrameClient(t, dial(), 0)
+	first := greedy.get("/1000", "1")
+	waitFor(t, "the first waits", func() bool { return limit.Memory().Used == requestCost })
+	for i := range int64(5) {
+		greedy.get("/1000", "1")
+		waitFor(t, "another waits", func() bool { return limit.Memory().Used == (2+i)*requestCost })
+	}
+	modest := newFrameClient(t, dial(), 1<<20)
+	if modest.ended(modest.get("/1000", "2")) {
+		t.Error("a request of a workspace that holds nothing was reset")
+	}
+	if !greedy.ended(first) {
+		t.Error("the oldest request of the workspace that holds most was answered, want it reset")
+	}
+	greedy.conn.Close()
+	waitFor(t, "all is given back", func() bool { return limit.Memory().Used == 0 })
+}
+
+// Answers that clients of HTTP/1.1 do not read count, and the connection of the oldest ends
+// for another workspace.
+func TestAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	const size = 8 << 20 // more than the system keeps for a connection
+	for _, way := range []string{"plain", "net/http"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			limit, dial := openLarder(t, Limits{Connections: 9, Memory: 3*size + 1<<16})
+			get := func(workspace string) net.Conn {
+				request := "GET /" + strconv.Itoa(size) + " HTTP/1.1\r\nHost: x\r\nWorkspace: " + workspace + "\r\n"
+				if way != "plain" {
+					request += "Pragma: no-cache\r\n"
+				}
+				c := dial()
+				if _, err := io.WriteString(c, request+"\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			first := get("1")
+			for used := int64(size); used <= 3*size; used += size {
+				if used > size {
+					get("1")
+				}
+				waitFor(t, "another answer waits", func() bool { return limit.Memory().Used >= used })
+			}
+			modest := get("2")
+			if err := errors.Join(first.SetReadDeadline(time.Now().Add(20*time.Second)), modest.SetReadDeadline(time.Now().Add(20*time.Second))); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := io.CopyN(io.Discard, modest, size); err != nil {
+				t.Errorf("the modest client read %d of %d bytes: %v", n, size, err)
+			}
+			if n, err := io.Copy(io.Discard, first); n >= size || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the first client read %d bytes and then %v, want its connection closed before the end", n, err)
+			}
+		})
+	}
+}
+
+// A client of HTTP/2 that sends and does not read makes no more wait than it may.
+func TestHTTP2ClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	limit, dial := openLarder(t, Limits{Connections: 9, Memory: 1 << 20})
+	c := dial()
+	f := newFrameClient(t, c, 0)
+	if err := c.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for range 4_000_000 { // 68 MB: far more than the system keeps
+		if err = f.WritePing(false, [8]byte{}); err != nil {
+			break
+		}
+	}
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the client went on to send: %v, want its connection closed", err)
+	}
+	waitFor(t, "all is given back", func() bool { return limit.Memory().Used == 0 })
+}
+
+func TestHold(t *testing.T) {
+	t.Parallel()
+	l := newCrowdedListener(t, Limits{Connections: 9, Memory: 100 << 10})
+	held, done := make(chan error), make(chan struct{})
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.ParseInt(r.URL.Path[1:], 10, 64) // the test asks for numbers
+		Recognize(w, 1, "key")
+		held <- Hold(w, size)
+		<-done
+	})}
+	front := New(server, Options{})
+	go func() { _ = server.Serve(front.Listener(l)) }() // until it is closed
+	t.Cleanup(func() { server.Close() })
+	for _, size := range []struct {
+		path string
+		want error
+	}{{"/60000", nil}, {"/30000", nil}, {"/30000", ErrMemory}} {
+		if _, err := io.WriteString(l.dial("127.0.0.1"), "GET "+size.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-held; !errors.Is(err, size.want) {
+			t.Errorf("Hold(%s) = %v, want %v", size.path, err, size.want)
+		}
+	}
+	close(done)
+	waitFor(t, "all is given back", func() bool { return l.Memory().Used == 0 })
+}
