@@ -25,7 +25,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done and PagesPerMinute are needed.
+// Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done, Imports and PagesPerMinute are needed.
 type Options struct {
 	Service  *petstore.Service
 	Bulk     petstore.Bulk // of the same store
@@ -41,6 +41,7 @@ type Options struct {
 	Log      *slog.Logger
 	Done     <-chan struct{} // closed when the service drains: live streams then end
 
+	Imports        int // files that are read into the store at once, each with some 6 MiB of memory; 0 is 4
 	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages
 }
 
@@ -88,7 +89,7 @@ func New(o Options) (*Console, error) {
 
 // prepare makes what both consoles have.
 func (c *Console) prepare() (err error) {
-	c.shares = newShares()
+	c.shares = newShares(c.Imports)
 	if c.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
 		return err
 	}

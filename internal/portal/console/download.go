@@ -16,9 +16,8 @@ import (
 // What a download costs, and its bounds.
 const (
 	rowsARequest     = 100              // each further hundred counts as a request more
-	downloadBuffer   = 64 << 10         // what is sent together; a refusal before it is a page
+	downloadBuffer   = 16 << 10         // what is sent together; a refusal before it is a page
 	downloadPatience = 30 * time.Second // for a client to take as much
-	downloadWait     = 3 * time.Second  // for a share
 )
 
 // A download is a file that is made while it is sent. The request for it paid for its first hundred rows.
@@ -33,11 +32,11 @@ type download struct {
 
 // download sends a file, which fill makes once there is a share. It ends early only if the client takes nothing.
 func (v *visit) download(media string, fill func(*download) error) error {
-	share, err := v.hold(v.r.Context(), v.shares.downloads, 1, nil)
+	leave, err := v.hold(v.shares.downloads, nil)
 	if err != nil {
 		return v.refuseShare(err, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
 	}
-	defer share.leave()
+	defer leave()
 	d := &download{v: v, media: media}
 	d.to = bufio.NewWriterSize(d, downloadBuffer)
 	if err = fill(d); err == nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,16 +18,12 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// Bounds on a file that is sent, and on what is read of it at once.
+// Bounds on a file that is sent.
 const (
 	maxUpload      = 1 << 20 // bytes
 	uploadPatience = 30 * time.Second
 	mostCategories = 10_000 // of the workspace with those of the file
-
-	mostUploads = 12 << 20 // bytes, on their way or waiting for an import
-	uploadWait  = 10 * time.Second
-	mostImports = 4
-	importWait  = 30 * time.Second
+	uploadPiece    = 64 << 10
 )
 
 func importPets(v *visit) (form, error) {
@@ -41,55 +38,25 @@ func importPets(v *visit) (form, error) {
 	}, nil
 }
 
-// takeImport tries a file that was sent, and imports it if that is asked for and all is right.
+// takeImport tries a file that was sent, and imports it if that is asked for and all is right. It takes its turn among the
+// imports when the file is there.
 func (v *visit) takeImport(in *input) error {
-	file, imports, err := v.receive()
+	file, err := v.upload()
 	if err != nil {
 		return err
 	}
-	defer imports.leave()
 	if err := v.identifyAgain(); err != nil { // the file may have taken its time
 		return err
 	}
+	leave, err := v.hold(v.shares.imports, nil)
+	if err != nil {
+		return v.refuseShare(err, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
+	}
+	defer leave()
 	if err := v.admitRows(file); err != nil {
 		return err
 	}
 	return v.gated(true, func() error { return v.importFile(in, file) })
-}
-
-// receive returns the file of the form, and a share of the imports, which it takes when the file is there. Until then the
-// file gives way to those of other workspaces.
-func (v *visit) receive() (file []byte, imports *held, err error) {
-	const title, each = "Too many imports", "Another file of this workspace is being imported. Send this one when that is over."
-	upload, err := v.hold(v.r.Context(), v.shares.uploads, v.uploadSize(), v.endReading)
-	if err != nil {
-		return nil, nil, v.refuseShare(err, title, each)
-	}
-	defer upload.leave()
-	if file, err = v.upload(); err == nil {
-		imports, err = v.hold(upload, v.shares.imports, 1, nil)
-	}
-	if err != nil && errors.Is(context.Cause(upload), errGaveWay) {
-		err = errGaveWay
-	}
-	if err == nil || petstore.CodeOf(err) != "" {
-		return file, imports, err
-	}
-	return nil, nil, v.refuseShare(err, title, each)
-}
-
-// uploadSize returns how many bytes the request has at most.
-func (v *visit) uploadSize() int64 {
-	const most = maxUpload + maxForm
-	if n := v.r.ContentLength; n >= 0 && n < most {
-		return n
-	}
-	return most
-}
-
-// endReading ends a read of the request that waits.
-func (v *visit) endReading() {
-	_ = http.NewResponseController(v.w).SetReadDeadline(time.Unix(1, 0)) // where there is none to set, none is needed
 }
 
 // mostParts is how many parts a form with a file may have.
@@ -102,6 +69,7 @@ func (v *visit) upload() (file []byte, err error) {
 	if err != nil {
 		return nil, errNoFile
 	}
+	found := false
 	for range mostParts {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -111,6 +79,7 @@ func (v *visit) upload() (file []byte, err error) {
 			return nil, uploadFault(err)
 		}
 		if part.FormName() == "file" && part.FileName() != "" {
+			found = true
 			file, err = v.readPart(part, maxUpload)
 		} else {
 			var value []byte
@@ -122,24 +91,33 @@ func (v *visit) upload() (file []byte, err error) {
 			return nil, uploadFault(err)
 		}
 	}
-	if file == nil {
+	if !found {
 		return nil, errNoFile
 	}
 	return file, nil
 }
 
-// readPart returns the content of a part, which has at most so many bytes.
-func (v *visit) readPart(part io.Reader, most int64) ([]byte, error) {
-	var content bytes.Buffer
-	if n := min(v.uploadSize(), most); most == maxUpload {
-		content.Grow(int(n) + bytes.MinRead) // it is accounted for
+// readPart returns the content of a part, which has at most so many bytes. Each piece of it is counted before it is there.
+func (v *visit) readPart(part io.Reader, most int) ([]byte, error) {
+	var pieces [][]byte
+	var err error
+	for size := 0; err == nil; {
+		if err := v.gate.Hold(uploadPiece); err != nil {
+			return nil, err
+		}
+		piece, n, read := make([]byte, uploadPiece), 0, 0
+		for n < len(piece) && err == nil {
+			read, err = part.Read(piece[n:])
+			n += read
+		}
+		if pieces, size = append(pieces, piece[:n]), size+n; size > most {
+			return nil, errTooLong
+		}
 	}
-	if n, err := content.ReadFrom(io.LimitReader(part, most+1)); err != nil {
+	if !errors.Is(err, io.EOF) {
 		return nil, err
-	} else if n > most {
-		return nil, errTooLong
 	}
-	return content.Bytes(), nil
+	return slices.Concat(pieces...), nil
 }
 
 // uploadFault returns what is wrong with a file that could not be read.

@@ -23,6 +23,9 @@ type Gate interface {
 	Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision
 	// Show has the response tell a decision that counted nothing.
 	Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision)
+	// Hold counts size bytes that the page keeps in memory until it is answered, such as a file that comes. The client must
+	// be refused if it holds as much as it may.
+	Hold(size int64) error
 	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
 	Enter(write bool) (leave func(), err error)
 }

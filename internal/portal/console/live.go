@@ -26,11 +26,11 @@ type stream struct{ v *visit }
 // live begins a stream, or refuses it if there are too many. It ends early when another workspace needs its share. beat is called at once and every two seconds; event, unless
 // it is nil, for each request of the workspace. The stream ends when the session does.
 func (v *visit) live(beat func(context.Context, stream) error, event func(stream, usage.Event) error) error {
-	share, err := v.hold(v.r.Context(), v.shares.streams, 1, func() { v.extend(0) })
+	ctx, leave, err := v.holdUntil(v.shares.streams, func() { v.extend(0) })
 	if err != nil {
 		return v.refuseShare(err, "Too many live pages", "The sessions of this workspace have as many of them open as they may. Close one of them first.")
 	}
-	defer share.leave()
+	defer leave()
 	var events <-chan usage.Event
 	if event != nil {
 		watched, stop := v.Usage.Watch(v.who.Workspace.ID)
@@ -44,7 +44,7 @@ func (v *visit) live(beat func(context.Context, stream) error, event func(stream
 	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err != nil {
 		return nil //nolint:nilerr // the client is gone
 	}
-	s.run(share, beat, events, event)
+	s.run(ctx, beat, events, event)
 	return nil
 }
 
