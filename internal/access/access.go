@@ -61,7 +61,7 @@ func QuotaFor(p Plan, agreed Quota) (Quota, error) {
 		return Quota{}, &QuotaError{given, fmt.Sprintf("the numbers of the %s plan are fixed at %d a minute and %d a day; only enterprise has its own", p, q.PerMinute, q.PerDay)}
 	}
 	if p != Enterprise {
-		return Quota{}, &QuotaError{"plan", fmt.Sprintf("there is no plan %q; the plans are free, pro, business and enterprise", p)}
+		return Quota{}, &QuotaError{"plan", fmt.Sprintf("there is no plan %.60q; the plans are free, pro, business and enterprise", p)}
 	}
 	outside := func(n int64) bool { return n < 1 || n > MaxQuota }
 	if outside(agreed.PerMinute) || outside(agreed.PerDay) {
@@ -117,20 +117,20 @@ const MaxName = 100
 // control and format characters, line and paragraph separators.
 func CheckName(name string) (string, error) {
 	if !utf8.ValidString(name) {
-		return "", fmt.Errorf("the name %q must be valid UTF-8", name)
+		return "", fmt.Errorf("the name %.60q must be valid UTF-8", name)
 	}
 	name = norm.NFC.String(name)
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "", fmt.Errorf("the name must not be blank")
 	case strings.TrimSpace(name) != name:
-		return "", fmt.Errorf("the name %q must not begin or end with a space", name)
+		return "", fmt.Errorf("the name %.60q must not begin or end with a space", name)
 	case utf8.RuneCountInString(name) > MaxName:
 		return "", fmt.Errorf("the name must have at most %d characters", MaxName)
 	}
 	if i := strings.IndexFunc(name, unseen); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(name[i:])
-		return "", fmt.Errorf("the name %q must not contain %U, a control or format character", name, r)
+		return "", fmt.Errorf("the name %.60q must not contain %U, a control or format character", name, r)
 	}
 	return name, nil
 }
@@ -215,7 +215,7 @@ func ParseScopes(text string) (Scopes, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		one := ScopeOf(strings.TrimSpace(name))
 		if one == 0 {
-			return 0, fmt.Errorf("there is no scope %q; the scopes are read, write and manage", name)
+			return 0, fmt.Errorf("there is no scope %.60q; the scopes are read, write and manage", name)
 		}
 		s |= one
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/petstore/internal/scratch"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -54,12 +55,12 @@ func (a *app) backupToStream(ctx context.Context) (err error) {
 	if terminal(a.out) {
 		return usagef("a backup cannot be printed on a terminal; give a FILE, or redirect stdout")
 	}
-	dir, err := os.MkdirTemp("", "petstore-backup-*")
+	temp, err := scratch.Make("backup")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "petstore.db")
+	defer func() { err = errors.Join(err, temp.Remove()) }()
+	path := filepath.Join(temp.Path, "petstore.db")
 	if err := sqlite.Backup(ctx, a.config.DB, path); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ itself is not changed. With -, it is read from stdin.`,
 			if args[0] != standardStream {
 				return a.restore(ctx, args[0], args[0])
 			}
-			temp, done, err := spool(ctx, "petstore-restore-*", a.in)
+			temp, done, err := spool(ctx, "restore", a.in)
 			if err != nil {
 				return err
 			}

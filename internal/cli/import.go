@@ -21,16 +21,13 @@ import (
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/scratch"
 	"example.com/petstore/internal/sqlite"
 )
 
-// maxListed is the greatest number of faults in the JSON report; all of those
-// that are skipped go to stderr. maxFaults is how many are named of a file of
-// which nothing is kept.
-const (
-	maxListed = 1000
-	maxFaults = 100
-)
+// maxFaults is the greatest number of faults that are named, on stderr and in the
+// JSON report.
+const maxFaults = 100
 
 // What --on-error takes.
 const (
@@ -146,17 +143,17 @@ func (i *importer) open(ctx context.Context) (done func() error, err error) {
 // source returns the file, or a temporary copy of what is no file, since it is read
 // twice; done closes it, and removes the copy.
 func (i *importer) source(ctx context.Context) (in *os.File, done func() error, err error) {
-	const pattern = "petstore-import-*"
+	const what = "import"
 	if i.file == standardStream {
 		i.file = "stdin"
-		return spool(ctx, pattern, i.app.in)
+		return spool(ctx, what, i.app.in)
 	}
 	f, err := os.Open(i.file)
 	if err != nil || isFile(f) {
 		return f, f.Close, err
 	}
 	defer f.Close()
-	return spool(ctx, pattern, f)
+	return spool(ctx, what, f)
 }
 
 // A lineCounter counts the lines that are written to it.
@@ -295,14 +292,12 @@ type lineFault struct {
 }
 
 func (i *importer) skipped(f *interchange.Fault) {
-	if i.onError == stopOnError && len(i.listed) == maxFaults {
+	if len(i.listed) == maxFaults {
 		return
 	}
 	i.bar.Clear() // a terminal that cannot be written shows nothing anyway
 	fmt.Fprintf(i.err, "petstore: %s:%d: %s\n", i.file, f.Line, explain(errors.New(f.Reason)))
-	if len(i.listed) < maxListed {
-		i.listed = append(i.listed, lineFault{f.Line, f.Reason})
-	}
+	i.listed = append(i.listed, lineFault{f.Line, f.Reason})
 }
 
 // An importError says besides the cause how far an import came.
@@ -345,20 +340,28 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	}
 	err := i.done(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
-		err = fmt.Errorf("%s has %s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"))
+		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"), i.unlisted(r))
 	}
 	return err
+}
+
+// unlisted says, in words, that there are more faults than were named, or "".
+func (i *importer) unlisted(r interchange.Report) string {
+	if r.Skipped <= int64(len(i.listed)) {
+		return ""
+	}
+	return fmt.Sprintf(", of which the first %d are listed", len(i.listed))
 }
 
 // onCopy runs f on a temporary copy: of the whole database if that is a file,
 // else of the workspace, in a file.
 func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f func(node.Store) error) (err error) {
-	dir, err := os.MkdirTemp("", "petstore-dry-run-*")
+	temp, err := scratch.Make("dry-run")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "copy.db")
+	defer func() { err = errors.Join(err, temp.Remove()) }()
+	path := filepath.Join(temp.Path, "copy.db")
 	if file, yes := db.(node.FileStore); yes {
 		if err := file.CopyTo(ctx, path); err != nil {
 			return err

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/scratch"
 	"example.com/petstore/internal/sqlite"
 )
 
@@ -137,15 +139,19 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream, until its end or that of ctx, to a temporary file with a
-// name of the pattern of [os.CreateTemp]. The file is at its start; done closes and
+// spool copies a stream, until its end or that of ctx, to a file in a temporary
+// folder whose name has what it is for. The file is at its start; done closes and
 // removes it.
-func spool(ctx context.Context, pattern string, from io.Reader) (temp *os.File, done func() error, err error) {
-	temp, err = os.CreateTemp("", pattern)
+func spool(ctx context.Context, what string, from io.Reader) (temp *os.File, done func() error, err error) {
+	folder, err := scratch.Make(what)
 	if err != nil {
 		return nil, nil, err
 	}
-	done = func() error { return errors.Join(temp.Close(), os.Remove(temp.Name())) }
+	temp, err = os.Create(filepath.Join(folder.Path, "stream"))
+	if err != nil {
+		return nil, nil, errors.Join(err, folder.Remove())
+	}
+	done = func() error { return errors.Join(temp.Close(), folder.Remove()) }
 	err = interruptible(ctx, func() error {
 		_, err := io.Copy(temp, from)
 		return err

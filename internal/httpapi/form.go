@@ -21,9 +21,6 @@ import (
 // maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 16
 
-// maxFaults is how many faults an error lists: a body has room for thousands.
-const maxFaults = 100
-
 // A form reads the members of a body, and collects what is wrong with them.
 type form struct {
 	body      []byte
@@ -180,9 +177,9 @@ func pointerTo(name string) string {
 	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// add notes a fault, unless there are maxFaults already.
+// add notes a fault, unless there are as many as an error lists.
 func (f *form) add(pointer string, code petstore.FieldCode, format string, args ...any) {
-	if len(f.fields) >= maxFaults {
+	if len(f.fields) >= petstore.MaxFields {
 		return
 	}
 	f.fields = append(f.fields, petstore.Field{Pointer: pointer, Code: code, Message: fmt.Sprintf(format, args...)})
@@ -195,7 +192,7 @@ func (f *form) err(values []petstore.Field) error {
 		return f.malformed
 	}
 	for _, v := range values {
-		if len(f.fields) < maxFaults && !f.faulty(v.Pointer) {
+		if len(f.fields) < petstore.MaxFields && !f.faulty(v.Pointer) {
 			f.fields = append(f.fields, v)
 		}
 	}

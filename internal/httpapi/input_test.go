@@ -242,3 +242,38 @@ func FuzzQuery(f *testing.F) {
 		}
 	})
 }
+
+// TestFaultsAreBounded: what is wrong with a request of any size is said in a hundred faults of a few hundred bytes.
+func TestFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	many := strings.Builder{}
+	for i := range 5000 {
+		fmt.Fprintf(&many, `"m%d":1,`, i)
+	}
+	long := strings.Repeat("x", 60_000)
+	for _, test := range []struct{ method, path, body string }{
+		{"POST", "/pets", "{" + many.String() + `"name":"a"}`},
+		{"POST", "/pets", `{"` + long + `":1}`},
+		{"POST", "/pets", `{"` + strings.Repeat("\\u0001", 10_000) + `":1}`},
+		{"POST", "/pets", `{"name":"a","categoryId":1,"status":"` + long + `"}`},
+		{"POST", "/keys", `{"name":"a","scopes":["` + strings.Repeat(`x","`, 10_000) + `"]}`},
+		{"GET", "/pets?" + long[:8000], ""},
+		{"GET", "/pets?" + strings.Repeat("a&b&c&", 1000), ""},
+		{"GET", "/pets?status=" + long[:8000], ""},
+	} {
+		a := s.do(request{method: test.method, path: test.path, body: test.body})
+		var e struct {
+			Message string
+			Errors  []struct{ Pointer, Parameter, Message string }
+		}
+		if err := json.Unmarshal(a.body, &e); err != nil || a.status != 400 || len(e.Errors) < 1 || len(e.Errors) > 100 || len(e.Message) > 230 {
+			t.Errorf("%s %.40s = %d with %d faults, %.300q, %v", test.method, test.path, a.status, len(e.Errors), e.Message, err)
+		}
+		for _, f := range e.Errors {
+			if len(f.Pointer)+len(f.Parameter) > 200 || len(f.Message) > 200 {
+				t.Errorf("%s %.40s: the fault %.300q %.300q has the message %.300q", test.method, test.path, f.Pointer, f.Parameter, f.Message)
+			}
+		}
+	}
+}

@@ -34,9 +34,9 @@ func parseQuery(raw string, known []string) (*query, error) {
 	return q, nil
 }
 
-// add notes a fault, unless there are maxFaults already.
+// add notes a fault, unless there are as many as an error lists.
 func (q *query) add(name string, code petstore.FieldCode, format string, args ...any) {
-	if len(q.fields) >= maxFaults {
+	if len(q.fields) >= petstore.MaxFields {
 		return
 	}
 	q.fields = append(q.fields, petstore.Field{Parameter: name, Code: code, Message: fmt.Sprintf(format, args...)})
@@ -46,9 +46,8 @@ func (q *query) err() error {
 	if len(q.fields) == 0 {
 		return nil
 	}
-	e := petstore.Errorf(codeInvalidParameter, "%s", q.fields[0].Message)
-	e.Fields = q.fields
-	return e
+	fields := petstore.Bounded(q.fields)
+	return &petstore.Error{Code: codeInvalidParameter, Message: fields[0].Message, Fields: fields}
 }
 
 // one returns the value of a parameter that may stand once.

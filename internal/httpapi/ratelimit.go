@@ -18,9 +18,10 @@ type meter struct {
 }
 
 // decide has the limiter decide, once, and writes its headers, once, for every
-// outcome. A request that is refused for its size is not counted.
+// outcome. A request that is refused for its size is not counted, nor is one whose
+// key could not be looked for: it is no guess at one.
 func (m *meter) decide(x *exchange, oversized bool) {
-	spends := !oversized && !x.free()
+	spends := !oversized && !x.free() && (!x.unresolved() || x.guesses())
 	x.counted = spends
 	switch {
 	case x.entry != nil && spends && !x.guesses():
@@ -46,6 +47,11 @@ func (m *meter) settle(x *exchange, d ratelimit.Decision) {
 // guesses reports whether the request tries a key on a page. It is counted by
 // address, whatever key it carries besides.
 func (x *exchange) guesses() bool { return x.route != nil && x.route.guess }
+
+// unresolved reports whether the store could not be asked for the key.
+func (x *exchange) unresolved() bool {
+	return petstore.CodeOf(x.keyErr) == petstore.CodeServiceUnavailable
+}
 
 // free reports whether a request spends no quota: preflights, the public pages,
 // and getAccount, but not for those who try keys on it.
@@ -95,10 +101,11 @@ func untilReset(d *ratelimit.Decision, refusedBy ratelimit.Outcome, w ratelimit.
 	return min(length, max(0, w.Reset-now))
 }
 
-// refusal returns the error of a request that the limiter refused.
+// refusal returns the error of a request that the limiter refused. One whose key
+// could not be looked for has nothing to do with the limits of its address.
 func refusal(x *exchange) error {
 	d := &x.decision
-	if d.Admitted() || x.guesses() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
+	if d.Admitted() || x.unresolved() || x.guesses() || x.free() && (d.Outcome != ratelimit.Banned || x.route == nil || x.route.public) {
 		return nil
 	}
 	e := &petstore.Error{Code: codeRateLimitExceeded, RetryAfter: time.Duration(d.RetryAfter) * time.Second}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,4 +150,44 @@ func TestTwoForwardingHeaders(t *testing.T) {
 			s.do(request{method: "GET", path: "/pets", key: "-", header: both}).want(401, "missing_api_key")
 		})
 	}
+}
+
+// A slowKeys is a store in which no key can be looked for while it is slow.
+type slowKeys struct {
+	access.Store
+	slow atomic.Bool
+}
+
+func (s *slowKeys) LiveKeys(ctx context.Context, ids []string, hashes []access.Hash) ([]access.Key, []access.Workspace, error) {
+	if s.slow.Load() {
+		return nil, nil, context.DeadlineExceeded
+	}
+	return s.Store.LiveKeys(ctx, ids, hashes)
+}
+
+// TestAKeyThatCannotBeLookedForIsNotCounted: who uses a key for the first time while the store is slow is told so, and
+// the address has nothing to do with it.
+func TestAKeyThatCannotBeLookedForIsNotCounted(t *testing.T) {
+	t.Parallel()
+	cfg := limits()
+	cfg.AddressLimits = ratelimit.Limits{PerMinute: 1, PerDay: 100}
+	var keys slowKeys
+	s := openLimitedService(t, cfg, func(o *httpapi.Options) {
+		keys.Store = o.Access
+		limiter := o.Limiter
+		o.Keys = access.NewDirectory(&keys, o.Now, func(w access.Workspace, k access.Key) *ratelimit.Caller {
+			return limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
+		}, func(k access.Key) { limiter.Drop(k.ID) })
+	})
+	keys.slow.Store(true)
+	for range 3 {
+		a := s.get("/pets").want(503, "service_unavailable")
+		if got := a.header.Get("X-RateLimit-Remaining"); got != "1" || a.header.Get("Retry-After") == "" {
+			t.Errorf("a key that cannot be looked for leaves the address %s requests, want 1", got)
+		}
+	}
+	s.do(request{method: "GET", path: "/pets", key: "-"}).want(401, "missing_api_key")
+	s.get("/pets").want(503, "service_unavailable")
+	keys.slow.Store(false)
+	s.get("/pets").want(200, "")
 }

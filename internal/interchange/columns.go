@@ -13,6 +13,9 @@ type layout struct{ id, name, category, status, stock, width int }
 // layoutOf reads the line of column names. They may be in any order, in any
 // letter case. Those to ignore are left out.
 func layoutOf(header []string, line int, ignore []string) (layout, error) {
+	if len(header) > maxColumns {
+		return layout{}, tooWide(line)
+	}
 	found, unknown := map[string]int{}, []string{}
 	left := map[string]bool{}
 	for _, name := range ignore {
@@ -28,7 +31,7 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		case name == "":
 			return layout{}, finalf(line, "column %d has no name; the columns are %s", i+1, strings.Join(columns(), ", "))
 		case !slices.Contains(columns(), name):
-			unknown = append(unknown, fmt.Sprintf("there is no column %.100q%s", cell, meant(name)))
+			unknown = append(unknown, fmt.Sprintf("there is no column %s%s", quoted(cell), meant(name)))
 		case twice:
 			return layout{}, finalf(line, "the column %s occurs twice, as number %d and %d", name, at+1, i+1)
 		}
@@ -36,11 +39,11 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 	}
 	for _, name := range ignore {
 		if left[plain(name)] {
-			return layout{}, finalf(line, "there is no column %.100q to ignore; the columns of the file are %.300s", name, strings.Join(header, ", "))
+			return layout{}, finalf(line, "there is no column %s to ignore; the columns of the file are %s", quoted(name), strings.Join(header, ", "))
 		}
 	}
 	if len(unknown) > 0 {
-		return layout{}, finalf(line, "%s; the columns are %s; --ignore-columns leaves others out", strings.Join(unknown, "; "), strings.Join(columns(), ", "))
+		return layout{}, finalf(line, "%s; the columns are %s; --ignore-columns leaves others out", firstOf(unknown), strings.Join(columns(), ", "))
 	}
 	place := func(name string) int {
 		if i, ok := found[name]; ok {
@@ -55,6 +58,19 @@ func layoutOf(header []string, line int, ignore []string) (layout, error) {
 		}
 	}
 	return l, nil
+}
+
+// firstOf returns the first of some reasons, as many as one line has room for, and says how many there are besides.
+func firstOf(reasons []string) string {
+	const room = 96
+	text := reasons[0]
+	for i, reason := range reasons[1:] {
+		if len(text)+len(reason) > room {
+			return fmt.Sprintf("%s; %d more", text, len(reasons)-1-i)
+		}
+		text += "; " + reason
+	}
+	return text
 }
 
 // plain returns the name of a column as it is compared.

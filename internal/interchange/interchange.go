@@ -10,6 +10,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
@@ -41,8 +42,11 @@ func FormatOf(name string) (Format, error) {
 const Version = 1
 
 // maxRecord is the greatest number of bytes of a line of NDJSON or of a record
-// of CSV.
-const maxRecord = 1 << 20
+// of CSV, and maxColumns the greatest number of columns of CSV.
+const (
+	maxRecord  = 1 << 20
+	maxColumns = 1000
+)
 
 // A Reader reads the units of a stream. Names are not yet in normal form and
 // nothing is held against the rules: see [petstore.Unit.Check].
@@ -90,15 +94,22 @@ func (e *Entry) rows() int { return 1 + len(e.Orders) + len(e.Movements) }
 // A Fault is a mistake in a stream.
 type Fault struct {
 	Line   int
-	Reason string
-	Final  bool // nothing behind it can be read
+	Reason string // at most petstore.MaxText bytes
+	Final  bool   // nothing behind it can be read
 }
 
 // Error returns the line and the reason.
 func (f *Fault) Error() string { return fmt.Sprintf("%d: %s", f.Line, f.Reason) }
 
+// faultf returns a fault whose reason has at most petstore.MaxText bytes, whatever it quotes.
 func faultf(line int, format string, args ...any) *Fault {
-	return &Fault{Line: line, Reason: fmt.Sprintf(format, args...)}
+	return &Fault{Line: line, Reason: petstore.Shorten(fmt.Sprintf(format, args...), petstore.MaxText)}
+}
+
+// quoted returns text of a file in quotation marks, cut so that a reason has room for more.
+func quoted(text string) string {
+	const most = 40
+	return petstore.Shorten(strconv.Quote(petstore.Shorten(text, most)), most+len(`""`))
 }
 
 func finalf(line int, format string, args ...any) *Fault {

@@ -117,7 +117,7 @@ func (m *members) take(name string, required bool) jsontext.Value {
 func (m *members) end(kind string) {
 	for _, member := range m.all {
 		if !member.taken {
-			m.refuse("a line of the type %s has no member %.100q", kind, member.name)
+			m.refuse("a line of the type %s has no member %s", kind, quoted(member.name))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package interchange
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 type csvReader struct {
 	from    int
+	most    int // categories, or 0
 	in      *csv.Reader
 	guard   *guard
 	columns layout
@@ -30,9 +32,16 @@ func newCSVReader(from io.Reader, o Options) (Reader, error) {
 		return nil, err
 	}
 	start, _ := buffered.Peek(4096) // an error comes again when it is read
-	r := &csvReader{from: o.FromLine, guard: &guard{from: buffered}, known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}, edited: map[int64]int{}}
+	if at := bytes.IndexByte(start, '\r'); at >= 0 && at+1 < len(start) && !bytes.Contains(start, []byte("\n")) {
+		return nil, finalf(1, "the lines end with CR alone; save the file with LF or CR LF at the end of each line")
+	}
+	comma := separatorOf(start)
+	r := &csvReader{
+		from: o.FromLine, most: o.MaxCategories, guard: &guard{from: buffered, comma: []byte(string(comma))},
+		known: map[string]*petstore.Category{}, names: map[string]*petstore.Category{}, edited: map[int64]int{},
+	}
 	r.in = csv.NewReader(r.guard)
-	r.in.Comma = separatorOf(start)
+	r.in.Comma = comma
 	r.in.FieldsPerRecord = -1
 	r.in.ReuseRecord = true
 	header, err := r.record()
@@ -80,7 +89,7 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.guard.begin = r.in.InputOffset()
+		r.guard.begin, r.guard.commas = r.in.InputOffset(), 0
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
@@ -116,6 +125,9 @@ func (r *csvReader) fault(err error) error {
 	if errors.Is(err, errLong) {
 		return finalf(r.line+1, "the record that begins here has more than %d bytes; is a quotation mark missing?", maxRecord)
 	}
+	if errors.Is(err, errWide) {
+		return tooWide(r.line + 1)
+	}
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
 	case errors.Is(err, io.EOF) && !ok:
@@ -129,6 +141,8 @@ func (r *csvReader) fault(err error) error {
 	}
 	return faultf(parse.Line, "%v", parse.Err)
 }
+
+func tooWide(line int) *Fault { return finalf(line, "the line has more than %d columns", maxColumns) }
 
 // entry makes a pet of a record. If its category is new, that comes first.
 func (r *csvReader) entry(cells []string) (Entry, error) {
@@ -172,7 +186,7 @@ func (r *csvReader) after(category *petstore.Category, fresh bool, e Entry) Entr
 func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 || n > petstore.MaxID {
-		return Entry{}, faultf(r.line, "id: %.100q is not the id of a pet; leave the cell empty for a new one", id)
+		return Entry{}, faultf(r.line, "id: %s is not the id of a pet; leave the cell empty for a new one", quoted(id))
 	}
 	if before := r.edited[n]; before > 0 {
 		return Entry{}, faultf(r.line, "id: the pet %d is already in line %d; give it one row", n, before)
@@ -204,7 +218,7 @@ func (r *csvReader) edit(id string, cell func(int) string) (Entry, error) {
 }
 
 func (r *csvReader) noStatus(status string) error {
-	return faultf(r.line, "status: %.100q is none of available, pending and sold", status)
+	return faultf(r.line, "status: %s is none of available, pending and sold", quoted(status))
 }
 
 // pet reads the status and the stock. Without a stock it is that of a pet
@@ -245,10 +259,13 @@ func (r *csvReader) quantity(stock string) (int64, error) {
 	case errors.Is(err, strconv.ErrRange), err == nil && (n < 0 || n > petstore.MaxQuantity):
 		return 0, faultf(r.line, "stock: must be between 0 and %d", petstore.MaxQuantity)
 	case err != nil:
-		return 0, faultf(r.line, "stock: %.100q is not a whole number", stock)
+		return 0, faultf(r.line, "stock: %s is not a whole number", quoted(stock))
 	}
 	return n, nil
 }
+
+// mostNames is how many spellings of categories are remembered.
+const mostNames = 4096
 
 // category returns the category of the name, and whether it is new.
 func (r *csvReader) category(name string) (c *petstore.Category, fresh bool, err error) {
@@ -265,7 +282,13 @@ func (r *csvReader) category(name string) (c *petstore.Category, fresh bool, err
 	if known := r.known[folded]; known != nil {
 		c = known
 	} else {
+		if r.most > 0 && len(r.known) >= r.most {
+			return nil, false, finalf(r.line, "with this line there are more than %d categories", r.most)
+		}
 		r.known[folded], fresh = c, true
+	}
+	if len(r.names) >= mostNames {
+		clear(r.names)
 	}
 	r.names[name] = c
 	return c, fresh, nil
@@ -279,13 +302,22 @@ func reason(err error) string {
 	return err.Error()
 }
 
-var errLong = errors.New("the record is too long")
+var (
+	errLong = errors.New("the record is too long")
+	errWide = errors.New("the record has too many cells")
+)
 
-// A guard stops a reader that gathers a record without end.
+// readAhead is how much the CSV reader may have read of the record that follows.
+const readAhead = 4096
+
+// A guard stops a reader that gathers a record without end, or of cells without end, each of which takes much more memory
+// than the byte in the file.
 type guard struct {
-	from  io.Reader
-	given int64
-	begin int64 // where the record that is being read begins
+	from   io.Reader
+	comma  []byte
+	given  int64
+	begin  int64 // where the record that is being read begins
+	commas int   // that were read since
 }
 
 // Read implements io.Reader.
@@ -293,7 +325,11 @@ func (g *guard) Read(p []byte) (int, error) {
 	if g.given-g.begin > maxRecord {
 		return 0, errLong
 	}
+	if g.commas > maxColumns+readAhead {
+		return 0, errWide
+	}
 	n, err := g.from.Read(p)
 	g.given += int64(n)
+	g.commas += bytes.Count(p[:n], g.comma)
 	return n, err
 }

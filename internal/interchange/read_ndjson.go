@@ -17,6 +17,10 @@ type Options struct {
 	// Categories are those that a workspace has; CSV names them.
 	Categories []petstore.Category
 
+	// MaxCategories is how many categories the workspace may have with those of a
+	// CSV, which are remembered; 0 is no bound.
+	MaxCategories int
+
 	// Ignore names columns of CSV that are left out.
 	Ignore []string
 }
@@ -156,7 +160,7 @@ func (r *ndjsonReader) rest(e *Entry) error {
 			return nil
 		case isFault && !f.Final:
 			r.dropRest(e.PetID)
-			return faultf(f.Line, "%s (the pet %d, from line %d on, is left out with it)", f.Reason, e.PetID, e.Line)
+			return faultf(f.Line, "%s (the pet %d, from line %d on, is left out with it)", petstore.Shorten(f.Reason, petstore.MaxText/2), e.PetID, e.Line)
 		case err != nil:
 			return err
 		case !next.belongs() || next.petID != e.PetID:
@@ -286,7 +290,7 @@ func (r *ndjsonReader) parse(to *record) {
 	case "end":
 		r.checkEnd()
 	default:
-		m.refuse("there is no type %.100q; the types are category, pet, order, movement and end", to.kind)
+		m.refuse("there is no type %s; the types are category, pet, order, movement and end", quoted(to.kind))
 		return
 	}
 	m.end(to.kind)

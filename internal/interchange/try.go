@@ -11,7 +11,7 @@ import (
 // left, and its faults are those of Run, unless somebody changes the workspace meanwhile.
 func (i *Import) Try(ctx context.Context) (Report, error) {
 	dry := *i
-	store := &rehearsal{Store: i.Service.Store, now: petstore.At(i.Now()), categories: map[int64]petstore.Category{}, pets: map[int64]*petstore.StockedPet{}}
+	store := &rehearsal{Store: i.Service.Store, now: petstore.At(i.Now()), categories: map[int64]petstore.Category{}}
 	dry.To, dry.Service, dry.File = store, petstore.NewService(store), ""
 	return dry.Run(ctx)
 }
@@ -21,7 +21,7 @@ type rehearsal struct {
 	petstore.Store
 	now        petstore.Time
 	categories map[int64]petstore.Category
-	pets       map[int64]*petstore.StockedPet // as they were left
+	last       *petstore.StockedPet // the pet that was changed last, as it was left: no file names one twice
 }
 
 var errRehearsal = errors.New("a rehearsal keeps nothing that could be read")
@@ -55,15 +55,19 @@ func (r *rehearsal) Do(ctx context.Context, c *petstore.Change) (*petstore.Recei
 	}
 	e, err := c.Decide(f)
 	if err == nil && e.SavePet != nil {
-		r.pets[e.SavePet.ID] = e.SavePet
+		r.last = e.SavePet
 	}
 	return nil, err
 }
 
 // pet returns a copy of a pet as it was left, or nil.
 func (r *rehearsal) pet(ctx context.Context, workspace, id int64) (*petstore.StockedPet, error) {
-	if left := r.pets[id]; left != nil || id == 0 {
-		return clone(left), nil
+	if id == 0 {
+		return nil, nil
+	}
+	if r.last != nil && r.last.ID == id {
+		left := *r.last
+		return &left, nil
 	}
 	p, err := r.Pet(ctx, workspace, id)
 	if petstore.CodeOf(err) == petstore.CodePetNotFound {
@@ -78,14 +82,6 @@ func (r *rehearsal) pet(ctx context.Context, workspace, id int64) (*petstore.Sto
 	}
 	open, err := r.Orders(ctx, workspace, petstore.OrderQuery{Page: petstore.Page{Limit: petstore.MaxPage}, PetID: id, Complete: new(bool)})
 	return &petstore.StockedPet{Pet: p, Quantity: item.Quantity, OpenOrders: int64(len(open))}, err
-}
-
-func clone(p *petstore.StockedPet) *petstore.StockedPet {
-	if p == nil {
-		return nil
-	}
-	kept := *p
-	return &kept
 }
 
 func (r *rehearsal) category(ctx context.Context, workspace, id int64) (*petstore.Category, error) {

@@ -31,6 +31,9 @@ const (
 	// readCost and writeCost are what a request that is carried out may hold: a page of
 	// a hundred of the largest rows, and the largest body with what is made of it.
 	readCost, writeCost = 512 << 10, 128 << 10
+
+	// importCost is what the import of a file in the console may hold beside the file.
+	importCost = 6 << 20
 )
 
 // limitMemory keeps Go within the memory of its control group, unless GOMEMLIMIT
@@ -57,6 +60,10 @@ func newBudget() budget {
 // those of package httpapi.
 func (b budget) reads() int  { return int(min(max(int64(b)/2/readCost, 4), 128)) }
 func (b budget) writes() int { return int(min(max(int64(b)/2/writeCost, 16), 512)) }
+
+// imports returns how many files the console imports at once, of what is left for
+// everything else.
+func (b budget) imports() int { return int(min(max(int64(b)/importCost, 1), 4)) }
 
 // connectionLimits returns the bounds of the public listener. Half of the descriptors
 // are its: the rest is the database's and the operations listener's.

@@ -144,6 +144,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Service: n.service, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
 		Events: n.events(), Webhooks: n.webhooks.operations(),
 		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
+		Imports: n.budget.imports(),
 	})
 	if err != nil {
 		return frontend{}, err

@@ -15,6 +15,7 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/http1"
+	"example.com/petstore/internal/scratch"
 )
 
 // Options are what a node is made from.
@@ -66,6 +67,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.Join(err, s.stop(0))
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
+	if err := scratch.Sweep(); err != nil {
+		n.log.Warn("the temporary folder of a command that was killed could not be removed", "err", err)
+	}
 	return n.serve(ctx, s, sockets)
 }
 

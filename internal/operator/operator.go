@@ -149,7 +149,7 @@ func (n *NewKey) scopes() (all access.Scopes, fields []petstore.Field) {
 }
 
 func noWorkspace(name string) error {
-	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %.100q.", name)
 }
 
 // byName puts workspaces into the order of their names.

@@ -3,7 +3,10 @@ package petstore
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A Code names a failure on the wire. Codes never change.
@@ -88,15 +91,51 @@ func CodeOf(err error) Code {
 	return ""
 }
 
+// What an Error says of the input at most, however long that is.
+const (
+	MaxFields = 100 // fields
+	MaxText   = 200 // bytes of what each names, and of its message
+)
+
+// Bounded returns the first MaxFields fields. It shortens their texts to MaxText
+// bytes; in place of a longer pointer stands that of the member it is in.
+func Bounded(fields []Field) []Field {
+	fields = slices.Clone(fields[:min(len(fields), MaxFields)])
+	for i := range fields {
+		f := &fields[i]
+		for len(f.Pointer) > MaxText {
+			f.Pointer = f.Pointer[:strings.LastIndexByte(f.Pointer, '/')]
+		}
+		f.Parameter, f.Message = Shorten(f.Parameter, MaxText), Shorten(f.Message, MaxText)
+	}
+	return fields
+}
+
+// Shorten returns text if it has at most so many bytes, else its beginning with
+// an ellipsis.
+func Shorten(text string, most int) string {
+	const ellipsis = "…"
+	if len(text) <= most {
+		return text
+	}
+	end := most - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
 // Invalid returns the validation_failed error for fields, or nil if there are
-// none.
+// none. It lists them within bounds.
 func Invalid(fields []Field) error {
 	if len(fields) == 0 {
 		return nil
 	}
+	all := len(fields)
+	fields = Bounded(fields)
 	message := fields[0].Message
-	if len(fields) > 1 {
-		message = fmt.Sprintf("%s (and %d more)", message, len(fields)-1)
+	if all > 1 {
+		message = fmt.Sprintf("%s (and %d more)", message, all-1)
 	}
 	return &Error{Code: CodeValidationFailed, Message: message, Fields: fields}
 }

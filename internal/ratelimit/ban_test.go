@@ -178,6 +178,51 @@ func TestOperatorsBan(t *testing.T) {
 	})
 }
 
+// TestAnOperatorsBanHoldsForItsTime: wherever the clock stood meanwhile, the ban runs while it stands before the end.
+func TestAnOperatorsBanHoldsForItsTime(t *testing.T) {
+	t.Parallel()
+	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+		c, end := l.Caller(1, "k", narrow), noon.Add(time.Hour)
+		wants := func(at time.Time, want Outcome) {
+			t.Helper()
+			clock.set(at)
+			until := int64(0)
+			if want == Banned {
+				until = end.Unix()
+			}
+			if d := l.Admit(t.Context(), c); d.Outcome != want || d.BannedUntil != until {
+				t.Errorf("at %v = %+v, want %v until %d", at, d, want, until)
+			}
+			if d := l.Peek(t.Context(), c); (d.Outcome == Banned) != (want == Banned) || d.BannedUntil != until {
+				t.Errorf("Peek at %v = %+v, want %v until %d", at, d, want, until)
+			}
+		}
+		ban := &Ban{KeyID: "k", From: noon, Until: end, By: ByOperator}
+		l.SetBan("k", ban)
+		wants(noon, Banned)
+		wants(noon.Add(72*time.Minute), Admitted)
+		wants(noon.Add(3*time.Second), Banned)
+		clock.set(noon.Add(80 * time.Minute))
+		limiters := hammer(t, l, c, clock).NewBan
+		l.SetBan("k", limiters) // as the store tells it again
+		clock.set(noon.Add(4 * time.Second))
+		wants(noon.Add(10*time.Minute), Banned)
+		wants(noon.Add(-2*time.Hour), Banned)
+		wants(end.Add(-time.Millisecond), Banned)
+		wants(end.Add(time.Hour), Admitted)
+		clock.set(noon)
+		l.SetBan("k", nil)
+		if d := l.Peek(t.Context(), c); d.Outcome == Banned {
+			t.Errorf("after the ban was lifted = %+v, want no ban", d)
+		}
+		l.SetBan("late", &Ban{KeyID: "late", From: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), By: ByOperator})
+		clock.set(noon.Add(-90 * time.Minute))
+		if d := l.Admit(t.Context(), l.Caller(1, "late", free)); d.Outcome != Banned {
+			t.Errorf("a ban that was over by a clock that was ahead = %+v, want banned", d)
+		}
+	})
+}
+
 func TestLiftingForgetsTheStrikes(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {

@@ -34,7 +34,8 @@ type Limiter interface {
 	PeekAddress(ctx context.Context, a netip.Addr) Decision
 
 	// SetBan makes a ban of the operator, of another node or of the store take effect at once, in place of the one
-	// that runs. A nil ban lifts the one that runs, and the strikes behind it; the level stays. Keys that have no
+	// that runs. The operator's holds whenever the clock stands before its end, even if the clock was beyond it
+	// meanwhile, until another one or nil takes its place. A nil ban lifts the one that runs, and the strikes behind it; the level stays. Keys that have no
 	// handle yet are remembered.
 	SetBan(keyID string, b *Ban)
 

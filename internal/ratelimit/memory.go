@@ -120,7 +120,7 @@ func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, p := m.now().UnixNano(), penalty{}
-	if p.banFrom, p.banUntil = c.penalty.banAt(now); p.banUntil != 0 {
+	if p.banUntil = c.penalty.banAt(now); p.banUntil != 0 {
 		return decision(s.known(now), Banned, &p, s.limits, now)
 	}
 	d := s.known(now).describe(s.limits)

@@ -61,10 +61,20 @@ type refKey struct {
 	ws      *refWorkspace
 	run     []time.Time // the first refusal, and when the last window that refused resets
 	strikes []time.Time
-	ban     *Ban
+	ban     *Ban // of the limiter
 	level   int
 	clean   time.Time
 	begun   bool // the last refusal began the ban
+
+	operator time.Time // until when the operator's ban runs
+}
+
+// until returns the end of the last ban.
+func (k *refKey) until() time.Time {
+	if k.ban != nil && k.ban.Until.After(k.operator) {
+		return k.ban.Until
+	}
+	return k.operator
 }
 
 // admit decides as the interface describes it, one sentence after the other.
@@ -76,10 +86,12 @@ func (k *refKey) admit(cfg Config, now time.Time) Outcome {
 		k.ban = &Ban{From: now, Until: k.ban.Until.Add(-ahead)}
 		k.clean = k.clean.Add(-ahead)
 	}
-	if k.ban != nil && k.ban.Until.After(now) {
+	if k.ban != nil && !k.ban.Until.After(now) {
+		k.ban = nil
+	}
+	if k.until().After(now) {
 		return Banned
 	}
-	k.ban = nil
 	outcome, reset := k.ws.full(now)
 	if outcome == Admitted {
 		k.ws.admitted = append(k.ws.admitted, now)
@@ -237,7 +249,7 @@ func (r *modelRun) check(t *rapid.T, k *refKey, want Outcome, got Decision) {
 		_, wait = k.ws.full(now)
 	}
 	if want == Banned {
-		until = k.ban.Until
+		until = k.until()
 		if until.After(wait) {
 			wait = until
 		}
@@ -277,7 +289,7 @@ func (r *modelRun) ban(t *rapid.T) {
 		r.handle(k)
 		r.l.SetBan(b.KeyID, b)
 	})
-	k.ban, k.run, k.strikes = b, nil, nil
+	k.ban, k.operator, k.run, k.strikes = nil, b.Until, nil, nil
 	if b.Until.After(k.clean) {
 		k.clean = b.Until
 	}
@@ -290,18 +302,10 @@ func (r *modelRun) lift(t *rapid.T) {
 		r.handle(k)
 		r.l.SetBan(k.name, nil)
 	})
-	if k.ban != nil {
-		running := k.ban.Until.After(now)
-		if k.ban.From.After(now) {
-			running = k.ban.Until.After(k.ban.From)
-		}
-		if running {
-			k.clean = now
-		} else if k.ban.From.After(now) {
-			k.clean = k.clean.Add(now.Sub(k.ban.From))
-		}
+	if k.until().After(now) {
+		k.clean = now
 	}
-	k.ban, k.run, k.strikes = nil, nil, nil
+	k.ban, k.operator, k.run, k.strikes = nil, time.Time{}, nil, nil
 	r.clock.advance(time.Millisecond)
 }
 
@@ -336,7 +340,10 @@ func (r *modelRun) restart(t *rapid.T) {
 			k.ban = nil // over, and a clock set back does not revive what was not restored
 		}
 		if k.ban != nil {
+			k.operator = time.Time{} // the store has one ban of a key
 			r.l.SetBan(k.name, &Ban{From: k.ban.From, Until: k.ban.Until, Level: k.level})
+		} else if !k.operator.IsZero() {
+			r.l.SetBan(k.name, &Ban{Until: k.operator})
 		}
 	}
 }

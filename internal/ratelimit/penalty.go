@@ -38,35 +38,35 @@ func (r *rules) length(level int64) int64 {
 // on it depend on nothing but this state, the rules and the instant that they are given. decide.lua has the same under the
 // same names.
 //
-// The clock may be set back here too. A ban from the future starts now and keeps its length. A run or a strike from the
-// future is forgotten: to blame a client for it could only be wrong.
+// The clock may be set back here too. A ban of the limiter from the future starts now and keeps its length. A run or a
+// strike from the future is forgotten: to blame a client for it could only be wrong. An operator's ban is held against the
+// clock at each look, and is not forgotten when it seems to be over.
 type penalty struct {
 	runFrom, runUntil int64   // first refusal of the run, and reset of the window that refused last; 0 if there is no run
 	strikes           []int64 // the last ones, oldest first, fewer than Config.Strikes
-	banFrom, banUntil int64   // 0 if there is no ban
+	banFrom, banUntil int64   // of a ban of the limiter; 0 if there is none
+	operator          int64   // the end of the operator's ban, 0 if there is none; decide.lua does not know of it
 	level             int64   // bans not yet forgiven
 	cleanSince        int64   // what the next level's forgiveness counts from
 }
 
-// banAt returns the ban as it stands at now, or zeros if none runs.
-func (p *penalty) banAt(now int64) (from, until int64) {
-	from, until = p.banFrom, p.banUntil
-	if from > now {
-		from, until = now, until-(from-now)
+// banAt returns the end of the ban that runs at now, or 0 if none runs.
+func (p *penalty) banAt(now int64) (until int64) {
+	if until = max(p.banUntil-max(0, p.banFrom-now), p.operator); until <= now {
+		return 0
 	}
-	if until <= now {
-		return 0, 0
-	}
-	return from, until
+	return until
 }
 
-// banned reports whether a ban runs at now, and until when. One that is over is forgotten.
-func (p *penalty) banned(now int64) (until int64, yes bool) {
-	if p.banFrom > now {
-		p.cleanSince -= p.banFrom - now
+// banned returns what banAt does. It has a ban of the limiter from the future start now, and forgets one that is over.
+func (p *penalty) banned(now int64) (until int64) {
+	if ahead := p.banFrom - now; ahead > 0 {
+		p.banFrom, p.banUntil, p.cleanSince = now, p.banUntil-ahead, p.cleanSince-ahead
 	}
-	p.banFrom, p.banUntil = p.banAt(now)
-	return p.banUntil, p.banUntil != 0
+	if p.banUntil <= now {
+		p.banFrom, p.banUntil = 0, 0
+	}
+	return p.banAt(now)
 }
 
 // endRun is for an admission: the client has stopped sending too much.
@@ -130,28 +130,34 @@ func (p *penalty) ban(r *rules, now int64) {
 	p.strikes = p.strikes[:0]
 }
 
-// set puts a ban from elsewhere in place of the one that runs. One that is over, as a store may repeat it, takes no effect
-// but for its level. A level counts only if it is news: an operator's ban, which has none, keeps the key's.
+// set puts a ban from elsewhere in place of the one that runs. One of the limiter that is over, as a store may repeat it,
+// takes no effect but for its level, which counts only if it is news. A ban without a level is the operator's: the key
+// keeps its own level, and a ban of the limiter that follows does not end it.
 func (p *penalty) set(b *Ban, now int64) {
 	until := b.Until.UnixNano()
 	if b.Level > 0 && until > p.cleanSince {
 		p.level = int64(b.Level)
 	}
 	p.cleanSince = max(p.cleanSince, until)
+	if b.Level == 0 {
+		p.banFrom, p.banUntil, p.operator = 0, 0, until
+	}
 	if until <= now {
 		return
 	}
-	p.banFrom, p.banUntil = b.From.UnixNano(), until
+	if b.Level > 0 {
+		p.banFrom, p.banUntil = b.From.UnixNano(), until
+	}
 	p.endRun()
 	p.strikes = p.strikes[:0]
 }
 
 // lift ends the ban and forgets the strikes; the level stays, and clean days count from now.
 func (p *penalty) lift(now int64) {
-	if _, yes := p.banned(now); yes {
+	if p.banned(now) != 0 {
 		p.cleanSince = now
 	}
-	p.banFrom, p.banUntil = 0, 0
+	p.banFrom, p.banUntil, p.operator = 0, 0, 0
 	p.endRun()
 	p.strikes = p.strikes[:0]
 }
@@ -160,10 +166,8 @@ func (p *penalty) lift(now int64) {
 // request at now, the windows after it, and whether this very refusal begins a ban.
 func decide(w windows, p *penalty, l Limits, r *rules, now int64) (after windows, o Outcome, begins bool) {
 	w = w.at(now)
-	if p != nil && p.banUntil != 0 {
-		if _, yes := p.banned(now); yes {
-			return w, Banned, false
-		}
+	if p != nil && p.banned(now) != 0 {
+		return w, Banned, false
 	}
 	w, o = w.admit(l)
 	switch {
@@ -188,8 +192,9 @@ func decision(w windows, o Outcome, p *penalty, l Limits, now int64) Decision {
 		wait = w.reset(full)
 	}
 	if o == Banned {
-		d.BannedUntil = ceil(p.banUntil, second)
-		wait = max(wait, p.banUntil)
+		until := max(p.banUntil, p.operator)
+		d.BannedUntil = ceil(until, second)
+		wait = max(wait, until)
 	}
 	d.RetryAfter = max(1, ceil(wait-now, second))
 	return d

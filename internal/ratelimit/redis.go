@@ -153,10 +153,10 @@ func (r *Redis) cached(s *subject, c *Caller) (d Decision, ok bool) {
 	now, latest := r.instant()
 	if c != nil {
 		p := &c.penalty
-		if p.banUntil == 0 || p.banFrom > now && c.override == nil {
+		if p.operator <= latest && (p.banUntil == 0 || p.banFrom > now && c.override == nil) {
 			return d, false
 		}
-		if until, _ := p.banned(now); until <= latest {
+		if p.banned(now) <= latest {
 			return d, false
 		}
 		r.counts.cached.Add(1)
@@ -204,11 +204,9 @@ func (r *Redis) Peek(ctx context.Context, c *Caller) Decision {
 	if !ok {
 		return r.Memory.Peek(ctx, c)
 	}
-	if a.outcome != Banned { // a ban from the store is not in Redis
-		c.subject.mu.Lock()
-		a.penalty.banFrom, a.penalty.banUntil = c.penalty.banAt(a.now)
-		c.subject.mu.Unlock()
-	}
+	c.subject.mu.Lock()
+	a.penalty.banUntil = max(a.penalty.banUntil, c.penalty.banAt(a.now)) // a ban from the store is not in Redis
+	c.subject.mu.Unlock()
 	if a.penalty.banUntil != 0 {
 		return decision(a.windows, Banned, &a.penalty, limits, a.now)
 	}

@@ -31,8 +31,9 @@ func (s *subject) learn(c *Caller, q *question, a *answer) {
 	if c == nil || c.override != q.override { // a ban was set or lifted meanwhile
 		return
 	}
-	if _, until := c.penalty.banAt(a.now); until == 0 || a.penalty.banUntil != 0 { // or else a ban of the store runs
+	if c.penalty.banAt(a.now) == 0 || a.penalty.banUntil != 0 { // or else a ban of the store runs
 		c.override = nil
+		a.penalty.operator = c.penalty.operator
 		c.penalty = a.penalty
 	}
 }

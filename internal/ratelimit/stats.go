@@ -34,8 +34,7 @@ func (m *Memory) Stats() Stats {
 func (c *Caller) isBanned(now int64) bool {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	_, until := c.penalty.banAt(now)
-	return until != 0
+	return c.penalty.banAt(now) != 0
 }
 
 // occupancy returns the places taken and in all, and what was admitted today without one.

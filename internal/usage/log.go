@@ -40,7 +40,6 @@ const (
 	maxEvents   = 48_000 // of all workspaces together
 	maxText     = 200    // bytes of a path, and of a query
 	maxID       = 64     // bytes of a request id: a client may choose a long one
-	maxWatchers = 32     // of a workspace
 	watchBuffer = 64     // events that a watcher may lag behind
 )
 

@@ -62,16 +62,14 @@ func (r *Recorder) Latest(workspace int64) []Event {
 }
 
 // Watch returns a channel of the requests of a workspace from now on, and what to call when it is no longer wanted. A
-// reader that lags behind misses some. It reports false, and there is nothing to call, if too many watch already.
-func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func(), ok bool) {
+// reader that lags behind misses some. The caller bounds how many watch.
+func (r *Recorder) Watch(workspace int64) (events <-chan Event, stop func()) {
 	c := make(chan Event, watchBuffer)
 	r.with(workspace, func(m *meter) {
-		if ok = len(m.watchers) < maxWatchers; ok {
-			m.watchers = append(m.watchers, c)
-		}
+		m.watchers = append(m.watchers, c)
 		stop = func() { m.unwatch(c) }
 	})
-	return c, stop, ok
+	return c, stop
 }
 
 func (m *meter) unwatch(c chan Event) {

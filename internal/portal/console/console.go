@@ -25,7 +25,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done and PagesPerMinute are needed.
+// Options are what a Console is made of. All but Events, Webhooks, BaseURL, Done, Imports and PagesPerMinute are needed.
 type Options struct {
 	Service  *petstore.Service
 	Bulk     petstore.Bulk // of the same store
@@ -41,6 +41,7 @@ type Options struct {
 	Log      *slog.Logger
 	Done     <-chan struct{} // closed when the service drains: live streams then end
 
+	Imports        int // files that are read into the store at once, each with some 6 MiB of memory; 0 is 4
 	PagesPerMinute int // that the sessions of a workspace may read from one address; 0 is DefaultPages
 }
 
@@ -58,9 +59,7 @@ type Console struct {
 	totals   totals          // the same
 
 	pageCount pageCount
-	streams   *places
-	downloads *places
-	uploads   *places
+	shares    shares
 }
 
 // New returns the console of o.
@@ -90,7 +89,7 @@ func New(o Options) (*Console, error) {
 
 // prepare makes what both consoles have.
 func (c *Console) prepare() (err error) {
-	c.streams, c.downloads, c.uploads = newPlaces(6, 20, 256), newPlaces(2, 4, 32), newPlaces(1, 2, 8)
+	c.shares = newShares(c.Imports)
 	if c.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
 		return err
 	}
@@ -117,6 +116,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request, g Gate) {
 	if err := v.serve(); err != nil && !errors.Is(err, errRefused) {
 		v.fail(err)
 	}
+	v.send()
 }
 
 // serve finds out who asks, counts the request, and has its page answer it.
@@ -124,6 +124,10 @@ func (v *visit) serve() error {
 	if v.origin.Check(v.r) != nil {
 		v.refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
 		return nil //nolint:nilerr // it is answered
+	}
+	if len(v.r.URL.RawQuery) > maxQuery {
+		v.refuse(http.StatusRequestURITooLong, "The address is too long", "Enter less into the filters of the page.")
+		return nil
 	}
 	handler, _ := v.mux.Handler(v.r)
 	page, known := handler.(Route)
@@ -154,11 +158,13 @@ func (v *visit) serve() error {
 	return page.answer(v, why)
 }
 
-// The greatest length of a form that is sent, in bytes. Who is not signed in has a
-// key or a link to send, and where to go on.
+// The greatest lengths, in bytes, of a form that is sent and of the query of a page,
+// whose links repeat it. Who is not signed in has a key or a link to send, and where
+// to go on.
 const (
 	maxForm     = 64 << 10
 	maxOpenForm = 16 << 10
+	maxQuery    = 2 << 10
 )
 
 // lastID returns the segment of the path that stands for an id: the third.

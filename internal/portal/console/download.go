@@ -16,7 +16,7 @@ import (
 // What a download costs, and its bounds.
 const (
 	rowsARequest     = 100              // each further hundred counts as a request more
-	downloadBuffer   = 256 << 10        // what is sent together; a refusal before it is a page
+	downloadBuffer   = 16 << 10         // what is sent together; a refusal before it is a page
 	downloadPatience = 30 * time.Second // for a client to take as much
 )
 
@@ -30,11 +30,11 @@ type download struct {
 	csv   *csv.Writer // of a file of comma-separated values
 }
 
-// download sends a file, which fill makes once there is a place.
+// download sends a file, which fill makes once there is a share. It ends early only if the client takes nothing.
 func (v *visit) download(media string, fill func(*download) error) error {
-	leave, err := v.place(v.downloads, "Too many downloads")
+	leave, err := v.hold(v.shares.downloads, nil)
 	if err != nil {
-		return err
+		return v.refuseShare(err, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
 	}
 	defer leave()
 	d := &download{v: v, media: media}

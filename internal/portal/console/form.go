@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -236,7 +237,7 @@ func (in *input) refill() {
 		case "time":
 			field.Value = entered(in.r.PostForm.Get(field.Name))
 		default:
-			field.Value = in.r.PostForm.Get(field.Name)
+			field.Value = petstore.Shorten(in.r.PostForm.Get(field.Name), mostEntered(field))
 		}
 		if field.Error != "" && field.Kind == "hidden" {
 			f.Error = field.Error
@@ -249,6 +250,9 @@ func (in *input) refill() {
 		in.askToOverwrite()
 	}
 }
+
+// mostEntered returns how many bytes of what was entered are shown again: all that the field can have.
+func mostEntered(f *field) int { return utf8.UTFMax * max(f.Max, 500) }
 
 // askToOverwrite keeps the form from being saved unless who sends it has seen what somebody else changed.
 func (in *input) askToOverwrite() {

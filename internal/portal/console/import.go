@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +22,8 @@ import (
 const (
 	maxUpload      = 1 << 20 // bytes
 	uploadPatience = 30 * time.Second
-	maxListed      = 100 // faults that are named
+	mostCategories = 10_000 // of the workspace with those of the file
+	uploadPiece    = 64 << 10
 )
 
 func importPets(v *visit) (form, error) {
@@ -35,50 +38,107 @@ func importPets(v *visit) (form, error) {
 	}, nil
 }
 
-// takeImport tries a file that was sent, and imports it if that is asked for and all is right.
+// takeImport tries a file that was sent, and imports it if that is asked for and all is right. It takes its turn among the
+// imports when the file is there.
 func (v *visit) takeImport(in *input) error {
-	leave, err := v.place(v.uploads, "Too many imports")
+	file, err := v.upload()
 	if err != nil {
 		return err
 	}
-	defer leave()
-	file, bad := v.upload()
 	if err := v.identifyAgain(); err != nil { // the file may have taken its time
 		return err
 	}
-	if bad != nil {
-		return bad
+	leave, err := v.hold(v.shares.imports, nil)
+	if err != nil {
+		return v.refuseShare(err, "Too many imports", "Another file of this workspace is being imported. Send this one when that is over.")
 	}
+	defer leave()
 	if err := v.admitRows(file); err != nil {
 		return err
 	}
 	return v.gated(true, func() error { return v.importFile(in, file) })
 }
 
-// upload reads the file of the form.
-func (v *visit) upload() ([]byte, error) {
+// mostParts is how many parts a form with a file may have.
+const mostParts = 16
+
+// upload reads the form: its file, which it returns, and the other values into PostForm.
+func (v *visit) upload() (file []byte, err error) {
 	_ = http.NewResponseController(v.w).SetReadDeadline(time.Now().Add(uploadPatience)) // where there is none to set, none is needed
-	err := v.r.ParseMultipartForm(maxUpload)
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return nil, errTooLong
-	}
+	form, err := v.r.MultipartReader()
 	if err != nil {
 		return nil, errNoFile
 	}
-	file, head, err := v.r.FormFile("file")
-	if err != nil {
+	found := false
+	for range mostParts {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, uploadFault(err)
+		}
+		if part.FormName() == "file" && part.FileName() != "" {
+			found = true
+			file, err = v.readPart(part, maxUpload)
+		} else {
+			var value []byte
+			if value, err = v.readPart(part, maxForm); err == nil {
+				v.r.PostForm.Add(part.FormName(), string(value))
+			}
+		}
+		if err != nil {
+			return nil, uploadFault(err)
+		}
+	}
+	if !found {
 		return nil, errNoFile
 	}
-	defer file.Close()
-	if head.Size > maxUpload {
-		return nil, errTooLong
+	return file, nil
+}
+
+// readPart returns the content of a part, which has at most so many bytes. Each piece of it is counted before it is there.
+func (v *visit) readPart(part io.Reader, most int) ([]byte, error) {
+	var pieces [][]byte
+	var err error
+	for size := 0; err == nil; {
+		if err := v.gate.Hold(uploadPiece); err != nil {
+			return nil, err
+		}
+		piece, n, read := make([]byte, uploadPiece), 0, 0
+		for n < len(piece) && err == nil {
+			read, err = part.Read(piece[n:])
+			n += read
+		}
+		if pieces, size = append(pieces, piece[:n]), size+n; size > most {
+			return nil, errTooLong
+		}
 	}
-	return io.ReadAll(file)
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return slices.Concat(pieces...), nil
+}
+
+// uploadFault returns what is wrong with a file that could not be read.
+func uploadFault(err error) error {
+	_, long := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case long:
+		return errTooLong
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errLate
+	case petstore.CodeOf(err) != "":
+		return err
+	}
+	return errNoFile
 }
 
 var (
-	errNoFile  = wrong("file", "Choose a file.")
-	errTooLong = wrong("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
+	errNoFile     = wrong("file", "Choose a file.")
+	errLate       = wrong("file", "The file took longer than 30 seconds to arrive. Send it in parts.")
+	errCategories = wrong("file", "The workspace has more categories than can be looked through here. Use the command petstore import.")
+	errTooLong    = wrong("file", "The file is longer than 1 MiB. Send it in parts, or use the command petstore import.")
 )
 
 // admitRows counts the requests that the rows of a file are, but the first, which was counted when it came.
@@ -101,7 +161,7 @@ func (v *visit) importFile(in *input, file []byte) error {
 	f := &in.form
 	ctx := context.WithoutCancel(v.r.Context()) // what has begun is not left half done
 	report, err := v.runImport(ctx, file, func(i *interchange.Import) (interchange.Report, error) {
-		i.SkipFaults, i.MaxFaults = true, maxListed
+		i.SkipFaults, i.MaxFaults = true, petstore.MaxFields
 		i.OnFault = func(fault *interchange.Fault) { f.Faults = append(f.Faults, faultLine(fault)) }
 		return i.Try(ctx)
 	})
@@ -116,12 +176,12 @@ func (v *visit) importFile(in *input, file []byte) error {
 	}
 	switch {
 	case len(f.Faults) > 0:
-		f.Faults = f.Faults[:min(len(f.Faults), maxListed)]
+		f.Faults = f.Faults[:min(len(f.Faults), petstore.MaxFields)]
 		f.Error = fmt.Sprintf("Nothing was imported: %d rows are wrong.", len(f.Faults))
 		if len(f.Faults) == 1 {
 			f.Error = "Nothing was imported: a row is wrong."
-		} else if len(f.Faults) == maxListed {
-			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", maxListed)
+		} else if len(f.Faults) == petstore.MaxFields {
+			f.Error = fmt.Sprintf("Nothing was imported: %d rows or more are wrong.", petstore.MaxFields)
 		}
 		return v.again(in)
 	case in.text("do") != "import":
@@ -162,8 +222,10 @@ func againField() field {
 // digestOf is the name under which the store remembers how far an import of the file came, and wholeOf that under which it
 // remembers that one came to the end.
 func digestOf(file []byte) string {
-	digest := sha256.Sum256(append([]byte("console "), file...))
-	return hex.EncodeToString(digest[:])
+	digest := sha256.New()
+	_, _ = io.WriteString(digest, "console ") // it takes everything
+	_, _ = digest.Write(file)
+	return hex.EncodeToString(digest.Sum(nil))
 }
 
 func wholeOf(file []byte) string { return "whole:" + digestOf(file) }
@@ -179,7 +241,7 @@ func (v *visit) runImport(ctx context.Context, file []byte, run func(*interchang
 	if err != nil {
 		return interchange.Report{}, err
 	}
-	o := interchange.Options{Categories: known}
+	o := interchange.Options{Categories: known, MaxCategories: mostCategories}
 	if i.Resumed = reached > 0; i.Resumed {
 		o.FromLine = reached + 1
 	}
@@ -197,7 +259,10 @@ func (v *visit) allCategories(ctx context.Context) (all []petstore.Category, err
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); len(some) < page.Limit {
+		if all = append(all, some...); len(all) > mostCategories {
+			return nil, errCategories
+		}
+		if len(some) < page.Limit {
 			return all, nil
 		}
 		page.After = some[len(some)-1].ID

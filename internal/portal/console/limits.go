@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -24,6 +23,9 @@ type Gate interface {
 	Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision
 	// Show has the response tell a decision that counted nothing.
 	Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision)
+	// Hold counts size bytes that the page keeps in memory until it is answered, such as a file that comes. The client must
+	// be refused if it holds as much as it may.
+	Hold(size int64) error
 	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
 	Enter(write bool) (leave func(), err error)
 }
@@ -205,65 +207,6 @@ func (v *visit) gated(write bool, do func() error) error {
 	}
 	defer leave()
 	return do()
-}
-
-// Places bound what lasts: so many at once for a session, a workspace, and all.
-type places struct {
-	session, workspace, all int // the bounds
-
-	mu          sync.Mutex
-	held        int
-	bySession   map[[32]byte]int
-	byWorkspace map[int64]int
-}
-
-func newPlaces(session, workspace, all int) *places {
-	return &places{session: session, workspace: workspace, all: all, bySession: map[[32]byte]int{}, byWorkspace: map[int64]int{}}
-}
-
-// take returns what gives the place back, or why there is none.
-func (p *places) take(session [32]byte, workspace int64) (leave func(), why string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.bySession[session] >= p.session:
-		return nil, fmt.Sprintf("This session has %d of them open already. Close one of them first.", p.session)
-	case p.byWorkspace[workspace] >= p.workspace:
-		return nil, fmt.Sprintf("The sessions of this workspace have %d of them open already. Close one of them first.", p.workspace)
-	case p.held >= p.all:
-		return nil, "This service has as many of them open as it can. Try again later."
-	}
-	p.held++
-	p.bySession[session]++
-	p.byWorkspace[workspace]++
-	return func() { p.leave(session, workspace) }, ""
-}
-
-func (p *places) leave(session [32]byte, workspace int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held--
-	if p.bySession[session]--; p.bySession[session] == 0 {
-		delete(p.bySession, session)
-	}
-	if p.byWorkspace[workspace]--; p.byWorkspace[workspace] == 0 {
-		delete(p.byWorkspace, workspace)
-	}
-}
-
-// place returns what gives a place back. It answers the refusal itself if there is none, and returns errRefused.
-func (v *visit) place(of *places, title string) (leave func(), err error) {
-	workspace := int64(0) // the operators'
-	if v.who != nil {
-		workspace = v.who.Workspace.ID
-	}
-	leave, why := of.take(v.session.Hash, workspace)
-	if why != "" {
-		v.retryAfter(10)
-		v.refuse(http.StatusTooManyRequests, title, why)
-		return nil, errRefused
-	}
-	return leave, nil
 }
 
 // A limitNote says on every page that the key cannot ask now, and until when. It is empty if it can.

@@ -23,21 +23,17 @@ const (
 // A stream sends events to a page while it is open (WHATWG HTML §9.2).
 type stream struct{ v *visit }
 
-// live begins a stream, or refuses it if there are too many. beat is called at once and every two seconds; event, unless
+// live begins a stream, or refuses it if there are too many. It ends early when another workspace needs its share. beat is called at once and every two seconds; event, unless
 // it is nil, for each request of the workspace. The stream ends when the session does.
 func (v *visit) live(beat func(context.Context, stream) error, event func(stream, usage.Event) error) error {
-	leave, err := v.place(v.streams, "Too many live pages")
+	ctx, leave, err := v.holdUntil(v.shares.streams, func() { v.extend(0) })
 	if err != nil {
-		return err
+		return v.refuseShare(err, "Too many live pages", "The sessions of this workspace have as many of them open as they may. Close one of them first.")
 	}
 	defer leave()
 	var events <-chan usage.Event
 	if event != nil {
-		watched, stop, ok := v.Usage.Watch(v.who.Workspace.ID)
-		if !ok {
-			v.refuse(http.StatusServiceUnavailable, "Too many live pages", "Load the page again to see what changed.")
-			return nil
-		}
+		watched, stop := v.Usage.Watch(v.who.Workspace.ID)
 		defer stop()
 		events = watched
 	}
@@ -48,13 +44,13 @@ func (v *visit) live(beat func(context.Context, stream) error, event func(stream
 	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err != nil {
 		return nil //nolint:nilerr // the client is gone
 	}
-	s.run(beat, events, event)
+	s.run(ctx, beat, events, event)
 	return nil
 }
 
-// run sends until the client, the session, the service or the stream's time is at its end.
-func (s stream) run(beat func(context.Context, stream) error, events <-chan usage.Event, event func(stream, usage.Event) error) {
-	ctx, cancel := context.WithTimeout(s.v.r.Context(), streamLife)
+// run sends until the client, the session, the service or the stream's time is at its end, or ctx ends.
+func (s stream) run(ctx context.Context, beat func(context.Context, stream) error, events <-chan usage.Event, event func(stream, usage.Event) error) {
+	ctx, cancel := context.WithTimeout(ctx, streamLife)
 	defer cancel()
 	tick := time.NewTicker(streamBeat)
 	defer tick.Stop()

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,8 +92,7 @@ func findPets(v *visit) error {
 	for i, p := range pets {
 		names[i] = pickName(p)
 	}
-	v.w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(v.w).Encode(names)
+	return v.renderJSON(names)
 }
 
 // filtered returns the pet that the query of a list names by its number or its name. With a name that several have it

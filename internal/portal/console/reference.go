@@ -1,8 +1,6 @@
 package console
 
 import (
-	"encoding/json"
-
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
 )
@@ -53,13 +51,7 @@ func examples(v *visit) error {
 			return err
 		}
 	}
-	text, err := json.Marshal(found)
-	if err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", "application/json")
-	_, _ = v.w.Write(text) // a client that is gone cannot be told
-	return nil
+	return v.renderJSON(found)
 }
 
 // addExamples adds the first of each kind, by the names of the parameters: a pet that

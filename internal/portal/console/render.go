@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
@@ -104,18 +105,45 @@ func (v *visit) render(status int, name, title string, body any) error {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	v.w.WriteHeader(status)
-	if v.r.Method != http.MethodHead {
-		_, _ = b.WriteTo(v.w) // a client that is gone cannot be told
-	}
+	v.page = page{status, b.Bytes()}
 	return nil
+}
+
+// A page is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
+type page struct {
+	status int // 0 if there is none
+	body   []byte
+}
+
+// send sends the page.
+func (v *visit) send() {
+	if v.page.status == 0 {
+		return
+	}
+	if len(v.page.body) > 0 {
+		v.w.Header().Set("Content-Length", strconv.Itoa(len(v.page.body)))
+	}
+	v.w.WriteHeader(v.page.status)
+	if v.r.Method != http.MethodHead && len(v.page.body) > 0 {
+		_, _ = v.w.Write(v.page.body) // a client that is gone cannot be told
+	}
 }
 
 // redirect leads on to another page of ours, with GET.
 func (v *visit) redirect(to string) error {
 	v.w.Header().Set("Location", v.at(to))
-	v.w.WriteHeader(http.StatusSeeOther)
+	v.page = page{status: http.StatusSeeOther}
+	return nil
+}
+
+// renderJSON answers a script with a value.
+func (v *visit) renderJSON(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.page = page{http.StatusOK, text}
 	return nil
 }
 

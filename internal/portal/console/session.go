@@ -51,6 +51,7 @@ type visit struct {
 	began    time.Time
 	operator bool          // signed in as an operator
 	takes    access.Scopes // what the form of the page needs; 0 if it is none
+	page     page          // the response, unless it was written while it was made
 }
 
 // A notice is an error in words for the one who reads the page.
@@ -172,6 +173,9 @@ func (v *visit) askToSignIn(why error) error {
 	if v.r.Method == http.MethodGet && !strings.Contains(v.r.URL.Path, "/live") {
 		next = "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 	}
+	if len(next) > maxQuery {
+		next = ""
+	}
 	return v.redirect("/console/signin" + next)
 }
 
@@ -181,6 +185,9 @@ func showSignIn(v *visit) error {
 
 func signIn(v *visit) error {
 	form := signInForm{Next: v.r.PostFormValue("next")}
+	if len(form.Next) > maxQuery {
+		form.Next = ""
+	}
 	if wait := v.gate.Wait(); wait > 0 {
 		v.retryAfter(wholeSeconds(wait))
 		form.Error = "Too many attempts came from your address. Wait " + text(wholeSeconds(wait)) + " seconds."

@@ -1,0 +1,129 @@
+package interchange_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/petstore"
+)
+
+// everyPet is a store that has each pet that it is asked for, and keeps nothing.
+type everyPet struct{ petstore.Store }
+
+func (everyPet) Pet(_ context.Context, _, id int64) (petstore.Pet, error) {
+	return petstore.Pet{ID: id, Name: "Rex", CategoryID: 1, Status: petstore.Available}, nil
+}
+
+func (everyPet) InventoryItem(_ context.Context, _, id int64) (petstore.InventoryItem, error) {
+	return petstore.InventoryItem{PetID: id, Quantity: 1}, nil
+}
+
+func (everyPet) Orders(context.Context, int64, petstore.OrderQuery) ([]petstore.Order, error) {
+	return nil, nil
+}
+
+// heapNow returns how many bytes of the heap are in use, with what was not collected yet.
+func heapNow() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// heapPeak returns how much more of the heap f had in use at a time than there was before. Garbage is collected soon
+// meanwhile, so no other test may run.
+func heapPeak(f func()) (peak int64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	before, stop, stopped := heapNow(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tick := time.NewTicker(100 * time.Microsecond); ; {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				peak = max(peak, heapNow()-before)
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-stopped
+	return peak
+}
+
+// TestTryIsSmall: what the trial of a file takes is a small multiple of the file, and what it says of it is bounded,
+// whatever stands in the file.
+func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the heap
+	const size = 1 << 18 // a quarter of what may be sent, for the race detector
+	rows := func(head string, row func(i int) string) string {
+		var b strings.Builder
+		b.Grow(size)
+		b.WriteString(head + "\n")
+		for i := 0; ; i++ {
+			r := row(i)
+			if b.Len()+len(r) > size {
+				return b.String()
+			}
+			b.WriteString(r)
+		}
+	}
+	spelt := func(i int) string {
+		name := []byte("abcdefghijklmnopqr")
+		for bit := range name {
+			if i>>bit&1 == 1 {
+				name[bit] -= 'a' - 'A'
+			}
+		}
+		return "a," + string(name) + "\n"
+	}
+	for _, test := range []struct{ name, file, want string }{
+		{"columns without number", "name,category" + strings.Repeat(",x", size/2), "the line has more than 1000 columns"},
+		{"a thousand columns", "name,category" + strings.Repeat(",x", 900), `there is no column "x"; 896 more; the columns are id, name, category, status, stock; --ignore-columns leaves others out`},
+		{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", size-20) }), "the line has more than 1000 columns"},
+		{"a long name of a column", "name,category," + strings.Repeat("x", size-100), `there is no column "xxxxxx`},
+		{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", size-100), `stock: "\x01\x01`},
+		{"CR alone", strings.ReplaceAll(rows("name,category", func(int) string { return "a,b\n" }), "\n", "\r"), "end with CR alone"},
+		{"no end of a quotation", "name,category\na,\"" + strings.Repeat("b\n", size/2-20), "not closed"},
+		{"short rows", rows("name,category", func(int) string { return "a,b\n" }), ""},
+		{"faults alone", rows("name,category", func(int) string { return ",b\n" }), "name must have at least 1 character"},
+		{"new categories", rows("name,category", func(i int) string { return fmt.Sprintf("a,%x\n", i) }), "more than 2500 categories"},
+		{"spellings of one", rows("name,category", spelt), ""},
+		{"ids", rows("id,stock", func(i int) string { return fmt.Sprintf("%d,5\n", i+1) }), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			said, longest := "", 0
+			peak := heapPeak(func() {
+				from, err := interchange.NewReader(strings.NewReader(test.file), interchange.CSV, interchange.Options{MaxCategories: 2500})
+				if err == nil {
+					i := interchange.Import{From: from, Workspace: 1, Now: time.Now, Service: petstore.NewService(everyPet{}), SkipFaults: true, MaxFaults: petstore.MaxFields}
+					i.OnFault = func(f *interchange.Fault) { said, longest = f.Reason, max(longest, len(f.Reason)) }
+					_, err = i.Try(t.Context())
+				}
+				if f, ok := errors.AsType[*interchange.Fault](err); ok {
+					said, longest = f.Reason, max(longest, len(f.Reason))
+				} else if err != nil && !errors.Is(err, interchange.ErrFaults) {
+					t.Error(err)
+				}
+			})
+			t.Logf("at most %d KiB: %.250q", peak>>10, said)
+			if !strings.Contains(said, test.want) || said != "" && test.want == "" {
+				t.Errorf("Try says %.300q, want %q", said, test.want)
+			}
+			if longest > petstore.MaxText {
+				t.Errorf("a reason has %d bytes, want %d at most", longest, petstore.MaxText)
+			}
+			if most := int64(4<<20 + 8*size); peak > most { // batches of rows, and what grows with the file
+				t.Errorf("Try takes %d KiB, want %d at most", peak>>10, most>>10)
+			}
+		})
+	}
+}

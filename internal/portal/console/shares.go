@@ -1,0 +1,88 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/petstore"
+)
+
+// shares bound what lasts: for a workspace, whatever its sessions, and for the process.
+type shares struct {
+	streams   *fairshare.Pool // live pages; the oldest of the workspace that has most end for others
+	downloads *fairshare.Pool
+	imports   *fairshare.Pool // files that are read into the store
+}
+
+// How many there are at once of each, and how long one waits for its turn.
+const (
+	mostStreams    = 256
+	streamsOfOne   = 20 // workspace
+	mostDownloads  = 64
+	downloadWait   = 3 * time.Second
+	defaultImports = 4
+	importWait     = 30 * time.Second
+	mostWaiting    = 64
+)
+
+func newShares(imports int) shares {
+	return shares{
+		streams:   fairshare.New(fairshare.Options{Capacity: mostStreams, Each: streamsOfOne}),
+		downloads: fairshare.New(fairshare.Options{Capacity: mostDownloads, Each: 1, Queue: mostWaiting, Wait: downloadWait}),
+		imports:   fairshare.New(fairshare.Options{Capacity: int64(cmp.Or(imports, defaultImports)), Each: 1, Queue: mostWaiting, Wait: importWait}),
+	}
+}
+
+// hold returns what gives a share of the pool back, once there is one.
+func (v *visit) hold(pool *fairshare.Pool, yield func()) (leave func(), err error) {
+	holder := fairshare.Holder{} // the operators'
+	if v.who != nil {
+		holder.Workspace = v.who.Workspace.ID
+	}
+	share, err := pool.Enter(v.r.Context(), holder, 1, yield)
+	if err != nil {
+		return nil, err
+	}
+	return share.Leave, nil
+}
+
+// holdUntil is hold for a share that may have to give way. Then ctx ends, and wake is called, which must end what the visit
+// waits for.
+func (v *visit) holdUntil(pool *fairshare.Pool, wake func()) (ctx context.Context, leave func(), err error) {
+	ctx, cancel := context.WithCancel(v.r.Context())
+	giveBack, err := v.hold(pool, cancel)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	woken := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { wake(); close(woken) })
+	return ctx, func() {
+		giveBack()
+		if !stop() { // wake must not reach what the connection is used for next
+			<-woken
+		}
+		cancel()
+	}, nil
+}
+
+// refuseShare answers why there is no share, and returns errRefused. each says what the workspace has already.
+func (v *visit) refuseShare(err error, title, each string) error {
+	v.retryAfter(retryShare)
+	switch {
+	case errors.Is(err, fairshare.ErrEach):
+		v.refuse(http.StatusTooManyRequests, title, each)
+	case errors.Is(err, fairshare.ErrFull):
+		v.refuse(http.StatusServiceUnavailable, title, "This service has as many of them open as it can. Try again later.")
+	default:
+		return petstore.Unavailable(err)
+	}
+	return errRefused
+}
+
+// retryShare is after how many seconds to ask again for a share.
+const retryShare = 10
