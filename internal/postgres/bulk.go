@@ -47,7 +47,7 @@ func (db *DB) analyze(ctx context.Context, units int64) {
 	loaded := db.loaded.Add(units)
 	for enough := int64(10_000); enough <= loaded; enough *= 10 {
 		if loaded-units < enough {
-			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, pet_names, orders, movements"); err != nil {
+			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, orders, movements"); err != nil {
 				db.log.Warn("statistics were not gathered after a load", "database", db.name, "err", err)
 			}
 		}

@@ -49,7 +49,7 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 		}
 		l.filters = append(l.filters, filter{byPet, q.PetID})
 	case dated:
-		l.far = byValue
+		l.far = true
 		if q.Complete != nil {
 			l.filters = append(l.filters, filter{byComplete, *q.Complete})
 		}

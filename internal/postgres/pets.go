@@ -28,10 +28,10 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 
 func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
-	if q.Name != "" { // the first filter: byIndexOfNames repeats it
+	category, pattern := byCategory, trigramPattern(q.Name)
+	if q.Name != "" {
 		l.filters = append(l.filters, filter{byName, q.Name})
 	}
-	category, parts := byCategory, nameParts(q.Name)
 	switch {
 	case len(q.IDs) > 0:
 		category = besideIDsOf
@@ -39,8 +39,9 @@ func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{besideIDsStatus, texts(q.Statuses)})
 		}
-	case len(parts) > 0:
-		l.far, l.parts = byIndexOfNames, parts
+	case pattern != "":
+		l.far = true
+		l.filters = append(l.filters, filter{byTrigrams, pattern})
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{byStatuses, texts(q.Statuses)})
 		}
