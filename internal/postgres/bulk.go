@@ -154,7 +154,7 @@ func (l *load) keep(u *petstore.Unit) error {
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
 		l.there[petstore.LedgerRow][u.PetID] = true
-		l.rows.movements.add(l.workspace, &m)
+		l.rows.movements = append(l.rows.movements, movementTable.values(l.workspace, &m))
 	}
 	return nil
 }
@@ -188,11 +188,17 @@ func (l *load) write(x *txn) error {
 	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
 		return usedUp(l.workspace)
 	}
+	for _, fill := range []func() error{
+		func() error { return categoryTable.fill(x.ctx, x, categoryTable.rows(l.rows.categories.made)) },
+		func() error { return petTable.fill(x.ctx, x, petTable.rows(l.rows.pets.made)) },
+		func() error { return orderTable.fill(x.ctx, x, orderTable.rows(l.rows.orders.made)) },
+		func() error { return movementTable.fill(x.ctx, x, l.rows.movements) },
+	} {
+		if err := fill(); err != nil {
+			return err
+		}
+	}
 	b := new(pgx.Batch)
-	queueCategories(b, insertCategories, l.rows.categories.made)
-	queuePets(b, insertPets, l.rows.pets.made)
-	queueOrders(b, insertOrders, l.rows.orders.made)
-	l.rows.movements.queue(b)
 	b.Queue(raiseCounters, l.workspace, last.Categories, last.Pets, last.Orders)
 	b.Queue("SELECT pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error { return row.Scan(&l.xid) })
 	if err := x.SendBatch(x.ctx, b).Close(); err != nil || l.batch.Imported == nil {

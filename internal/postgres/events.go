@@ -17,21 +17,17 @@ import (
 
 var _ feed.Store = (*DB)(nil)
 
-// insertEvents gives events their ids and writes them. Feeds are raised in the order of
-// the workspaces, and stay locked until the commit: so nobody sees an id before all
-// smaller ones. It must be the last statement of its transaction that can wait. Each event
-// comes with the place of its workspace among these: to join them would compare each
-// with each, since sessions that write have no hash joins.
-const insertEvents = `WITH raised AS (
-		INSERT INTO feeds (workspace, last, forgotten)
-		SELECT workspace, events, 0 FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, events) ORDER BY workspace
-		ON CONFLICT (workspace) DO UPDATE SET last = greatest(feeds.last, feeds.forgotten) + excluded.last
-		RETURNING workspace, last),
-	lasts AS (SELECT array_agg(last ORDER BY workspace) AS of_place FROM raised)
-	INSERT INTO events (workspace, id, at, type, request, data, previous)
-	SELECT workspace, lasts.of_place[place] - behind, at, type, request, data, previous
-	FROM lasts, unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[])
-		AS e (workspace, place, behind, at, type, request, data, previous)`
+// The statements that write events. Feeds are raised in the order of the workspaces, and
+// stay locked until the commit: so nobody sees an id before all smaller ones. They must
+// be the last statements of their transaction that can wait.
+const (
+	raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0)
+		ON CONFLICT (workspace) DO UPDATE SET last = greatest(feeds.last, feeds.forgotten) + excluded.last`
+
+	// insertEvent gives an event the id that is $2 before the last.
+	insertEvent = `INSERT INTO events (workspace, id, at, type, request, data, previous)
+		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`
+)
 
 // addEvents notes the events of a member that has its ids.
 func (g *group) addEvents(m *member) {
@@ -41,27 +37,16 @@ func (g *group) addEvents(m *member) {
 	}
 }
 
-// queueEvents queues the statement that writes the events of the group.
+// queueEvents queues the statements that write the events of the group.
 func (g *group) queueEvents(b *pgx.Batch) {
-	if len(g.events) == 0 {
-		return
-	}
-	var (
-		counts, workspaces, places, behind, ats []int64
-		types, requests, data, previous         []string
-	)
-	feeds := slices.Sorted(maps.Keys(g.events))
-	for place, workspace := range feeds {
+	for _, workspace := range slices.Sorted(maps.Keys(g.events)) {
 		events := g.events[workspace]
-		counts = append(counts, int64(len(events)))
+		b.Queue(raiseFeed, workspace, len(events))
 		for i := range events {
 			e := &events[i]
-			workspaces, places, behind = append(workspaces, workspace), append(places, int64(place+1)), append(behind, int64(len(events)-1-i))
-			ats, types, requests = append(ats, e.CreatedAt.Millis), append(types, string(e.Type)), append(requests, e.RequestID)
-			data, previous = append(data, string(e.Data)), append(previous, string(e.Previous))
+			b.Queue(insertEvent, workspace, len(events)-1-i, e.CreatedAt.Millis, string(e.Type), e.RequestID, string(e.Data), string(e.Previous))
 		}
 	}
-	b.Queue(insertEvents, feeds, counts, workspaces, places, behind, ats, types, requests, data, previous)
 }
 
 // feedChannel is the name under which nodes tell each other whose feeds have grown.

@@ -11,12 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// InsertEvents is the statement that writes the events of a group.
-const InsertEvents = insertEvents
-
-// WritingParameters are those of the sessions that write groups.
-func WritingParameters() map[string]string { return parameters(writing) }
-
 // A Query is the text of a list with its arguments.
 type Query struct {
 	Name string

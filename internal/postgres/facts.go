@@ -59,15 +59,10 @@ const (
 type keys struct{ workspaces, ids []int64 }
 
 // sorted returns keys in their order, each once.
-func sorted(of []rowID) keys {
+func sorted(of []rowID) (k keys) {
 	slices.SortFunc(of, compareRowIDs)
-	return columnsOf(slices.Compact(of))
-}
-
-func columnsOf(ids []rowID) keys {
-	k := keys{make([]int64, len(ids)), make([]int64, len(ids))}
-	for i, id := range ids {
-		k.workspaces[i], k.ids[i] = id.workspace, id.id
+	for _, id := range slices.Compact(of) {
+		k.workspaces, k.ids = append(k.workspaces, id.workspace), append(k.ids, id.id)
 	}
 	return k
 }

@@ -33,8 +33,8 @@ type kept struct {
 	pets       kind[petstore.StockedPet]
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
-	movements  movements
-	receipts   receipts
+	movements  [][]any // values of the ledger
+	receipts   []*member
 }
 
 // A kind holds the effects on the rows of one table.
@@ -71,17 +71,19 @@ func (g *group) queueWrites(b *pgx.Batch) {
 			k.collect(m)
 		}
 	}
-	queueCategories(b, insertCategories, k.categories.made)
-	queueCategories(b, updateCategories, k.categories.changed)
-	queuePets(b, insertPets, k.pets.made)
-	queuePets(b, updatePets, k.pets.changed)
-	queueOrders(b, insertOrders, k.orders.made)
-	queueOrders(b, updateOrders, k.orders.changed)
-	k.movements.queue(b)
-	queueDrop(b, dropOrders, k.orders.dropped)
-	queueDrop(b, dropPets, k.pets.dropped)
-	queueDrop(b, dropCategories, k.categories.dropped)
-	k.receipts.queue(b, g.lived)
+	categoryTable.queue(b, categoryTable.insert, k.categories.made)
+	categoryTable.queue(b, categoryTable.update, k.categories.changed)
+	petTable.queue(b, petTable.insert, k.pets.made)
+	petTable.queue(b, petTable.update, k.pets.changed)
+	orderTable.queue(b, orderTable.insert, k.orders.made)
+	orderTable.queue(b, orderTable.update, k.orders.changed)
+	for _, movement := range k.movements {
+		b.Queue(movementTable.insert, movement...)
+	}
+	orderTable.queueErase(b, k.orders.dropped)
+	petTable.queueErase(b, k.pets.dropped)
+	categoryTable.queueErase(b, k.categories.dropped)
+	g.queueNewReceipts(b, k.receipts)
 	g.queueEvents(b)
 }
 
@@ -101,7 +103,7 @@ func (k *kept) collect(m *member) {
 	k.categories.drop(rowID{w, e.DropCategory})
 	k.orders.drop(rowID{w, e.DropOrder})
 	if e.Movement != nil {
-		k.movements.add(w, e.Movement)
+		k.movements = append(k.movements, movementTable.values(w, e.Movement))
 	}
 	if m.receipt != nil {
 		k.receipts = append(k.receipts, m)
