@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// TrigramPattern is by what the index of names is asked for a text.
+var TrigramPattern = trigramPattern
+
 // A Query is the text of a list with its arguments.
 type Query struct {
 	Name string

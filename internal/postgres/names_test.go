@@ -16,6 +16,26 @@ import (
 
 var searched = flag.Int("searched", 20_000, "how many pets the catalogue has in which TestNameIsFoundByTheIndex searches")
 
+func TestTrigramPattern(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":               "",
+		"q":              "",
+		"qu":             "",
+		"a b c":          "", // no three letters follow each other
+		"--%--":          "",
+		"rex":            "%rex%",
+		"sadie":          "%sadie%",
+		"clara hartwick": "%cla%ra %har%twick%",
+		"straße":         "%str%aße%",
+		"100%_\\":        `%100\%\_\\%`,
+	} {
+		if got := postgres.TrigramPattern(text); got != want {
+			t.Errorf("TrigramPattern(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 // fillNames gives a workspace and the one after it pets with names of two words, some
 // of which are much more frequent than others.
 func fillNames(tb testing.TB, url string, workspace int64, pets int) {
