@@ -28,7 +28,7 @@ func TestTrigramPattern(t *testing.T) {
 		"sadie":          "%sadie%",
 		"clara hartwick": "%cla%ra %har%twick%",
 		"straße":         "%str%aße%",
-		"100%_\\":        `%100\%\_\\%`,
+		"100%_\\":        `%100%\%\_\\%`,
 	} {
 		if got := postgres.TrigramPattern(text); got != want {
 			t.Errorf("TrigramPattern(%q) = %q, want %q", text, got, want)
