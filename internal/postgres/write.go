@@ -91,13 +91,13 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`
 )
 
-// queueNewReceipts queues the receipts of the members that leave one, in the order of their
+// queueNewReceipts queues the receipts of the changes that leave one, in the order of their
 // keys: other nodes may be writing the same. One that was out of date when it was loaded
 // makes way. If another node has written one meanwhile, the insert fails, and the change
 // is decided anew.
-func (g *group) queueNewReceipts(b *pgx.Batch, members []*member) {
-	slices.SortFunc(members, func(a, b *member) int { return idOf(a.Job.change).compare(idOf(b.Job.change)) })
-	for _, m := range members {
+func (g *group) queueNewReceipts(b *pgx.Batch, changes []*groupedChange) {
+	slices.SortFunc(changes, func(a, b *groupedChange) int { return idOf(a.Job.change).compare(idOf(b.Job.change)) })
+	for _, m := range changes {
 		id, body := idOf(m.Job.change), m.receipt.Body
 		if body == nil {
 			body = []byte{} // nil would be NULL
