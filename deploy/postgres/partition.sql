@@ -16,15 +16,13 @@ CREATE TEMPORARY TABLE divided ON COMMIT DROP AS
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.conkey[1]
   WHERE p.contype = 'p' AND c.relnamespace = 'petstore'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition AND a.attname = 'workspace';
 
--- What is lost with the old tables, as the statements that make it again: keys, then foreign keys, indexes and triggers.
+-- What is lost with the old tables, as the statements that make it again: keys, then foreign keys and indexes.
 CREATE TEMPORARY TABLE again ON COMMIT DROP AS
   SELECT contype = 'f' AS late, format('ALTER TABLE %I ADD CONSTRAINT %I %s', d.name, conname, pg_get_constraintdef(o.oid)) AS statement
   FROM divided d JOIN pg_constraint o ON o.conrelid = d.oid WHERE contype IN ('p', 'u', 'c', 'f')
   UNION ALL
   SELECT true, pg_get_indexdef(i.indexrelid) FROM divided d JOIN pg_index i ON i.indrelid = d.oid
-  WHERE NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid AND conrelid = d.oid)
-  UNION ALL
-  SELECT true, pg_get_triggerdef(t.oid) FROM divided d JOIN pg_trigger t ON t.tgrelid = d.oid WHERE NOT tgisinternal;
+  WHERE NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid AND conrelid = d.oid);
 
 DO $$
 DECLARE

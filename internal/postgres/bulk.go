@@ -47,7 +47,7 @@ func (db *DB) analyze(ctx context.Context, units int64) {
 	loaded := db.loaded.Add(units)
 	for enough := int64(10_000); enough <= loaded; enough *= 10 {
 		if loaded-units < enough {
-			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, pet_names, orders, movements"); err != nil {
+			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, orders, movements"); err != nil {
 				db.log.Warn("statistics were not gathered after a load", "database", db.name, "err", err)
 			}
 		}
@@ -61,12 +61,12 @@ type load struct {
 	batch     *petstore.Batch
 	first     demand // the ids before those that were issued for it
 
-	next    demand
-	issued  []*int64 // where an id was written that is void if the batch is tried again
-	refused []petstore.Refusal
-	there   found
-	rows    kept
-	xid     string // of the transaction whose outcome counts
+	next     demand
+	issued   []*int64 // where an id was written that is void if the batch is tried again
+	refused  []petstore.Refusal
+	existing found
+	rows     writes
+	xid      string // of the transaction whose outcome counts
 }
 
 // begin forgets an earlier try, and takes back its ids.
@@ -75,8 +75,8 @@ func (l *load) begin() {
 		*id = 0
 	}
 	l.issued = nil
-	l.next, l.refused, l.rows, l.xid = l.first, nil, kept{}, ""
-	l.there = newFound()
+	l.next, l.refused, l.rows, l.xid = l.first, nil, writes{}, ""
+	l.existing = newFound()
 }
 
 // reserve takes the ids that new rows need from the counters, in a transaction
@@ -114,7 +114,7 @@ func usedUp(workspace int64) error {
 }
 
 func (l *load) run(x *txn) error {
-	if err := l.look(x); err != nil {
+	if err := l.loadExisting(x); err != nil {
 		return err
 	}
 	var err error
@@ -133,7 +133,7 @@ func (l *load) run(x *txn) error {
 func (l *load) keep(u *petstore.Unit) error {
 	if c := u.Category; c != nil {
 		l.issue(&c.ID, &l.next.categories)
-		l.there[petstore.CategoryRow][c.ID] = true
+		l.existing[petstore.CategoryRow][c.ID] = true
 		l.rows.categories.save(rowID{l.workspace, c.ID}, c, true)
 		return nil
 	}
@@ -143,18 +143,18 @@ func (l *load) keep(u *petstore.Unit) error {
 			p.ID = u.PetID
 			l.issued = append(l.issued, &p.ID)
 		}
-		l.there[petstore.PetRow][u.PetID] = true
+		l.existing[petstore.PetRow][u.PetID] = true
 		l.rows.pets.save(rowID{l.workspace, p.ID}, p, true)
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]
-		l.there[petstore.OrderRow][o.ID] = true
+		l.existing[petstore.OrderRow][o.ID] = true
 		l.rows.orders.save(rowID{l.workspace, o.ID}, o, true)
 	}
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
-		l.there[petstore.LedgerRow][u.PetID] = true
-		l.rows.movements.add(l.workspace, &m)
+		l.existing[petstore.LedgerRow][u.PetID] = true
+		l.rows.movements = append(l.rows.movements, movementTable.values(l.workspace, &m))
 	}
 	return nil
 }
@@ -176,10 +176,10 @@ func (l *load) write(x *txn) error {
 	for id := range l.rows.categories.made {
 		last.Categories = max(last.Categories, id.id)
 	}
-	for id := range l.there[petstore.PetRow] {
+	for id := range l.existing[petstore.PetRow] {
 		last.Pets = max(last.Pets, id)
 	}
-	for id := range l.there[petstore.LedgerRow] { // of deleted pets too
+	for id := range l.existing[petstore.LedgerRow] { // of deleted pets too
 		last.Pets = max(last.Pets, id)
 	}
 	for id := range l.rows.orders.made {
@@ -188,11 +188,17 @@ func (l *load) write(x *txn) error {
 	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
 		return usedUp(l.workspace)
 	}
+	for _, fill := range []func() error{
+		func() error { return categoryTable.fill(x.ctx, x, categoryTable.rows(l.rows.categories.made)) },
+		func() error { return petTable.fill(x.ctx, x, petTable.rows(l.rows.pets.made)) },
+		func() error { return orderTable.fill(x.ctx, x, orderTable.rows(l.rows.orders.made)) },
+		func() error { return movementTable.fill(x.ctx, x, l.rows.movements) },
+	} {
+		if err := fill(); err != nil {
+			return err
+		}
+	}
 	b := new(pgx.Batch)
-	queueCategories(b, insertCategories, l.rows.categories.made)
-	queuePets(b, insertPets, l.rows.pets.made)
-	queueOrders(b, insertOrders, l.rows.orders.made)
-	l.rows.movements.queue(b)
 	b.Queue(raiseCounters, l.workspace, last.Categories, last.Pets, last.Orders)
 	b.Queue("SELECT pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error { return row.Scan(&l.xid) })
 	if err := x.SendBatch(x.ctx, b).Close(); err != nil || l.batch.Imported == nil {

@@ -36,26 +36,7 @@ func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Cate
 	return l
 }
 
-// The statements that write: one for all rows of a kind.
-const (
-	insertCategories = `INSERT INTO categories (workspace, id, name, folded, description)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])`
-
-	updateCategories = `UPDATE categories c SET name = n.name, folded = n.folded, description = n.description
-		FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS n (workspace, id, name, folded, description)
-		WHERE c.workspace = n.workspace AND c.id = n.id`
-
-	dropCategories = `DELETE FROM categories c USING unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) WHERE c.workspace = n.workspace AND c.id = n.id`
-)
-
-func queueCategories(b *pgx.Batch, query string, rows map[rowID]*petstore.Category) {
-	if len(rows) == 0 {
-		return
-	}
-	type row = petstore.Category
-	ids, k := inOrder(rows)
-	b.Queue(query, k.workspaces, k.ids,
-		column(rows, ids, func(c *row) string { return c.Name }),
-		column(rows, ids, func(c *row) string { return petstore.Fold(c.Name) }),
-		column(rows, ids, func(c *row) *string { return c.Description }))
-}
+var categoryTable = newTable("categories", "workspace, id, name, folded, description",
+	func(workspace int64, c *petstore.Category) []any {
+		return []any{workspace, c.ID, c.Name, petstore.Fold(c.Name), c.Description}
+	})

@@ -16,8 +16,8 @@ type receiptID struct {
 	operation, key string
 }
 
-// A keptReceipt is a row of receipts.
-type keptReceipt struct {
+// A storedReceipt is a row of receipts.
+type storedReceipt struct {
 	petstore.Receipt
 	fingerprint [32]byte
 	created     petstore.Time
@@ -29,29 +29,29 @@ type keptReceipt struct {
 type group struct {
 	now        petstore.Time
 	lived      petstore.Time // by which receipts are dated
-	members    []member
+	changes    []groupedChange
 	pets       map[rowID]*petstore.StockedPet
 	categories map[rowID]*petstore.Category
 	orders     map[rowID]*petstore.Order
 	inUse      map[rowID]bool
-	receipts   map[receiptID]keptReceipt
+	receipts   map[receiptID]storedReceipt
 	busy       map[int64]bool // workspaces whose rows are being removed
 
-	silent  bool                       // no events are written
-	events  map[int64][]petstore.Event // by workspace
-	firsts  map[receiptID]*member      // who has done what a key stands for
-	demands map[int64]*demand          // how many ids new rows need, by workspace
-	issued  map[int64]*demand          // the last ids that were given to rows
+	silent  bool                         // no events are written
+	events  map[int64][]petstore.Event   // by workspace
+	firsts  map[receiptID]*groupedChange // who has done what a key stands for
+	demands map[int64]*demand            // how many ids new rows need, by workspace
+	issued  map[int64]*demand            // the last ids that were given to rows
 }
 
-// A member is a change with its outcome.
-type member struct {
+// A groupedChange is a change with its outcome.
+type groupedChange struct {
 	*write
-	effects petstore.Effects
-	before  *petstore.Receipt                   // of an earlier transaction
-	first   *member                             // who in this group has done the same before
-	receipt *petstore.Receipt                   // what is kept under the idempotency key
-	made    struct{ pet, category, order bool } // which of the saved rows are new
+	effects  petstore.Effects
+	before   *petstore.Receipt                   // of an earlier transaction
+	first    *groupedChange                      // who in this group has done the same before
+	receipt  *petstore.Receipt                   // what is kept under the idempotency key
+	inserted struct{ pet, category, order bool } // which of the saved rows are new
 }
 
 func newGroup(writes []*write, now, lived petstore.Time) *group {
@@ -59,19 +59,19 @@ func newGroup(writes []*write, now, lived petstore.Time) *group {
 		events:     make(map[int64][]petstore.Event),
 		now:        now,
 		lived:      lived,
-		members:    make([]member, len(writes)),
+		changes:    make([]groupedChange, len(writes)),
 		pets:       make(map[rowID]*petstore.StockedPet, len(writes)),
 		categories: make(map[rowID]*petstore.Category),
 		orders:     make(map[rowID]*petstore.Order),
 		inUse:      make(map[rowID]bool),
-		receipts:   make(map[receiptID]keptReceipt),
+		receipts:   make(map[receiptID]storedReceipt),
 		busy:       make(map[int64]bool),
-		firsts:     make(map[receiptID]*member),
+		firsts:     make(map[receiptID]*groupedChange),
 		demands:    make(map[int64]*demand),
 	}
 	for i, w := range writes {
 		w.Reset()
-		g.members[i].write = w
+		g.changes[i].write = w
 	}
 	return g
 }
@@ -82,8 +82,8 @@ func idOf(c *petstore.Change) receiptID {
 
 // decide asks every change in turn.
 func (g *group) decide() {
-	for i := range g.members {
-		m := &g.members[i]
+	for i := range g.changes {
+		m := &g.changes[i]
 		if g.busy[m.Job.change.Workspace] {
 			m.Err = access.Resetting()
 			continue
@@ -94,9 +94,9 @@ func (g *group) decide() {
 	}
 }
 
-// replay reports whether the member has its outcome already: from a receipt, or
-// from a member before it with the same idempotency key.
-func (g *group) replay(m *member) bool {
+// replay reports whether the change has its outcome already: from a receipt, or
+// from a change before it with the same idempotency key.
+func (g *group) replay(m *groupedChange) bool {
 	i := m.Job.change.Idempotency
 	if i == nil {
 		return false
@@ -106,24 +106,24 @@ func (g *group) replay(m *member) bool {
 		if again, m.Err = i.Replay(first.Job.change.Idempotency.Fingerprint, g.lived, g.lived); again {
 			m.first = first
 		}
-	} else if kept, ok := g.receipts[id]; ok {
-		if again, m.Err = i.Replay(kept.fingerprint, kept.created, g.lived); again {
-			m.before = &kept.Receipt
+	} else if stored, ok := g.receipts[id]; ok {
+		if again, m.Err = i.Replay(stored.fingerprint, stored.created, g.lived); again {
+			m.before = &stored.Receipt
 		}
 	}
 	return again || m.Err != nil
 }
 
-// decideOne hands the member copies of the rows and takes them over if it
+// decideOne hands the change copies of the rows and takes them over if it
 // succeeds.
-func (g *group) decideOne(m *member) {
+func (g *group) decideOne(m *groupedChange) {
 	f := g.facts(m.Job.change)
 	m.Guard(func() (err error) {
 		m.effects, err = m.Job.change.Ask(f)
 		return err
 	})
 	if m.Err == nil {
-		m.Err = sound(&m.effects)
+		m.Err = checkConstraints(&m.effects)
 	}
 	if m.Err != nil {
 		m.effects = petstore.Effects{}
@@ -132,7 +132,7 @@ func (g *group) decideOne(m *member) {
 	if m.Job.change.Idempotency != nil {
 		g.firsts[idOf(m.Job.change)] = m
 	}
-	g.publish(m.Job.change.Workspace, &m.effects)
+	g.applyToGroup(m.Job.change.Workspace, &m.effects)
 }
 
 func clone[T any](row *T) *T {
@@ -162,9 +162,9 @@ func (g *group) facts(c *petstore.Change) petstore.Facts {
 	return f
 }
 
-// sound refuses what the tables' constraints refuse, before others of the group
+// checkConstraints refuses what the tables' constraints refuse, before others of the group
 // build on it.
-func sound(e *petstore.Effects) error {
+func checkConstraints(e *petstore.Effects) error {
 	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
 		return &ownError{fmt.Sprintf("the stock %+v is impossible", *p)}
 	}
@@ -174,9 +174,9 @@ func sound(e *petstore.Effects) error {
 	return nil
 }
 
-// publish shows the effects to the members after this one, and counts the ids
+// applyToGroup shows the effects to the changes after this one, and counts the ids
 // that they need.
-func (g *group) publish(workspace int64, e *petstore.Effects) {
+func (g *group) applyToGroup(workspace int64, e *petstore.Effects) {
 	d := g.demands[workspace]
 	if d == nil {
 		d = new(demand)
@@ -203,11 +203,11 @@ func put[T any](rows map[rowID]*T, workspace int64, row *T, fresh *int64, id fun
 	}
 }
 
-// settle gives the new rows their ids, in the order of the members, links the
+// assignIDs gives the new rows their ids, in the order of the changes, links the
 // effects and asks for the receipts.
-func (g *group) settle() error {
-	for i := range g.members {
-		m := &g.members[i]
+func (g *group) assignIDs() error {
+	for i := range g.changes {
+		m := &g.changes[i]
 		if m.Err != nil || m.first != nil || m.before != nil {
 			continue
 		}
@@ -233,17 +233,17 @@ func (g *group) settle() error {
 	return nil
 }
 
-// number gives the new rows of a member their ids.
-func (g *group) number(m *member) error {
+// number gives the new rows of a change their ids.
+func (g *group) number(m *groupedChange) error {
 	w, e, last := m.Job.change.Workspace, &m.effects, g.issued[m.Job.change.Workspace]
 	if last == nil {
 		last = new(demand)
 	}
-	m.made.pet = e.SavePet != nil && issueTo(&e.SavePet.ID, &last.pets)
-	m.made.category = e.SaveCategory != nil && issueTo(&e.SaveCategory.ID, &last.categories)
-	m.made.order = e.SaveOrder != nil && issueTo(&e.SaveOrder.ID, &last.orders)
+	m.inserted.pet = e.SavePet != nil && issueTo(&e.SavePet.ID, &last.pets)
+	m.inserted.category = e.SaveCategory != nil && issueTo(&e.SaveCategory.ID, &last.categories)
+	m.inserted.order = e.SaveOrder != nil && issueTo(&e.SaveOrder.ID, &last.orders)
 	switch {
-	case !m.made.pet && !m.made.category && !m.made.order:
+	case !m.inserted.pet && !m.inserted.category && !m.inserted.order:
 		return nil
 	case g.issued[w] == nil: // it was deleted while the request was on its way
 		return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", w)})
@@ -266,8 +266,8 @@ func issueTo(id, last *int64) bool {
 // answer tells every caller the outcome. If the transaction is lost, the
 // refused ones too: what they were refused for may not have happened.
 func (g *group) answer(err error) {
-	for i := range g.members {
-		m := &g.members[i]
+	for i := range g.changes {
+		m := &g.changes[i]
 		switch {
 		case err != nil:
 			m.Err = err

@@ -15,7 +15,7 @@ import (
 func (db *DB) Check(ctx context.Context) ([]string, error) {
 	found := accesssql.Problems{}
 	err := db.inSnapshot(ctx, func(tx accessTx) error {
-		if err := runChecks(tx, found.Report, checkSchema, checkReferences, checkNames); err != nil {
+		if err := runChecks(tx, found.Report, checkSchema, checkReferences); err != nil {
 			return err
 		}
 		if removing, err := accesssql.CheckRemovals(tx, found.Report); err != nil || removing {
@@ -77,15 +77,6 @@ func checkReferences(tx accesssql.Tx, report accesssql.Report) error {
 		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`,
 		func(_ string, n []int64) {
 			report("references: pet %d of workspace %d names the category %d, which does not exist", n[1], n[0], n[2])
-		})
-}
-
-// checkNames holds the table that names are searched in against the pets.
-func checkNames(tx accesssql.Tx, report accesssql.Report) error {
-	return eachRow(tx, `SELECT '', ARRAY[workspace, id] FROM pets p FULL JOIN pet_names n USING (workspace, id)
-		WHERE p.folded IS DISTINCT FROM n.folded`,
-		func(_ string, n []int64) {
-			report("names: pet %d of workspace %d is not searched for by its name", n[1], n[0])
 		})
 }
 

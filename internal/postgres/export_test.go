@@ -2,17 +2,17 @@ package postgres
 
 import (
 	"context"
-	"strings"
+	"fmt"
+	"testing/fstest"
 	"time"
 
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
+	"github.com/jackc/pgx/v5"
 )
 
-// InsertEvents is the statement that writes the events of a group.
-const InsertEvents = insertEvents
-
-// WritingParameters are those of the sessions that write groups.
-func WritingParameters() map[string]string { return parameters(writing) }
+// TrigramPattern is by what the index of names is asked for a text.
+var TrigramPattern = trigramPattern
 
 // A Query is the text of a list with its arguments.
 type Query struct {
@@ -84,14 +84,27 @@ func Search(name string, workspace int64, q petstore.PetQuery) Query {
 // ReadingParameters are the settings of sessions for reading.
 func ReadingParameters() map[string]string { return parameters(reading) }
 
-// Scripts returns the first lines of the migrations that must say who may go on
-// beside them.
+// Scripts returns the texts of the migrations by their version.
 func Scripts() map[int]string {
-	lines := map[int]string{}
-	for version := firstWithBeside; version <= known.Latest(); version++ {
-		lines[version], _, _ = strings.Cut(known.Script(version), "\n")
+	scripts := map[int]string{}
+	for version := 1; version <= known.Latest(); version++ {
+		scripts[version] = known.Script(version)
 	}
-	return lines
+	return scripts
+}
+
+// MigrateFurther migrates the database as a later version would, which has one more
+// migration.
+func MigrateFurther(ctx context.Context, url, script string) (applied []migrations.Migration, err error) {
+	files := fstest.MapFS{fmt.Sprintf("migrations/%04d_further.sql", known.Latest()+1): {Data: []byte(script)}}
+	for version := 1; version <= known.Latest(); version++ {
+		files[fmt.Sprintf("migrations/%04d_of_today.sql", version)] = &fstest.MapFile{Data: []byte(known.Script(version))}
+	}
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		applied, err = migrate(ctx, c, migrations.MustLoad(files), time.Now)
+		return err
+	})
+	return applied, err
 }
 
 // EmptiedTables returns the names of the tables that a reset empties.

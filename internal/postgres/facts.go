@@ -59,29 +59,24 @@ const (
 type keys struct{ workspaces, ids []int64 }
 
 // sorted returns keys in their order, each once.
-func sorted(of []rowID) keys {
+func sorted(of []rowID) (k keys) {
 	slices.SortFunc(of, compareRowIDs)
-	return columnsOf(slices.Compact(of))
-}
-
-func columnsOf(ids []rowID) keys {
-	k := keys{make([]int64, len(ids)), make([]int64, len(ids))}
-	for i, id := range ids {
-		k.workspaces[i], k.ids[i] = id.workspace, id.id
+	for _, id := range slices.Compact(of) {
+		k.workspaces, k.ids = append(k.workspaces, id.workspace), append(k.ids, id.id)
 	}
 	return k
 }
 
-// wants are the keys of the rows that a group needs.
-type wants struct {
+// keysToLoad are the keys of the rows that a group needs.
+type keysToLoad struct {
 	workspaces               []int64
 	orders, pets, categories []rowID
 	receipts                 []receiptID
 }
 
-func (g *group) wants() (w wants) {
-	for i := range g.members {
-		c := g.members[i].Job.change
+func (g *group) keysToLoad() (w keysToLoad) {
+	for i := range g.changes {
+		c := g.changes[i].Job.change
 		w.workspaces = append(w.workspaces, c.Workspace)
 		if id := c.Needs.OrderID; id != 0 {
 			w.orders = append(w.orders, rowID{c.Workspace, id})
@@ -104,7 +99,7 @@ func (g *group) wants() (w wants) {
 // load begins the transaction and loads and locks what the group needs, in one
 // round trip.
 func (g *group) load(ctx context.Context, c *pgx.Conn) error {
-	w, b := g.wants(), new(pgx.Batch)
+	w, b := g.keysToLoad(), new(pgx.Batch)
 	b.Queue("BEGIN")
 	queueBarred(b, w.workspaces, g.busy)
 	g.queueOrdersAndPets(b, w)
@@ -138,7 +133,7 @@ func each(f func(pgx.Rows) error) func(pgx.Rows) error {
 	}
 }
 
-func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
+func (g *group) queueOrdersAndPets(b *pgx.Batch, w keysToLoad) {
 	orders, pets := sorted(w.orders), sorted(w.pets)
 	if len(orders.ids) > 0 {
 		b.Queue(lockOrders, orders.workspaces, orders.ids).Query(each(func(row pgx.Rows) error {
@@ -164,7 +159,7 @@ func (g *group) queueOrdersAndPets(b *pgx.Batch, w wants) {
 	}
 }
 
-func (g *group) queueCategories(b *pgx.Batch, w wants) {
+func (g *group) queueCategories(b *pgx.Batch, w keysToLoad) {
 	read := each(func(row pgx.Rows) error {
 		var workspace int64
 		c := new(petstore.Category)
@@ -172,8 +167,8 @@ func (g *group) queueCategories(b *pgx.Batch, w wants) {
 		g.categories[rowID{workspace, c.ID}] = c
 		return err
 	})
-	if g.members[0].Job.alone() {
-		c := g.members[0].Job.change
+	if g.changes[0].Job.alone() {
+		c := g.changes[0].Job.change
 		id := rowID{c.Workspace, c.Needs.CategoryID}
 		b.Queue(lockCategoryToDrop, id.workspace, id.id).Query(read)
 		b.Queue(selectCategoryUse, id.workspace, id.id).QueryRow(func(row pgx.Row) error {
@@ -189,7 +184,7 @@ func (g *group) queueCategories(b *pgx.Batch, w wants) {
 	}
 }
 
-func (g *group) queueReceipts(b *pgx.Batch, w wants) {
+func (g *group) queueReceipts(b *pgx.Batch, w keysToLoad) {
 	if len(w.receipts) == 0 {
 		return
 	}
@@ -200,13 +195,13 @@ func (g *group) queueReceipts(b *pgx.Batch, w wants) {
 	b.Queue(selectReceipts, workspaces, operations, texts).Query(each(func(row pgx.Rows) error {
 		var (
 			id          receiptID
-			kept        keptReceipt
+			stored      storedReceipt
 			fingerprint []byte
 		)
-		kept.created.Valid = true
-		err := row.Scan(&id.workspace, &id.operation, &id.key, &fingerprint, &kept.created.Millis, &kept.ID, &kept.Body)
-		copy(kept.fingerprint[:], fingerprint)
-		g.receipts[id] = kept
+		stored.created.Valid = true
+		err := row.Scan(&id.workspace, &id.operation, &id.key, &fingerprint, &stored.created.Millis, &stored.ID, &stored.Body)
+		copy(stored.fingerprint[:], fingerprint)
+		g.receipts[id] = stored
 		return err
 	}))
 }

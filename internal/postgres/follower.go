@@ -67,14 +67,14 @@ func (db *DB) listen(ctx context.Context, news chan<- struct{}) error {
 	}
 	tell(news)
 	db.RingAll()
-	db.growth.heard(math.MaxInt64) // what was sent before is lost
+	db.notifier.acknowledged(math.MaxInt64) // what was sent before is lost
 	for {
 		n, err := c.WaitForNotification(ctx)
 		switch {
 		case err != nil:
 			return err
 		case n.Channel == feedChannel:
-			db.hearGrowth(n.Payload)
+			db.onFeedMessage(n.Payload)
 		default:
 			tell(news)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// keep writes what the group decided and commits, in one round trip.
-func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
+// write sends what the group has decided to the database and commits, in one round trip.
+func (db *DB) write(ctx context.Context, c *pgx.Conn, g *group) error {
 	b := new(pgx.Batch)
 	g.queueWrites(b)
 	b.Queue("COMMIT")
@@ -20,21 +20,21 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 		return err
 	}
 	if db.replica != nil {
-		for i := range g.members {
-			db.replica.wrote(g.members[i].Job.change.Workspace, position)
+		for i := range g.changes {
+			db.replica.wrote(g.changes[i].Job.change.Workspace, position)
 		}
 	}
 	return nil
 }
 
-// kept are the effects of all members, row by row: of a row that several
+// writes are the effects of all changes, row by row: of a row that several
 // changed, the last state.
-type kept struct {
+type writes struct {
 	pets       kind[petstore.StockedPet]
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
-	movements  movements
-	receipts   receipts
+	movements  [][]any // values of the ledger
+	receipts   []*groupedChange
 }
 
 // A kind holds the effects on the rows of one table.
@@ -65,43 +65,45 @@ func (k *kind[T]) drop(id rowID) {
 // refer to them, and all in the order of their keys, since other nodes may be
 // writing the same receipts.
 func (g *group) queueWrites(b *pgx.Batch) {
-	var k kept
-	for i := range g.members {
-		if m := &g.members[i]; m.Err == nil {
+	var k writes
+	for i := range g.changes {
+		if m := &g.changes[i]; m.Err == nil {
 			k.collect(m)
 		}
 	}
-	queueCategories(b, insertCategories, k.categories.made)
-	queueCategories(b, updateCategories, k.categories.changed)
-	queuePets(b, insertPets, k.pets.made)
-	queuePets(b, updatePets, k.pets.changed)
-	queueOrders(b, insertOrders, k.orders.made)
-	queueOrders(b, updateOrders, k.orders.changed)
-	k.movements.queue(b)
-	queueDrop(b, dropOrders, k.orders.dropped)
-	queueDrop(b, dropPets, k.pets.dropped)
-	queueDrop(b, dropCategories, k.categories.dropped)
-	k.receipts.queue(b, g.lived)
+	categoryTable.queue(b, categoryTable.insert, k.categories.made)
+	categoryTable.queue(b, categoryTable.update, k.categories.changed)
+	petTable.queue(b, petTable.insert, k.pets.made)
+	petTable.queue(b, petTable.update, k.pets.changed)
+	orderTable.queue(b, orderTable.insert, k.orders.made)
+	orderTable.queue(b, orderTable.update, k.orders.changed)
+	for _, movement := range k.movements {
+		b.Queue(movementTable.insert, movement...)
+	}
+	orderTable.queueErase(b, k.orders.dropped)
+	petTable.queueErase(b, k.pets.dropped)
+	categoryTable.queueErase(b, k.categories.dropped)
+	g.queueNewReceipts(b, k.receipts)
 	g.queueEvents(b)
 }
 
-// collect adds the effects of a member that has succeeded.
-func (k *kept) collect(m *member) {
+// collect adds the effects of a change that has succeeded.
+func (k *writes) collect(m *groupedChange) {
 	w, e := m.Job.change.Workspace, &m.effects
 	if p := e.SavePet; p != nil {
-		k.pets.save(rowID{w, p.ID}, p, m.made.pet)
+		k.pets.save(rowID{w, p.ID}, p, m.inserted.pet)
 	}
 	if c := e.SaveCategory; c != nil {
-		k.categories.save(rowID{w, c.ID}, c, m.made.category)
+		k.categories.save(rowID{w, c.ID}, c, m.inserted.category)
 	}
 	if o := e.SaveOrder; o != nil {
-		k.orders.save(rowID{w, o.ID}, o, m.made.order)
+		k.orders.save(rowID{w, o.ID}, o, m.inserted.order)
 	}
 	k.pets.drop(rowID{w, e.DropPet})
 	k.categories.drop(rowID{w, e.DropCategory})
 	k.orders.drop(rowID{w, e.DropOrder})
 	if e.Movement != nil {
-		k.movements.add(w, e.Movement)
+		k.movements = append(k.movements, movementTable.values(w, e.Movement))
 	}
 	if m.receipt != nil {
 		k.receipts = append(k.receipts, m)

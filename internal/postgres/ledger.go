@@ -42,24 +42,7 @@ func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit
 	return page, page[len(page)-1].Number - 1, nil
 }
 
-const insertMovements = `INSERT INTO movements (workspace, pet, number, delta, quantity, at, order_id, kind)
-	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])`
-
-// movements are columns of the ledger.
-type movements struct {
-	workspaces, pets, numbers, deltas, quantities, ats []int64
-	orders                                             []*int64
-	kinds                                              []string
-}
-
-func (c *movements) add(workspace int64, m *petstore.Movement) {
-	c.workspaces, c.pets, c.numbers = append(c.workspaces, workspace), append(c.pets, m.PetID), append(c.numbers, m.Number)
-	c.deltas, c.quantities, c.ats = append(c.deltas, m.Delta), append(c.quantities, m.Quantity), append(c.ats, m.At.Millis)
-	c.orders, c.kinds = append(c.orders, optional(m.OrderID, m.OrderID != 0)), append(c.kinds, string(m.Kind))
-}
-
-func (c *movements) queue(b *pgx.Batch) {
-	if len(c.pets) > 0 {
-		b.Queue(insertMovements, c.workspaces, c.pets, c.numbers, c.deltas, c.quantities, c.ats, c.orders, c.kinds)
-	}
-}
+var movementTable = newTable("movements", "workspace, pet, number, delta, quantity, at, order_id, kind",
+	func(workspace int64, m *petstore.Movement) []any {
+		return []any{workspace, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, optional(m.OrderID, m.OrderID != 0), string(m.Kind)}
+	})

@@ -26,6 +26,7 @@ const (
 	byStatuses    = " AND status = ANY(%s)"
 	byCategory    = " AND category = %s"
 	byName        = " AND strpos(folded, %s) > 0"
+	byTrigrams    = " AND folded LIKE %s" // beside byName
 	byMaxQuantity = " AND quantity <= %s"
 	byPet         = " AND pet = %s"
 	byComplete    = " AND complete = %s"
@@ -54,8 +55,7 @@ type list[T any] struct {
 	page      petstore.Page
 	filters   []filter
 	lanes     []filter // alternatives, each in the order of ids; none for no such condition
-	far       string   // the query by an index that does not have the ids in order, and then no lanes; or ""
-	parts     []string // of the name, for the index of names
+	far       bool     // a filter has an index that does not have the ids in order, and there are no lanes
 	scan      func(pgx.Row, *T) error
 }
 
@@ -64,10 +64,7 @@ type list[T any] struct {
 func (l *list[T]) sql() (string, []any) {
 	args := []any{l.workspace, l.page.Start().After, l.page.Limit}
 	switch {
-	case l.parts != nil:
-		args = append(args, l.parts)
-		fallthrough
-	case l.far != "":
+	case l.far:
 		return l.text(nearAndFar, l.conditions(l.filters, &args)), args
 	case len(l.lanes) == 0:
 		return l.lane(nil, &args), args
@@ -85,30 +82,14 @@ func (l *list[T]) sql() (string, []any) {
 // nearAndFar is for filters with an index that does not have the ids in order: where
 // many rows match, to sort all their ids would take longer than to look for a page of
 // them. So the next rows by id are tested first. Only if those do not fill the page
-// the index is asked.
+// the index is asked; "id + 0" keeps the planner from reading row after row by id, in
+// the hope that some match soon.
 const nearAndFar = `WITH near AS MATERIALIZED (SELECT {columns} FROM (
-		SELECT * FROM {table} WHERE workspace = $1 AND id {beyond} $2 ORDER BY id{desc} LIMIT 2000) nearby
+		SELECT * FROM {table} WHERE workspace = $1 AND id {beyond} $2 ORDER BY id{desc} LIMIT 4000) nearby
 	WHERE true{tests} ORDER BY id{desc} LIMIT $3)
-SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL ({far})) found ORDER BY id{desc} LIMIT $3`
-
-// The queries behind. "id + 0" keeps the planner from reading row after row by id, in
-// the hope that some match soon; OFFSET 0 from reading all pets beside a few names. The
-// index of names is asked for one segment of ids after the other, in their order. Its
-// first part is asked for twice, since the planner expects fewer names by two conditions,
-// and then does not read all of the workspace.
-const (
-	byValue = `SELECT {columns} FROM {table} WHERE workspace = $1 AND id {beyond} $2{tests} AND (SELECT count(*) FROM near) < $3
-		ORDER BY id + 0{desc} LIMIT $3`
-	byIndexOfNames = `SELECT p.* FROM generate_series({segments}) segment,
-		LATERAL (SELECT id FROM pet_names
-			WHERE name_parts(workspace, id >> 16, folded) @> ARRAY(SELECT hashtextextended(part, ($1 << 32) # segment) FROM unnest($4::text[]) part)
-				AND name_parts(workspace, id >> 16, folded) @> ARRAY[hashtextextended($4[1], ($1 << 32) # segment)]
-				AND workspace = $1 AND id {beyond} $2 AND strpos(folded, $5) > 0 ORDER BY id{desc}) n,
-		LATERAL (SELECT {columns} FROM {table} WHERE workspace = $1 AND id = n.id{tests} OFFSET 0) p
-		WHERE (SELECT count(*) FROM near) < $3 LIMIT $3`
-)
-
-const lastSegment = "(SELECT max(id) >> 16 FROM pet_names WHERE workspace = $1)"
+SELECT * FROM ((SELECT * FROM near WHERE (SELECT count(*) FROM near) = $3) UNION ALL (
+	SELECT {columns} FROM {table} WHERE workspace = $1 AND id {beyond} $2{tests} AND (SELECT count(*) FROM near) < $3
+	ORDER BY id + 0{desc} LIMIT $3)) found ORDER BY id{desc} LIMIT $3`
 
 // lane returns the query of one lane and appends its arguments.
 func (l *list[T]) lane(lane []filter, args *[]any) string {
@@ -118,12 +99,11 @@ func (l *list[T]) lane(lane []filter, args *[]any) string {
 
 // text fills in a query.
 func (l *list[T]) text(query, tests string) string {
-	beyond, desc, segments := ">", "", "$2 >> 16, "+lastSegment
+	beyond, desc := ">", ""
 	if l.page.Newest {
-		beyond, desc, segments = "<", " DESC", "least($2 >> 16, "+lastSegment+"), 0, -1"
+		beyond, desc = "<", " DESC"
 	}
-	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests, "{beyond}", beyond, "{desc}", desc, "{segments}", segments).
-		Replace(strings.Replace(query, "{far}", l.far, 1))
+	return strings.NewReplacer("{columns}", l.columns, "{table}", l.table, "{tests}", tests, "{beyond}", beyond, "{desc}", desc).Replace(query)
 }
 
 // conditions returns the text of filters and appends their arguments.

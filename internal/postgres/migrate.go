@@ -21,15 +21,16 @@ var migrationFiles embed.FS
 // known are the migrations that this program knows.
 var known = migrations.MustLoad(migrationFiles)
 
-// firstWithBeside is the first migration that says which programs may go on
-// beside it; earlier ones say it of none.
-const firstWithBeside = 3
+// errOlder says that the database has tables of a program from before the first
+// release, which had other migrations.
+var errOlder = errors.New("was made by a version of petstore from before the first release, whose tables this one cannot read; " +
+	"export each workspace with the old version, and import it into a new database")
 
 // MigrateStatus returns all migrations that the program knows and says which of
 // them the database has. It changes nothing. Errors are as those of [Open].
 func MigrateStatus(ctx context.Context, url string) (all []migrations.Migration, err error) {
 	err = administer(ctx, url, func(c *pgx.Conn) error {
-		all, err = status(ctx, c)
+		all, err = status(ctx, c, known)
 		return err
 	})
 	return all, err
@@ -43,7 +44,7 @@ func MigrateUp(ctx context.Context, url string, now func() time.Time) (applied [
 		now = time.Now
 	}
 	err = administer(ctx, url, func(c *pgx.Conn) error {
-		applied, err = migrate(ctx, c, now)
+		applied, err = migrate(ctx, c, known, now)
 		return err
 	})
 	return applied, err
@@ -79,11 +80,11 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	defer c.Close(context.WithoutCancel(ctx))
 	if o.NoMigrate {
 		var all []migrations.Migration
-		if all, err = status(ctx, c); err == nil {
+		if all, err = status(ctx, c, known); err == nil {
 			err = migrations.Lacking(all)
 		}
 	} else {
-		_, err = migrate(ctx, c, o.Now)
+		_, err = migrate(ctx, c, known, o.Now)
 	}
 	if err != nil {
 		return err
@@ -91,58 +92,61 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	return refuseHalf(ctx, c)
 }
 
-// status returns the known migrations with what the database says of them. It
-// refuses a database that is newer, unless each migration that is not known here
-// lets programs of this schema go on beside it: so an upgrade can roll.
-func status(ctx context.Context, c *pgx.Conn) ([]migrations.Migration, error) {
+// status returns the migrations of set with what the database says of them. It
+// refuses a database of before the first release, and one that is newer, unless each
+// migration that set lacks lets programs of this schema go on beside it: so an
+// upgrade can roll.
+func status(ctx context.Context, c *pgx.Conn, set *migrations.Set) ([]migrations.Migration, error) {
 	there, err := begun(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	var rows []migrations.Row
 	if there {
-		// The column beside came later than the table.
+		// The tables of before do not all have the column beside.
 		rows, err = collect(ctx, c, scanMigration, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
 		if err != nil {
 			return nil, err
 		}
 	}
-	return known.Status(rows)
+	for _, r := range rows {
+		if r.Version == 1 && r.Name == "init" {
+			return nil, errOlder
+		}
+	}
+	return set.Status(rows)
 }
 
 func scanMigration(row pgx.Row, m *migrations.Row) error {
 	return row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
 }
 
-// migrate applies what is missing, and returns it. A database that lacks
-// nothing is not written to.
-func migrate(ctx context.Context, c *pgx.Conn, now func() time.Time) ([]migrations.Migration, error) {
-	all, err := status(ctx, c)
+// migrate applies what the database lacks of set, and returns it. A database that
+// lacks nothing is not written to.
+func migrate(ctx context.Context, c *pgx.Conn, set *migrations.Set, now func() time.Time) ([]migrations.Migration, error) {
+	all, err := status(ctx, c, set)
 	if err != nil {
 		return nil, err
 	}
-	return known.Up(all, now, func(m migrations.Migration, script string) (bool, error) { return apply(ctx, c, m, script) })
+	return set.Up(all, now, func(m migrations.Migration, script string) (bool, error) {
+		return apply(ctx, c, m, script, set.Beside(m.Version))
+	})
 }
 
 // apply carries out one migration in a transaction of its own, unless another
 // node was faster: one at a time migrates.
-func apply(ctx context.Context, c *pgx.Conn, m migrations.Migration, script string) (did bool, err error) {
+func apply(ctx context.Context, c *pgx.Conn, m migrations.Migration, script string, beside int) (did bool, err error) {
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if err := prepare(ctx, tx); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, "INSERT INTO migrations (version, name, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-			m.Version, m.Name, m.At.UnixMilli())
+		tag, err := tx.Exec(ctx, "INSERT INTO migrations (version, name, at, beside) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+			m.Version, m.Name, m.At.UnixMilli(), beside)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
 		did = true
-		if _, err := tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
-			return err
-		}
-		if m.Version >= firstWithBeside {
-			_, err = tx.Exec(ctx, "UPDATE migrations SET beside = $2 WHERE version = $1", m.Version, known.Beside(m.Version))
-		}
+		_, err = tx.Conn().PgConn().Exec(ctx, script).ReadAll()
 		if err != nil || m.Version > 1 {
 			return err
 		}
@@ -161,7 +165,7 @@ func prepare(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	_, err := tx.Conn().PgConn().Exec(ctx, "CREATE SCHEMA IF NOT EXISTS petstore;"+
-		"CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL)").ReadAll()
+		"CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL, beside integer NOT NULL)").ReadAll()
 	return err
 }
 

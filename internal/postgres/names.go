@@ -1,15 +1,40 @@
 package postgres
 
-// nameParts returns the parts of a text by which the index of names is asked: every
-// third three characters in a row, and the last. It has no others of less than three.
-func nameParts(text string) (parts []string) {
-	runes := []rune(text)
-	last := len(runes) - 3
-	for i := 0; i < last; i += 3 {
-		parts = append(parts, string(runes[i:i+3]))
+import (
+	"strings"
+	"unicode"
+)
+
+// trigramPattern returns a pattern for LIKE that every name with the text fits, and that
+// the index of names is searched by: the text in pieces of three to five letters, with
+// anything between them. The trigrams of the whole text would take the index three times
+// as long. It is empty if the index has no trigram of the text, which then is searched
+// for in one name after the other.
+func trigramPattern(text string) string {
+	if !hasTrigram(text) {
+		return ""
 	}
-	if last >= 0 {
-		parts = append(parts, string(runes[last:]))
+	pattern, rest := "%", []rune(text)
+	for len(rest) > 5 {
+		pattern += likeEscaper.Replace(string(rest[:3])) + "%"
+		rest = rest[3:]
 	}
-	return parts
+	return pattern + likeEscaper.Replace(string(rest)) + "%"
+}
+
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// hasTrigram reports whether three letters or digits follow each other, which are a
+// trigram wherever they stand.
+func hasTrigram(text string) bool {
+	n := 0
+	for _, r := range text {
+		if n++; !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			n = 0
+		}
+		if n == 3 {
+			return true
+		}
+	}
+	return false
 }

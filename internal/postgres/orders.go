@@ -49,7 +49,7 @@ func orderList(workspace int64, q petstore.OrderQuery) *list[petstore.Order] {
 		}
 		l.filters = append(l.filters, filter{byPet, q.PetID})
 	case dated:
-		l.far = byValue
+		l.far = true
 		if q.Complete != nil {
 			l.filters = append(l.filters, filter{byComplete, *q.Complete})
 		}
@@ -76,28 +76,7 @@ func shipping(q petstore.OrderQuery) (from, to int64) {
 	return from, to
 }
 
-// The statements that write: one for all rows of a kind.
-const (
-	insertOrders = `INSERT INTO orders (workspace, id, pet, quantity, ship_date, complete)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])`
-
-	updateOrders = `UPDATE orders o SET pet = n.pet, quantity = n.quantity, ship_date = n.ship_date, complete = n.complete
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])
-			AS n (workspace, id, pet, quantity, ship_date, complete)
-		WHERE o.workspace = n.workspace AND o.id = n.id`
-
-	dropOrders = `DELETE FROM orders o USING unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) WHERE o.workspace = n.workspace AND o.id = n.id`
-)
-
-func queueOrders(b *pgx.Batch, query string, rows map[rowID]*petstore.Order) {
-	if len(rows) == 0 {
-		return
-	}
-	type row = petstore.Order
-	ids, k := inOrder(rows)
-	b.Queue(query, k.workspaces, k.ids,
-		column(rows, ids, func(o *row) int64 { return o.PetID }),
-		column(rows, ids, func(o *row) int64 { return o.Quantity }),
-		column(rows, ids, func(o *row) *int64 { return optional(o.ShipDate.Millis, o.ShipDate.Valid) }),
-		column(rows, ids, func(o *row) bool { return o.Complete }))
-}
+var orderTable = newTable("orders", "workspace, id, pet, quantity, ship_date, complete",
+	func(workspace int64, o *petstore.Order) []any {
+		return []any{workspace, o.ID, o.PetID, o.Quantity, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.Complete}
+	})

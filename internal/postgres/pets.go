@@ -28,10 +28,10 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 
 func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
-	if q.Name != "" { // the first filter: byIndexOfNames repeats it
+	category, pattern := byCategory, trigramPattern(q.Name)
+	if q.Name != "" {
 		l.filters = append(l.filters, filter{byName, q.Name})
 	}
-	category, parts := byCategory, nameParts(q.Name)
 	switch {
 	case len(q.IDs) > 0:
 		category = besideIDsOf
@@ -39,8 +39,9 @@ func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{besideIDsStatus, texts(q.Statuses)})
 		}
-	case len(parts) > 0:
-		l.far, l.parts = byIndexOfNames, parts
+	case pattern != "":
+		l.far = true
+		l.filters = append(l.filters, filter{byTrigrams, pattern})
 		if len(q.Statuses) > 0 {
 			l.filters = append(l.filters, filter{byStatuses, texts(q.Statuses)})
 		}
@@ -61,32 +62,7 @@ func texts(statuses []petstore.Status) []string {
 	return t
 }
 
-// The statements that write: one for all rows of a kind.
-const (
-	insertPets = `INSERT INTO pets (workspace, id, category, quantity, open_orders, movements, status, name, folded)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[])`
-
-	updatePets = `UPDATE pets p SET category = n.category, quantity = n.quantity, open_orders = n.open_orders,
-			movements = n.movements, status = n.status, name = n.name, folded = n.folded
-		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[])
-			AS n (workspace, id, category, quantity, open_orders, movements, status, name, folded)
-		WHERE p.workspace = n.workspace AND p.id = n.id`
-
-	dropPets = `DELETE FROM pets p USING unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) WHERE p.workspace = n.workspace AND p.id = n.id`
-)
-
-func queuePets(b *pgx.Batch, query string, rows map[rowID]*petstore.StockedPet) {
-	if len(rows) == 0 {
-		return
-	}
-	type row = petstore.StockedPet
-	ids, k := inOrder(rows)
-	b.Queue(query, k.workspaces, k.ids,
-		column(rows, ids, func(a *row) int64 { return a.CategoryID }),
-		column(rows, ids, func(a *row) int64 { return a.Quantity }),
-		column(rows, ids, func(a *row) int64 { return a.OpenOrders }),
-		column(rows, ids, func(a *row) int64 { return a.Movements }),
-		column(rows, ids, func(a *row) string { return string(a.Status) }),
-		column(rows, ids, func(a *row) string { return a.Name }),
-		column(rows, ids, func(a *row) string { return petstore.Fold(a.Name) }))
-}
+var petTable = newTable("pets", "workspace, id, category, quantity, open_orders, movements, status, name, folded",
+	func(workspace int64, p *petstore.StockedPet) []any {
+		return []any{workspace, p.ID, p.CategoryID, p.Quantity, p.OpenOrders, p.Movements, string(p.Status), p.Name, petstore.Fold(p.Name)}
+	})

@@ -14,7 +14,6 @@ import (
 
 // A plan is a node of what EXPLAIN says.
 type plan struct {
-	Tried int64  `json:"Rows Removed by Join Filter"`
 	Hit   int64  `json:"Shared Hit Blocks"`
 	Read  int64  `json:"Shared Read Blocks"`
 	Loops int64  `json:"Actual Loops"` // 0 if it was not needed
@@ -80,39 +79,6 @@ func wantCheapLists(t *testing.T, url string, workspace int64) {
 			}
 		}
 	}
-}
-
-// TestEventsAreNotComparedWithWorkspaces: a group with orders of many workspaces costs
-// no more than one with as many of a few.
-func TestEventsAreNotComparedWithWorkspaces(t *testing.T) {
-	t.Parallel()
-	const many = 256
-	var feeds, counts, zeros []int64
-	var texts []string
-	for i := range int64(many) {
-		feeds, counts, zeros, texts = append(feeds, i+1), append(counts, 1), append(zeros, 0), append(texts, "{}")
-	}
-	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		url := newDatabase(t)
-		c := direct(t, withParameters(url, mode, postgres.WritingParameters()))
-		p := explain(t, c, postgres.Query{Name: "events", SQL: postgres.InsertEvents, Args: []any{feeds, counts, feeds, feeds, zeros, zeros, texts, texts, texts, texts}})
-		if tried := p.tried(); tried > 0 {
-			t.Errorf("%s: %d pairs were compared in vain: %s", mode, tried, p)
-		}
-		var events, first int64
-		if err := c.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE id = 1) FROM petstore.events").Scan(&events, &first); err != nil || events != many || first != many {
-			t.Errorf("%s: %d events, %d of them the first of their workspace, %v, want %d", mode, events, first, err, many)
-		}
-	}
-}
-
-// tried returns how many pairs of rows were compared, and did not match.
-func (p plan) tried() int64 {
-	all := p.Tried
-	for _, below := range p.Plans {
-		all += below.tried()
-	}
-	return all
 }
 
 // withParameters returns the URL for sessions as the store's own.

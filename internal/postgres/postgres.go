@@ -57,13 +57,13 @@ type DB struct {
 	replica *replica     // nil if there is none
 	loaded  atomic.Int64 // units, by Load
 
-	queue   *groupcommit.Queue[job]
-	silent  bool // no events are written
-	counted counters
-	trouble atomic.Pointer[error] // what the latest group failed with
-	growth  growth
-	running sync.WaitGroup
-	closing sync.Once
+	queue    *groupcommit.Queue[job]
+	silent   bool // no events are written
+	counted  counters
+	trouble  atomic.Pointer[error] // what the latest group failed with
+	notifier feedNotifier
+	running  sync.WaitGroup
+	closing  sync.Once
 }
 
 var (
@@ -91,7 +91,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
-	db.running.Go(db.tellOthers)
+	db.running.Go(db.notifyOthers)
 	for range committers {
 		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
 	}
@@ -115,7 +115,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth()}
+	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -165,7 +165,7 @@ func (db *DB) disconnect() {
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.queue.Close()
-		close(db.growth.quit)
+		close(db.notifier.quit)
 		db.running.Wait()
 		db.disconnect()
 	})
@@ -247,7 +247,7 @@ func (db *DB) Stats() Stats {
 		ReplicaReads: db.counted.replica.Load(),
 		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
 		ReplicaLag:   -1,
-		ListenLag:    db.growth.lag(),
+		ListenLag:    db.notifier.lag(),
 	}
 	if db.replica != nil {
 		s.Pools = append(s.Pools, poolOf("replica", db.replica.pool))

@@ -36,8 +36,8 @@ var findRows = [petstore.RowKinds]string{
 		WHERE EXISTS (SELECT 1 FROM movements m WHERE m.workspace = $1 AND m.pet = n.pet)`,
 }
 
-// look finds out which ids are there already, in one round trip.
-func (l *load) look(x *txn) error {
+// loadExisting finds out which ids are there already, in one round trip.
+func (l *load) loadExisting(x *txn) error {
 	b := new(pgx.Batch)
 	barred := map[int64]bool{}
 	queueBarred(b, []int64{l.workspace}, barred)
@@ -52,7 +52,7 @@ func (l *load) look(x *txn) error {
 		b.Queue(findRows[kind], l.workspace, named.sorted()).Query(each(func(row pgx.Rows) error {
 			var id int64
 			err := row.Scan(&id)
-			l.there[kind][id] = true
+			l.existing[kind][id] = true
 			return err
 		}))
 	}
@@ -94,4 +94,4 @@ func (l *load) named() found {
 	return n
 }
 
-func (l *load) has(kind petstore.RowKind, id int64) (bool, error) { return l.there[kind][id], nil }
+func (l *load) has(kind petstore.RowKind, id int64) (bool, error) { return l.existing[kind][id], nil }

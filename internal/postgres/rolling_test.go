@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,21 +12,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migrateFurther does to a database what the migration of a later version
-// would, which needs programs that know so many migrations.
-func migrateFurther(t *testing.T, url string, beside int) {
+// migrateFurther migrates a database as a later version would, with one more migration,
+// which says which programs may go on beside it.
+func migrateFurther(t *testing.T, url, beside string) {
 	t.Helper()
-	execute(t, url, "ALTER TABLE petstore.pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'")
-	execute(t, url, "INSERT INTO petstore.migrations (version, name, at, beside) VALUES (99, 'future', 0, $1)", beside)
-}
-
-func knownMigrations(t *testing.T) int {
-	t.Helper()
-	known, err := postgres.MigrateStatus(t.Context(), emptyDatabase(t))
-	if err != nil {
-		t.Fatal(err)
+	applied, err := postgres.MigrateFurther(t.Context(), url, beside+"ALTER TABLE pets ADD COLUMN colour text NOT NULL DEFAULT 'grey'")
+	if err != nil || len(applied) != 1 || applied[0].Name != "further" {
+		t.Fatalf("MigrateUp of a later version = %+v, %v, want one migration", applied, err)
 	}
-	return len(known)
 }
 
 // TestUpgradeRolls: when a later version has migrated the database, nodes of
@@ -35,7 +29,7 @@ func TestUpgradeRolls(t *testing.T) {
 	url := newDatabase(t)
 	before := node(t, url, postgres.Options{})
 	workspace, pet := newStocked(t, before, 3)
-	migrateFurther(t, url, knownMigrations(t))
+	migrateFurther(t, url, fmt.Sprintf("-- beside: %d\n", len(postgres.Scripts())))
 	after := node(t, url, postgres.Options{})
 	for _, db := range []*postgres.DB{before, after} {
 		s := petstore.NewService(db)
@@ -58,21 +52,17 @@ func TestUpgradeRolls(t *testing.T) {
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, note := range map[string]func(t *testing.T, url string){
-		"which needs more": func(t *testing.T, url string) { migrateFurther(t, url, knownMigrations(t)+1) },
-		"which says nothing": func(t *testing.T, url string) {
-			execute(t, url, "INSERT INTO petstore.migrations (version, name, at) VALUES (99, 'future', 0)")
-		},
-	} {
+	next := len(postgres.Scripts()) + 1
+	for name, beside := range map[string]string{"which needs more": fmt.Sprintf("-- beside: %d\n", next), "which says nothing": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := newDatabase(t)
-			note(t, url)
+			migrateFurther(t, url, beside)
 			_, err1 := postgres.Open(t.Context(), url, postgres.Options{})
 			_, err2 := postgres.MigrateStatus(t.Context(), url)
 			_, err3 := postgres.MigrateUp(t.Context(), url, nil)
 			for _, err := range []error{err1, err2, err3} {
-				if err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema 99; this one knows 1 to ") {
+				if err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema "+fmt.Sprint(next)+"; this one knows 1 to ") {
 					t.Errorf("error = %v, want that the schema is newer", err)
 				}
 			}
@@ -84,9 +74,26 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 // can roll.
 func TestMigrationsSayWhoMayGoOn(t *testing.T) {
 	t.Parallel()
-	for version, line := range postgres.Scripts() {
-		if !regexp.MustCompile(`^-- beside: [1-9][0-9]*$`).MatchString(line) {
-			t.Errorf("migration %d begins with %q, want -- beside: and the number of migrations that a program must know to go on beside this one", version, line)
+	for version, script := range postgres.Scripts() {
+		if !regexp.MustCompile(`^-- beside: [1-9][0-9]*\n`).MatchString(script) {
+			t.Errorf("migration %d begins with %.30q, want -- beside: and the number of migrations that a program must know to go on beside this one", version, script)
+		}
+	}
+}
+
+// TestOlderDatabaseIsRefused: the tables of before the first release are left alone.
+func TestOlderDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	url := emptyDatabase(t)
+	execute(t, url, `CREATE SCHEMA petstore;
+		CREATE TABLE petstore.migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL, beside integer);
+		INSERT INTO petstore.migrations (version, name, at, beside) VALUES (1, 'init', 0, NULL), (2, 'usage', 0, NULL), (3, 'beside', 0, 2)`)
+	_, err1 := postgres.Open(t.Context(), url, postgres.Options{})
+	_, err2 := postgres.MigrateStatus(t.Context(), url)
+	_, err3 := postgres.MigrateUp(t.Context(), url, nil)
+	for _, err := range []error{err1, err2, err3} {
+		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with the old version") {
+			t.Errorf("error = %v, want that the database is of before, and what to do", err)
 		}
 	}
 }
@@ -104,8 +111,7 @@ func TestEmptiedTables(t *testing.T) {
 	if err != nil || len(tables) < 8 {
 		t.Fatalf("the tables are %q, %v", tables, err)
 	}
-	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks", // they are of the workspace
-		"pet_names"} // a trigger empties it with pets
+	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
 	for _, name := range tables {
 		if !slices.Contains(kept, name) && !slices.Contains(postgres.EmptiedTables(), name) {
 			t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)

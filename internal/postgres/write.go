@@ -2,43 +2,78 @@ package postgres
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
-	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	// Receipts that are out of date make way for new ones. One that is not was
-	// written by another node meanwhile: then the insert fails, and the change
-	// is decided anew.
-	dropOldReceipts = `DELETE FROM receipts r USING unnest($1::bigint[], $2::text[], $3::text[]) AS n (workspace, operation, key)
-		WHERE r.workspace = n.workspace AND r.operation = n.operation AND r.key = n.key AND r.created_at <= $4`
+// A table says how its rows are written. Its first two columns are the workspace and the
+// id in it, which name a row to update or to delete.
+type table[T any] struct {
+	name                  string
+	columns               []string
+	insert, update, erase string
+	values                func(workspace int64, row *T) []any // in the order of the columns
+}
 
-	insertReceipts = `INSERT INTO receipts (workspace, operation, key, created_at, row_id, fingerprint, body)
-		SELECT n.workspace, n.operation, n.key, $4, n.row_id, n.fingerprint, n.body
-		FROM unnest($1::bigint[], $2::text[], $3::text[], $5::bigint[], $6::bytea[], $7::bytea[])
-			AS n (workspace, operation, key, row_id, fingerprint, body)`
-)
+func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
+	t := &table[T]{name: name, columns: strings.Split(columns, ", "), values: values}
+	var places, sets []string
+	for i, column := range t.columns {
+		places = append(places, fmt.Sprintf("$%d", i+1))
+		if i >= 2 {
+			sets = append(sets, fmt.Sprintf("%s = $%d", column, i+1))
+		}
+	}
+	key := fmt.Sprintf("%s = $1 AND %s = $2", t.columns[0], t.columns[1])
+	t.insert = fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", name, columns, strings.Join(places, ", "))
+	t.update = fmt.Sprintf("UPDATE %s SET %s WHERE %s", name, strings.Join(sets, ", "), key)
+	t.erase = fmt.Sprintf("DELETE FROM %s WHERE %s", name, key)
+	return t
+}
+
+// queue queues a statement for each row, in the order of the keys.
+func (t *table[T]) queue(b *pgx.Batch, statement string, rows map[rowID]*T) {
+	for _, id := range inOrder(rows) {
+		b.Queue(statement, t.values(id.workspace, rows[id])...)
+	}
+}
+
+func (t *table[T]) queueErase(b *pgx.Batch, ids []rowID) {
+	for _, id := range ids {
+		b.Queue(t.erase, id.workspace, id.id)
+	}
+}
+
+// fill writes many new rows.
+func (t *table[T]) fill(ctx context.Context, tx pgx.Tx, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{schema, t.name}, t.columns, pgx.CopyFromRows(rows))
+	return err
+}
+
+// rows returns the values of all rows, in the order of the keys.
+func (t *table[T]) rows(of map[rowID]*T) [][]any {
+	var all [][]any
+	for _, id := range inOrder(of) {
+		all = append(all, t.values(id.workspace, of[id]))
+	}
+	return all
+}
 
 func compareRowIDs(a, b rowID) int {
 	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
 }
 
-// inOrder returns the keys of rows, ascending, and the same as columns.
-func inOrder[T any](rows map[rowID]*T) ([]rowID, keys) {
-	ids := slices.SortedFunc(maps.Keys(rows), compareRowIDs)
-	return ids, columnsOf(ids)
-}
-
-// column returns one value of every row.
-func column[T, V any](rows map[rowID]*T, ids []rowID, value func(*T) V) []V {
-	values := make([]V, len(ids))
-	for i, id := range ids {
-		values[i] = value(rows[id])
-	}
-	return values
+// inOrder returns the keys of rows, ascending.
+func inOrder[T any](rows map[rowID]*T) []rowID {
+	return slices.SortedFunc(maps.Keys(rows), compareRowIDs)
 }
 
 // optional returns NULL unless the value is there.
@@ -49,34 +84,29 @@ func optional(value int64, there bool) *int64 {
 	return &value
 }
 
-func queueDrop(b *pgx.Batch, query string, ids []rowID) {
-	if len(ids) > 0 {
-		k := sorted(ids)
-		b.Queue(query, k.workspaces, k.ids)
-	}
-}
+const (
+	eraseReceipt = "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3 AND created_at = $4"
 
-// receipts are the members that leave one.
-type receipts []*member
+	insertReceipt = `INSERT INTO receipts (workspace, operation, key, created_at, row_id, fingerprint, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`
+)
 
-func (rs receipts) queue(b *pgx.Batch, lived petstore.Time) {
-	if len(rs) == 0 {
-		return
-	}
-	slices.SortFunc(rs, func(a, b *member) int { return idOf(a.Job.change).compare(idOf(b.Job.change)) })
-	n := len(rs)
-	workspaces, rowIDs := make([]int64, n), make([]int64, n)
-	operations, keys := make([]string, n), make([]string, n)
-	fingerprints, bodies := make([][]byte, n), make([][]byte, n)
-	for i, m := range rs {
-		workspaces[i], operations[i], keys[i] = m.Job.change.Workspace, m.Job.change.Idempotency.Operation, m.Job.change.Idempotency.Key
-		fingerprints[i], rowIDs[i], bodies[i] = m.Job.change.Idempotency.Fingerprint[:], m.receipt.ID, m.receipt.Body
-		if bodies[i] == nil {
-			bodies[i] = []byte{} // nil would be NULL
+// queueNewReceipts queues the receipts of the changes that leave one, in the order of their
+// keys: other nodes may be writing the same. One that was out of date when it was loaded
+// makes way. If another node has written one meanwhile, the insert fails, and the change
+// is decided anew.
+func (g *group) queueNewReceipts(b *pgx.Batch, changes []*groupedChange) {
+	slices.SortFunc(changes, func(a, b *groupedChange) int { return idOf(a.Job.change).compare(idOf(b.Job.change)) })
+	for _, m := range changes {
+		id, body := idOf(m.Job.change), m.receipt.Body
+		if body == nil {
+			body = []byte{} // nil would be NULL
 		}
+		if old, there := g.receipts[id]; there {
+			b.Queue(eraseReceipt, id.workspace, id.operation, id.key, old.created.Millis)
+		}
+		b.Queue(insertReceipt, id.workspace, id.operation, id.key, g.lived.Millis, m.receipt.ID, m.Job.change.Idempotency.Fingerprint[:], body)
 	}
-	b.Queue(dropOldReceipts, workspaces, operations, keys, lived.Millis-petstore.KeepReceipts.Milliseconds())
-	b.Queue(insertReceipts, workspaces, operations, keys, lived.Millis, rowIDs, fingerprints, bodies)
 }
 
 func (r receiptID) compare(s receiptID) int {

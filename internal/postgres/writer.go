@@ -145,10 +145,10 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 	if g.issued, err = issue(ctx, db.issuers, g.demands); err != nil {
 		return false, err
 	}
-	if err := g.settle(); err != nil {
+	if err := g.assignIDs(); err != nil {
 		return false, err
 	}
-	return true, db.keep(ctx, c.Conn(), g)
+	return true, db.write(ctx, c.Conn(), g)
 }
 
 // rollback leaves the connection fit for the next transaction; a connection
