@@ -27,8 +27,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
 the database, the stock of every pet against its ledger, the clock, the disk space
-and the backups. With PostgreSQL, check the server, its settings and the replica
-instead of files, disk and backups. With Redis, check that it responds.
+and the backups. With PostgreSQL, check the server and its settings instead of files,
+disk and backups. With Redis, check that it responds.
 
 Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
@@ -393,7 +393,6 @@ func (e *serverExamination) steps() []step {
 		{"events", func() bool { return e.current }, e.events},
 		{"leftovers", func() bool { return e.current }, e.leftovers},
 		{"clock", reached, e.clocks},
-		{"replica", func() bool { return e.config.DBRead != "" }, e.replica},
 		{"limiter", e.onRedis, e.limiter},
 	}
 }
@@ -408,18 +407,6 @@ func (e *serverExamination) server(ctx context.Context) {
 	e.reached, e.asked = true, e.now()
 	for _, p := range e.diagnosis.Problems {
 		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
-	}
-}
-
-// replica looks at the server that --db-read names.
-func (e *serverExamination) replica(ctx context.Context) {
-	d, err := postgres.DiagnoseReplica(ctx, e.config.DB, e.config.DBRead)
-	if err != nil {
-		e.add(problem, "check that the replica runs, and that --db-read has the right host, database, user and password", "%v", err)
-		return
-	}
-	for _, p := range d {
-		e.add(problem, "give --db-read a replica of the server of --db, or leave it out", "%s", p)
 	}
 }
 

@@ -12,19 +12,7 @@ func (db *DB) keep(ctx context.Context, c *pgx.Conn, g *group) error {
 	b := new(pgx.Batch)
 	g.queueWrites(b)
 	b.Queue("COMMIT")
-	var position int64
-	if db.replica != nil {
-		b.Queue(selectPosition).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
-	}
-	if err := confirmed(c, func() error { return c.SendBatch(ctx, b).Close() }); err != nil {
-		return err
-	}
-	if db.replica != nil {
-		for i := range g.members {
-			db.replica.wrote(g.members[i].Job.change.Workspace, position)
-		}
-	}
-	return nil
+	return confirmed(c, func() error { return c.SendBatch(ctx, b).Close() })
 }
 
 // kept are the effects of all members, row by row: of a row that several

@@ -25,8 +25,7 @@ type use int
 const (
 	writing use = iota
 	issuing
-	reading       // from the primary
-	following     // reading from a replica
+	reading
 	administering // migrations and checks, which may take long
 )
 
@@ -62,7 +61,7 @@ func parameters(u use) map[string]string {
 		// the disk: waiting for it here would be waiting twice.
 		p["synchronous_commit"] = "off"
 		p["statement_timeout"] = millisText(lockTimeout)
-	case reading, following:
+	case reading:
 		p["statement_timeout"] = millisText(readTimeout)
 	}
 	return p
