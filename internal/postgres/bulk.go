@@ -19,10 +19,10 @@ var _ petstore.Bulk = (*DB)(nil)
 // batch was kept, unless it says that this is not known.
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{db: db, workspace: workspace, batch: b}
-	if err := l.reserve(ctx); err != nil {
-		return nil, judge(err)
-	}
 	err := db.change(ctx, func(x *txn) error {
+		if err := l.reserve(ctx); err != nil {
+			return err
+		}
 		l.begin()
 		return l.run(x)
 	})

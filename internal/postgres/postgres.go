@@ -46,6 +46,7 @@ type DB struct {
 	*accesssql.Store
 	feed.Bell // rings for the feeds that this node, or another one, has written to
 
+	url  string
 	name string
 	now  func() time.Time
 	log  *slog.Logger
@@ -113,7 +114,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth()}
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, silent: o.NoEvents, growth: newGrowth()}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
