@@ -528,7 +528,7 @@ type MadeWebhook struct {
 	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -660,7 +660,7 @@ type NewWebhook struct {
 	// Example: stock control
 	Description string `json:"description,omitempty,omitzero"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -819,7 +819,7 @@ type Webhook struct {
 	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`

@@ -140,22 +140,6 @@ func (s *Store) beginFeed(tx Tx, workspace int64) error {
 	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
 }
 
-// restoreGap is by how much ids go on after a backup was restored: far more than can
-// have been issued since it was made.
-const restoreGap = 1 << 36
-
-// RestoreFeeds makes the feeds of a restored backup go on with ids that were never
-// issued, and with an event that tells readers to read the lists again.
-func (s *Store) RestoreFeeds(ctx context.Context) error {
-	return s.db.Change(ctx, func(tx Tx) error {
-		if err := exec(tx, "UPDATE feeds SET last = last + $1", int64(restoreGap)); err != nil {
-			return err
-		}
-		return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, $1, $2, '', '{}', '' FROM feeds",
-			string(petstore.WorkspaceReset), petstore.At(s.now()).Millis)
-	})
-}
-
 // selectOldFeeds selects the feeds whose oldest event is of before an instant.
 const selectOldFeeds = `SELECT f.workspace FROM feeds f
 	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`

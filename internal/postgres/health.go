@@ -49,13 +49,7 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 func (db *DB) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	var replica bool
-	err := db.writer.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&replica)
-	if err == nil && replica {
-		db.writer.Reset()
-		err = errReplica
-	}
-	return err
+	return db.writer.Ping(ctx) // no connection of it is to a replica
 }
 
 // oldest is the first version of PostgreSQL that is supported, as the server

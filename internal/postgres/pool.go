@@ -81,13 +81,17 @@ func configure(c *pgx.ConnConfig, u use) {
 	}
 }
 
-// openPool returns a pool that connects when it is used.
-func openPool(ctx context.Context, url string, u use, size int) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(url)
+// openPool returns a pool that connects when it is used. Each connection that may issue
+// ids or write has continued the database's history.
+func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(db.url)
 	if err != nil {
 		return nil, err
 	}
 	configure(c.ConnConfig, u)
+	if u != reading {
+		c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return continueHistory(ctx, c, db.now, db.log) }
+	}
 	c.MaxConns = int32(size)
 	c.MaxConnLifetimeJitter = 10 * time.Minute
 	c.PingTimeout = connectTimeout

@@ -126,15 +126,14 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	}()
 	for _, p := range []struct {
 		pool **pgxpool.Pool
-		url  string
 		use  use
 		size int
 	}{
-		{&db.writer, url, writing, committers + 2},
-		{&db.issuers, url, issuing, committers},
-		{&db.readers, url, reading, o.Readers},
+		{&db.writer, writing, committers + 2},
+		{&db.issuers, issuing, committers},
+		{&db.readers, reading, o.Readers},
 	} {
-		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
+		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
@@ -169,4 +170,74 @@ func TestBackupRefusesToReplaceItself(t *testing.T) {
 	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
 		t.Errorf("Backup onto itself = %v, want a refusal", err)
 	}
+}
+
+// TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also
+// if the same backup is restored twice, and all feeds say that it was restored.
+func TestRestoredIDsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, service, workspace := openStocked(t, path)
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	last := lastEvent(t, db, workspace)
+	for restored := int64(1); restored <= 3; restored++ {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		service = petstore.NewService(db)
+		want := restored*1_000_000 + 1
+		for what, create := range map[string]func() (int64, error){
+			"category": func() (int64, error) {
+				c, err := service.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
+				return c.ID, err
+			},
+			"pet": func() (int64, error) {
+				p, err := service.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
+				return p.ID, err
+			},
+			"order": func() (int64, error) {
+				o, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+				return o.ID, err
+			},
+		} {
+			if got, err := create(); err != nil || got != want {
+				t.Errorf("the id of the first %s after restore %d = %d, %v, want %d", what, restored, got, err, want)
+			}
+		}
+		page, err := db.Events(t.Context(), workspace, feed.Query{After: last, Limit: 1})
+		if err != nil || len(page.Events) != 1 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != restored<<36 {
+			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
+		}
+		last = lastEvent(t, db, workspace)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %v, %v, want none", problems, err)
+	}
+	if problems, err := feed.Check(t.Context(), db, workspace); err != nil || len(problems) > 0 {
+		t.Errorf("feed.Check = %v, %v, want none", problems, err)
+	}
+}
+
+// lastEvent returns the id of the latest event.
+func lastEvent(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+	t.Helper()
+	page, err := db.Events(t.Context(), workspace, feed.Query{Oldest: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Last
 }
