@@ -77,7 +77,8 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
 }
 
-// checkKept returns events_expired if what was asked for is not kept.
+// checkKept returns events_expired if what was asked for is not kept, or is behind the
+// feed's end.
 func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
 	f, err := feedOf(tx, workspace)
 	page.Last = f.Last
@@ -87,6 +88,8 @@ func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
 	case q.Oldest:
 		page.Next = max(page.Next, f.Forgotten)
 		return nil
+	case q.After > f.Last:
+		return petstore.EventsBeyond(q.After, f.Last)
 	case q.After >= f.Forgotten:
 		return nil
 	}
