@@ -118,7 +118,7 @@ func (e *examination) steps() []step {
 	return []step{
 		{"configuration", nil, e.configuration},
 		{"files", nil, func(context.Context) { there = e.files() }},
-		{"migrations", present, func(ctx context.Context) { e.migrations(ctx); current = e.blameless() }},
+		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.blameless() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
 		{"leftovers", func() bool { return there && current }, e.leftovers},
@@ -217,17 +217,23 @@ func (e *examination) fileMode(path string, owner int) {
 	}
 }
 
-func (e *examination) migrations(ctx context.Context) {
+// migrations reports whether the database is another one now.
+func (e *examination) migrations(ctx context.Context) (moved bool) {
 	all, err := e.knownMigrations(ctx)
+	if errors.Is(err, sqlite.ErrMoved) {
+		e.add(problem, "use that database, and put the file away", "%v", err)
+		return true
+	}
 	if err != nil {
 		e.add(problem, "give --db a database of this program, or run the version that made it", "%v", err)
-		return
+		return false
 	}
 	for _, m := range all {
 		if !m.Applied {
 			e.add(problem, "make a backup, then petstore migrate up", "migration %d %s is not applied", m.Version, m.Name)
 		}
 	}
+	return false
 }
 
 func (e *examination) integrity(ctx context.Context) {

@@ -93,7 +93,7 @@ func syncPath(path string) error {
 }
 
 // inspect runs f on the file at path, in one snapshot of it, whichever schema it
-// has. It refuses a file that is not ours or is newer.
+// has. It refuses a file that is not ours, is newer or was moved.
 func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
 	// Not opened but by SQLite: closing the file elsewhere in a process that has
 	// the database open would drop SQLite's locks (POSIX, fcntl).
@@ -117,6 +117,9 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 			return errors.Join(err, errEmpty)
 		}
 		if _, err := c.migrations(); err != nil {
+			return err
+		}
+		if err := c.refuseMoved(); err != nil {
 			return err
 		}
 		return f(c)
