@@ -198,25 +198,9 @@ func TestRestoredIDsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		service = petstore.NewService(db)
 		want := restored*1_000_000 + 1
-		for what, create := range map[string]func() (int64, error){
-			"category": func() (int64, error) {
-				c, err := service.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
-				return c.ID, err
-			},
-			"pet": func() (int64, error) {
-				p, err := service.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
-				return p.ID, err
-			},
-			"order": func() (int64, error) {
-				o, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
-				return o.ID, err
-			},
-		} {
-			if got, err := create(); err != nil || got != want {
-				t.Errorf("the id of the first %s after restore %d = %d, %v, want %d", what, restored, got, err, want)
-			}
+		if got := firstIDs(t, petstore.NewService(db), workspace); got != [3]int64{want, want, want} {
+			t.Errorf("the ids of the first category, pet and order after restore %d = %d, want %d", restored, got, want)
 		}
 		page, err := db.Events(t.Context(), workspace, feed.Query{After: last, Limit: 1})
 		if err != nil || len(page.Events) != 1 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != restored<<36 {
@@ -230,6 +214,18 @@ func TestRestoredIDsGoOn(t *testing.T) {
 	if problems, err := feed.Check(t.Context(), db, workspace); err != nil || len(problems) > 0 {
 		t.Errorf("feed.Check = %v, %v, want none", problems, err)
 	}
+}
+
+// firstIDs returns the ids of a new category, pet and order.
+func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
+	t.Helper()
+	c, err1 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
+	p, err2 := s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
+	o, err3 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return [3]int64{c.ID, p.ID, o.ID}
 }
 
 // lastEvent returns the id of the latest event.
