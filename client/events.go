@@ -13,8 +13,9 @@ const followWait = 20
 
 // FollowEvents returns the events that ListEvents answers, and then each that comes as soon as it is there, until ctx ends:
 // then the last error is that of ctx. After an error, which comes with a zero event, it ends; go on with the ID of the last
-// event as params.After, and none is lost. A request waits 20 seconds for an event unless params.Wait says otherwise, and
-// each counts against the rate limit.
+// event as params.After, and none is lost. After an error with CodeEventsExpired some events are no longer kept, or the server has
+// another feed: ask LastEvent, read the lists again, and go on from there. A request waits 20 seconds for an event unless params.Wait
+// says otherwise, and each counts against the rate limit.
 func (c *Client) FollowEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) iter.Seq2[Event, error] {
 	if params.Limit == 0 {
 		params.Limit = largestPage

@@ -528,7 +528,7 @@ type MadeWebhook struct {
 	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -660,7 +660,7 @@ type NewWebhook struct {
 	// Example: stock control
 	Description string `json:"description,omitempty,omitzero"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -819,7 +819,7 @@ type Webhook struct {
 	// State Whether events are sent. They are not sent while the webhook is paused, nor after it was disabled because its receiver responded with 410 or failed for five days.
 	State WebhookState `json:"state"`
 
-	// Types The types of events that are sent; if absent, all.
+	// Types The types of events that are sent; if absent, all. `workspace.reset` is always sent.
 	//
 	// Example: ["order.created","order.cancelled"]
 	Types []EventType `json:"types,omitempty,omitzero"`
@@ -1055,7 +1055,8 @@ func (p ListEventsParams) query() url.Values {
 // workspace can have 50 such streams open on each server.
 //
 // Events are kept for 30 days, unless the operator chose another time. If you ask for events that are no longer kept, you get 410 `events_expired`,
-// which names the oldest that is: read the lists, then continue from there. If the operator keeps no events, this path is 404 `route_not_found`.
+// which names the oldest that is: read the lists, then continue from there. A position beyond the end of the feed is 410 `events_expired` too, which names the
+// newest event: read the lists, then continue after that. If the operator keeps no events, this path is 404 `route_not_found`.
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams, opts ...CallOption) (Page[Event], error) {
 	r := request{
 		operation: "listEvents",

@@ -290,8 +290,15 @@ func TestFollowEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("events = %v, want %v", got, want)
 	}
-	if last, err := c.LastEvent(t.Context()); err != nil || last != 4 {
+	last, err := c.LastEvent(t.Context())
+	if err != nil || last != 4 {
 		t.Errorf("LastEvent = %d, %v, want 4", last, err)
+	}
+	beyond := last + 1
+	for e, err := range c.FollowEvents(t.Context(), client.ListEventsParams{After: &beyond}) {
+		if client.CodeOf(err) != client.CodeEventsExpired {
+			t.Errorf("FollowEvents from beyond the end = %+v, %v, want %s", e, err, client.CodeEventsExpired)
+		}
 	}
 	if e, err := c.GetEvent(t.Context(), 2); err != nil || e.Type != client.EventTypePetCreated {
 		t.Errorf("GetEvent = %+v, %v, want the second", e, err)

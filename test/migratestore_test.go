@@ -153,6 +153,7 @@ func TestMigrateStore(t *testing.T) {
 	}
 	m.finish(move, pets)
 
+	m.wantRefused()
 	url, stop = m.serve(server.URL(database))
 	if got := m.usedToday(url); got != used {
 		t.Errorf("%d requests are used today, want the %d of before", got, used)
@@ -173,6 +174,29 @@ func TestMigrateStore(t *testing.T) {
 	stop()
 	if out, err := m.binary.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
 		t.Errorf("doctor = %s, %v", out, err)
+	}
+}
+
+// wantRefused fails the test unless whatever would use the file that was moved is refused
+// with the new address.
+func (m *movedShop) wantRefused() {
+	m.Helper()
+	const want = "petstore.db: was moved to postgres://"
+	for _, args := range [][]string{
+		{"workspace", "list"}, {"workspace", "create", "other", "--plan=free"}, {"key", "list", "acme"}, {"key", "revoke", "key_a"}, {"events", "acme"},
+		{"export", "acme"}, {"import", "acme", "pets.csv"}, {"import", "acme", "pets.csv", "--dry-run"}, {"backup", "old.db"}, {"migrate", "status"}, {"migrate", "up"},
+		{"operator", "token", "list"},
+	} {
+		if out, err := m.binary.Run(m.dir, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t := strings.Join(args, " ")
+			m.Errorf("petstore %s on the file that was moved = %s, %v, want %q", t, out, err, want)
+		}
+	}
+	if out, err := m.binary.Run(m.dir, "doctor", "-o=table"); err == nil || !strings.Contains(out, want) {
+		m.Errorf("doctor on the file that was moved = %s, %v, want %q", out, err, want)
+	}
+	if _, err := m.binary.Serve(servertest.Options{Dir: m.dir}); err == nil || !strings.Contains(err.Error(), want) {
+		m.Errorf("serve on the file that was moved = %v, want %q", err, want)
 	}
 }
 

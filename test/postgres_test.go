@@ -1,7 +1,6 @@
 package test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -118,41 +117,6 @@ func TestPostgresGoesAndComesBack(t *testing.T) {
 	}
 	await(t, http.StatusOK, http.MethodGet, s.Ops+"/readyz", "", "")
 	await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, `{"name":"Birds"}`)
-	if err := s.Stop(); err != nil {
-		t.Errorf("the end: %v", err)
-	}
-}
-
-// TestReplica: with --db-read each caller reads what it wrote, and the replica
-// answers reads.
-func TestReplica(t *testing.T) {
-	t.Parallel()
-	server := postgrestest.Start(t)
-	replica := server.Standby(t)
-	url, dir, binary := server.URL("postgres"), t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
-	key := newShop(t, binary, dir, url)
-	s, err := binary.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url, "--db-read=" + replica.URL("postgres")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
-	for i := range 20 {
-		want := fmt.Sprintf(`"name":"kind %d"`, i)
-		await(t, http.StatusCreated, http.MethodPost, s.URL+"/categories", key, "{"+want+"}")
-		if _, text := status(t, http.MethodGet, s.URL+"/categories", key, ""); !strings.Contains(text, want) {
-			t.Fatalf("GET /categories after the POST = %s, want %s", text, want)
-		}
-	}
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		status(t, http.MethodGet, s.URL+"/pets", key, "")
-		_, text := status(t, http.MethodGet, s.Ops+"/metrics", "", "")
-		if strings.Contains(text, "petstore_postgres_replica_reads_total ") && !strings.Contains(text, "petstore_postgres_replica_reads_total 0\n") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the replica answered nothing: %s", text)
-		}
-	}
 	if err := s.Stop(); err != nil {
 		t.Errorf("the end: %v", err)
 	}

@@ -77,7 +77,8 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
 }
 
-// checkKept returns events_expired if what was asked for is not kept.
+// checkKept returns events_expired if what was asked for is not kept, or is behind the
+// feed's end.
 func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
 	f, err := feedOf(tx, workspace)
 	page.Last = f.Last
@@ -87,6 +88,8 @@ func checkKept(tx Tx, workspace int64, q feed.Query, page *feed.Page) error {
 	case q.Oldest:
 		page.Next = max(page.Next, f.Forgotten)
 		return nil
+	case q.After > f.Last:
+		return petstore.EventsBeyond(q.After, f.Last)
 	case q.After >= f.Forgotten:
 		return nil
 	}
@@ -138,22 +141,6 @@ func (s *Store) beginFeed(tx Tx, workspace int64) error {
 		return err
 	}
 	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
-}
-
-// restoreGap is by how much ids go on after a backup was restored: far more than can
-// have been issued since it was made.
-const restoreGap = 1 << 36
-
-// RestoreFeeds makes the feeds of a restored backup go on with ids that were never
-// issued, and with an event that tells readers to read the lists again.
-func (s *Store) RestoreFeeds(ctx context.Context) error {
-	return s.db.Change(ctx, func(tx Tx) error {
-		if err := exec(tx, "UPDATE feeds SET last = last + $1", int64(restoreGap)); err != nil {
-			return err
-		}
-		return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, $1, $2, '', '{}', '' FROM feeds",
-			string(petstore.WorkspaceReset), petstore.At(s.now()).Millis)
-	})
 }
 
 // selectOldFeeds selects the feeds whose oldest event is of before an instant.

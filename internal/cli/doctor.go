@@ -27,8 +27,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
 the database, the stock of every pet against its ledger, the clock, the disk space
-and the backups. With PostgreSQL, check the server, its settings and the replica
-instead of files, disk and backups. With Redis, check that it responds.
+and the backups. With PostgreSQL, check the server and its settings instead of files,
+disk and backups. With Redis, check that it responds.
 
 Give it the same flags as serve. It changes nothing and can run next to a server. Each
 finding says what to do. The command fails if there is a problem, but not if there
@@ -118,7 +118,7 @@ func (e *examination) steps() []step {
 	return []step{
 		{"configuration", nil, e.configuration},
 		{"files", nil, func(context.Context) { there = e.files() }},
-		{"migrations", present, func(ctx context.Context) { e.migrations(ctx); current = e.blameless() }},
+		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.blameless() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
 		{"leftovers", func() bool { return there && current }, e.leftovers},
@@ -217,17 +217,23 @@ func (e *examination) fileMode(path string, owner int) {
 	}
 }
 
-func (e *examination) migrations(ctx context.Context) {
+// migrations reports whether the database is another one now.
+func (e *examination) migrations(ctx context.Context) (moved bool) {
 	all, err := e.knownMigrations(ctx)
+	if errors.Is(err, sqlite.ErrMoved) {
+		e.add(problem, "use that database, and put the file away", "%v", err)
+		return true
+	}
 	if err != nil {
 		e.add(problem, "give --db a database of this program, or run the version that made it", "%v", err)
-		return
+		return false
 	}
 	for _, m := range all {
 		if !m.Applied {
 			e.add(problem, "make a backup, then petstore migrate up", "migration %d %s is not applied", m.Version, m.Name)
 		}
 	}
+	return false
 }
 
 func (e *examination) integrity(ctx context.Context) {
@@ -393,7 +399,6 @@ func (e *serverExamination) steps() []step {
 		{"events", func() bool { return e.current }, e.events},
 		{"leftovers", func() bool { return e.current }, e.leftovers},
 		{"clock", reached, e.clocks},
-		{"replica", func() bool { return e.config.DBRead != "" }, e.replica},
 		{"limiter", e.onRedis, e.limiter},
 	}
 }
@@ -408,18 +413,6 @@ func (e *serverExamination) server(ctx context.Context) {
 	e.reached, e.asked = true, e.now()
 	for _, p := range e.diagnosis.Problems {
 		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
-	}
-}
-
-// replica looks at the server that --db-read names.
-func (e *serverExamination) replica(ctx context.Context) {
-	d, err := postgres.DiagnoseReplica(ctx, e.config.DB, e.config.DBRead)
-	if err != nil {
-		e.add(problem, "check that the replica runs, and that --db-read has the right host, database, user and password", "%v", err)
-		return
-	}
-	for _, p := range d {
-		e.add(problem, "give --db-read a replica of the server of --db, or leave it out", "%s", p)
 	}
 }
 

@@ -49,8 +49,13 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 	if err != nil {
 		return err
 	}
-	for {
+	for followed := false; ; followed = true {
 		page, err := db.Events(ctx, w.ID, q)
+		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired { // the database was replaced, or came back from an earlier moment
+			fmt.Fprintf(a.err, "petstore: %v Continuing at the end of the feed.\n", err)
+			page, err = db.Events(ctx, w.ID, feed.Query{Oldest: true, Limit: 1})
+			page = feed.Page{Next: page.Last}
+		}
 		if err != nil {
 			return err
 		}

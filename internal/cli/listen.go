@@ -69,7 +69,15 @@ func (l *listener) run(ctx context.Context) error {
 	fmt.Fprintf(l.out, "Forwarding the events of %s to %s\nSecret: %s\n", account.Workspace.Name, l.to, l.secret)
 	for {
 		err := l.follow(ctx, account.Workspace.ID)
-		if e, ok := errors.AsType[*client.Error](err); ok && e.Status < 500 {
+		e, answered := errors.AsType[*client.Error](err)
+		switch {
+		case answered && e.Code == client.CodeEventsExpired: // the server has another feed now
+			if last, err = l.client.LastEvent(ctx); err == nil {
+				l.params.After = &last
+				fmt.Fprintf(l.err, "petstore: %s Continuing at the end of the feed.\n", e.Message)
+				continue
+			}
+		case answered && e.Status < 500:
 			return err
 		}
 		if ctx.Err() != nil {

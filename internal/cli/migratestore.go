@@ -32,8 +32,9 @@ pets, orders, stock with its ledger, events, webhooks, idempotency receipts, cou
 usage and the audit log. Clients notice only a pause: keys, ids, ETags and cursors stay
 the same.
 
-Stop the server first. The file is locked during the move and is not changed. The
-target must have no data of Petstore, and no node can open it until the move is
+Stop the server first. The file is locked during the move. At the end it is marked as
+moved: servers and commands that would still use it are refused with the new address.
+The target must have no data of Petstore, and no node can open it until the move is
 complete. If the move is interrupted, run the command again, and it continues. At the
 end both sides are compared, table by table, by row count and checksum.
 
@@ -69,7 +70,7 @@ func (m *mover) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
 	began, steps := m.now(), m.newSteps()
-	result, err := (&move.Move{From: source, To: target, StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
+	result, err := (&move.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
 	steps.bar.Finish()
 	if err != nil {
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
@@ -108,7 +109,7 @@ func (m *mover) printMove(result move.Result, took time.Duration) error {
 		return r
 	})
 	if err == nil {
-		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v; both sides are the same. Start the nodes with --db, and put %s away.\n",
+		fmt.Fprintf(m.err, "petstore: moved %d rows from %s to %s in %v; both sides are the same. Start the nodes, and give all commands, the new address with --db or PETSTORE_DB; %s is refused from now on.\n",
 			result.Rows, m.from, config.Redact(m.to), took.Round(time.Millisecond), m.from)
 	}
 	return err

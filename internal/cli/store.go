@@ -21,16 +21,14 @@ import (
 // actor is in whose name the commands change things.
 const actor access.Actor = "cli"
 
-// checkURLs returns an error that names the setting if the URL of a database
+// checkURLs returns an error that names the setting if the URL of the database
 // cannot be one. It asks no server.
 func (a *app) checkURLs() error {
-	for _, s := range [...]struct{ flag, url string }{{"db", a.config.DB}, {"db-read", a.config.DBRead}} {
-		if s.url == "" || s.flag == "db" && !a.config.OnPostgres() {
-			continue
-		}
-		if err := postgres.CheckURL(s.url); err != nil {
-			return a.fault(s.flag, "%v", err)
-		}
+	if !a.config.OnPostgres() {
+		return nil
+	}
+	if err := postgres.CheckURL(a.config.DB); err != nil {
+		return a.fault("db", "%v", err)
 	}
 	return nil
 }

@@ -39,14 +39,8 @@ func (c *Config) checkStores(from Origins) error {
 	switch {
 	case c.DB == "":
 		return &Fault{from.Of("db"), "the database must not be empty"}
-	case c.DBRead != "" && !onPostgres(c.DBRead):
-		return &Fault{from.Of("db-read"), "must be a postgres:// URL, such as postgres://user@host/dbname"}
-	case c.DBRead != "" && !c.OnPostgres():
-		return &Fault{from.Of("db-read"), "db must be a postgres:// URL too: a replica copies that one"}
 	case slashInPassword(c.DB):
 		return &Fault{from.Of("db"), misplacedAt}
-	case slashInPassword(c.DBRead):
-		return &Fault{from.Of("db-read"), misplacedAt}
 	case c.Backup.Every > 0 && c.OnPostgres():
 		return &Fault{from.Of("backup-every"), "backups by the server are for SQLite; back PostgreSQL up with pg_basebackup or pg_dump"}
 	case c.Redis != "" && !isURL(c.Redis, "redis", "rediss", "unix"):

@@ -31,9 +31,8 @@ type Config struct {
 	Sunset         time.Time
 	TrustedProxies []netip.Prefix
 
-	DB     string // a path, or a postgres:// URL
-	DBRead string // the postgres:// URL of a replica, or ""
-	Redis  string // a redis:// URL, or ""
+	DB    string // a path, or a postgres:// URL
+	Redis string // a redis:// URL, or ""
 	// LimiterOnFailure is what a node does while Redis is away: "local" or "deny".
 	LimiterOnFailure string
 

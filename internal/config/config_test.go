@@ -80,7 +80,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
 		"addr": ":1", "ops-addr": "off", "ops-hosts": "node1,ops.example", "tls-cert": "cert.pem", "tls-key": "key.pem", "base-url": "https://pets.example", "sunset": "2031-01-02T03:04:05Z",
-		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "db-read": "", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
+		"trusted-proxies": "10.0.0.0/8,192.0.2.1/32", "db": "other.db", "redis": "", "limiter-on-failure": "deny", "log-level": "debug", "log-format": "text",
 		"drain-delay": "1s", "drain-timeout": "2s", "event-retention": "48h", "backup-every": "1h30m", "backup-dir": "/backups", "backup-keep": "2", "ban-strikes": "3", "ban-window": "4s", "ban-grace": "5s",
 		"ban-first": "6s", "ban-max": "7s", "address-table": "8", "console-pages": "9", "h2c": "on", "max-connections": "10",
 		"webhook-allow-http": "true", "webhook-allow-to": "10.0.0.0/8",
@@ -178,15 +178,12 @@ func TestFaults(t *testing.T) {
 		{"certificate without a key", source{args: []string{"--tls-cert=c.pem"}}, "--tls-cert: tls-key must be given too"},
 		{"key without a certificate", source{args: []string{"--tls-key=k.pem"}}, "--tls-key: tls-cert must be given too"},
 		{"bans, the other way", source{args: []string{"--ban-first=25h"}}, "--ban-first: the longest ban"},
-		{"replica of a file", env("PETSTORE_DB_READ", "postgres://u:secret@h/d"), "PETSTORE_DB_READ: db must be a postgres:// URL too"},
-		{"replica", source{args: []string{"--db=postgres://h/d", "--db-read=h"}}, "--db-read: must be a postgres:// URL"},
 		{"backups of PostgreSQL", source{args: []string{"--db=postgres://h/d", "--backup-every=1h", "--backup-dir=d"}}, "--backup-every: backups by the server are for SQLite"},
 		{"other database", env("PETSTORE_DB", "mysql://u:secret@h/d"), `PETSTORE_DB: "mysql://u:xxxxx@h/d" is neither`},
 		{"slash in the password", env("PETSTORE_DB", "postgres://u:12/secret@h/d"), "PETSTORE_DB: an @ comes after a slash"},
 		{"other case", env("PETSTORE_DB", "POSTGRES://u:secret@h/d"), `PETSTORE_DB: "postgres://u:xxxxx@h/d" is neither`},
 		{"keywords", env("PETSTORE_DB", "host=localhost dbname=shop password=secret"), "PETSTORE_DB: PostgreSQL is given as a URL, postgres://user@host/dbname"},
 		{"keywords in the file", source{file: "db: dbname=shop\n"}, "petstore.yaml:1: PostgreSQL is given as a URL"},
-		{"keywords of a replica", source{args: []string{"--db=postgres://h/d", "--db-read=host=h password=secret"}}, "--db-read: must be a postgres:// URL, such as postgres://user@host/dbname"},
 		{"mistyped scheme", source{args: []string{"--db=postgres:/u:secret@h/d"}}, "--db: PostgreSQL is given as a URL"},
 		{"Redis", source{file: "redis: http://:secret@h\n"}, "petstore.yaml:1: must be a URL such as redis://"},
 	}

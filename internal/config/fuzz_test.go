@@ -38,7 +38,7 @@ func FuzzSettings(f *testing.F) {
 			}
 			return
 		}
-		if name == "db" || name == "db-read" || name == "redis" {
+		if name == "db" || name == "redis" {
 			return // what they say of themselves lacks the password
 		}
 		value := valueOf(first, name)

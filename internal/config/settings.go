@@ -40,7 +40,6 @@ func (c *Config) Settings() []Setting {
 		{Name: "sunset", Usage: "answer GET /pets/{petId} with 410 from `INSTANT` (RFC 3339) on", value: instant(&c.Sunset)},
 		{Name: "trusted-proxies", Usage: "trust the Forwarded and X-Forwarded-For headers of proxies with addresses in `CIDR,...`", value: prefixes(&c.TrustedProxies)},
 		{Name: "db", Usage: "keep the data in the SQLite file `PATH`, or in PostgreSQL at a postgres:// URL", Secret: true, value: text(&c.DB)},
-		{Name: "db-read", Usage: "read pets, orders and stock from the PostgreSQL replica at `URL`", Secret: true, value: text(&c.DBRead)},
 		{Name: "event-retention", Usage: "keep events for `DURATION`; 0 for no events at all", value: duration(&c.EventRetention, 0)},
 		{Name: "webhook-allow-http", Usage: "allow webhooks with http:// URLs", value: yesOrNo(&c.WebhookAllowHTTP)},
 		{Name: "webhook-allow-to", Usage: "allow webhooks to private addresses in `CIDR,...`", value: prefixes(&c.WebhookAllowTo)},

@@ -14,7 +14,7 @@ import (
 // A reader who has seen an id has seen all smaller ones that there are and will be.
 type Store interface {
 	// Events returns a page of a workspace's events, or events_expired if some of
-	// those that are asked for are not kept any more.
+	// those that are asked for are not kept any more, or if the feed ends before After.
 	Events(ctx context.Context, workspace int64, q Query) (Page, error)
 
 	// Event returns one event, or event_not_found.

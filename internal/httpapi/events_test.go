@@ -152,6 +152,12 @@ func TestEventsExpired(t *testing.T) {
 		t.Errorf("%s does not name the oldest id 2", a.body)
 	}
 	s.do(request{method: "GET", path: "/events", key: key}).wantEvents("2 workspace.reset {}\n")
+	for _, query := range []string{"after=3", "after=9223372036854775807", "after=3&wait=30", "after=3&type=pet.created"} {
+		a := s.do(request{method: "GET", path: "/events?" + query, key: key}).want(410, "events_expired").field("after", "out_of_range")
+		if !strings.Contains(string(a.body), "the newest has the id 2") {
+			t.Errorf("%s does not name the newest id 2", a.body)
+		}
+	}
 }
 
 func TestEventsOff(t *testing.T) {
@@ -356,6 +362,8 @@ func TestEventStreamFaults(t *testing.T) {
 	stream := map[string]string{"Accept": "text/event-stream"}
 	key := s.expireEvents()
 	s.do(request{method: "GET", path: "/events?after=0", header: stream, key: key}).want(410, "events_expired")
+	s.do(request{method: "GET", path: "/events?after=3", header: stream, key: key}).want(410, "events_expired")
+	s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream", "Last-Event-ID": "99999999"}, key: key}).want(410, "events_expired")
 	s.do(request{method: "GET", path: "/events?type=cat", header: stream}).want(400, "invalid_parameter")
 	s.do(request{method: "GET", path: "/events", header: map[string]string{"Accept": "text/event-stream", "Last-Event-ID": "x"}}).
 		want(400, "invalid_parameter").field("Last-Event-ID", "invalid_type")

@@ -46,7 +46,8 @@ type shopkeeper struct {
 	ctx context.Context
 }
 
-// newFile makes a database with rows in all of its tables, and returns its path.
+// newFile makes a database with rows in all of its tables, and returns its path. A copy of
+// it ends with ".before".
 func newFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "petstore.db")
@@ -79,6 +80,7 @@ func newFile(t *testing.T) string {
 		t.Errorf("the workspaces have the ids %d and %d", acme, gone)
 	}
 	ok(t, db.Close())
+	ok(t, sqlite.Backup(t.Context(), path, path+".before"))
 	return path
 }
 

@@ -21,6 +21,7 @@ import (
 type Move struct {
 	From *sqlite.Source
 	To   *postgres.Target
+	Name string // of To, for whoever opens the file of From later
 
 	// StartOver empties a target that holds a part of a move, whichever, before
 	// it begins.
@@ -68,7 +69,7 @@ func leftBehind() map[string][]string {
 }
 
 // Run moves everything, one table in each transaction, compares both sides, and
-// only then gives the target free. A target that holds anything else is refused.
+// only then gives the target free and the source up: nobody can use both. A target that holds anything else is refused.
 // After an error, or the end of ctx, or of the process, another run goes on with
 // the table that it was at.
 func (m *Move) Run(ctx context.Context) (Result, error) {
@@ -265,7 +266,7 @@ func (r *run) report(step string) {
 	}
 }
 
-// finish gives the target free.
+// finish gives the source up, which another run can still read, and then the target free.
 func (r *run) finish(ctx context.Context) error {
 	last := map[string]int64{}
 	for _, t := range r.tables {
@@ -277,6 +278,9 @@ func (r *run) finish(ctx context.Context) error {
 			return err
 		}
 		last[t.Name] = id
+	}
+	if err := r.From.MarkMoved(r.Name); err != nil {
+		return err
 	}
 	return r.To.Finish(ctx, r.targets(), last)
 }

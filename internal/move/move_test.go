@@ -37,7 +37,7 @@ func (y try) run(ctx context.Context) (result move.Result, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	return (&move.Move{From: source, To: target, StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
+	return (&move.Move{From: source, To: target, Name: "the shop's new place", StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
 }
 
 // runUntil ends a run at the n-th word of its progress, and returns whether it
@@ -123,10 +123,28 @@ func wantSame(t *testing.T, got, want stock) {
 	}
 }
 
-// openBoth opens both sides after the move.
+// openBoth opens both sides after the move: of the file, which is refused, a copy of
+// before.
 func openBoth(t *testing.T, y try) (file, server stock) {
 	t.Helper()
-	a, err := sqlite.Open(t.Context(), y.from, sqlite.Options{Readers: 1})
+	const want = "petstore.db: was moved to the shop's new place: name that with --db, or in the variable PETSTORE_DB"
+	for _, o := range []sqlite.Options{{Readers: 1}, {ReadOnly: true}, {NoMigrate: true}, {Serve: true}} {
+		if _, err := sqlite.Open(t.Context(), y.from, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open of the file with %+v = %v, want %q", o, err, want)
+		}
+	}
+	for name, err := range map[string]error{
+		"Backup":  sqlite.Backup(t.Context(), y.from, y.from+".backup"),
+		"Restore": sqlite.Restore(t.Context(), y.from, y.from+".restored", sqlite.Options{}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s of the file = %v, want %q", name, err, want)
+		}
+	}
+	if _, err := sqlite.MigrateUp(t.Context(), y.from, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("MigrateUp of the file = %v, want %q", err, want)
+	}
+	a, err := sqlite.Open(t.Context(), y.from+".before", sqlite.Options{Readers: 1})
 	ok(t, err)
 	b, err := postgres.Open(t.Context(), y.to, postgres.Options{Readers: 1})
 	ok(t, err)

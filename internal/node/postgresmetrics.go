@@ -12,15 +12,11 @@ func newPostgresCollector(read func() postgres.Stats) prometheus.Collector {
 		s := read()
 		to.count("petstore_postgres_split_groups_total", "Commits that were tried again change by change, since one of them was refused.", float64(s.SplitGroups))
 		to.count("petstore_postgres_retries_total", "Transactions that were tried again: they met another one, or their connection was lost.", float64(s.Retries))
-		to.count("petstore_postgres_replica_reads_total", "Reads that a replica has answered.", float64(s.ReplicaReads))
-		if s.ReplicaLag >= 0 {
-			to.gauge("petstore_postgres_replica_lag_seconds", "How old what the replica shows is at most; absent if that is not known.", s.ReplicaLag.Seconds())
-		}
 		to.gauge("petstore_postgres_listen_lag_seconds", "For how long the oldest notice to other nodes has not been heard by this one; 0 if all have.", s.ListenLag.Seconds())
 		size := desc("petstore_postgres_group_size", "Changes in a durable commit.")
 		to <- prometheus.MustNewConstHistogram(size, uint64(s.Groups), float64(s.Writes), s.Sizes)
 		for _, p := range s.Pools {
-			to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, issue (ids), read, replica.", float64(p.Most), "pool", p.Name)
+			to.gauge("petstore_postgres_connections_max", "Connections that a pool may open: write, issue (ids), read.", float64(p.Most), "pool", p.Name)
 			for state, n := range map[string]int{"used": p.Used, "idle": p.Idle} {
 				to.gauge("petstore_postgres_connections", "Open connections by pool and state: used, idle.", float64(n), "pool", p.Name, "state", state)
 			}

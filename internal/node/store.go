@@ -100,7 +100,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 	}
 	if c.OnPostgres() {
 		db, err := postgres.Open(ctx, c.DB, postgres.Options{
-			Now: u.Now, ReadURL: c.DBRead, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
+			Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
 			NoEvents: c.EventRetention == 0,
 		})
 		if err != nil {

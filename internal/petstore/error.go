@@ -176,3 +176,11 @@ func EventsExpired(after, oldest int64) *Error {
 	e.Fields = []Field{{Parameter: "after", Code: OutOfRange, Message: e.Message}}
 	return e
 }
+
+// EventsBeyond returns the error for a position behind the newest event: whoever has it
+// knows another feed than this one.
+func EventsBeyond(after, newest int64) *Error {
+	e := Errorf(CodeEventsExpired, "There is no event %d: the newest has the id %d. Read the lists, then continue after %[2]d.", after, newest)
+	e.Fields = []Field{{Parameter: "after", Code: OutOfRange, Message: e.Message}}
+	return e
+}

@@ -72,7 +72,7 @@ func advice(status int) string {
 		405: "The path does not support this method. `Allow` lists the methods that it supports.",
 		406: "Accept `application/json`, or leave the header out.",
 		409: "The request is valid, but the current state does not allow it. Read the resource and decide again. Repeat the request only after `idempotency_in_progress`, when `Retry-After` has passed.",
-		410: "What you asked for is gone. After `operation_sunset`, use the operation in `Link` with `rel=\"successor-version\"`. After `events_expired`, read the lists, then continue without `after`.",
+		410: "What you asked for is gone. After `operation_sunset`, use the operation in `Link` with `rel=\"successor-version\"`. After `events_expired`, read the lists, then continue as the message says.",
 		412: "Somebody has changed the resource since you read it. Read it again, apply your change to the new version, and send it with the new `ETag`.",
 		413: "A body may have at most 64 KiB.",
 		414: "A URL may have at most 8 KiB.",

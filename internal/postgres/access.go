@@ -26,7 +26,7 @@ func (a accessDB) Change(ctx context.Context, f func(accesssql.Tx) error) error 
 }
 
 func (a accessDB) Read(ctx context.Context, f func(accesssql.Tx) error) error {
-	return onPool(ctx, a.db.readers, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
+	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
 }
 
 func (a accessDB) Write(ctx context.Context, f func(accesssql.Tx) error) error {

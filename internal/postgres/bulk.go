@@ -19,10 +19,10 @@ var _ petstore.Bulk = (*DB)(nil)
 // batch was kept, unless it says that this is not known.
 func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
 	l := &load{db: db, workspace: workspace, batch: b}
-	if err := l.reserve(ctx); err != nil {
-		return nil, judge(err)
-	}
 	err := db.change(ctx, func(x *txn) error {
+		if err := l.reserve(ctx); err != nil {
+			return err
+		}
 		l.begin()
 		return l.run(x)
 	})
@@ -37,7 +37,7 @@ func (db *DB) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]p
 	}
 	db.written(workspace)
 	db.analyze(ctx, int64(len(b.Units)))
-	return l.refused, db.showOnReplica(ctx, workspace)
+	return l.refused, nil
 }
 
 // analyze gathers the planner's statistics each time that ten times as much was loaded,
@@ -229,18 +229,4 @@ func (l *load) committed(ctx context.Context, db *DB, err error) bool {
 			return false
 		}
 	}
-}
-
-// showOnReplica makes this node read the workspace from the primary until the
-// replica has what was just written.
-func (db *DB) showOnReplica(ctx context.Context, workspace int64) error {
-	if db.replica == nil {
-		return nil
-	}
-	var position int64
-	if err := db.writer.QueryRow(ctx, selectPosition).Scan(&position); err != nil {
-		return judge(err)
-	}
-	db.replica.wrote(workspace, position)
-	return nil
 }

@@ -38,9 +38,7 @@ func runChecks(tx accesssql.Tx, report accesssql.Report, checks ...func(accesssq
 // inSnapshot calls f with a transaction for reading that sees one instant. It has a
 // connection of its own, without time-out.
 func (db *DB) inSnapshot(ctx context.Context, f func(accessTx) error) error {
-	config := db.writer.Config().ConnConfig
-	config.RuntimeParams = parameters(administering)
-	c, err := pgx.ConnectConfig(ctx, config)
+	c, err := connect(ctx, db.url, administering)
 	if err != nil {
 		return judge(err)
 	}

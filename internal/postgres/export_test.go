@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"testing"
 	"testing/fstest"
 	"time"
 
@@ -119,4 +120,16 @@ func EmptiedTables() (names []string) {
 // carried out.
 func Committed(ctx context.Context, db *DB, xid string) bool {
 	return (&load{xid: xid}).committed(ctx, db, petstore.Unavailable(nil))
+}
+
+// SettingsOf returns some settings of a session that writes.
+func SettingsOf(t *testing.T, db *DB) string {
+	t.Helper()
+	var settings string
+	err := db.writer.QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('transaction_isolation'), current_setting('transaction_read_only'),
+		current_setting('search_path'), current_setting('statement_timeout'), current_setting('synchronous_commit'), current_setting('idle_session_timeout'))`).Scan(&settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,7 @@ var errReplica = errors.New("the server is a replica, and takes no writes")
 
 // Watch keeps Err true to what is, also while nobody writes: a node that is sent
 // no requests because Err is not nil would else never learn that the database
-// is back. It also measures how far the replica lags behind. It returns when ctx
-// ends.
+// is back. It returns when ctx ends.
 func (db *DB) Watch(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -36,9 +34,6 @@ func (db *DB) Watch(ctx context.Context) {
 		case <-tick.C:
 			if err := db.probe(ctx); ctx.Err() == nil {
 				db.note(judge(err))
-			}
-			if db.replica != nil {
-				db.replica.measure(ctx)
 			}
 		}
 	}
@@ -54,13 +49,7 @@ func (db *DB) Size(ctx context.Context) (n int64, err error) {
 func (db *DB) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	var replica bool
-	err := db.writer.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&replica)
-	if err == nil && replica {
-		db.writer.Reset()
-		err = errReplica
-	}
-	return err
+	return db.writer.Ping(ctx) // no connection of it is to a replica
 }
 
 // oldest is the first version of PostgreSQL that is supported, as the server
@@ -108,33 +97,4 @@ func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {
 		d.Problems = append(d.Problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
 	}
 	return nil
-}
-
-// staleReplica is how far a replica may lag behind before it is a problem.
-const staleReplica = time.Minute
-
-// DiagnoseReplica looks at the replica at readURL of the database at url, and
-// returns what is wrong with it, in words. Errors are as those of [Open].
-func DiagnoseReplica(ctx context.Context, url, readURL string) (problems []string, err error) {
-	const ofDatabase = "SELECT value FROM meta WHERE name = 'secret'"
-	var want, got []byte
-	var lag float64
-	err = administer(ctx, url, func(c *pgx.Conn) error { return c.QueryRow(ctx, ofDatabase).Scan(&want) })
-	if err != nil {
-		return nil, err
-	}
-	err = dial(ctx, readURL, following, func(c *pgx.Conn) error {
-		return errors.Join(c.QueryRow(ctx, ofDatabase).Scan(&got), c.QueryRow(ctx, selectLag).Scan(&lag))
-	})
-	switch behind := time.Duration(lag * float64(time.Second)); {
-	case err != nil:
-		return nil, err
-	case !bytes.Equal(want, got):
-		problems = append(problems, "the server of --db-read has other data than that of --db")
-	case behind > staleReplica:
-		problems = append(problems, fmt.Sprintf("the replica is %v behind", behind.Round(time.Second)))
-	case lag < 0:
-		problems = append(problems, "the replica does not say how far it is behind")
-	}
-	return problems, nil
 }

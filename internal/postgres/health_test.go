@@ -35,35 +35,6 @@ func TestWatch(t *testing.T) {
 	eventually(t, "no error", func() bool { return db.Err() == nil })
 }
 
-// TestReplicaLag: the figure follows a replica that stands still, and one that is
-// gone has none.
-func TestReplicaLag(t *testing.T) {
-	t.Parallel()
-	primary := postgrestest.Start(t)
-	replica := primary.Standby(t)
-	db := node(t, primary.URL("postgres"), postgres.Options{ReadURL: replica.URL("postgres")})
-	if got := db.Stats().ReplicaLag; got >= 0 {
-		t.Errorf("ReplicaLag before anybody asked = %v, want none", got)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); db.Watch(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
-	newStocked(t, db, 1)
-	eventually(t, "no lag", func() bool { return db.Stats().ReplicaLag == 0 })
-	if err := replica.Exec(ctx, "postgres", "SELECT pg_wal_replay_pause()"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.CreateWorkspace(ctx, access.Workspace{Name: "other", Plan: access.Free, Quota: access.FreeQuota}, "cli"); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "a lag", func() bool { return db.Stats().ReplicaLag > time.Second })
-	if err := replica.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "no answer", func() bool { return db.Stats().ReplicaLag < 0 })
-}
-
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{Readers: 3})

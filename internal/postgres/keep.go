@@ -12,19 +12,7 @@ func (db *DB) write(ctx context.Context, c *pgx.Conn, g *group) error {
 	b := new(pgx.Batch)
 	g.queueWrites(b)
 	b.Queue("COMMIT")
-	var position int64
-	if db.replica != nil {
-		b.Queue(selectPosition).QueryRow(func(row pgx.Row) error { return row.Scan(&position) })
-	}
-	if err := confirmed(c, func() error { return c.SendBatch(ctx, b).Close() }); err != nil {
-		return err
-	}
-	if db.replica != nil {
-		for i := range g.changes {
-			db.replica.wrote(g.changes[i].Job.change.Workspace, position)
-		}
-	}
-	return nil
+	return confirmed(c, func() error { return c.SendBatch(ctx, b).Close() })
 }
 
 // writes are the effects of all changes, row by row: of a row that several

@@ -29,7 +29,7 @@ func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit
 	if from == 0 {
 		from = math.MaxInt64
 	}
-	err = db.read(ctx, workspace, func(c *pgxpool.Conn) error {
+	err = db.read(ctx, func(c *pgxpool.Conn) error {
 		page, err = collect(ctx, c, scanMovement, selectLedger, workspace, petID, from, limit)
 		return err
 	})

@@ -125,7 +125,7 @@ func (l *list[T]) read(ctx context.Context, db *DB) (page []T, err error) {
 		return []T{}, nil
 	}
 	query, args := l.sql()
-	err = db.read(ctx, l.workspace, func(c *pgxpool.Conn) error {
+	err = db.read(ctx, func(c *pgxpool.Conn) error {
 		page, err = collect(ctx, c, l.scan, query, args...)
 		return err
 	})

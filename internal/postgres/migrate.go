@@ -71,7 +71,7 @@ func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error
 	return nil
 }
 
-// becomeCurrent makes sure that the schema is the newest, as o allows.
+// becomeCurrent makes sure that the schema is the newest, as o allows, and that ids go on.
 func becomeCurrent(ctx context.Context, url string, o Options) error {
 	c, err := connect(ctx, url, administering)
 	if err != nil {
@@ -86,10 +86,16 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 	} else {
 		_, err = migrate(ctx, c, known, o.Now)
 	}
-	if err != nil {
+	if err == nil {
+		err = refuseHalf(ctx, c)
+	}
+	if err != nil || o.NoMigrate { // who only reads leaves the history alone
 		return err
 	}
-	return refuseHalf(ctx, c)
+	if err = continueHistory(ctx, c, o.Now, o.Log); errors.Is(err, errReplica) {
+		return nil // until it is promoted, nothing is written
+	}
+	return err
 }
 
 // status returns the migrations of set with what the database says of them. It

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,50 +26,13 @@ type use int
 const (
 	writing use = iota
 	issuing
-	reading       // from the primary
-	following     // reading from a replica
+	reading
 	administering // migrations and checks, which may take long
 )
 
 // warned is the key of a connection's custom data under which the server's
 // latest warning is kept.
 const warned = "petstore.warned"
-
-// parameters returns the settings of a session. Sleeping transactions of a node that
-// was cut off do not keep their locks.
-func parameters(u use) map[string]string {
-	p := map[string]string{
-		"application_name": "petstore",
-		"search_path":      schema,
-	}
-	if u == administering {
-		return p
-	}
-	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // to begin with them takes longer than most of our queries
-	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
-	p["lock_timeout"] = millisText(lockTimeout)
-	if u == writing || u == issuing {
-		// All name their rows by key, and issuing locks them in that order. A plan that
-		// was made while a table was small would be kept for minutes while that grows.
-		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
-	}
-	switch u {
-	case writing:
-		// No statement_timeout: one that ends a COMMIT which waits for its
-		// synchronous standby would make it look as if it had not waited.
-		p["synchronous_commit"] = "on"
-	case issuing:
-		// An id is used by a later commit alone, which takes this one along to
-		// the disk: waiting for it here would be waiting twice.
-		p["synchronous_commit"] = "off"
-		p["statement_timeout"] = millisText(lockTimeout)
-	case reading, following:
-		p["statement_timeout"] = millisText(readTimeout)
-	}
-	return p
-}
-
-func millisText(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
 // CheckURL returns an error if url cannot be that of a database. It asks no server,
 // and the error tells no password.
@@ -95,11 +59,7 @@ func describe(url string) (string, error) {
 
 // configure prepares the connections of a use.
 func configure(c *pgx.ConnConfig, u use) {
-	for name, value := range parameters(u) {
-		if _, set := c.RuntimeParams[name]; !set || name == "search_path" {
-			c.RuntimeParams[name] = value
-		}
-	}
+	setUp(&c.Config, u)
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
 	}
@@ -121,25 +81,37 @@ func configure(c *pgx.ConnConfig, u use) {
 	}
 }
 
-// openPool returns a pool that connects when it is used.
-func openPool(ctx context.Context, url string, u use, size int) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(url)
+// openPool returns a pool that connects when it is used. Each connection that may issue
+// ids or write has continued the database's history.
+func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(db.url)
 	if err != nil {
 		return nil, err
 	}
 	configure(c.ConnConfig, u)
+	if u != reading {
+		c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return continueHistory(ctx, c, db.now, db.log) }
+	}
 	c.MaxConns = int32(size)
 	c.MaxConnLifetimeJitter = 10 * time.Minute
 	c.PingTimeout = connectTimeout
 	return pgxpool.NewWithConfig(ctx, c)
 }
 
-// connect returns a connection of its own for a use.
+// connect returns a connection of its own for a use. It is an error if a pooler shares
+// its session with others.
 func connect(ctx context.Context, url string, u use) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
 	configure(c, u)
-	return pgx.ConnectConfig(ctx, c)
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := ownSession(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
 }

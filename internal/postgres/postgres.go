@@ -30,7 +30,6 @@ import (
 type Options struct {
 	Now       func() time.Time     // the clock; time.Now if nil
 	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
-	ReadURL   string               // a replica for reading pets and orders; "" for none
 	Readers   int                  // connections for reading; 0 for max(8, 4·GOMAXPROCS)
 	NoEvents  bool                 // write no events
 	NoMigrate bool                 // do not migrate: refuse a database that is not up to date
@@ -47,6 +46,7 @@ type DB struct {
 	*accesssql.Store
 	feed.Bell // rings for the feeds that this node, or another one, has written to
 
+	url  string
 	name string
 	now  func() time.Time
 	log  *slog.Logger
@@ -54,7 +54,6 @@ type DB struct {
 	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
 	issuers *pgxpool.Pool // issue ids beside the committers' transactions
 	readers *pgxpool.Pool
-	replica *replica     // nil if there is none
 	loaded  atomic.Int64 // units, by Load
 
 	queue    *groupcommit.Queue[job]
@@ -115,7 +114,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
 	db.Store = accesssql.New(accessDB{db}, accesssql.Options{
 		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
@@ -127,32 +126,22 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	}()
 	for _, p := range []struct {
 		pool **pgxpool.Pool
-		url  string
 		use  use
 		size int
 	}{
-		{&db.writer, url, writing, committers + 2},
-		{&db.issuers, url, issuing, committers},
-		{&db.readers, url, reading, o.Readers},
+		{&db.writer, writing, committers + 2},
+		{&db.issuers, issuing, committers},
+		{&db.readers, reading, o.Readers},
 	} {
-		if *p.pool, err = openPool(ctx, p.url, p.use, p.size); err != nil {
+		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
 			return nil, err
 		}
 	}
-	if err := (accessDB{db}).Read(ctx, db.Begin); err != nil {
-		return nil, err
-	}
-	if o.ReadURL != "" {
-		db.replica, err = openReplica(ctx, o)
-	}
-	return db, err
+	return db, (accessDB{db}).Read(ctx, db.Begin)
 }
 
 // disconnect closes the connections that are open.
 func (db *DB) disconnect() {
-	if db.replica != nil {
-		db.replica.pool.Close()
-	}
 	for _, p := range []*pgxpool.Pool{db.writer, db.issuers, db.readers} {
 		if p != nil {
 			p.Close()
@@ -200,19 +189,13 @@ func (db *DB) Ping(ctx context.Context) error {
 type Stats struct {
 	groupcommit.Stats
 
-	SplitGroups  int64 // groups that were tried again one by one
-	Retries      int64 // tries after the first one
-	Waiting      int   // changes that wait now
-	Readers      int   // connections for reading that are open
-	IdleReaders  int   // those of them that nobody uses now
-	ReplicaReads int64 // reads that a replica has answered
+	SplitGroups int64 // groups that were tried again one by one
+	Retries     int64 // tries after the first one
+	Waiting     int   // changes that wait now
+	Readers     int   // connections for reading that are open
+	IdleReaders int   // those of them that nobody uses now
 
-	Pools []Pool // what each is for names it: "write", "issue", "read" and, with a replica, "replica"
-
-	// ReplicaLag is how old what the replica shows was at most when it was last
-	// asked, a second ago or so, and negative if that is not known: there is no
-	// replica, it does not answer, or nobody asks, see [DB.Watch].
-	ReplicaLag time.Duration
+	Pools []Pool // what each is for names it: "write", "issue" and "read"
 
 	// ListenLag is for how long the oldest message to other nodes has been on its way
 	// that this node, which listens too, has not heard itself: 0 if it has heard all.
@@ -231,29 +214,22 @@ type Pool struct {
 type counters struct {
 	groupcommit.Counter
 
-	split, retries, replica atomic.Int64
+	split, retries atomic.Int64
 }
 
 // Stats returns the numbers as they stand.
 func (db *DB) Stats() Stats {
 	readers := db.readers.Stat()
-	s := Stats{
-		Stats:        db.counted.Stats(),
-		SplitGroups:  db.counted.split.Load(),
-		Retries:      db.counted.retries.Load(),
-		Waiting:      db.queue.Len(),
-		Readers:      int(readers.TotalConns()),
-		IdleReaders:  int(readers.IdleConns()),
-		ReplicaReads: db.counted.replica.Load(),
-		Pools:        []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
-		ReplicaLag:   -1,
-		ListenLag:    db.notifier.lag(),
+	return Stats{
+		Stats:       db.counted.Stats(),
+		SplitGroups: db.counted.split.Load(),
+		Retries:     db.counted.retries.Load(),
+		Waiting:     db.queue.Len(),
+		Readers:     int(readers.TotalConns()),
+		IdleReaders: int(readers.IdleConns()),
+		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
+		ListenLag:   db.notifier.lag(),
 	}
-	if db.replica != nil {
-		s.Pools = append(s.Pools, poolOf("replica", db.replica.pool))
-		s.ReplicaLag = time.Duration(db.replica.lag.Load())
-	}
-	return s
 }
 
 func poolOf(name string, p *pgxpool.Pool) Pool {

@@ -9,24 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// read calls f with a connection on which the workspace's latest commit of this
-// node shows. A connection that turns out to be lost is replaced once.
-func (db *DB) read(ctx context.Context, workspace int64, f func(*pgxpool.Conn) error) error {
-	if db.replica != nil {
-		if done, err := db.replica.read(ctx, workspace, f); done {
-			db.counted.replica.Add(1)
-			return err
-		}
-	}
-	return onPool(ctx, db.readers, f)
-}
-
-// onPool calls f with a connection of the pool, again if it was lost: a read
-// does no harm twice.
-func onPool(ctx context.Context, pool *pgxpool.Pool, f func(*pgxpool.Conn) error) error {
+// read calls f with a connection for reading, again if that was lost or met
+// another transaction: a read does no harm twice.
+func (db *DB) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
 	for n := 0; ; n++ {
-		err := pool.AcquireFunc(ctx, f)
-		if n == 2 || !lost(err) || pause(ctx, n) != nil {
+		err := db.readers.AcquireFunc(ctx, f)
+		if n == 2 || !lost(err) && gravityOf(err) != conflict || pause(ctx, n) != nil {
 			return judge(err)
 		}
 	}
@@ -36,7 +24,7 @@ func onPool(ctx context.Context, pool *pgxpool.Pool, f func(*pgxpool.Conn) error
 // one it returns missing's error.
 func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, scan func(pgx.Row, *T) error, missing func(int64) *petstore.Error) (T, error) {
 	var row, none T
-	err := db.read(ctx, workspace, func(c *pgxpool.Conn) error {
+	err := db.read(ctx, func(c *pgxpool.Conn) error {
 		row = none
 		err := scan(c.QueryRow(ctx, query, workspace, id), &row)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -11,6 +11,7 @@ import (
 
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -92,7 +93,7 @@ func syncPath(path string) error {
 }
 
 // inspect runs f on the file at path, in one snapshot of it, whichever schema it
-// has. It refuses a file that is not ours or is newer.
+// has. It refuses a file that is not ours, is newer or was moved.
 func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
 	// Not opened but by SQLite: closing the file elsewhere in a process that has
 	// the database open would drop SQLite's locks (POSIX, fcntl).
@@ -116,6 +117,9 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 			return errors.Join(err, errEmpty)
 		}
 		if _, err := c.migrations(); err != nil {
+			return err
+		}
+		if err := c.refuseMoved(); err != nil {
 			return err
 		}
 		return f(c)
@@ -201,8 +205,8 @@ func rename(from, to string) error {
 var ErrInUse = errors.New("is in use: stop the server first")
 
 // Restore puts a copy of the backup at from in the place of the database at
-// path, brought up to date, and leaves the backup as it is. Feeds of events go on with
-// ids that were never issued. Until the copy is
+// path, brought up to date, and leaves the backup as it is. All ids go on behind a gap, see
+// [accesssql.Restored]. Until the copy is
 // verified nothing changes. It returns ErrInUse, with the path, if the database
 // is open, and replaces it otherwise; the caller asks whether that is wanted.
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
@@ -221,7 +225,7 @@ func Restore(ctx context.Context, from, path string, o Options) (err error) {
 	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
 		return err
 	}
-	if err := stage(ctx, from, partial, o); err != nil {
+	if err := stage(ctx, from, partial, lastIDs(path), o); err != nil {
 		return errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
 	}
 	if err := replace(path, partial); err != nil {
@@ -230,8 +234,27 @@ func Restore(ctx context.Context, from, path string, o Options) (err error) {
 	return nil
 }
 
-// stage makes a verified, migrated copy of a backup.
-func stage(ctx context.Context, from, to string, o Options) (err error) {
+// lastIDs returns the last ids of the workspaces in the file at path, as far as it can be
+// read: it may be damaged, older or not there.
+func lastIDs(path string) (all []accesssql.Issued) {
+	c, err := openConn(path, true)
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	_ = c.each("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c",
+		func(row *sqlite.Stmt) {
+			all = append(all, accesssql.Issued{
+				Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
+				LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
+			})
+		})
+	return all
+}
+
+// stage makes a verified, migrated copy of a backup, whose ids go on behind those that
+// were issued already.
+func stage(ctx context.Context, from, to string, issued []accesssql.Issued, o Options) (err error) {
 	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, to) }); err != nil {
 		return err
 	}
@@ -241,7 +264,7 @@ func stage(ctx context.Context, from, to string, o Options) (err error) {
 	}
 	problems, err := db.Check(ctx)
 	if err == nil {
-		err = db.RestoreFeeds(ctx)
+		err = db.Restored(ctx, issued)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err

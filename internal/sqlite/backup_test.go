@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/sqlite"
 )
@@ -169,4 +170,70 @@ func TestBackupRefusesToReplaceItself(t *testing.T) {
 	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
 		t.Errorf("Backup onto itself = %v, want a refusal", err)
 	}
+}
+
+// TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also
+// if the same backup is restored twice, and all feeds say that it was restored.
+func TestRestoredIDsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, service, workspace := openStocked(t, path)
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	last := lastEvent(t, db, workspace)
+	for restored := int64(1); restored <= 3; restored++ {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		want := restored*1_000_000 + 1
+		if got := firstIDs(t, petstore.NewService(db), workspace); got != [3]int64{want, want, want} {
+			t.Errorf("the ids of the first category, pet and order after restore %d = %d, want %d", restored, got, want)
+		}
+		page, err := db.Events(t.Context(), workspace, feed.Query{After: last, Limit: 1})
+		if err != nil || len(page.Events) != 1 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != restored<<36 {
+			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
+		}
+		last = lastEvent(t, db, workspace)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %v, %v, want none", problems, err)
+	}
+	if problems, err := feed.Check(t.Context(), db, workspace); err != nil || len(problems) > 0 {
+		t.Errorf("feed.Check = %v, %v, want none", problems, err)
+	}
+}
+
+// firstIDs returns the ids of a new category, pet and order.
+func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
+	t.Helper()
+	c, err1 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
+	p, err2 := s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
+	o, err3 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return [3]int64{c.ID, p.ID, o.ID}
+}
+
+// lastEvent returns the id of the latest event.
+func lastEvent(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+	t.Helper()
+	page, err := db.Events(t.Context(), workspace, feed.Query{Oldest: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Last
 }

@@ -37,6 +37,9 @@ func status(path string) ([]migrations.Migration, error) {
 		return nil, err
 	}
 	defer c.Close()
+	if err := c.refuseMoved(); err != nil {
+		return nil, err
+	}
 	return c.migrations()
 }
 

@@ -23,7 +23,8 @@ import (
 // the opening, not the DB.
 //
 // Errors are one line that begins with the path. A file of another program, or
-// made by a newer version of this one, is refused and left as it is.
+// made by a newer version of this one, or one that was moved to another database, is
+// refused and left as it is.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	db, err := open(ctx, path, o.withDefaults())
 	if err != nil {
@@ -81,6 +82,9 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 // connect opens all connections, the writer's first: it creates and migrates.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
+		return err
+	}
+	if err := db.writer.refuseMoved(); err != nil {
 		return err
 	}
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {

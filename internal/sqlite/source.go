@@ -19,7 +19,7 @@ type Source struct {
 
 // OpenSource opens the file at path for nobody else: until Close no process can
 // open it. It returns ErrInUse, with the path, if one has it open, and refuses a
-// file that is not ours or not up to date. It changes nothing.
+// file that is not ours or not up to date. Only MarkMoved changes the file.
 func OpenSource(ctx context.Context, path string) (*Source, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -58,10 +58,38 @@ func (c *conn) becomeSource() error {
 	return c.lockAlone()
 }
 
+// MarkMoved notes, durably, that all the file holds is now in the database called to:
+// nobody opens the file any more, but for another OpenSource. It must be the last call
+// before Close.
+func (s *Source) MarkMoved(to string) error {
+	return s.named(errors.Join(s.conn.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
+		s.conn.exec("COMMIT")))
+}
+
+// ErrMoved is the beginning of the error of a file that was moved to another database.
+var ErrMoved = errors.New("was moved to")
+
+// refuseMoved returns ErrMoved with the address of the database that the file was moved to,
+// if it was.
+func (c *conn) refuseMoved() error {
+	if ours, err := c.isOurs(); err != nil || !ours {
+		return err
+	}
+	var to string
+	moved, err := c.one("SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'", func(row *sqlite.Stmt) { to = row.ColumnText(0) })
+	if err == nil && moved {
+		err = fmt.Errorf("%w %s: name that with --db, or in the variable PETSTORE_DB", ErrMoved, to)
+	}
+	return err
+}
+
 // Close lets others have the file.
-func (s *Source) Close() error {
+func (s *Source) Close() (err error) {
 	s.conn.SetInterrupt(nil) // else the transaction could not end
-	return errors.Join(s.conn.exec("ROLLBACK"), s.conn.Close())
+	if !s.conn.AutocommitEnabled() {
+		err = s.conn.exec("ROLLBACK")
+	}
+	return errors.Join(err, s.conn.Close())
 }
 
 // Tables returns the names of the tables, and of each its columns. The

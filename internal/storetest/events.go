@@ -420,6 +420,10 @@ func testEventPages(t *testing.T, open Open) {
 	if err != nil || len(page.Events) != 0 || page.Next != 64 || page.Last != 64 || page.More {
 		t.Errorf("Events at the end = %+v, %v, want none, and to go on after 64", page, err)
 	}
+	_, err = s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: 65})
+	if wantCode(t, "Events beyond the end", err, petstore.CodeEventsExpired); err == nil || !strings.Contains(err.Error(), "the newest has the id 64") {
+		t.Errorf("the error %v does not name the newest id 64", err)
+	}
 	page, err = s.Events(s.ctx, s.workspace, feed.Query{Limit: 5, After: 20})
 	if err != nil || page.Next != 25 || page.Last != 64 {
 		t.Errorf("Events after 20 = %+v, %v, want the end at 64", page, err)

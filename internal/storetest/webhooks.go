@@ -283,6 +283,10 @@ func testWebhookTypes(t *testing.T, open Open) {
 	s.wantDue("behind", id, 1, 4, 5)
 	s.petIn(2, "Bob", petstore.Available)
 	s.queue(id, "a", false) // nothing that it takes
+	last := int64(len(s.events()))
+	s.must(0, s.ResetWorkspace(s.ctx, s.workspace, "cli"))
+	s.queue(id, "a", true)
+	s.wantDue("a reset, whatever its types", id, last+1)
 }
 
 // testWebhookLeases: each active webhook is one node's, until its lease ends or it lets go.

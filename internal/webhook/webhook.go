@@ -158,9 +158,10 @@ func WellFormedID(id string) bool {
 	})
 }
 
-// Takes reports whether events of the type are posted to w.
+// Takes reports whether events of the type are posted to w. That of a reset always are:
+// whoever keeps a copy has to read all of it again.
 func (w *Webhook) Takes(t petstore.EventType) bool {
-	return len(w.Types) == 0 || slices.Contains(w.Types, t)
+	return len(w.Types) == 0 || t == petstore.WorkspaceReset || slices.Contains(w.Types, t)
 }
 
 // NoWebhook returns the error for a webhook that the workspace does not have.

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/feed"
+	"example.com/petstore/internal/node"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+// A replacedFeed has the event 18 until it was read, and then ends with 14 and gets 15.
+type replacedFeed struct {
+	node.Store
+
+	end func() // is called when 15 was read
+}
+
+func (replacedFeed) Workspace(context.Context, string) (access.Workspace, error) {
+	return access.Workspace{ID: 1}, nil
+}
+
+func (f replacedFeed) Events(_ context.Context, _ int64, q feed.Query) (feed.Page, error) {
+	page := func(id int64) (feed.Page, error) {
+		return feed.Page{Events: []petstore.Event{{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}}, Next: id, Last: id}, nil
+	}
+	switch {
+	case q.Oldest && q.Limit == 1:
+		return feed.Page{Next: 3, Last: 14}, nil
+	case q.Oldest:
+		return page(18)
+	case q.After == 14:
+		return page(15)
+	case q.After == 15:
+		f.end()
+		return feed.Page{Next: 15, Last: 15}, nil
+	}
+	return feed.Page{}, petstore.EventsBeyond(q.After, 14)
+}
+
+// TestFollowAReplacedFeed: events --follow says that the feed is another one, and goes on
+// at its end. Without a position that was read it is an error.
+func TestFollowAReplacedFeed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out, said bytes.Buffer
+		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
+		err := a.events(ctx, replacedFeed{end: cancel}, "acme", feed.Query{Oldest: true, Limit: 10}, true)
+		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the newest has the id 14") {
+			t.Errorf("events = %v, and said %q", err, said.String())
+		}
+		if got := strings.Fields(out.String()); len(got) != 2 || !strings.HasPrefix(got[0], `{"id":18,`) || !strings.HasPrefix(got[1], `{"id":15,`) {
+			t.Errorf("printed %q, want the events 18 and 15", out.String())
+		}
+		err = a.events(ctx, replacedFeed{}, "acme", feed.Query{After: 99, Limit: 10}, true)
+		if petstore.CodeOf(err) != petstore.CodeEventsExpired {
+			t.Errorf("events after 99 = %v, want %s", err, petstore.CodeEventsExpired)
+		}
+	})
+}
+
+// TestListenToAReplacedFeed: listen says that the feed is another one, and goes on at its
+// end.
+func TestListenToAReplacedFeed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	last := "18"
+	mux := http.NewServeMux()
+	mux.HandleFunc("/account", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"workspace":{"id":1,"name":"acme"}}`)
+	})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		after, body := r.FormValue("after"), "[]"
+		switch after {
+		case "":
+			after = last
+		case "18":
+			last = "14"
+			w.WriteHeader(http.StatusGone)
+			fmt.Fprint(w, `{"code":"events_expired","message":"There is no event 18: the newest has the id 14.","status":410}`)
+			return
+		case "14":
+			after, body = "15", `[{"id":15,"type":"pet.created","createdAt":"2026-03-01T09:30:00Z","data":{}}]`
+		case "15":
+			cancel()
+		}
+		w.Header().Set("Link", fmt.Sprintf(`</events?after=%s>; rel="next", </events?after=%[1]s>; rel="last"`, after))
+		fmt.Fprint(w, body)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	got := make(chan string, 2)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("webhook-id") }))
+	defer receiver.Close()
+	c, err := client.New(server.URL, "pst_key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now}
+	err = (&listener{app: a, client: c, to: receiver.URL, secret: webhook.MintSecret()}).run(ctx)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the newest has the id 14. Continuing") {
+		t.Errorf("listen = %v, and said %q", err, said.String())
+	}
+	if len(got) != 1 || <-got != "evt_1_15" {
+		t.Errorf("forwarded %d events, want evt_1_15 alone: %s", len(got), out.String())
+	}
+}

@@ -1,0 +1,168 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// pinned returns the settings that the statements rely on. Neither the database's URL
+// nor what was set for the role or the database changes them.
+func pinned() map[string]string {
+	return map[string]string{
+		"search_path":                    schema,
+		"default_transaction_isolation":  "read committed", // groups lock their rows, and see what others have committed since
+		"default_transaction_deferrable": "off",
+		"session_replication_role":       "origin", // references are checked
+		"client_min_messages":            "notice", // see errUnconfirmed
+		"standard_conforming_strings":    "on",
+		"client_encoding":                "UTF8",
+		"bytea_output":                   "hex",
+		"datestyle":                      "ISO, MDY",
+		"intervalstyle":                  "postgres",
+		"timezone":                       "UTC",
+	}
+}
+
+// parameters returns the other settings of a session, which the database's URL may
+// change. Transactions that do nothing, of a node that was cut off, do not keep their
+// locks.
+func parameters(u use) map[string]string {
+	p := map[string]string{
+		"application_name":                    "petstore",
+		"default_transaction_read_only":       "off",
+		"synchronous_commit":                  "on",
+		"statement_timeout":                   "0",
+		"lock_timeout":                        "0",
+		"idle_in_transaction_session_timeout": "0",
+		"idle_session_timeout":                "0",
+	}
+	if u == administering {
+		return p
+	}
+	p["jit"], p["max_parallel_workers_per_gather"] = "off", "0" // to begin with them takes longer than most of our queries
+	p["idle_in_transaction_session_timeout"] = millisText(groupTimeout)
+	p["lock_timeout"] = millisText(lockTimeout)
+	if u == writing || u == issuing {
+		// All name their rows by key, and issuing locks them in that order. A plan that
+		// was made while a table was small would be kept for minutes while that grows.
+		p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
+	}
+	switch u {
+	case writing:
+		// No statement_timeout: one that ends a COMMIT which waits for its
+		// synchronous standby would make it look as if it had not waited.
+	case issuing:
+		// An id is used by a later commit alone, which takes this one along to
+		// the disk: waiting for it here would be waiting twice.
+		p["synchronous_commit"] = "off"
+		p["statement_timeout"] = millisText(lockTimeout)
+	case reading:
+		p["statement_timeout"] = millisText(readTimeout)
+	}
+	return p
+}
+
+// settings returns the statement that sets up a session. given are the settings of the
+// database's URL; one that the server does not know is an error.
+func settings(given map[string]string, u use) string {
+	all := parameters(u)
+	maps.Copy(all, given)
+	maps.Copy(all, pinned())
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		values = append(values, "("+literal(name)+", "+literal(all[name])+")")
+	}
+	// What has its value already is not set: the role may not be allowed to. Only since
+	// PostgreSQL 17 is there a transaction_timeout.
+	set := "SELECT set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") + ") AS s (name, value) WHERE current_setting(name, true) IS DISTINCT FROM value"
+	if _, there := given["transaction_timeout"]; !there {
+		set += "; SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout' AND setting <> '0'"
+	}
+	return set
+}
+
+// literal returns text as a constant of SQL, whatever standard_conforming_strings is.
+func literal(text string) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
+}
+
+// setUp has every connection of c begin with the settings of a use. They are set when the
+// connection is there: poolers refuse them among the parameters that it begins with.
+func setUp(c *pgconn.Config, u use) {
+	given := maps.Clone(c.RuntimeParams)
+	for _, name := range []string{"options", "replication"} { // these are no settings
+		delete(given, name)
+	}
+	maps.DeleteFunc(c.RuntimeParams, func(name, _ string) bool { _, moved := given[name]; return moved })
+	statement := settings(lower(given), u)
+	c.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		_, err := c.Exec(ctx, statement).ReadAll()
+		return err
+	}
+}
+
+// lower returns settings by their names in lower case.
+func lower(given map[string]string) map[string]string {
+	all := make(map[string]string, len(given))
+	for name, value := range given {
+		all[strings.ToLower(name)] = value
+	}
+	return all
+}
+
+// errShared is why a pooler is refused that does not keep a session for each connection.
+var errShared = errors.New("the connection pooler in front of it shares sessions between connections; set pool_mode = session there, or name PostgreSQL's own address")
+
+// poolerTries is how often two connections are compared: while others use the pooler
+// too, they may get different sessions though those are shared.
+const poolerTries = 20
+
+// ownSession returns errShared if a pooler lends c its session for each transaction or
+// statement alone. c was opened by its own config.
+func ownSession(ctx context.Context, c *pgx.Conn) error {
+	first, err := backend(ctx, c)
+	if err != nil || first == c.PgConn().PID() { // nothing is in between
+		return err
+	}
+	other, err := pgx.ConnectConfig(ctx, c.Config())
+	if err != nil {
+		return err
+	}
+	defer other.Close(context.WithoutCancel(ctx))
+	for range poolerTries {
+		theirs, err := backend(ctx, other)
+		if err != nil {
+			return err
+		}
+		ours, err := backend(ctx, c)
+		if err != nil {
+			return err
+		}
+		if ours != first || theirs == ours {
+			_, err := c.PgConn().Exec(ctx, "RESET ALL").ReadAll() // others get the session
+			return errors.Join(errShared, err)
+		}
+	}
+	return nil
+}
+
+// backend returns the process id of the server's session.
+func backend(ctx context.Context, c *pgx.Conn) (uint32, error) {
+	results, err := c.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
+	if err != nil {
+		return 0, err
+	}
+	pid, err := strconv.ParseUint(string(results[0].Rows[0][0]), 10, 32)
+	return uint32(pid), err
+}
+
+func millisText(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
