@@ -58,12 +58,9 @@ type Moved struct {
 // columns, that are for the file's own use: they say where rows are.
 func leftBehind() map[string][]string {
 	return map[string][]string{
-		"receipts":   {"number"},
-		"movements":  {"entry", "before"},
-		"pets":       {"last_entry", "recent"},
-		"counters":   {"entries"},
-		"departed":   nil,
-		"pet_orders": nil,
+		"movements": {"id", "before"},
+		"pets":      {"last_movement"},
+		"counters":  {"movements"},
 	}
 }
 

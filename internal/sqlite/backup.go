@@ -293,8 +293,7 @@ func withLockedFile(path string, f func() error) (err error) {
 // lockAlone leaves the write-ahead log and locks the file. A file that is
 // damaged has no log worth keeping.
 func (c *conn) lockAlone() error {
-	var mode string
-	_, err := c.one("PRAGMA journal_mode=DELETE", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+	mode, err := c.text("PRAGMA journal_mode=DELETE")
 	if err == nil && mode == "wal" {
 		return ErrInUse
 	}

@@ -60,7 +60,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
 		stopped: make(chan struct{}),
 		count:   o.Readers,
 		closed:  make(chan struct{}),

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/dbfile"
-	"zombiezen.com/go/sqlite"
 )
 
 // How often a server looks at its files, and how often it tries to write after a
@@ -39,7 +38,7 @@ func (db *DB) watch() (err error) {
 		w.files, err = dbfile.NewWatch(db.path)
 		return err
 	}
-	if err := errors.Join(identify(db.writer), touchFile(db.writer)); err != nil {
+	if err := touchFile(db.writer); err != nil {
 		return err
 	}
 	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
@@ -74,16 +73,6 @@ func (db *DB) watchFiles() {
 	}
 }
 
-// identify gives a file that has none what tells it from others.
-func identify(c *conn) error {
-	has := false
-	_, err := c.one("PRAGMA schema_version", func(row *sqlite.Stmt) { has = dbfile.HasIdentity(row.ColumnInt64(0)) })
-	if err != nil || has {
-		return err
-	}
-	return c.exec(fmt.Sprintf("PRAGMA schema_version=%d", dbfile.NewIdentity()))
-}
-
 // intact looks whether the file is still the one that was opened, and fails the database
 // if not. It may be called concurrently.
 func (db *DB) intact() bool {
@@ -103,8 +92,8 @@ func (db *DB) intact() bool {
 // touchFile writes the first page as it is. The file's change counter grows.
 func touchFile(c *conn) error {
 	c.touched.wrote = true
-	version := 0
-	if _, err := c.one(selectSchema, func(row *sqlite.Stmt) { version = row.ColumnInt(0) }); err != nil {
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
 		return err
 	}
 	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))

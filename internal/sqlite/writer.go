@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -158,12 +159,11 @@ func (c *conn) attempt(w *write, how manner) error {
 }
 
 // finish writes what was put off until the end of a transaction.
-func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames(), c.saveEvents()) }
+func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveEvents()) }
 
 // forget forgets what was put off.
 func (c *conn) forget() {
 	clear(c.issued)
-	clear(c.renames)
 	clear(c.unsaved)
 }
 
@@ -185,14 +185,18 @@ const noticeEvery = 200 * time.Millisecond
 // served any more. The writer calls it in each of its transactions, in which nobody
 // else commits, and while it waits.
 func (db *DB) notice() error {
-	before := db.version
-	_, err := db.writer.one("PRAGMA data_version", func(row *sqlite.Stmt) { db.version = row.ColumnInt64(0) })
-	if err != nil || db.version == before {
+	version, err := db.writer.number("PRAGMA data_version")
+	if err != nil || version == db.version {
 		return err
 	}
+	db.version = version
 	db.cache.flush()
 	db.RingAll()
-	return db.checkSchema()
+	err = db.writer.checkSchema()
+	if errors.Is(err, migrations.ErrNewer) {
+		db.fail(err)
+	}
+	return err
 }
 
 // tellAfter is how long a writer waits for another process before it says so.
