@@ -94,9 +94,8 @@ func CheckPresent(path string) error {
 	return nil
 }
 
-// CheckLog returns an error if the file at path was overwritten while it was
-// served, or has a log beside it that is not its own, as after a copy was put in
-// its place: SQLite would join them. A server that has the database looks itself,
+// CheckLog returns an error if the file at path has a log beside it that is not its own,
+// as after a copy was put in its place: SQLite would join them. A server that has the database looks itself,
 // so nothing is checked then.
 func CheckLog(path string) error {
 	err := Alone(path, func() error { return checkLog(path) })
@@ -116,9 +115,6 @@ func checkLog(path string) error {
 	file, err := readHeader(path)
 	if err != nil {
 		return err
-	}
-	if t != nil && t.Overwritten && t.File == file.inode {
-		return fmt.Errorf("the file was overwritten while the process %d served it: restore a backup with petstore restore FILE --force", t.PID)
 	}
 	if log == nil {
 		if file.size == 0 {
@@ -143,7 +139,7 @@ func foreign(file header, log *logHeader, t *trace) string {
 		return "it was closed in good order, or is a backup"
 	case t == nil || t.Log != log.lineage():
 		return ""
-	case t.File != 0 && t.File != file.inode, differ(t.Schema, file.schema):
+	case t.File != 0 && t.File != file.inode:
 		return "it is another file than the one that was served"
 	case before(file.changes, t.Changes):
 		return "it is older than the log"

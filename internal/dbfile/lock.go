@@ -66,11 +66,11 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 	}
 }
 
-// Watch is [NewWatch] for the server, just after SQLite has opened the files and
-// written to the first page. It also looks into the file, so no other connection
-// of this process may be closed while the watch lasts, nor the watch before them:
-// that drops the locks of SQLite (POSIX, fcntl). How the files stand is noted for
-// [CheckPresent] and [CheckLog].
+// Watch is [NewWatch] for the server, just after SQLite has opened the files and written to
+// the first page. It notes how the files stand for [CheckPresent] and [CheckLog] of the
+// next start. To read the file it opens it until the watch is closed, which must be after
+// all connections of this process: closing a file drops the locks of SQLite (POSIX,
+// fcntl).
 func (l *Lock) Watch() (*Watch, error) {
 	w, err := NewWatch(l.path)
 	if err != nil {
@@ -80,22 +80,22 @@ func (l *Lock) Watch() (*Watch, error) {
 	if err != nil || log == nil {
 		return nil, errors.Join(err, errors.New("the log cannot be read"))
 	}
-	if w.header, err = os.Open(l.path); err != nil {
+	if w.opened, err = os.Open(l.path); err != nil {
 		return nil, err
 	}
-	if w.last, err = headerOf(w.header); err == nil {
-		l.trace = trace{Since: time.Now(), File: w.last.inode, Log: log.lineage(), Changes: w.last.changes, Schema: w.last.schema}
+	h, err := headerOf(w.opened)
+	if err == nil {
+		l.trace = trace{Since: time.Now(), File: h.inode, Log: log.lineage(), Changes: h.changes}
 		err = l.trace.write(l.file)
 	}
 	return w, err
 }
 
-// Lost notes what happened to the files for the next start, which then does not
-// make an empty database, or go on with what overwrote it.
-func (l *Lock) Lost(e *LostError) error {
+// Lost notes for the next start that the files were removed or replaced, so that it does
+// not make an empty database.
+func (l *Lock) Lost() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trace.Overwritten = l.trace.Overwritten || e.overwrote
 	f, err := os.OpenFile(l.path+lockEnd, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return l.trace.write(l.file)
@@ -146,9 +146,6 @@ type trace struct {
 	// How the log and the file stood when the server had opened them.
 	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
 	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
-	Schema  uint32 `json:"schema"`  // the file's schema cookie
-
-	Overwritten bool `json:"overwritten,omitempty"` // while the server had it open: parts of the log are in the file
 }
 
 // readTrace returns nil if there is none.

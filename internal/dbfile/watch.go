@@ -7,13 +7,11 @@ import (
 	"os"
 )
 
-// A Watch notices that the files of an open database were removed, replaced or
-// overwritten.
+// A Watch notices that the files of an open database were removed or replaced.
 type Watch struct {
 	path      string
 	file, log fs.FileInfo
-	header    *os.File // nil if only names are watched
-	last      header   // as it was seen last
+	opened    *os.File // by Lock.Watch; nil otherwise
 }
 
 // NewWatch takes note of the files of the database at path, which is open.
@@ -42,29 +40,11 @@ func (w *Watch) Check() error {
 	return nil
 }
 
-// CheckContent is Check and, if the Watch is a server's, looks whether the file was
-// overwritten. One goroutine at a time calls it.
-func (w *Watch) CheckContent() error {
-	if err := w.Check(); err != nil || w.header == nil {
-		return err
-	}
-	h, err := headerOf(w.header)
-	if err != nil {
-		return err
-	}
-	cut := h.size < w.last.size && h.changes == w.last.changes // without a commit: VACUUM is one
-	if cut || h.rollback != w.last.rollback || before(h.changes, w.last.changes) || differ(w.last.schema, h.schema) {
-		return &LostError{path: w.path, what: "was overwritten", overwrote: true}
-	}
-	w.last = h
-	return nil
-}
-
 // Close ends the watch, after SQLite has closed the database. A nil Watch has
 // nothing to close.
 func (w *Watch) Close() {
-	if w != nil && w.header != nil {
-		_ = w.header.Close() // it was only read
+	if w != nil && w.opened != nil {
+		_ = w.opened.Close() // it was only read
 	}
 }
 
@@ -86,15 +66,11 @@ type LostError struct {
 	Whole bool // the database file is untouched: only its log is lost
 
 	path, what string
-	overwrote  bool // it is the same file, with something else in it
 }
 
 func (e *LostError) Error() string {
-	switch {
-	case e.Whole:
+	if e.Whole {
 		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
-	case e.overwrote:
-		return fmt.Sprintf("%s %s while it was in use; restore a backup with petstore restore FILE --force, and start again", e.path, e.what)
 	}
 	return fmt.Sprintf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", e.path, e.what)
 }

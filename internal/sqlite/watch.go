@@ -82,7 +82,7 @@ func (db *DB) intact() bool {
 	}
 	w.looking.Lock()
 	defer w.looking.Unlock()
-	err := w.files.CheckContent()
+	err := w.files.Check()
 	if err != nil {
 		db.lose(err)
 	}
@@ -107,11 +107,10 @@ func (db *DB) lose(err error) {
 
 // tellNext notes what happened to the files for the next start.
 func (db *DB) tellNext(err error) {
-	lost, ok := errors.AsType[*dbfile.LostError](err)
-	if !ok || db.watcher.lock == nil {
+	if _, ok := errors.AsType[*dbfile.LostError](err); !ok || db.watcher.lock == nil {
 		return
 	}
-	if err := db.watcher.lock.Lost(lost); err != nil {
+	if err := db.watcher.lock.Lost(); err != nil {
 		db.log.Error("the next start may not know what happened to the database", "err", err)
 	}
 }
@@ -122,7 +121,7 @@ func (db *DB) tellNext(err error) {
 func (db *DB) abandoned() bool {
 	lost, ok := errors.AsType[*dbfile.LostError](db.fault.err())
 	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
-		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.CheckContent()); ok {
+		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.Check()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
 	}
