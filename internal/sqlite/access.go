@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -132,7 +131,7 @@ func (a accessDB) Followed(ctx context.Context, state int64) error {
 
 // AwaitFollower implements [access.Store].
 func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
-	if err := dbfile.Alone(a.db.path, func() error { return nil }); !errors.Is(err, dbfile.ErrServed) {
+	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
 		return true, err
 	}
 	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {

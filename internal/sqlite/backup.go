@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -103,7 +102,7 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("database %s: %w", path, noFile(info))
 	}
-	if err := dbfile.CheckLog(path); err != nil {
+	if err := refuseForeignLog(path); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 	c, err := openConn(path, true)
@@ -169,7 +168,7 @@ func (db *DB) Size(context.Context) (int64, error) {
 func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
 	partial := to + Partial
 	for _, path := range []string{to, partial} {
-		if err := dbfile.Spare(from, path); err != nil {
+		if err := Spare(from, path); err != nil {
 			return fmt.Errorf("backup to %w", err)
 		}
 	}
@@ -206,11 +205,11 @@ var ErrInUse = errors.New("is in use: stop the server first")
 // verified nothing changes. It returns ErrInUse, with the path, if the database
 // is open, and replaces it otherwise; the caller asks whether that is wanted.
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
-	if dbfile.Same(from, path) {
+	if sameFile(from, path) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
 	}
 	for _, p := range []string{path, path + Partial} {
-		if owner := dbfile.Owner(p); owner != "" || dbfile.Same(from, p) {
+		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
 			return fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
 		}
 	}
@@ -267,8 +266,8 @@ func replace(path, with string) error {
 // withLock runs f while nobody else has the database at path open, if there is
 // one.
 func withLock(path string, f func() error) error {
-	err := dbfile.Alone(path, func() error { return withLockedFile(path, f) })
-	if errors.Is(err, dbfile.ErrServed) {
+	err := whileUnserved(path, func() error { return withLockedFile(path, f) })
+	if errors.Is(err, errServed) {
 		return fmt.Errorf("database %s: %w", path, ErrInUse)
 	}
 	return err

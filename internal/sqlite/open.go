@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/groupcommit"
 )
 
@@ -170,7 +169,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
-	owner := dbfile.Owner(abs)
+	owner := ownerOf(abs)
 	switch {
 	case owner != "":
 		return "", fmt.Errorf("belongs to the database %s", owner)
@@ -183,7 +182,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
-	if err := dbfile.CheckPresent(abs); err != nil {
+	if err := CheckPresent(abs); err != nil {
 		return "", err
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
@@ -203,7 +202,7 @@ func fileError(path string, err error) error {
 	case dirErr == nil && !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return cmp.Or(dbfile.CheckPresent(path), errMissing)
+		return cmp.Or(CheckPresent(path), errMissing)
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the file cannot be opened: permission denied")
 	}

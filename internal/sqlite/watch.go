@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"example.com/petstore/internal/dbfile"
 )
 
 // How often a server looks at its files, and how often it tries to write after a
@@ -22,11 +20,11 @@ const untilRemoved = time.Second
 
 // claim locks the database at path if o is a server's, and returns an error if its
 // log is not its own.
-func (o Options) claim(ctx context.Context, path string) (*dbfile.Lock, error) {
+func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
 	if !o.Serve {
-		return nil, dbfile.CheckLog(path)
+		return nil, refuseForeignLog(path)
 	}
-	return dbfile.Acquire(ctx, path, o.Wait, func(process string) {
+	return lockDatabase(ctx, path, o.Wait, func(process string) {
 		o.Log.Info("waiting for the server that has the database", "path", path, "process", process)
 	})
 }
@@ -35,7 +33,7 @@ func (o Options) claim(ctx context.Context, path string) (*dbfile.Lock, error) {
 func (db *DB) watch() (err error) {
 	w := &db.watcher
 	if w.lock == nil {
-		w.files, err = dbfile.NewWatch(db.path)
+		w.files, err = newFileWatch(db.path)
 		return err
 	}
 	if err := touchFile(db.writer); err != nil {
@@ -44,7 +42,7 @@ func (db *DB) watch() (err error) {
 	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
 		return err
 	}
-	w.files, err = w.lock.Watch()
+	w.files, err = w.lock.watch()
 	return err
 }
 
@@ -107,10 +105,10 @@ func (db *DB) lose(err error) {
 
 // tellNext notes what happened to the files for the next start.
 func (db *DB) tellNext(err error) {
-	if _, ok := errors.AsType[*dbfile.LostError](err); !ok || db.watcher.lock == nil {
+	if _, ok := errors.AsType[*lostError](err); !ok || db.watcher.lock == nil {
 		return
 	}
-	if err := db.watcher.lock.Lost(); err != nil {
+	if err := db.watcher.lock.lost(); err != nil {
 		db.log.Error("the next start may not know what happened to the database", "err", err)
 	}
 }
@@ -119,9 +117,9 @@ func (db *DB) tellNext(err error) {
 // move the log into a file that is not its own, or is gone, and remove it. The
 // watcher is closed.
 func (db *DB) abandoned() bool {
-	lost, ok := errors.AsType[*dbfile.LostError](db.fault.err())
+	lost, ok := errors.AsType[*lostError](db.fault.err())
 	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
-		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.Check()); ok {
+		if lost, ok = errors.AsType[*lostError](db.watcher.files.Check()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
 	}

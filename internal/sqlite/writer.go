@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -215,11 +214,11 @@ func (db *DB) begin() error {
 		}
 		waited := time.Since(begun)
 		if waited >= busyTimeout {
-			return fmt.Errorf("the process %s has been writing for %v: %w", dbfile.WriterOf(db.path), busyTimeout, err)
+			return fmt.Errorf("the process %s has been writing for %v: %w", writerOf(db.path), busyTimeout, err)
 		}
 		if waited >= tellAfter && !told && db.waiting != nil {
 			told = true
-			db.waiting(dbfile.WriterOf(db.path))
+			db.waiting(writerOf(db.path))
 		}
 		_ = db.notice() // the other one may have committed before
 	}

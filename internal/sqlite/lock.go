@@ -1,4 +1,4 @@
-package dbfile
+package sqlite
 
 import (
 	"cmp"
@@ -20,20 +20,20 @@ const lockEnd = "-lock"
 // How often a lock that is taken is asked for again.
 const askForLock = 20 * time.Millisecond
 
-// A Lock is a server's on its database: no other server gets it meanwhile. The
+// A fileLock is a server's on its database: no other server gets it meanwhile. The
 // system gives it back when the process ends.
-type Lock struct {
+type fileLock struct {
 	path string // of the database
 	file *os.File
 
 	mu    sync.Mutex
-	trace trace // zero before Watch
+	trace trace // zero before watch
 }
 
-// Acquire locks the database at path for a server, and waits so long for another
+// lockDatabase locks the database at path for a server, and waits so long for another
 // one to end; waiting is told which process that is. It returns an error if
-// [CheckLog] has one, and if ctx ends.
-func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*Lock, error) {
+// [refuseForeignLog] has one, and if ctx ends.
+func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*fileLock, error) {
 	f, err := os.OpenFile(path+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Lock{path: path, file: f}, nil
+	return &fileLock{path: path, file: f}, nil
 }
 
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {
@@ -66,13 +66,13 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 	}
 }
 
-// Watch is [NewWatch] for the server, just after SQLite has opened the files and written to
-// the first page. It notes how the files stand for [CheckPresent] and [CheckLog] of the
-// next start. To read the file it opens it until the watch is closed, which must be after
-// all connections of this process: closing a file drops the locks of SQLite (POSIX,
-// fcntl).
-func (l *Lock) Watch() (*Watch, error) {
-	w, err := NewWatch(l.path)
+// watch is [newFileWatch] for the server, just after SQLite has opened the files and
+// written to the first page. It notes how the files stand for [CheckPresent] and
+// [refuseForeignLog] of the next start. To read the file it opens it until the watch is
+// closed, which must be after all connections of this process: closing a file drops the
+// locks of SQLite (POSIX, fcntl).
+func (l *fileLock) watch() (*fileWatch, error) {
+	w, err := newFileWatch(l.path)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,9 @@ func (l *Lock) Watch() (*Watch, error) {
 	return w, err
 }
 
-// Lost notes for the next start that the files were removed or replaced, so that it does
+// lost notes for the next start that the files were removed or replaced, so that it does
 // not make an empty database.
-func (l *Lock) Lost() error {
+func (l *fileLock) lost() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, err := os.OpenFile(l.path+lockEnd, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -105,20 +105,20 @@ func (l *Lock) Lost() error {
 	return errors.Join(l.trace.write(f), f.Close()) // the lock went with the database
 }
 
-// Close lets another server have the database. A nil Lock has nothing to close.
-func (l *Lock) Close() error {
+// Close lets another server have the database. A nil fileLock has nothing to close.
+func (l *fileLock) Close() error {
 	if l == nil {
 		return nil
 	}
 	return l.file.Close()
 }
 
-// ErrServed is what Alone returns if a server has the database.
-var ErrServed = errors.New("is served by another process")
+// errServed is what whileUnserved returns if a server has the database.
+var errServed = errors.New("is served by another process")
 
-// Alone runs f while no server has the database at path, nor can get it. Others may
-// be in a call of Alone at the same time.
-func Alone(path string, f func() error) error {
+// whileUnserved runs f while no server has the database at path, nor can get it. Others may
+// be in a call of whileUnserved at the same time.
+func whileUnserved(path string, f func() error) error {
 	file, err := os.OpenFile(path+lockEnd, os.O_RDWR, 0) // none is made
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return f()
@@ -128,7 +128,7 @@ func Alone(path string, f func() error) error {
 	defer file.Close()
 	got, err := tryLock(file, true)
 	if err == nil && !got {
-		err = ErrServed
+		err = errServed
 	}
 	if err != nil {
 		return err

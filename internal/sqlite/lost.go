@@ -1,4 +1,4 @@
-package dbfile
+package sqlite
 
 import (
 	"errors"
@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// A Watch notices that the files of an open database were removed or replaced.
-type Watch struct {
+// A fileWatch notices that the files of an open database were removed or replaced.
+type fileWatch struct {
 	path      string
 	file, log fs.FileInfo
-	opened    *os.File // by Lock.Watch; nil otherwise
+	opened    *os.File // by fileLock.Watch; nil otherwise
 }
 
-// NewWatch takes note of the files of the database at path, which is open.
-func NewWatch(path string) (*Watch, error) {
-	w := &Watch{path: path}
+// newFileWatch takes note of the files of the database at path, which is open.
+func newFileWatch(path string) (*fileWatch, error) {
+	w := &fileWatch{path: path}
 	var err error
 	if w.file, err = os.Stat(path); err != nil {
 		return nil, err
@@ -27,22 +27,22 @@ func NewWatch(path string) (*Watch, error) {
 	return w, nil
 }
 
-// Check returns a *LostError if the files are no longer those that were opened.
-func (w *Watch) Check() error {
+// Check returns a *lostError if the files are no longer those that were opened.
+func (w *fileWatch) Check() error {
 	if what := changed(w.path, w.file); what != "" {
-		return &LostError{path: w.path, what: what}
+		return &lostError{path: w.path, what: what}
 	}
 	if w.log != nil {
 		if what := changed(w.path+"-wal", w.log); what != "" {
-			return &LostError{path: w.path, what: what, Whole: true}
+			return &lostError{path: w.path, what: what, Whole: true}
 		}
 	}
 	return nil
 }
 
-// Close ends the watch, after SQLite has closed the database. A nil Watch has
+// Close ends the watch, after SQLite has closed the database. A nil fileWatch has
 // nothing to close.
-func (w *Watch) Close() {
+func (w *fileWatch) Close() {
 	if w != nil && w.opened != nil {
 		_ = w.opened.Close() // it was only read
 	}
@@ -61,14 +61,14 @@ func changed(path string, was fs.FileInfo) string {
 	return ""
 }
 
-// A LostError says what happened to the files of an open database, and what to do.
-type LostError struct {
+// A lostError says what happened to the files of an open database, and what to do.
+type lostError struct {
 	Whole bool // the database file is untouched: only its log is lost
 
 	path, what string
 }
 
-func (e *LostError) Error() string {
+func (e *lostError) Error() string {
 	if e.Whole {
 		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
 	}

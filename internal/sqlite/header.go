@@ -1,4 +1,4 @@
-package dbfile
+package sqlite
 
 import (
 	"encoding/binary"
