@@ -32,7 +32,6 @@ type watcher struct {
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
 	stop       chan struct{}
 	running    sync.WaitGroup
-	looking    sync.Mutex
 }
 
 // note takes the outcome of a commit.

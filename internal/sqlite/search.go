@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,16 +57,16 @@ func searchable(text string) bool {
 var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
 
 const (
-	partLetters = 5   // are looked for: the rarest three, and their neighbours
+	partLetters = 5   // are looked for
 	namesSeen   = 500 // by which is told which are rare
 
 	selectNames     = "SELECT folded FROM pets WHERE workspace=+?1 AND id>+?2 ORDER BY id LIMIT +?3"
 	selectNamesBack = "SELECT folded FROM pets WHERE workspace=+?1 AND id<+?2 ORDER BY id DESC LIMIT +?3"
 )
 
-// rarePart returns a part of a text around the three letters that the fewest of the next
-// names have. FTS5 reads all names that have any three letters of what it looks for, so a
-// long text would take ten times as long.
+// rarePart returns five letters of a text: those whose parts of three letters are rarest in
+// the next names. FTS5 reads all names that have any three letters of what it looks for,
+// so a long text would take up to ten times as long.
 func (c *conn) rarePart(workspace int64, p petstore.Page, text string) (string, error) {
 	letters := []rune(text)
 	if len(letters) <= partLetters {
@@ -91,12 +92,11 @@ func (c *conn) rarePart(workspace int64, p petstore.Page, text string) (string, 
 			}
 		}
 	}
-	rarest := 0
-	for i := range seen {
-		if seen[i] < seen[rarest] {
-			rarest = i
+	from, fewest := 0, math.MaxInt
+	for i := range len(letters) - partLetters + 1 {
+		if all := seen[i] + seen[i+1] + seen[i+2]; all < fewest {
+			from, fewest = i, all
 		}
 	}
-	from := min(max(rarest-1, 0), len(letters)-partLetters)
 	return string(letters[from : from+partLetters]), nil
 }

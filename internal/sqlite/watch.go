@@ -78,8 +78,6 @@ func (db *DB) intact() bool {
 	if w.files == nil {
 		return true
 	}
-	w.looking.Lock()
-	defer w.looking.Unlock()
 	err := w.files.Check()
 	if err != nil {
 		db.lose(err)
