@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/postgres"
@@ -171,7 +170,7 @@ const adviceUnreadable = "check that --db names the right file; if it does, rest
 // files reports whether there is a database that this user may open.
 func (e *examination) files() bool {
 	info, err := os.Stat(e.config.DB)
-	if lost := dbfile.CheckPresent(e.config.DB); lost != nil {
+	if lost := sqlite.CheckPresent(e.config.DB); lost != nil {
 		e.add(problem, "put the database back, or restore a backup with petstore restore FILE", "%v", lost)
 		return false
 	}
@@ -311,7 +310,7 @@ const (
 
 func (e *examination) disk(context.Context) {
 	dir := filepath.Dir(e.config.DB)
-	free, _, err := dbfile.Room(dir)
+	free, _, err := sqlite.Room(dir)
 	if err != nil {
 		e.add(warning, "check the disk by hand", "the free space on the disk of %s could not be read: %v", dir, err)
 		return

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/sqlite"
 )
 
 // replaceFile writes a file that appears under its name when it is whole and
@@ -47,7 +47,7 @@ func (a *app) spare(path string) error {
 	if !a.config.OnPostgres() {
 		database = a.config.DB
 	}
-	return dbfile.Spare(database, path)
+	return sqlite.Spare(database, path)
 }
 
 // mayReplace returns an error if there is something at path that must stay:

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/sqlite"
 )
 
 // health returns how the node stands, in words.
@@ -70,7 +70,7 @@ func (n *node) database(ctx context.Context) console.Figure {
 const lowDisk = 5
 
 func (n *node) disk() console.Figure {
-	free, whole, err := dbfile.Room(filepath.Dir(n.Config.DB))
+	free, whole, err := sqlite.Room(filepath.Dir(n.Config.DB))
 	if err != nil {
 		return console.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
 	}

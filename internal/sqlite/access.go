@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -39,13 +38,11 @@ func (accessDB) Bar(accesssql.Tx, int64) error { return nil }
 
 // workspaceTables hold the rows of workspaces, those that refer to others first.
 var workspaceTables = []accesssql.Table{
-	{Name: "receipts", Key: "number"},
+	{Name: "receipts", Key: "operation, key"},
 	{Name: "deliveries", Key: "webhook, event"},
 	{Name: "events", Key: "id"},
-	{Name: "movements", Key: "entry"},
-	{Name: "departed", Key: "pet"},
+	{Name: "movements", Key: "id"},
 	{Name: "orders", Key: "id"},
-	{Name: "pet_orders", Key: "pet, complete, id"},
 	{Name: "pets", Key: "id", First: removeNames},
 	{Name: "categories", Key: "id"},
 }
@@ -53,12 +50,16 @@ var workspaceTables = []accesssql.Table{
 // lookAtRemovals notes which workspaces are barred.
 func (c *conn) lookAtRemovals() error {
 	clear(c.removed)
-	return c.each("SELECT workspace FROM removals", func(row *sqlite.Stmt) {
+	for row, err := range c.query("SELECT workspace FROM removals") {
+		if err != nil {
+			return err
+		}
 		if c.removed == nil {
 			c.removed = make(map[int64]bool)
 		}
 		c.removed[row.ColumnInt64(0)] = true
-	})
+	}
+	return nil
 }
 
 // An accessTx is the transaction of a connection.
@@ -81,16 +82,15 @@ func (t accessTx) ExecAll(query string, args [][]any) error {
 }
 
 func (t accessTx) Query(query string, row func(accesssql.Row) error, args ...any) error {
-	var failed error
-	err := t.c.each(query, func(stmt *sqlite.Stmt) {
-		if failed == nil {
-			failed = row(accessRow{stmt})
+	for stmt, err := range t.c.query(query, args...) {
+		if err != nil {
+			return err
 		}
-	}, args...)
-	if err == nil {
-		err = failed
+		if err := row(accessRow{stmt}); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 type accessRow struct{ stmt *sqlite.Stmt }
@@ -131,18 +131,16 @@ func (a accessDB) Followed(ctx context.Context, state int64) error {
 
 // AwaitFollower implements [access.Store].
 func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
-	if err := dbfile.Alone(a.db.path, func() error { return nil }); !errors.Is(err, dbfile.ErrServed) {
+	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
 		return true, err
 	}
 	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {
-		var behind bool
-		err := a.db.read(ctx, func(c *conn) error {
-			_, err := c.one("SELECT state > coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE name = 'followed'), 0) FROM access_state", func(row *sqlite.Stmt) {
-				behind = row.ColumnBool(0)
-			})
+		behind := int64(0)
+		err := a.db.read(ctx, func(c *conn) (err error) {
+			behind, err = c.number("SELECT state > coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE name = 'followed'), 0) FROM access_state")
 			return err
 		})
-		if err != nil || !behind {
+		if err != nil || behind == 0 {
 			return true, err
 		}
 		select {

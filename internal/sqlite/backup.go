@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -104,7 +103,7 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("database %s: %w", path, noFile(info))
 	}
-	if err := dbfile.CheckLog(path); err != nil {
+	if err := refuseForeignLog(path); err != nil {
 		return fmt.Errorf("database %s: %w", path, err)
 	}
 	c, err := openConn(path, true)
@@ -173,7 +172,7 @@ func (db *DB) Size(context.Context) (int64, error) {
 func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
 	partial := to + Partial
 	for _, path := range []string{to, partial} {
-		if err := dbfile.Spare(from, path); err != nil {
+		if err := Spare(from, path); err != nil {
 			return fmt.Errorf("backup to %w", err)
 		}
 	}
@@ -210,11 +209,11 @@ var ErrInUse = errors.New("is in use: stop the server first")
 // verified nothing changes. It returns ErrInUse, with the path, if the database
 // is open, and replaces it otherwise; the caller asks whether that is wanted.
 func Restore(ctx context.Context, from, path string, o Options) (err error) {
-	if dbfile.Same(from, path) {
+	if sameFile(from, path) {
 		return fmt.Errorf("restore from %s: that is the database itself", from)
 	}
 	for _, p := range []string{path, path + Partial} {
-		if owner := dbfile.Owner(p); owner != "" || dbfile.Same(from, p) {
+		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
 			return fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
 		}
 	}
@@ -242,13 +241,15 @@ func lastIDs(path string) (all []accesssql.Issued) {
 		return nil
 	}
 	defer c.Close()
-	_ = c.each("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c",
-		func(row *sqlite.Stmt) {
-			all = append(all, accesssql.Issued{
-				Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
-				LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
-			})
+	for row, err := range c.query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
+		if err != nil {
+			return all
+		}
+		all = append(all, accesssql.Issued{
+			Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
+			LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
 		})
+	}
 	return all
 }
 
@@ -290,8 +291,8 @@ func replace(path, with string) error {
 // withLock runs f while nobody else has the database at path open, if there is
 // one.
 func withLock(path string, f func() error) error {
-	err := dbfile.Alone(path, func() error { return withLockedFile(path, f) })
-	if errors.Is(err, dbfile.ErrServed) {
+	err := whileUnserved(path, func() error { return withLockedFile(path, f) })
+	if errors.Is(err, errServed) {
 		return fmt.Errorf("database %s: %w", path, ErrInUse)
 	}
 	return err
@@ -316,8 +317,7 @@ func withLockedFile(path string, f func() error) (err error) {
 // lockAlone leaves the write-ahead log and locks the file. A file that is
 // damaged has no log worth keeping.
 func (c *conn) lockAlone() error {
-	var mode string
-	_, err := c.one("PRAGMA journal_mode=DELETE", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+	mode, err := c.text("PRAGMA journal_mode=DELETE")
 	if err == nil && mode == "wal" {
 		return ErrInUse
 	}

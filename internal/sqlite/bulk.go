@@ -7,7 +7,6 @@ import (
 
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 // Load implements [petstore.Bulk].
@@ -30,7 +29,7 @@ type load struct {
 	workspace int64
 	batch     *petstore.Batch
 	next      petstore.LastIDs // the ids to issue next
-	entry     int64            // the ledger's next
+	movement  int64            // the id of the ledger's next
 	refused   []petstore.Refusal
 }
 
@@ -73,18 +72,18 @@ func (l *load) reserve() error {
 			last.Orders = max(last.Orders, o.ID)
 		}
 	}
-	var end petstore.LastIDs
-	err := l.each(`UPDATE counters SET categories=max(categories, ?2)+?3, pets=max(pets, ?4)+?5, orders=max(orders, ?6),
-		entries=entries+?7 WHERE workspace=?1 RETURNING categories, pets, orders, entries`, func(row *sqlite.Stmt) {
-		end = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
+	for row, err := range l.query(`UPDATE counters SET categories=max(categories, ?2)+?3, pets=max(pets, ?4)+?5, orders=max(orders, ?6),
+		movements=movements+?7 WHERE workspace=?1 RETURNING categories, pets, orders, movements`,
+		l.workspace, last.Categories, needed.Categories, last.Pets, needed.Pets, last.Orders, movements) {
+		if err != nil {
+			return err
+		}
+		end := petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
+		if max(end.Categories, end.Pets, end.Orders) > petstore.MaxID {
+			return fmt.Errorf("workspace %d has used up its ids", l.workspace)
+		}
 		l.next = petstore.LastIDs{Categories: end.Categories - needed.Categories + 1, Pets: end.Pets - needed.Pets + 1}
-		l.entry = row.ColumnInt64(3) - int64(movements) + 1
-	}, l.workspace, last.Categories, needed.Categories, last.Pets, needed.Pets, last.Orders, movements)
-	switch {
-	case err != nil:
-		return err
-	case max(end.Categories, end.Pets, end.Orders) > petstore.MaxID:
-		return fmt.Errorf("workspace %d has used up its ids", l.workspace)
+		l.movement = row.ColumnInt64(3) - int64(movements) + 1
 	}
 	return nil
 }
@@ -102,7 +101,7 @@ var byID = [petstore.RowKinds]string{
 	petstore.CategoryRow: "SELECT 1 FROM categories WHERE workspace=?1 AND id=?2",
 	petstore.PetRow:      "SELECT 1 FROM pets WHERE workspace=?1 AND id=?2",
 	petstore.OrderRow:    "SELECT 1 FROM orders WHERE workspace=?1 AND id=?2",
-	petstore.LedgerRow:   selectDeparted, // that of a pet which is there comes with the pet
+	petstore.LedgerRow:   selectDeleted, // that of a pet which is there comes with the pet
 }
 
 func (l *load) has(kind petstore.RowKind, id int64) (bool, error) {
@@ -117,29 +116,19 @@ func (l *load) keep(u *petstore.Unit) (err error) {
 		return l.addCategory(u.Category)
 	case u.Pet != nil:
 		err = l.addPet(u)
-	case len(u.Movements) > 0:
-		err = l.saveDeparted(l.workspace, u.PetID, l.lastEntry(u))
 	}
 	for i := 0; err == nil && i < len(u.Orders); i++ {
-		err = l.addOrder(&u.Orders[i])
+		err = l.writeOrder(insertOrder, l.workspace, &u.Orders[i])
 	}
 	before := int64(0)
 	for i := 0; err == nil && i < len(u.Movements); i++ {
 		m := u.Movements[i]
 		m.PetID = u.PetID
-		err = l.saveMovement(l.workspace, l.entry, before, m)
-		before = l.entry
-		l.entry++
+		err = l.saveMovement(l.workspace, l.movement, before, m)
+		before = l.movement
+		l.movement++
 	}
 	return err
-}
-
-// lastEntry returns the last entry of the ledger that a unit will have, 0 if none.
-func (l *load) lastEntry(u *petstore.Unit) int64 {
-	if len(u.Movements) == 0 {
-		return 0
-	}
-	return l.entry + int64(len(u.Movements)) - 1
 }
 
 // issue writes the next id to *id unless there is one.
@@ -166,24 +155,12 @@ func (l *load) addPet(u *petstore.Unit) error {
 		issue(&u.PetID, &l.next.Pets)
 		p.ID = u.PetID
 	}
-	stmt, err := l.ints(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, category, status, name, folded)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, // and all of its orders in pet_orders
-		l.workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, l.lastEntry(u), p.CategoryID)
-	if err != nil {
+	last := int64(0)
+	if n := len(u.Movements); n > 0 {
+		last = l.movement + int64(n) - 1
+	}
+	if err := l.rename(l.workspace, p.ID, "", petstore.Fold(p.Name)); err != nil {
 		return err
 	}
-	folded := petstore.Fold(p.Name)
-	stmt.BindText(8, string(p.Status))
-	stmt.BindText(9, p.Name)
-	stmt.BindText(10, folded)
-	l.renamed(l.workspace, p.ID, "", folded)
-	_, err = stmt.Step()
-	return err
-}
-
-func (l *load) addOrder(o *petstore.Order) error {
-	if err := l.writeOrder(insertOrder, l.workspace, o); err != nil {
-		return err
-	}
-	return l.exec(insertEarlier, l.workspace, o.PetID, o.ID, o.Complete)
+	return l.writePet(insertPet, l.workspace, p, last)
 }

@@ -33,12 +33,9 @@ func (db *DB) Categories(ctx context.Context, workspace int64, q petstore.Catego
 }
 
 func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Category] {
-	l := &list[petstore.Category]{
-		from: "SELECT " + categoryColumns + " FROM categories", workspace: workspace, page: q.Page,
-		scan: scanCategory, id: func(c petstore.Category) int64 { return c.ID },
-	}
+	l := &list[petstore.Category]{columns: categoryColumns, table: "categories", workspace: workspace, page: q.Page, scan: scanCategory}
 	if q.Name != "" {
-		l.filters = append(l.filters, filter{byName, q.Name})
+		l.tests = []filter{{byName, q.Name}}
 	}
 	return l
 }

@@ -6,7 +6,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 // Do implements [petstore.Store].
@@ -82,16 +81,17 @@ func (c *conn) facts(workspace int64, n petstore.Needs, now petstore.Time) (f pe
 	if f.Category, err = find(c, selectCategory, workspace, n.CategoryID, scanCategory); err != nil || !n.CategoryUse {
 		return f, loaded, err
 	}
-	f.CategoryInUse, err = c.one(selectInUse, func(*sqlite.Stmt) {}, workspace, n.CategoryID)
+	inUse, err := c.number(selectInUse, workspace, n.CategoryID)
+	f.CategoryInUse = inUse != 0
 	return f, loaded, err
 }
 
 // keep writes the effects. loaded is the pet as it was, if there was one.
 func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err error) {
 	c.touched.wrote = c.touched.wrote || !e.Empty()
-	last := loaded.lastEntry
+	last := loaded.lastMovement
 	if e.Movement != nil {
-		if last, err = c.nextID(workspace, entryID); err != nil {
+		if last, err = c.nextID(workspace, movementID); err != nil {
 			return err
 		}
 	}
@@ -100,8 +100,10 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err er
 			return err
 		}
 	}
-	if err := c.keepOrder(workspace, e, &loaded); err != nil {
-		return err
+	if e.SaveOrder != nil {
+		if err := c.saveOrder(workspace, e.SaveOrder); err != nil {
+			return err
+		}
 	}
 	if e.SavePet != nil {
 		if err := c.savePet(workspace, e.SavePet, &loaded, last); err != nil {
@@ -111,17 +113,13 @@ func (c *conn) keep(workspace int64, e *petstore.Effects, loaded stored) (err er
 	}
 	if e.DropPet != 0 {
 		c.touched.pet(workspace, e.DropPet, true)
-		c.renamed(workspace, e.DropPet, petstore.Fold(loaded.Name), "")
-		if err := c.saveDeparted(workspace, e.DropPet, last); err != nil {
-			return err
-		}
-		if err := c.saveEarlier(workspace, e.DropPet, loaded.recent); err != nil {
+		if err := c.rename(workspace, e.DropPet, petstore.Fold(loaded.Name), ""); err != nil {
 			return err
 		}
 	}
 	e.Link()
 	if e.Movement != nil {
-		if err := c.saveMovement(workspace, last, loaded.lastEntry, *e.Movement); err != nil {
+		if err := c.saveMovement(workspace, last, loaded.lastMovement, *e.Movement); err != nil {
 			return err
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Lengths of the log, in frames of a page each.
@@ -98,10 +96,13 @@ func (p *checkpointer) committed(writer *conn) {
 // has, and how many of them the database file has. It is busy if others kept it from
 // all that the mode asks for.
 func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err error) {
-	_, err = c.one("PRAGMA wal_checkpoint("+mode+")", func(row *sqlite.Stmt) {
-		busy, frames, moved = row.ColumnInt64(0) != 0, row.ColumnInt64(1), row.ColumnInt64(2)
-	})
-	return frames, moved, busy, err
+	for row, err := range c.query("PRAGMA wal_checkpoint(" + mode + ")") {
+		if err != nil {
+			return 0, 0, false, err
+		}
+		busy, frames, moved = row.ColumnBool(0), row.ColumnInt64(1), row.ColumnInt64(2)
+	}
+	return frames, moved, busy, nil
 }
 
 // move moves what no reader needs in the log. If another process does so at the time

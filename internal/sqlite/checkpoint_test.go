@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // framesEach is how many frames one call of writeFrames adds, at least.
@@ -109,9 +107,10 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	t.Errorf("the log has %d frames, %d when the reader left: it did not begin anew", now, left)
 }
 
-func countMeta(t *testing.T, c *conn) (n int64) {
+func countMeta(t *testing.T, c *conn) int64 {
 	t.Helper()
-	if _, err := c.one("SELECT count(*) FROM meta", func(row *sqlite.Stmt) { n = row.ColumnInt64(0) }); err != nil {
+	n, err := c.number("SELECT count(*) FROM meta")
+	if err != nil {
 		t.Fatal(err)
 	}
 	return n

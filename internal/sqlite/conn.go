@@ -3,14 +3,13 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"sync"
 	"time"
-	"unsafe"
 
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
-	"modernc.org/libc"
-	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -40,28 +39,23 @@ const (
 type conn struct {
 	*sqlite.Conn
 
+	known *migrations.Set // that the program knows
+
 	// The writer's, while its transaction lasts.
 	touched touched
-	issued  map[int64]ids  // by workspace
-	removed map[int64]bool // workspaces whose rows are being removed
-	renames map[petKey]nameChange
+	issued  map[int64]ids              // by workspace
+	removed map[int64]bool             // workspaces whose rows are being removed
 	silent  bool                       // no events are written
 	unsaved map[int64][]petstore.Event // by workspace
 	grown   []int64                    // the workspaces whose feeds have grown
 }
-
-// A petKey names a pet.
-type petKey struct{ workspace, id int64 }
-
-// A nameChange is the folded names of a pet before and after a transaction, "" for none.
-type nameChange struct{ before, after string }
 
 // The kinds of rows that have ids, each with a counter.
 const (
 	petID = iota
 	categoryID
 	orderID
-	entryID // of the ledger
+	movementID
 	kinds
 )
 
@@ -75,13 +69,12 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	if readOnly {
 		flags = sqlite.OpenReadOnly
 	}
-	keepPlans()
 	raw, err := sqlite.OpenConn(path, flags)
 	if err != nil {
 		return nil, err
 	}
 	raw.SetBusyTimeout(busyTimeout)
-	c := &conn{Conn: raw}
+	c := &conn{Conn: raw, known: known}
 	for _, pragma := range []string{
 		"PRAGMA synchronous=FULL", // NORMAL loses acknowledged writes at a power cut
 		"PRAGMA foreign_keys=ON",
@@ -97,40 +90,72 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	return c, nil
 }
 
-// exec runs a statement and drops its rows. Arguments are int64, int, bool,
-// string, []byte or nil.
+// query runs a statement and gives its rows, each until the next. An error ends them.
+// While they are read, the connection must not run the same statement again. Arguments
+// are int64, int, bool, string, []byte or nil.
+func (c *conn) query(query string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
+	return func(yield func(*sqlite.Stmt, error) bool) {
+		stmt, err := c.Prepare(query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer stmt.Reset() //nolint:errcheck // says again what Step did
+		for i, arg := range args {
+			bind(stmt, i+1, arg)
+		}
+		for {
+			found, err := stmt.Step()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !found || !yield(stmt, nil) {
+				return
+			}
+		}
+	}
+}
+
+// exec runs a statement and drops its rows.
 func (c *conn) exec(query string, args ...any) error {
-	return c.each(query, func(*sqlite.Stmt) {}, args...)
+	for _, err := range c.query(query, args...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// each runs a statement and calls row for each of its rows.
-func (c *conn) each(query string, row func(*sqlite.Stmt), args ...any) error {
-	stmt, err := c.Prepare(query)
-	if err != nil {
-		return err
+// first returns what scan reads of a statement's first row, or nil if there is none.
+func first[T any](c *conn, scan func(*sqlite.Stmt) T, query string, args ...any) (*T, error) {
+	for row, err := range c.query(query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		value := scan(row)
+		return &value, nil
 	}
-	for i, arg := range args {
-		bind(stmt, i+1, arg)
-	}
-	return rows(stmt, row)
+	return nil, nil
 }
 
-// one runs a statement and calls row for the first of its rows. It reports
-// whether there was one.
-func (c *conn) one(query string, row func(*sqlite.Stmt), args ...any) (bool, error) {
-	stmt, err := c.Prepare(query)
-	if err != nil {
-		return false, err
+// number returns the number in the first column of a statement's first row, 0 if there
+// is none.
+func (c *conn) number(query string, args ...any) (int64, error) {
+	n, err := first(c, scanInt, query, args...)
+	if n == nil {
+		return 0, err
 	}
-	for i, arg := range args {
-		bind(stmt, i+1, arg)
+	return *n, nil
+}
+
+// text is number for a text.
+func (c *conn) text(query string, args ...any) (string, error) {
+	s, err := first(c, func(row *sqlite.Stmt) string { return row.ColumnText(0) }, query, args...)
+	if s == nil {
+		return "", err
 	}
-	found, err := stmt.Step()
-	if err != nil || !found {
-		return false, err
-	}
-	row(stmt)
-	return true, stmt.Reset()
+	return *s, nil
 }
 
 // ints prepares a statement whose first parameters are numbers: the way of
@@ -144,17 +169,6 @@ func (c *conn) ints(query string, args ...int64) (*sqlite.Stmt, error) {
 		stmt.BindInt64(i+1, arg)
 	}
 	return stmt, nil
-}
-
-// rows calls row for each row that is left. The statement then holds no lock.
-func rows(stmt *sqlite.Stmt, row func(*sqlite.Stmt)) error {
-	for {
-		found, err := stmt.Step()
-		if err != nil || !found {
-			return err
-		}
-		row(stmt)
-	}
 }
 
 func bind(stmt *sqlite.Stmt, i int, arg any) {
@@ -197,30 +211,6 @@ func scanTime(row *sqlite.Stmt, col int) petstore.Time {
 		return petstore.Time{}
 	}
 	return petstore.Time{Millis: row.ColumnInt64(col), Valid: true}
-}
-
-var plansKept sync.Once
-
-// keepPlans has SQLite plan each statement once, on every connection that this
-// process opens from now on. Left to itself it looks at what is bound, and plans a
-// list anew nearly each time it is asked for, which takes as long as to read it
-// (https://sqlite.org/queryplanner-ng.html#qpsg). Our indexes are named or follow
-// from the query, whatever is bound.
-func keepPlans() {
-	plansKept.Do(func() {
-		tls := libc.NewTLS()
-		defer tls.Close()
-		call := keepPlansOf
-		sqlite3.Xsqlite3_auto_extension(tls, *(*uintptr)(unsafe.Pointer(&call))) // the address by which the engine calls a function
-	})
-}
-
-// keepPlansOf is what SQLite calls of each connection, as it does of an extension
-// (https://sqlite.org/c3ref/auto_extension.html).
-func keepPlansOf(tls *libc.TLS, db, _, _ uintptr) int32 {
-	list := libc.NewVaList(int32(1), uintptr(0))
-	defer libc.Xfree(tls, list)
-	return sqlite3.Xsqlite3_db_config(tls, db, sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG, list)
 }
 
 // A stack holds the connections to read with that nobody uses. The one given

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 var _ feed.Store = (*DB)(nil)
@@ -29,8 +28,8 @@ func (c *conn) saveEvents() error {
 		if len(events) == 0 {
 			continue
 		}
-		var last int64
-		if _, err := c.one(raiseFeed, func(row *sqlite.Stmt) { last = scanInt(row) }, workspace, len(events)); err != nil {
+		last, err := c.number(raiseFeed, workspace, len(events))
+		if err != nil {
 			return err
 		}
 		for i := range events {

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/groupcommit"
 )
 
@@ -28,12 +27,11 @@ func (f *fault) err() error {
 
 // A watcher knows whether the database can be written, and what became of its files.
 type watcher struct {
-	lock       *dbfile.Lock // held while the process serves; nil otherwise
-	files      *dbfile.Watch
+	lock       *fileLock // held while the process serves; nil otherwise
+	files      *fileWatch
 	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
 	stop       chan struct{}
 	running    sync.WaitGroup
-	looking    sync.Mutex
 }
 
 // note takes the outcome of a commit.

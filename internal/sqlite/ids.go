@@ -4,12 +4,11 @@ import (
 	"fmt"
 
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 const (
-	selectIDs = "SELECT pets, categories, orders, entries FROM counters WHERE workspace=?"
-	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4, entries=?5 WHERE workspace=?1"
+	selectIDs = "SELECT pets, categories, orders, movements FROM counters WHERE workspace=?"
+	updateIDs = "UPDATE counters SET pets=?2, categories=?3, orders=?4, movements=?5 WHERE workspace=?1"
 )
 
 // nextID issues an id. It is kept by saveIDs.
@@ -48,7 +47,7 @@ func (c *conn) nextID(workspace int64, kind int) (int64, error) {
 // saveIDs writes the counters from which ids were issued.
 func (c *conn) saveIDs() error {
 	for workspace, last := range c.issued {
-		stmt, err := c.ints(updateIDs, workspace, last[petID], last[categoryID], last[orderID], last[entryID])
+		stmt, err := c.ints(updateIDs, workspace, last[petID], last[categoryID], last[orderID], last[movementID])
 		if err != nil {
 			return err
 		}
@@ -62,8 +61,11 @@ func (c *conn) saveIDs() error {
 
 // lastIDs returns the ids that were issued last, zeros if there is no such workspace.
 func (c *conn) lastIDs(workspace int64) (last petstore.LastIDs, err error) {
-	_, err = c.one("SELECT categories, pets, orders FROM counters WHERE workspace=?", func(row *sqlite.Stmt) {
+	for row, err := range c.query("SELECT categories, pets, orders FROM counters WHERE workspace=?", workspace) {
+		if err != nil {
+			return last, err
+		}
 		last = petstore.LastIDs{Categories: row.ColumnInt64(0), Pets: row.ColumnInt64(1), Orders: row.ColumnInt64(2)}
-	}, workspace)
-	return last, err
+	}
+	return last, nil
 }

@@ -28,24 +28,20 @@ func (db *DB) Inventory(ctx context.Context, workspace int64, q petstore.Invento
 }
 
 func inventoryList(workspace int64, q petstore.InventoryQuery) *list[petstore.InventoryItem] {
-	l := &list[petstore.InventoryItem]{
-		from: "SELECT " + itemColumns + " FROM pets", workspace: workspace, page: q.Page,
-		scan: scanItem, id: func(i petstore.InventoryItem) int64 { return i.PetID },
+	l := &list[petstore.InventoryItem]{columns: itemColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanItem}
+	if l.lanes = statusLanes(q.Statuses, false); len(l.lanes) > 0 {
+		l.index = "pets_by_status"
 	}
 	if q.MaxQuantity == nil {
-		if l.lanes = statusLanes(q.Statuses, false); len(l.lanes) > 0 {
-			l.index = "pets_by_status"
-		}
 		return l
 	}
+	l.tests = []filter{{byMaxQuantity, *q.MaxQuantity}}
 	if *q.MaxQuantity <= lowStock {
-		l.values = idsOf("pets", "pets_by_low_stock", workspace, statusLanes(q.Statuses, true), filter{byLowStock, *q.MaxQuantity})
+		l.rest = l.byValue("pets_by_low_stock", statusLanes(q.Statuses, true), filter{isLowStock, nil})
 	}
-	l.filters = append(l.filters, filter{byMaxQuantity, *q.MaxQuantity})
-	l.filters = append(l.filters, statusTests(q.Statuses)...)
 	return l
 }
 
-// lowStock is the most that the index of low stock has. Beyond it rows are tested one
-// by one: of every quantity, an order would change the index.
+// lowStock is the greatest quantity in the index of low stock. Pets are tested one by one
+// for greater ones: with every quantity in the index, each order would change it.
 const lowStock = 100

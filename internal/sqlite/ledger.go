@@ -11,12 +11,18 @@ import (
 const (
 	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
 
-	selectLastEntry = "SELECT last_entry FROM pets WHERE workspace=?1 AND id=?2" +
-		" UNION ALL SELECT last_entry FROM departed WHERE workspace=?1 AND pet=?2"
-	selectBefore   = "SELECT before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
-	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND entry=?2"
-	selectMoved    = "SELECT " + movementColumns + ", before FROM movements WHERE workspace=?1 AND entry=?2 AND pet=?3"
-	selectDeparted = "SELECT 1 FROM departed WHERE workspace=?1 AND pet=?2"
+	// selectLedger selects the movements of a pet, the newest first, each with the id of
+	// the one before it. They begin at the movement with an id, or at the last one for 0.
+	selectLedger = `WITH RECURSIVE ledger AS (
+			SELECT * FROM movements WHERE workspace=?1 AND pet=?2 AND id=coalesce(nullif(?3, 0),
+				(SELECT last_movement FROM pets WHERE workspace=?1 AND id=?2), (` + selectDeleted + `))
+			UNION ALL
+			SELECT m.* FROM ledger l JOIN movements m ON m.workspace=l.workspace AND m.id=l.before AND m.pet=l.pet AND m.id<l.id)
+		SELECT ` + movementColumns + `, before, id FROM ledger`
+	selectDeleted  = "SELECT id FROM movements WHERE workspace=?1 AND pet=?2 AND kind='deleted'"
+	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND id=?2"
+	insertMovement = `INSERT INTO movements (workspace, id, before, pet, number, delta, quantity, at, kind, order_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
 )
 
 func scanMovement(row *sqlite.Stmt) petstore.Movement {
@@ -24,39 +30,10 @@ func scanMovement(row *sqlite.Stmt) petstore.Movement {
 		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
 }
 
-// ledger gives the movements of a pet to take, oldest first. It finds them
-// from the last entry back, and holds no more of them than where they are.
-func (c *conn) ledger(workspace, pet, last int64, take func(petstore.Movement) error) error {
-	var entries []int64
-	for entry := last; entry != 0; {
-		entries = append(entries, entry)
-		var before int64
-		found, err := c.one(selectBefore, func(row *sqlite.Stmt) { before = scanInt(row) }, workspace, entry, pet)
-		if err != nil {
-			return err
-		}
-		if !found || before >= entry {
-			return fmt.Errorf("the ledger of pet %d of workspace %d lacks the entry %d", pet, workspace, entry)
-		}
-		entry = before
-	}
-	for i := len(entries) - 1; i >= 0; i-- {
-		m, err := find(c, selectMovement, workspace, entries[i], scanMovement)
-		if err != nil {
-			return err
-		}
-		if err := take(*m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// saveMovement writes an entry after the one before it of the same pet, which
-// is 0 for the first.
-func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement) error {
-	stmt, err := c.ints(`INSERT INTO movements (workspace, entry, before, pet, number, delta, quantity, at, kind, order_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, workspace, entry, before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
+// saveMovement writes a movement with an id. before is the id of the pet's movement before
+// it, 0 for the first.
+func (c *conn) saveMovement(workspace, id, before int64, m petstore.Movement) error {
+	stmt, err := c.ints(insertMovement, workspace, id, before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
 	if err != nil {
 		return err
 	}
@@ -68,36 +45,48 @@ func (c *conn) saveMovement(workspace, entry, before int64, m petstore.Movement)
 	return err
 }
 
-// saveDeparted notes where the ledger of a pet ends that is gone.
-func (c *conn) saveDeparted(workspace, pet, last int64) error {
-	return c.exec("INSERT INTO departed (workspace, pet, last_entry) VALUES (?1, ?2, ?3)", workspace, pet, last)
-}
-
-// Movements implements [petstore.Store]. A place is the entry there.
+// Movements implements [petstore.Store]. A place is the id of the movement there.
 func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
-	err = db.read(ctx, snapshot(func(c *conn) error {
-		page, next = nil, from
-		if from == 0 {
-			last, err := find(c, selectLastEntry, workspace, petID, scanInt)
-			if err != nil || last == nil {
+	err = db.read(ctx, func(c *conn) error {
+		for row, err := range c.query(selectLedger, workspace, petID, from) {
+			if err != nil {
 				return err
 			}
-			next = *last
-		}
-		for next != 0 && len(page) < limit {
-			var m petstore.Movement
-			found, err := c.one(selectMoved, func(row *sqlite.Stmt) {
-				m, next = scanMovement(row), row.ColumnInt64(7)
-			}, workspace, next, petID)
-			if err != nil || !found {
-				return err
+			if len(page) == limit {
+				break
 			}
-			page = append(page, m)
+			page, next = append(page, scanMovement(row)), row.ColumnInt64(7)
 		}
 		return nil
-	}))
+	})
 	if err == nil && len(page) == 0 {
 		return nil, 0, petstore.NoPet(petID)
 	}
 	return page, next, err
+}
+
+// ledger gives the movements of a pet to take, the oldest first. It holds no more of
+// them than their ids.
+func (c *conn) ledger(workspace, pet int64, take func(petstore.Movement) error) error {
+	var ids []int64
+	before := int64(0)
+	for row, err := range c.query(selectLedger, workspace, pet, 0) {
+		if err != nil {
+			return err
+		}
+		before, ids = row.ColumnInt64(7), append(ids, row.ColumnInt64(8))
+	}
+	if before != 0 {
+		return fmt.Errorf("the ledger of pet %d of workspace %d lacks the movement %d", pet, workspace, before)
+	}
+	for i := len(ids) - 1; i >= 0; i-- {
+		m, err := find(c, selectMovement, workspace, ids[i], scanMovement)
+		if err != nil {
+			return err
+		}
+		if err := take(*m); err != nil {
+			return err
+		}
+	}
+	return nil
 }

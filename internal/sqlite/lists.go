@@ -1,211 +1,211 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
 
-// A filter is a condition on a list and its argument.
+// A filter is a condition on a list, with ? for its argument.
 type filter struct {
 	sql string
 	arg any
 }
 
-// The filters. An equality comes with an index in which the ids follow it, so
-// that a page is read in order wherever it begins; the others are tested row by
-// row in the order of ids, but for those that an index of values has.
 const (
-	byStatus      = " AND status=?"
-	notStatus     = " AND status<>?"
-	byCategory    = " AND category=?"
-	byName        = " AND instr(folded,?)>0"
-	byMaxQuantity = " AND quantity<=?"
-	byLowStock    = " AND quantity<=? AND quantity<=100" // which names what the index has
-	byPet         = " AND pet=?"
-	byComplete    = " AND complete=?"
-	shipsFrom     = " AND ship_date>=?"
-	shipsTo       = " AND ship_date<=?"
-	upTo          = " AND id<=?"
-	downTo        = " AND id>=?"
+	byStatus      = "status=?"
+	byCategory    = "category=?"
+	byName        = "instr(folded,?)>0"
+	byMaxQuantity = "quantity<=?"
+	isLowStock    = "quantity<=100" // which is what the index of low stock has
+	byPet         = "pet=?"
+	byComplete    = "complete=?"
+	shipsFrom     = "ship_date>=?"
+	shipsTo       = "ship_date<=?"
 )
 
-// A list is a query for one page.
+// A list is a query for one page of a table.
 type list[T any] struct {
-	from      string // SELECT … FROM …
-	index     string // the index that has the ids in order after the equalities; "" for the primary key
+	columns   string // as scan reads them, the id first
+	table     string
+	index     string // in which the ids follow what equal and a lane ask for; "" for the primary key
 	workspace int64
 	page      petstore.Page
-	filters   []filter
-	lanes     []filter     // alternatives, each in the order of ids; none for no such condition
-	values    *list[int64] // the ids of the same rows, by an index of values; nil if there is none
+	equal     []filter
+	lanes     []filter // alternatives; none for no such condition
+	tests     []filter // of rows, in the order of ids
 	scan      func(*sqlite.Stmt) T
-	id        func(T) int64
+
+	// rest returns the query for what is left of a page after the first rows were
+	// tested, by an index that does not have the ids in order; nil to go on testing. A
+	// list without such an index has no rest.
+	rest func(*conn, petstore.Page) (*statement, error)
 }
 
-// sql returns the text of the query with the filters and one lane.
-func (l *list[T]) sql(lane []filter) string {
+// A statement is a query and its arguments.
+type statement struct {
+	strings.Builder
+
+	args []any
+}
+
+// arg adds an argument and returns its parameter. The plus sign, here and in other
+// statements, keeps SQLite from planning the statement anew for each value that is bound.
+func (s *statement) arg(v any) string {
+	s.args = append(s.args, v)
+	return "+?" + strconv.Itoa(len(s.args))
+}
+
+// where returns the conditions of filters, joined by an operator.
+func (s *statement) where(operator string, filters []filter) string {
 	var text strings.Builder
-	text.Grow(256)
-	text.WriteString(l.from)
-	if l.index != "" { // left to itself, SQLite takes the primary key and reads past every other row
-		text.WriteString(" INDEXED BY ")
-		text.WriteString(l.index)
+	for i, f := range filters {
+		if i > 0 {
+			text.WriteString(operator)
+		}
+		before, after, has := strings.Cut(f.sql, "?")
+		if text.WriteString(before); has {
+			text.WriteString(s.arg(f.arg) + after)
+		}
 	}
-	beyond, order := " AND id>?", " ORDER BY id LIMIT ?"
-	if l.page.Newest {
-		beyond, order = " AND id<?", " ORDER BY id DESC LIMIT ?"
-	}
-	text.WriteString(" WHERE workspace=?" + beyond)
-	for _, f := range lane {
-		text.WriteString(f.sql)
-	}
-	for _, f := range l.filters {
-		text.WriteString(f.sql)
-	}
-	text.WriteString(order)
 	return text.String()
 }
 
-// run returns the page. Several lanes are merged by id.
-func (l *list[T]) run(c *conn) ([]T, error) {
-	if l.page.Limit <= 0 {
-		return []T{}, nil
+// order returns the words of a query for a direction: the rows that come after an id, and
+// their order.
+func order(p petstore.Page) (beyond, by string) {
+	if p.Newest {
+		return "<", " DESC"
 	}
-	l.page = l.page.Start()
-	if l.values != nil {
-		return l.byValue(c)
+	return ">", ""
+}
+
+// query returns the query of a page of the rows that pass the tests, or, if all are asked
+// for, of all rows with a last column that says whether they do. SQLite merges the lanes
+// by id, and reads no more of them than the page takes. The index is named: left to
+// itself, SQLite takes the primary key and reads past all other rows.
+func (l *list[T]) query(p petstore.Page, all bool) *statement {
+	s := &statement{args: []any{l.workspace, p.After, p.Limit}}
+	beyond, by := order(p)
+	columns, conditions := l.columns, " WHERE workspace=+?1 AND id"+beyond+"+?2"
+	if l.index != "" {
+		conditions = " INDEXED BY " + l.index + conditions
 	}
-	out := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
+	if len(l.equal) > 0 {
+		conditions += " AND " + s.where(" AND ", l.equal)
+	}
+	if tests := s.where(" AND ", l.tests); all {
+		columns += ", " + tests
+	} else if tests != "" {
+		conditions += " AND " + tests
+	}
+	rows := "SELECT " + columns + " FROM " + l.table + conditions
 	if len(l.lanes) == 0 {
-		return l.lane(c, out, nil)
+		s.WriteString(rows)
 	}
 	for i := range l.lanes {
-		var err error
-		if out, err = l.lane(c, out, l.lanes[i:i+1]); err != nil {
+		if i > 0 {
+			s.WriteString(" UNION ALL ")
+		}
+		s.WriteString(rows + " AND " + s.where("", l.lanes[i:i+1]))
+	}
+	s.WriteString(" ORDER BY id" + by + " LIMIT +?3")
+	return s
+}
+
+// firstTested is how many rows are tested before an index is asked that does not have the
+// ids in order. If many rows match they fill the page, and there is nothing to sort.
+const firstTested = 2000
+
+// run returns the page.
+func (l *list[T]) run(c *conn) (found []T, err error) {
+	left := l.page.Start()
+	if left.Limit <= 0 {
+		return []T{}, nil
+	}
+	found = make([]T, 0, min(left.Limit, petstore.MaxPage+1))
+	s := (*statement)(nil)
+	if l.rest != nil {
+		var all bool
+		if found, all, err = l.testFirst(c, found, &left); all || err != nil {
+			return found, err
+		}
+		if s, err = l.rest(c, left); err != nil {
 			return nil, err
 		}
 	}
-	if len(l.lanes) > 1 {
-		slices.SortFunc(out, func(a, b T) int { return cmp.Compare(l.id(a), l.id(b)) })
-		if l.page.Newest {
-			slices.Reverse(out)
-		}
-		out = out[:min(len(out), l.page.Limit)]
+	if s == nil {
+		s = l.query(left, false)
 	}
-	return out, nil
+	for row, err := range c.query(s.String(), s.args...) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, l.scan(row)); len(found) == l.page.Limit {
+			break
+		}
+	}
+	return found, nil
 }
 
-// nearby is how many ids are tested one by one before an index of values is asked.
-// Where many rows match the page is full then.
-const nearby = 500
-
-// byValue returns the page of a list with an index of values: where few rows match
-// all of their ids are sorted.
-func (l *list[T]) byValue(c *conn) ([]T, error) {
-	near := *l
-	begin, err := l.begin(c)
-	if err != nil {
-		return nil, err
-	}
-	end, inReach := stretch(begin, nearby)
-	near.values, near.filters = nil, append(slices.Clip(l.filters), inReach)
-	page, err := near.run(c)
-	if err != nil || len(page) == l.page.Limit {
-		return page, err
-	}
-	far := *l.values
-	far.page = petstore.Page{After: end, Limit: l.page.Limit - len(page), Newest: l.page.Newest}
-	ids, err := far.run(c)
-	query := l.from + " WHERE workspace=?1 AND id=?2"
-	for i := 0; err == nil && i < len(ids); i++ {
-		var row *T
-		if row, err = find(c, query, l.workspace, ids[i], l.scan); row != nil {
-			page = append(page, *row)
+// testFirst tests the first rows, changes left to what comes after them, and reports
+// whether the page is full or nothing comes.
+func (l *list[T]) testFirst(c *conn, found []T, left *petstore.Page) (_ []T, all bool, err error) {
+	s := l.query(petstore.Page{After: left.After, Limit: firstTested, Newest: left.Newest}, true)
+	passes, tested := 1+strings.Count(l.columns, ","), 0
+	for row, err := range c.query(s.String(), s.args...) {
+		if err != nil {
+			return nil, false, err
 		}
+		tested++
+		left.After = row.ColumnInt64(0)
+		if !row.ColumnBool(passes) {
+			continue
+		}
+		found = append(found, l.scan(row))
+		if left.Limit--; left.Limit == 0 {
+			return found, true, nil
+		}
+	}
+	return found, tested < firstTested, nil
+}
+
+// byValue returns the rest of a list by an index of what it tests: the ids of all rows
+// that pass are sorted.
+func (l *list[T]) byValue(index string, lanes []filter, also ...filter) func(*conn, petstore.Page) (*statement, error) {
+	ids := &list[T]{columns: "id", table: l.table, index: index, workspace: l.workspace, lanes: lanes, tests: append(slices.Clip(l.tests), also...)}
+	return func(_ *conn, p petstore.Page) (*statement, error) {
+		matches := ids.query(p, false)
+		s := &statement{args: matches.args}
+		_, by := order(p)
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace=+?1 AND id IN (" + matches.String() + ") ORDER BY id" + by)
+		return s, nil
+	}
+}
+
+// read runs the list on a connection of db. The end of ctx interrupts one that tests rows.
+func (l *list[T]) read(ctx context.Context, db *DB) (page []T, err error) {
+	run := func(c *conn) (err error) {
+		page, err = l.run(c)
+		return err
+	}
+	if l.rest != nil { // between its statements no row may change its place
+		run = snapshot(run)
+	}
+	if len(l.tests) > 0 {
+		err = db.readLong(ctx, run)
+	} else {
+		err = db.read(ctx, run)
 	}
 	return page, err
 }
 
-// begin returns the page with an id in After that rows are near to.
-func (l *list[T]) begin(c *conn) (petstore.Page, error) {
-	p := l.page.Start()
-	if p.After < math.MaxInt64 {
-		return p, nil
-	}
-	newest := list[T]{
-		from: l.from, workspace: l.workspace, page: petstore.Page{Limit: 1, Newest: true}, scan: l.scan, id: l.id,
-	}
-	rows, err := newest.run(c)
-	if len(rows) > 0 {
-		p.After = l.id(rows[0]) + 1
-	}
-	return p, err
-}
-
-// stretch returns the last of the next n ids of a page, and the filter for those up to it.
-func stretch(p petstore.Page, n int64) (end int64, within filter) {
-	if p.Newest {
-		end = max(p.After-n, 1)
-		return end, filter{downTo, end}
-	}
-	end = min(p.After, petstore.MaxID) + n
-	return end, filter{upTo, end}
-}
-
-// idsOf returns the list of ids of a table by an index of values.
-func idsOf(table, index string, workspace int64, lanes []filter, filters ...filter) *list[int64] {
-	return &list[int64]{
-		from: "SELECT id FROM " + table, index: index, workspace: workspace, lanes: lanes, filters: filters,
-		scan: scanInt, id: func(id int64) int64 { return id },
-	}
-}
-
-// lane appends the page of one lane.
-func (l *list[T]) lane(c *conn, out []T, lane []filter) ([]T, error) {
-	stmt, err := c.ints(l.sql(lane), l.workspace, l.page.After)
-	if err != nil {
-		return out, err
-	}
-	i := 3
-	for _, fs := range [][]filter{lane, l.filters} {
-		for _, f := range fs {
-			bind(stmt, i, f.arg)
-			i++
-		}
-	}
-	bind(stmt, i, l.page.Limit)
-	err = rows(stmt, func(row *sqlite.Stmt) { out = append(out, l.scan(row)) })
-	return out, err
-}
-
-// read runs the list on a connection of db; one that tests row by row can be
-// interrupted.
-func (l *list[T]) read(ctx context.Context, db *DB) (out []T, err error) {
-	read := db.read
-	for _, f := range l.filters {
-		if f.sql == byName || f.sql == byMaxQuantity || f.sql == shipsFrom || f.sql == shipsTo {
-			read = db.readLong
-		}
-	}
-	run := func(c *conn) (err error) {
-		out, err = l.run(c)
-		return err
-	}
-	if len(l.lanes) > 1 || l.values != nil { // several searches, between which no row may change its place
-		run = snapshot(run)
-	}
-	err = read(ctx, run)
-	return out, err
-}
-
-// statusLanes returns a lane for each status asked for. Nobody asking is no
-// lane, unless an index needs one.
+// statusLanes returns a lane for each status that is asked for. If none is, that is no
+// lane, unless an index needs them.
 func statusLanes(asked []petstore.Status, needed bool) (lanes []filter) {
 	if len(asked) == 0 && needed {
 		asked = petstore.Statuses()
@@ -216,14 +216,4 @@ func statusLanes(asked []petstore.Status, needed bool) (lanes []filter) {
 		}
 	}
 	return lanes
-}
-
-// statusTests returns the same condition, as tests of a row.
-func statusTests(asked []petstore.Status) (tests []filter) {
-	for _, s := range petstore.Statuses() {
-		if len(asked) > 0 && !slices.Contains(asked, s) {
-			tests = append(tests, filter{notStatus, string(s)})
-		}
-	}
-	return tests
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/migrations"
 )
 
@@ -29,7 +28,7 @@ func status(path string) ([]migrations.Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := dbfile.CheckLog(abs); err != nil {
+	if err := refuseForeignLog(abs); err != nil {
 		return nil, err
 	}
 	c, err := openConn(abs, true)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/accesssql"
-	"example.com/petstore/internal/dbfile"
 	"example.com/petstore/internal/groupcommit"
 )
 
@@ -61,7 +60,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, effort: usualEffort,
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
 		stopped: make(chan struct{}),
 		count:   o.Readers,
 		closed:  make(chan struct{}),
@@ -174,7 +173,7 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
-	owner := dbfile.Owner(abs)
+	owner := ownerOf(abs)
 	switch {
 	case owner != "":
 		return "", fmt.Errorf("belongs to the database %s", owner)
@@ -187,7 +186,7 @@ func prepareFile(path string, o Options) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist) || o.ReadOnly || o.NoMigrate:
 		return "", fileError(abs, err)
 	}
-	if err := dbfile.CheckPresent(abs); err != nil {
+	if err := CheckPresent(abs); err != nil {
 		return "", err
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
@@ -207,7 +206,7 @@ func fileError(path string, err error) error {
 	case dirErr == nil && !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return cmp.Or(dbfile.CheckPresent(path), errMissing)
+		return cmp.Or(CheckPresent(path), errMissing)
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the file cannot be opened: permission denied")
 	}

@@ -11,20 +11,18 @@ import (
 
 // The columns of pets, in the order in which the scan functions read them.
 const (
-	petColumns    = "id, name, category, status"
-	ledgerColumns = petColumns + ", quantity, open_orders, movements, last_entry"
-	storedColumns = ledgerColumns + ", recent"
+	petColumns    = "id, pets.name, category, status" // the index of names has a name, too
+	storedColumns = petColumns + ", quantity, open_orders, movements, last_movement"
 	rowColumns    = "name, category, status, quantity"
 	selectPet     = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectStored  = "SELECT " + storedColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectRow     = "SELECT " + rowColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 )
 
-// A stored is a pet with the last entry of its ledger, and its latest orders.
+// A stored is a pet with the id of the last movement of its ledger.
 type stored struct {
 	petstore.StockedPet
-	lastEntry int64
-	recent    recent
+	lastMovement int64
 }
 
 func scanPet(row *sqlite.Stmt) petstore.Pet {
@@ -40,7 +38,7 @@ func scanStocked(row *sqlite.Stmt) petstore.StockedPet {
 }
 
 func scanStored(row *sqlite.Stmt) stored {
-	return stored{scanStocked(row), row.ColumnInt64(7), scanRecent(row, 8)}
+	return stored{scanStocked(row), row.ColumnInt64(7)}
 }
 
 // scanStatus reads a status without allocating one.
@@ -84,9 +82,6 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 	if len(q.IDs) > 0 {
 		return db.petsByID(ctx, workspace, q)
 	}
-	if q.Name != "" {
-		return db.search(ctx, workspace, q)
-	}
 	k, holds := pageKeyOf(workspace, &q)
 	if !holds {
 		return petList(workspace, q).read(ctx, db)
@@ -103,20 +98,16 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 }
 
 func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
-	l := &list[petstore.Pet]{
-		from: "SELECT " + petColumns + " FROM pets", workspace: workspace, page: q.Page,
-		lanes: statusLanes(q.Statuses, q.CategoryID != 0),
-		scan:  scanPet, id: func(p petstore.Pet) int64 { return p.ID },
-	}
-	switch {
+	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
+	switch l.lanes = statusLanes(q.Statuses, q.CategoryID != 0); {
 	case q.CategoryID != 0:
-		l.index = "pets_by_category"
-		l.filters = append(l.filters, filter{byCategory, q.CategoryID})
+		l.index, l.equal = "pets_by_category", []filter{{byCategory, q.CategoryID}}
 	case len(l.lanes) > 0:
 		l.index = "pets_by_status"
 	}
 	if q.Name != "" {
-		l.filters = append(l.filters, filter{byName, q.Name})
+		l.tests = []filter{{byName, q.Name}}
+		l.rest = l.byNames(q.Name)
 	}
 	return l
 }
@@ -154,45 +145,49 @@ func selects(q petstore.PetQuery, p petstore.Pet) bool {
 		(q.Name == "" || strings.Contains(petstore.Fold(p.Name), q.Name))
 }
 
-// savePet writes the pet, and the latest orders of loaded. Most changes move nothing but
-// stock: an update that names a column changes the indexes that have it, whether the
-// value is another or not.
-func (c *conn) savePet(workspace int64, p *petstore.StockedPet, loaded *stored, lastEntry int64) (err error) {
-	if p.ID == 0 {
+// savePet writes the pet. Most changes move nothing but stock: an update that names a
+// column changes the indexes that have it, whether the value is another or not.
+func (c *conn) savePet(workspace int64, p *petstore.StockedPet, loaded *stored, lastMovement int64) (err error) {
+	query := updateStock
+	switch {
+	case p.ID == 0:
 		if p.ID, err = c.nextID(workspace, petID); err != nil {
 			return err
 		}
-		c.renamed(workspace, p.ID, "", petstore.Fold(p.Name))
-		return c.exec(`INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_entry, status, category, name, folded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, lastEntry,
-			string(p.Status), p.CategoryID, p.Name, petstore.Fold(p.Name))
-	}
-	if p.Name != loaded.Name {
-		c.renamed(workspace, p.ID, petstore.Fold(loaded.Name), petstore.Fold(p.Name))
-	}
-	query := updateStock
-	if p.Pet != loaded.Pet {
+		query = insertPet
+	case p.Pet != loaded.Pet:
 		query = updatePet
 	}
-	stmt, err := c.ints(query, workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, lastEntry)
+	if p.Name != loaded.Name {
+		if err := c.rename(workspace, p.ID, petstore.Fold(loaded.Name), petstore.Fold(p.Name)); err != nil {
+			return err
+		}
+	}
+	return c.writePet(query, workspace, p, lastMovement)
+}
+
+// writePet runs updateStock, updatePet or insertPet.
+func (c *conn) writePet(query string, workspace int64, p *petstore.StockedPet, lastMovement int64) error {
+	stmt, err := c.ints(query, workspace, p.ID, p.Quantity, p.OpenOrders, p.Movements, lastMovement)
 	if err != nil {
 		return err
 	}
-	stmt.BindBytes(7, loaded.recent.column())
-	if p.Pet != loaded.Pet {
-		stmt.BindText(8, p.Name)
-		stmt.BindText(9, petstore.Fold(p.Name))
-		stmt.BindText(10, string(p.Status))
-		stmt.BindInt64(11, p.CategoryID)
+	if query != updateStock {
+		stmt.BindText(7, p.Name)
+		stmt.BindText(8, petstore.Fold(p.Name))
+		stmt.BindText(9, string(p.Status))
+		stmt.BindInt64(10, p.CategoryID)
 	}
 	_, err = stmt.Step()
 	return err
 }
 
 const (
-	setStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_entry=?6, recent=?7"
+	setStock = "UPDATE pets SET quantity=?3, open_orders=?4, movements=?5, last_movement=?6"
 	onePet   = " WHERE workspace=?1 AND id=?2"
 
 	updateStock = setStock + onePet
-	updatePet   = setStock + ", name=?8, folded=?9, status=?10, category=?11" + onePet
+	updatePet   = setStock + ", name=?7, folded=?8, status=?9, category=?10" + onePet
+	insertPet   = `INSERT INTO pets (workspace, id, quantity, open_orders, movements, last_movement, name, folded, status, category)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
 )

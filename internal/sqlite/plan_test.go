@@ -13,7 +13,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 // openTest opens a new database until the test ends.
@@ -31,59 +30,60 @@ func openTest(t testing.TB, o Options) *DB {
 	return db
 }
 
-// plans returns what SQLite would do for a list, a line for each lane.
-func plans[T any](t *testing.T, c *conn, l *list[T]) (texts, details []string) {
+// planOf returns what SQLite would do for a query.
+func planOf(t *testing.T, c *conn, query string, args ...any) (steps []string) {
 	t.Helper()
-	lanes := [][]filter{nil}
-	if len(l.lanes) > 0 {
-		lanes = lanes[:0]
-		for i := range l.lanes {
-			lanes = append(lanes, l.lanes[i:i+1])
+	for row, err := range c.query("EXPLAIN QUERY PLAN "+query, args...) {
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
 		}
+		steps = append(steps, row.ColumnText(3))
 	}
-	for _, lane := range lanes {
-		var steps []string
-		if err := c.each("EXPLAIN QUERY PLAN "+l.sql(lane), func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) }); err != nil {
-			t.Fatal(err)
-		}
-		texts, details = append(texts, l.sql(lane)), append(details, strings.Join(steps, "; "))
-	}
-	return texts, details
+	return steps
 }
 
-// wantPlan fails the test unless every lane is one search of one workspace's
-// rows in an index, by all its equalities and the id, without sorting. With an index
-// of values, the ids in the range are read there alone, and sorted.
+// wantPlan fails the test unless each lane is one search of one workspace's rows in an
+// index, by all that it asks for and the id, and lanes are merged without sorting. Of an
+// index of values the ids in the range are read alone, and sorted.
 func wantPlan[T any](t *testing.T, c *conn, l *list[T]) {
 	t.Helper()
-	if l.values != nil {
-		texts, details := plans(t, c, l.values)
-		for i, detail := range details {
-			wantColumns := regexp.MustCompile(`^SEARCH \w+ USING COVERING INDEX ` + l.values.index + ` \(workspace=\? AND (status|complete)=\? AND (quantity|ship_date)[<>]\?( AND ship_date<\?)?\); USE TEMP B-TREE FOR ORDER BY$`)
-			if !wantColumns.MatchString(detail) {
-				t.Errorf("plan of %s = %q, want ids of a range of %s, sorted", texts[i], detail, l.values.index)
+	page := l.page.Start()
+	for _, all := range []bool{false, len(l.tests) > 0} {
+		query := l.query(page, all).String()
+		searches := 0
+		for _, step := range planOf(t, c, query) {
+			if strings.HasPrefix(step, "SEARCH") {
+				searches++
+				want := []string{"(workspace=? AND ", "AND id>?"}
+				for _, f := range append(l.equal, l.lanes[:min(1, len(l.lanes))]...) {
+					want = append(want, f.sql)
+				}
+				for _, part := range want {
+					if !strings.Contains(step, part) {
+						t.Errorf("plan of %s = %q, want %q in it", query, step, part)
+					}
+				}
+			} else if strings.Contains(step, "SCAN") || strings.Contains(step, "TEMP") {
+				t.Errorf("plan of %s has %q, want searches and merges alone", query, step)
 			}
+		}
+		if searches != max(1, len(l.lanes)) {
+			t.Errorf("plan of %s has %d searches, want one for each of %d lanes", query, searches, len(l.lanes))
 		}
 	}
-	texts, details := plans(t, c, l)
-	for i, detail := range details {
-		want := []string{"SEARCH", "(workspace=? AND "}
-		for _, equality := range []string{byStatus, byCategory, byComplete} {
-			if strings.Contains(texts[i], equality) {
-				want = append(want, strings.TrimPrefix(equality, " AND "))
-			}
-		}
-		want = append(want, "AND id>?")
-		for _, part := range want {
-			if !strings.Contains(detail, part) {
-				t.Errorf("plan of %s = %q, want %q in it", texts[i], detail, part)
-			}
-		}
-		for _, part := range []string{"SCAN", "TEMP B-TREE", ";"} {
-			if strings.Contains(detail, part) {
-				t.Errorf("plan of %s = %q, want no %q in it", texts[i], detail, part)
-			}
-		}
+}
+
+// wantRest fails the test unless the rest of a list is read by an index of values.
+func wantRest[T any](t *testing.T, c *conn, l *list[T], index string) {
+	t.Helper()
+	s, err := l.rest(c, l.page.Start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(planOf(t, c, s.String()), "; ")
+	lane := regexp.MustCompile(`SEARCH \w+ USING COVERING INDEX ` + index + ` \(workspace=\? AND (status|complete)=\? AND (quantity|ship_date)[<>]\?( AND ship_date<\?)?\)`)
+	if !lane.MatchString(plan) || !strings.HasPrefix(plan, "SEARCH "+l.table+" USING PRIMARY KEY (workspace=? AND id=?)") || strings.Contains(plan, "SCAN "+l.table) {
+		t.Errorf("plan of %s = %q, want the ids of a range of %s, and then each row by its key", s, plan, index)
 	}
 }
 
@@ -96,13 +96,24 @@ func TestPlans(t *testing.T) {
 		for mask := range 16 {
 			wantPlan(t, c, petList(1, petstore.PetQuery{Page: petstore.Page{Limit: 20},
 				Statuses: petstore.Statuses()[:mask&3], CategoryID: int64(mask >> 2 & 1), Name: strings.Repeat("x", mask>>3)}))
-			wantPlan(t, c, orderList(1, orderQuery(mask>>1)))
+			orders := orderList(1, orderQuery(mask>>1))
+			wantPlan(t, c, orders)
+			if orders.rest != nil {
+				wantRest(t, c, orders, "orders_by_ship_date")
+			}
+			ofPet := orderQuery(mask >> 1)
+			ofPet.PetID = 1
+			wantPlan(t, c, orderList(1, ofPet))
 			most := int64(3)
 			q := petstore.InventoryQuery{Page: petstore.Page{Limit: 20}, Statuses: petstore.Statuses()[:mask&3]}
 			if mask&4 != 0 {
 				q.MaxQuantity = &most
 			}
-			wantPlan(t, c, inventoryList(1, q))
+			items := inventoryList(1, q)
+			wantPlan(t, c, items)
+			if items.rest != nil {
+				wantRest(t, c, items, "pets_by_low_stock")
+			}
 			wantPlan(t, c, categoryList(1, petstore.CategoryQuery{Page: petstore.Page{Limit: 20}, Name: strings.Repeat("x", mask&1)}))
 		}
 		return nil
@@ -125,19 +136,23 @@ func orderQuery(mask int) petstore.OrderQuery {
 func TestPointPlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	for _, query := range []string{
-		selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse,
-		selectLastEntry, selectBefore, selectMovement, selectEntry, selectDeparted,
-		selectRecent, finishEarlier, deleteEarlier, selectListed + " WHERE workspace=1 AND id=1", allPets,
-		byID[petstore.CategoryRow], byID[petstore.PetRow], byID[petstore.OrderRow],
-	} {
-		var steps []string
-		err := db.read(t.Context(), func(c *conn) error {
-			return c.each("EXPLAIN QUERY PLAN "+query, func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) })
-		})
-		if got := fmt.Sprint(steps); err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
-			t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
+	err := db.read(t.Context(), func(c *conn) error {
+		for _, query := range []string{
+			selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectMovement, selectDeleted, ordersOfPet,
+			checkedPets + " WHERE workspace=1 AND id=1", allPets, byID[petstore.CategoryRow], byID[petstore.PetRow], byID[petstore.OrderRow],
+		} {
+			if got := fmt.Sprint(planOf(t, c, query)); strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+				t.Errorf("plan of %s = %s, want searches alone", query, got)
+			}
 		}
+		ledger := fmt.Sprint(planOf(t, c, selectLedger))
+		if strings.Count(ledger, "SEARCH movements USING PRIMARY KEY (workspace=? AND id=?)") != 1 || !strings.Contains(ledger, "SEARCH m USING PRIMARY KEY (workspace=? AND id=?)") {
+			t.Errorf("plan of %s = %s, want each movement found by its key", selectLedger, ledger)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -190,15 +205,10 @@ func (e explainedTx) Query(query string, row func(accesssql.Row) error, args ...
 }
 
 func (e explainedTx) explain(query string, args ...any) {
-	c := e.Tx.(accessTx).c //nolint:forcetypeassert // that of accessDB
-	var steps []string
-	err := c.each("EXPLAIN QUERY PLAN "+query, func(row *sqlite.Stmt) { steps = append(steps, row.ColumnText(3)) }, args...)
-	if _, reset := c.Prepare("EXPLAIN QUERY PLAN " + query); err == nil { // SQLite takes an explained write for one under way until it is reset
-		err = reset
-	}
-	got := strings.NewReplacer("SCAN access_state", "", "SCAN bans", "").Replace(fmt.Sprint(steps)) // tables of one row, and of those that are banned
-	if err != nil || strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
-		e.t.Errorf("plan of %s = %s, %v, want searches alone", query, got, err)
+	c := e.Tx.(accessTx).c                                                                                                   //nolint:forcetypeassert // that of accessDB
+	got := strings.NewReplacer("SCAN access_state", "", "SCAN bans", "").Replace(fmt.Sprint(planOf(e.t, c, query, args...))) // tables of one row, and of those that are banned
+	if strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+		e.t.Errorf("plan of %s = %s, want searches alone", query, got)
 	}
 }
 
@@ -218,8 +228,9 @@ func TestAccessPlans(t *testing.T) {
 		t.Error(err)
 	}
 	state := int64(0)
-	if err := db.read(t.Context(), func(c *conn) error {
-		return c.each("SELECT state FROM access_state WHERE only=1", func(row *sqlite.Stmt) { state = scanInt(row) })
+	if err := db.read(t.Context(), func(c *conn) (err error) {
+		state, err = c.number("SELECT state FROM access_state WHERE only=1")
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -237,30 +248,6 @@ func TestAccessPlans(t *testing.T) {
 	}
 }
 
-// TestEarlierPlans: the orders of a pet before its latest are read in the order of
-// pet_orders, each by its key.
-func TestEarlierPlans(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, Options{Readers: 1})
-	const want = "SEARCH pet_orders USING PRIMARY KEY (workspace=? AND pet=? AND complete=? AND id>?); SEARCH orders USING PRIMARY KEY (workspace=? AND id=?)"
-	err := db.read(t.Context(), func(c *conn) error {
-		for mask := range 8 {
-			q := orderQuery(mask)
-			q.PetID = 1
-			texts, details := plans(t, c, orderList(1, q))
-			for i, detail := range details {
-				if detail != want {
-					t.Errorf("plan of %s = %q, want %q", texts[i], detail, want)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestIndexesOfUpdates: a change of stock leaves the indexes alone but for that of low
 // stock.
 func TestIndexesOfUpdates(t *testing.T) {
@@ -269,11 +256,15 @@ func TestIndexesOfUpdates(t *testing.T) {
 	for query, want := range map[string]int{updateStock: 2, updatePet: 4} {
 		inserts := 0
 		err := db.read(t.Context(), func(c *conn) error {
-			return c.each("EXPLAIN "+query, func(row *sqlite.Stmt) {
+			for row, err := range c.query("EXPLAIN " + query) {
+				if err != nil {
+					return err
+				}
 				if row.ColumnText(1) == "IdxInsert" {
 					inserts++
 				}
-			})
+			}
+			return nil
 		})
 		if err != nil || inserts != want {
 			t.Errorf("%s changes %d trees, %v, want %d: the table's, and those of indexes", query, inserts, err, want)
@@ -288,11 +279,15 @@ func TestWorkspaceTables(t *testing.T) {
 	db := openTest(t, Options{Readers: 1})
 	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
 	err := db.read(t.Context(), func(c *conn) error {
-		return c.each(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`, func(row *sqlite.Stmt) {
+		for row, err := range c.query(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`) {
+			if err != nil {
+				return err
+			}
 			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(workspaceTables, func(t accesssql.Table) bool { return t.Name == name }) {
 				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 			}
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		t.Error(err)

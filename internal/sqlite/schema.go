@@ -13,9 +13,15 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// applicationID marks a file as ours: "PETS" in ASCII, in the header that
-// SQLite keeps for this.
-const applicationID = 0x50455453
+// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETD"
+// in ASCII. Files of before the first release, which had other tables, have earlierID.
+const (
+	applicationID = 0x50455444
+	earlierID     = 0x50455453
+)
+
+var errEarlier = errors.New("was made by a version of petstore of before the first release, and has other tables: " +
+	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
@@ -23,49 +29,45 @@ var migrationFiles embed.FS
 // known are the migrations that this program knows.
 var known = migrations.MustLoad(migrationFiles)
 
-// migrations returns the known migrations with what the file says of them. It
-// refuses a file that is not ours or is newer.
+// migrations returns the known migrations with what the file says of them. It refuses a
+// file that is not ours, is newer, or is of before the first release.
 func (c *conn) migrations() ([]migrations.Migration, error) {
 	ours, err := c.isOurs()
 	if err != nil {
 		return nil, err
 	}
 	if !ours {
-		return known.Status(nil)
+		return c.known.Status(nil)
 	}
 	var rows []migrations.Row
-	err = c.each("SELECT version, name, at FROM migrations", func(row *sqlite.Stmt) {
+	for row, err := range c.query("SELECT version, name, at FROM migrations") {
+		if err != nil {
+			return nil, err
+		}
 		rows = append(rows, migrations.Row{Version: row.ColumnInt(0), Name: row.ColumnText(1), Millis: row.ColumnInt64(2), Beside: row.ColumnInt(0)})
-	})
-	if err != nil {
+	}
+	if err := c.checkSchema(); err != nil {
 		return nil, err
 	}
-	set := 0
-	if _, err = c.one(selectSchema, func(row *sqlite.Stmt) { set = row.ColumnInt(0) }); err != nil {
-		return nil, err
-	}
-	if set > known.Latest() {
-		return nil, known.Newer(set)
-	}
-	return known.Status(rows)
+	return c.known.Status(rows)
 }
 
 // isOurs reports whether the file is marked as ours. It returns an error for
 // one that is somebody else's, and false for an empty one.
 func (c *conn) isOurs() (bool, error) {
-	var id, tables int64
 	// In one statement: another process may be making the file.
-	_, err := c.one("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", func(row *sqlite.Stmt) {
-		id, tables = row.ColumnInt64(0), row.ColumnInt64(1)
-	})
-	if err != nil {
-		return false, err
-	}
-	switch {
-	case id == applicationID:
-		return true, nil
-	case id != 0 || tables > 0:
-		return false, errors.New("is an SQLite database of another program")
+	for row, err := range c.query("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id") {
+		if err != nil {
+			return false, err
+		}
+		switch id, tables := row.ColumnInt64(0), row.ColumnInt64(1); {
+		case id == applicationID:
+			return true, nil
+		case id == earlierID:
+			return false, errEarlier
+		case id != 0 || tables > 0:
+			return false, errors.New("is an SQLite database of another program")
+		}
 	}
 	return false, nil
 }
@@ -100,7 +102,7 @@ func (c *conn) applyAll(all []migrations.Migration, now func() time.Time) error 
 			return err
 		}
 	}
-	if _, err := known.Up(all, now, c.apply); err != nil {
+	if _, err := c.known.Up(all, now, c.apply); err != nil {
 		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
@@ -110,8 +112,7 @@ func (c *conn) applyAll(all []migrations.Migration, now func() time.Time) error 
 // writer. SQLite does not wait here for another process by itself.
 func (c *conn) useWAL(ctx context.Context) error {
 	for deadline := time.Now().Add(busyTimeout); ; {
-		mode := ""
-		_, err := c.one("PRAGMA journal_mode=WAL", func(row *sqlite.Stmt) { mode = row.ColumnText(0) })
+		mode, err := c.text("PRAGMA journal_mode=WAL")
 		switch {
 		case err == nil && mode == "wal":
 			return nil
@@ -148,7 +149,7 @@ func (c *conn) apply(m migrations.Migration, script string) (did bool, err error
 			return false, err
 		}
 	}
-	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil { // a program that has the file open sees it, see checkSchema
+	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil {
 		return false, err
 	}
 	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
@@ -164,18 +165,12 @@ func (c *conn) sign() error {
 	return c.exec("INSERT INTO meta (name, value) VALUES ('secret', ?)", secret)
 }
 
-// selectSchema is of what the last migration has set, 0 in a file whose last one did
-// not yet.
-const selectSchema = "PRAGMA user_version"
-
-// checkSchema returns an error, and fails the database, if its schema is a newer
-// one.
-func (db *DB) checkSchema() error {
-	has := 0
-	_, err := db.writer.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
-	if err == nil && has > known.Latest() {
-		err = known.Newer(has)
-		db.fail(err)
+// checkSchema returns an error if the schema is a newer one. Each migration sets
+// user_version, which a program sees that has the file open.
+func (c *conn) checkSchema() error {
+	has, err := c.number("PRAGMA user_version")
+	if err == nil && has > int64(c.known.Latest()) {
+		err = c.known.Newer(int(has))
 	}
 	return err
 }

@@ -1,12 +1,14 @@
 package sqlite
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
 
 // byAnother carries out statements as another process would.
@@ -33,13 +35,58 @@ var migrateByNewer = []string{
 func TestMigrationsSetTheSchema(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	has := 0
-	err := db.read(t.Context(), func(c *conn) error {
-		_, err := c.one(selectSchema, func(row *sqlite.Stmt) { has = row.ColumnInt(0) })
+	has := int64(0)
+	err := db.read(t.Context(), func(c *conn) (err error) {
+		has, err = c.number("PRAGMA user_version")
 		return err
 	})
-	if err != nil || has != known.Latest() || has == 0 {
+	if err != nil || has != int64(known.Latest()) || has == 0 {
 		t.Errorf("the schema is %d, %v, want %d", has, err, known.Latest())
+	}
+}
+
+// TestSecondMigration: a migration that a later version brings along is applied once, to a
+// file with data. The version before refuses the file then.
+func TestSecondMigration(t *testing.T) {
+	t.Parallel()
+	first, err := migrationFiles.ReadFile("migrations/0001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := migrations.MustLoad(fstest.MapFS{
+		"migrations/0001_init.sql":   {Data: first},
+		"migrations/0002_photos.sql": {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")},
+	})
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	db, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	createPet(t, db, newShop(t, db), "Rex")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := openConn(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.known = later
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	for range 2 {
+		if err := c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := c.migrations()
+	if want := (migrations.Migration{Version: 2, Name: "photos", Applied: true, At: at}); err != nil || len(all) != 2 || all[1] != want {
+		t.Errorf("migrations = %+v, %v, want the second to be %+v", all, err, want)
+	}
+	if photo, err := c.text("SELECT photo FROM pets"); photo != "none" || err != nil {
+		t.Errorf("the photo of the pet is %q, %v, want none", photo, err)
+	}
+	if db, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema 2; this one knows 1 to 1)") {
+		t.Errorf("Open by the version before = %v, %v, want it refused", db, err)
 	}
 }
 

@@ -75,9 +75,8 @@ func (c *conn) refuseMoved() error {
 	if ours, err := c.isOurs(); err != nil || !ours {
 		return err
 	}
-	var to string
-	moved, err := c.one("SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'", func(row *sqlite.Stmt) { to = row.ColumnText(0) })
-	if err == nil && moved {
+	to, err := c.text("SELECT coalesce((SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'), '')")
+	if err == nil && to != "" {
 		err = fmt.Errorf("%w %s: name that with --db, or in the variable PETSTORE_DB", ErrMoved, to)
 	}
 	return err
@@ -96,13 +95,15 @@ func (s *Source) Close() (err error) {
 // migrations, which are the file's own, are left out.
 func (s *Source) Tables() (map[string][]string, error) {
 	tables := map[string][]string{}
-	err := s.conn.each(`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
-		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'migrations' ORDER BY t.name, c.cid`,
-		func(row *sqlite.Stmt) {
-			name := row.ColumnText(0)
-			tables[name] = append(tables[name], row.ColumnText(1))
-		})
-	return tables, s.named(err)
+	for row, err := range s.conn.query(`SELECT t.name, c.name FROM pragma_table_list t JOIN pragma_table_info(t.name) c
+		WHERE t.schema='main' AND t.type='table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'migrations' ORDER BY t.name, c.cid`) {
+		if err != nil {
+			return nil, s.named(err)
+		}
+		name := row.ColumnText(0)
+		tables[name] = append(tables[name], row.ColumnText(1))
+	}
+	return tables, nil
 }
 
 // A Start is what stands before all rows: what the store notes of itself, by name,
@@ -115,13 +116,16 @@ type Start struct {
 // Start returns what a move begins with.
 func (s *Source) Start() (start Start, err error) {
 	start.Meta = map[string][]byte{}
-	err = s.conn.each("SELECT m.name, m.value, a.state, a.floor FROM meta m, access_state a WHERE m.name='secret' OR m.name LIKE 'import:%'", func(row *sqlite.Stmt) {
+	for row, err := range s.conn.query("SELECT m.name, m.value, a.state, a.floor FROM meta m, access_state a WHERE m.name='secret' OR m.name LIKE 'import:%'") {
+		if err != nil {
+			return start, s.named(err)
+		}
 		value := make([]byte, row.ColumnLen(1))
 		row.ColumnBytes(1, value)
 		start.Meta[row.ColumnText(0)] = value
 		start.State, start.Floor = row.ColumnInt64(2), row.ColumnInt64(3)
-	})
-	if err == nil && len(start.Meta["secret"]) == 0 {
+	}
+	if len(start.Meta["secret"]) == 0 {
 		err = errors.New("has no secret: it was never opened by petstore serve")
 	}
 	return start, s.named(err)
@@ -129,15 +133,14 @@ func (s *Source) Start() (start Start, err error) {
 
 // Count returns how many rows a table has.
 func (s *Source) Count(table string) (n int64, err error) {
-	_, err = s.conn.one("SELECT count(*) FROM "+quote(table), func(row *sqlite.Stmt) { n = row.ColumnInt64(0) })
+	n, err = s.conn.number("SELECT count(*) FROM " + quote(table))
 	return n, s.named(err)
 }
 
 // LastID returns the last id that was issued for the rows of a table whose ids
 // are in the column id.
 func (s *Source) LastID(table string) (id int64, err error) {
-	_, err = s.conn.one("SELECT max(coalesce((SELECT max(id) FROM "+quote(table)+"), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name=?), 0))",
-		func(row *sqlite.Stmt) { id = row.ColumnInt64(0) }, table)
+	id, err = s.conn.number("SELECT max(coalesce((SELECT max(id) FROM "+quote(table)+"), 0), coalesce((SELECT seq FROM sqlite_sequence WHERE name=?), 0))", table)
 	return id, s.named(err)
 }
 

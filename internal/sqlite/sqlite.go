@@ -63,9 +63,8 @@ type DB struct {
 	wrote time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
-	effort       searchEffort
-	cache        *cache // nil if there is none
-	version      int64  // of the file's contents, as the writer knows it
+	cache        *cache        // nil if there is none
+	version      int64         // of the file's contents, as the writer knows it
 	readers      *stack
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
@@ -84,17 +83,6 @@ var (
 	_ ratelimit.Store = (*DB)(nil)
 	_ usage.Store     = (*DB)(nil)
 )
-
-// A searchEffort says when a search asks the index of names rather than test names
-// one by one.
-type searchEffort struct {
-	first int64 // ids are tested one by one before: a frequent part fills a page with them
-	short int64 // as first, for texts shorter than a term
-	few   int   // rows of the other filters are: they are tested
-	terms int   // that begin with a short text: then it is so frequent that all are tested
-}
-
-var usualEffort = searchEffort{first: 256, short: 4096, few: 4000, terms: 1000}
 
 // Stats are numbers for metrics, counted since Open.
 type Stats struct {

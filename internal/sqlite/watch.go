@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"example.com/petstore/internal/dbfile"
-	"zombiezen.com/go/sqlite"
 )
 
 // How often a server looks at its files, and how often it tries to write after a
@@ -23,11 +20,11 @@ const untilRemoved = time.Second
 
 // claim locks the database at path if o is a server's, and returns an error if its
 // log is not its own.
-func (o Options) claim(ctx context.Context, path string) (*dbfile.Lock, error) {
+func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
 	if !o.Serve {
-		return nil, dbfile.CheckLog(path)
+		return nil, refuseForeignLog(path)
 	}
-	return dbfile.Acquire(ctx, path, o.Wait, func(process string) {
+	return lockDatabase(ctx, path, o.Wait, func(process string) {
 		o.Log.Info("waiting for the server that has the database", "path", path, "process", process)
 	})
 }
@@ -36,16 +33,16 @@ func (o Options) claim(ctx context.Context, path string) (*dbfile.Lock, error) {
 func (db *DB) watch() (err error) {
 	w := &db.watcher
 	if w.lock == nil {
-		w.files, err = dbfile.NewWatch(db.path)
+		w.files, err = newFileWatch(db.path)
 		return err
 	}
-	if err := errors.Join(identify(db.writer), touchFile(db.writer)); err != nil {
+	if err := touchFile(db.writer); err != nil {
 		return err
 	}
 	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
 		return err
 	}
-	w.files, err = w.lock.Watch()
+	w.files, err = w.lock.watch()
 	return err
 }
 
@@ -74,16 +71,6 @@ func (db *DB) watchFiles() {
 	}
 }
 
-// identify gives a file that has none what tells it from others.
-func identify(c *conn) error {
-	has := false
-	_, err := c.one("PRAGMA schema_version", func(row *sqlite.Stmt) { has = dbfile.HasIdentity(row.ColumnInt64(0)) })
-	if err != nil || has {
-		return err
-	}
-	return c.exec(fmt.Sprintf("PRAGMA schema_version=%d", dbfile.NewIdentity()))
-}
-
 // intact looks whether the file is still the one that was opened, and fails the database
 // if not. It may be called concurrently.
 func (db *DB) intact() bool {
@@ -91,9 +78,7 @@ func (db *DB) intact() bool {
 	if w.files == nil {
 		return true
 	}
-	w.looking.Lock()
-	defer w.looking.Unlock()
-	err := w.files.CheckContent()
+	err := w.files.Check()
 	if err != nil {
 		db.lose(err)
 	}
@@ -103,8 +88,8 @@ func (db *DB) intact() bool {
 // touchFile writes the first page as it is. The file's change counter grows.
 func touchFile(c *conn) error {
 	c.touched.wrote = true
-	version := 0
-	if _, err := c.one(selectSchema, func(row *sqlite.Stmt) { version = row.ColumnInt(0) }); err != nil {
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
 		return err
 	}
 	return c.exec(fmt.Sprintf("PRAGMA user_version=%d", version))
@@ -118,11 +103,10 @@ func (db *DB) lose(err error) {
 
 // tellNext notes what happened to the files for the next start.
 func (db *DB) tellNext(err error) {
-	lost, ok := errors.AsType[*dbfile.LostError](err)
-	if !ok || db.watcher.lock == nil {
+	if _, ok := errors.AsType[*lostError](err); !ok || db.watcher.lock == nil {
 		return
 	}
-	if err := db.watcher.lock.Lost(lost); err != nil {
+	if err := db.watcher.lock.lost(); err != nil {
 		db.log.Error("the next start may not know what happened to the database", "err", err)
 	}
 }
@@ -131,9 +115,9 @@ func (db *DB) tellNext(err error) {
 // move the log into a file that is not its own, or is gone, and remove it. The
 // watcher is closed.
 func (db *DB) abandoned() bool {
-	lost, ok := errors.AsType[*dbfile.LostError](db.fault.err())
+	lost, ok := errors.AsType[*lostError](db.fault.err())
 	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
-		if lost, ok = errors.AsType[*dbfile.LostError](db.watcher.files.CheckContent()); ok {
+		if lost, ok = errors.AsType[*lostError](db.watcher.files.Check()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/petstore/internal/dbfile"
+	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
 )
@@ -158,12 +158,11 @@ func (c *conn) attempt(w *write, how manner) error {
 }
 
 // finish writes what was put off until the end of a transaction.
-func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveNames(), c.saveEvents()) }
+func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveEvents()) }
 
 // forget forgets what was put off.
 func (c *conn) forget() {
 	clear(c.issued)
-	clear(c.renames)
 	clear(c.unsaved)
 }
 
@@ -185,14 +184,18 @@ const noticeEvery = 200 * time.Millisecond
 // served any more. The writer calls it in each of its transactions, in which nobody
 // else commits, and while it waits.
 func (db *DB) notice() error {
-	before := db.version
-	_, err := db.writer.one("PRAGMA data_version", func(row *sqlite.Stmt) { db.version = row.ColumnInt64(0) })
-	if err != nil || db.version == before {
+	version, err := db.writer.number("PRAGMA data_version")
+	if err != nil || version == db.version {
 		return err
 	}
+	db.version = version
 	db.cache.flush()
 	db.RingAll()
-	return db.checkSchema()
+	err = db.writer.checkSchema()
+	if errors.Is(err, migrations.ErrNewer) {
+		db.fail(err)
+	}
+	return err
 }
 
 // tellAfter is how long a writer waits for another process before it says so.
@@ -211,11 +214,11 @@ func (db *DB) begin() error {
 		}
 		waited := time.Since(begun)
 		if waited >= busyTimeout {
-			return fmt.Errorf("the process %s has been writing for %v: %w", dbfile.WriterOf(db.path), busyTimeout, err)
+			return fmt.Errorf("the process %s has been writing for %v: %w", writerOf(db.path), busyTimeout, err)
 		}
 		if waited >= tellAfter && !told && db.waiting != nil {
 			told = true
-			db.waiting(dbfile.WriterOf(db.path))
+			db.waiting(writerOf(db.path))
 		}
 		_ = db.notice() // the other one may have committed before
 	}

@@ -139,22 +139,6 @@ var misfortunes = []misfortune{
 		"petstore.db-wal is not of this file: it is another file", "mv petstore.db b.db; $0 restore b.db --force", false,
 	},
 	{
-		"backup copied over it", "cp backup.db petstore.db", []string{"petstore.db was overwritten"},
-		"the file was overwritten while the process", "$0 restore backup.db --force", false,
-	},
-	{
-		"copy copied over it", "cp plain.db petstore.db", []string{"petstore.db was overwritten"},
-		"the file was overwritten while the process", "$0 restore plain.db --force", false,
-	},
-	{
-		"another shop copied over it", "$0 workspace create other --plan free --db other.db; printf '\\100' | dd of=other.db bs=1 seek=25 conv=notrunc; cp other.db petstore.db",
-		[]string{"petstore.db was overwritten"}, "the file was overwritten while the process", "$0 restore backup.db --force", false,
-	},
-	{
-		"emptied", "truncate -s 0 petstore.db", []string{"petstore.db was overwritten"},
-		"the file was overwritten while the process", "$0 restore backup.db --force", false,
-	},
-	{
 		"log removed", "rm petstore.db-wal", []string{"petstore.db-wal was removed or moved"},
 		"", "true", true,
 	},

@@ -289,6 +289,7 @@ CREATE TABLE webhooks (
   created_at    bigint NOT NULL,
   reached       bigint NOT NULL,
   failing_since bigint,
+  failing_for   bigint NOT NULL DEFAULT 0, -- milliseconds, as those who held it saw them
   secret        text NOT NULL,
   old_secret    text NOT NULL, -- '' for none
   old_until     bigint,

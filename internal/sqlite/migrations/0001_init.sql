@@ -1,5 +1,5 @@
--- Instants are milliseconds since the Unix epoch. The workspace stands first
--- in every key: it is the unit of isolation.
+-- Instants are milliseconds since the Unix epoch. The workspace stands first in each
+-- key of a shop's tables: it is the unit of isolation.
 
 CREATE TABLE migrations (
   version INTEGER PRIMARY KEY,
@@ -12,9 +12,9 @@ CREATE TABLE meta (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Workspaces, keys and bans. Each change of them takes the next state and
--- stamps its rows with it; a reader of a state before the floor has to read
--- everything, since a row was deleted after it.
+-- Workspaces, keys and bans. Each change of them takes the next state and stamps its
+-- rows with it. A reader whose state is before the floor has to read everything,
+-- because a row was deleted after it.
 
 CREATE TABLE access_state (
   only  INTEGER PRIMARY KEY CHECK (only = 1),
@@ -34,6 +34,15 @@ CREATE TABLE workspaces (
 ) STRICT;
 CREATE INDEX workspaces_by_state ON workspaces (state);
 
+-- The workspaces whose rows are being removed step by step, in many transactions: by a
+-- reset, or because they were deleted. The row of a deleted workspace stays for a while,
+-- since servers may still save what it did before they learn of it.
+CREATE TABLE removals (
+  workspace INTEGER PRIMARY KEY,
+  steps     INTEGER NOT NULL DEFAULT 0,
+  ended_at  INTEGER -- NULL while there are rows
+) STRICT;
+
 CREATE TABLE api_keys (
   id         TEXT PRIMARY KEY,
   workspace  INTEGER NOT NULL REFERENCES workspaces (id),
@@ -49,6 +58,8 @@ CREATE TABLE api_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
 CREATE INDEX api_keys_by_state ON api_keys (state);
+CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
+CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
 
 CREATE TABLE bans (
   key_id     TEXT PRIMARY KEY REFERENCES api_keys (id) ON DELETE CASCADE,
@@ -67,6 +78,34 @@ CREATE TABLE audit (
   subject TEXT NOT NULL,
   detail  TEXT NOT NULL
 ) STRICT;
+
+-- Links that signed somebody in: each does so once.
+CREATE TABLE used_links (
+  hash    BLOB PRIMARY KEY CHECK (length(hash) = 32),
+  ends_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Who is signed in to a console. key_id is empty for an operator.
+CREATE TABLE console_sessions (
+  hash       BLOB PRIMARY KEY CHECK (length(hash) = 32),
+  key_id     TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ends_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX console_sessions_by_key ON console_sessions (key_id, started_at);
+CREATE INDEX console_sessions_by_end ON console_sessions (ends_at);
+
+-- Tokens for the operator's API. The row of a revoked token stays, so that its owner
+-- can be named.
+CREATE TABLE operator_tokens (
+  id         TEXT PRIMARY KEY,
+  name       TEXT NOT NULL,
+  prefix     TEXT NOT NULL,
+  hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
 
 -- What the rate limiter keeps over a restart.
 
@@ -91,41 +130,85 @@ CREATE TABLE limit_keys (
   run_until   INTEGER NOT NULL,
   strikes     TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX limit_keys_against ON limit_keys (key_id) WHERE clean_since > 0 OR run_from > 0;
 
--- The shops. The counters hold the last id issued of each kind; they outlive
--- the rows, so that no id is issued again.
+-- What the workspaces did, by the minute and by the hour: step is 60 or 3600 seconds,
+-- start is in Unix seconds. l0 to l9 are a histogram of latencies.
+CREATE TABLE usage (
+  workspace     INTEGER NOT NULL,
+  step          INTEGER NOT NULL,
+  start         INTEGER NOT NULL,
+  success       INTEGER NOT NULL,
+  not_modified  INTEGER NOT NULL,
+  client_errors INTEGER NOT NULL,
+  limited       INTEGER NOT NULL,
+  server_errors INTEGER NOT NULL,
+  l0 INTEGER NOT NULL,
+  l1 INTEGER NOT NULL,
+  l2 INTEGER NOT NULL,
+  l3 INTEGER NOT NULL,
+  l4 INTEGER NOT NULL,
+  l5 INTEGER NOT NULL,
+  l6 INTEGER NOT NULL,
+  l7 INTEGER NOT NULL,
+  l8 INTEGER NOT NULL,
+  l9 INTEGER NOT NULL,
+  PRIMARY KEY (workspace, step, start)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX usage_by_start ON usage (step, start);
+
+-- What each key did on each UTC day, which begins at day in Unix seconds.
+CREATE TABLE key_days (
+  workspace     INTEGER NOT NULL,
+  key           TEXT NOT NULL,
+  day           INTEGER NOT NULL,
+  success       INTEGER NOT NULL,
+  not_modified  INTEGER NOT NULL,
+  client_errors INTEGER NOT NULL,
+  limited       INTEGER NOT NULL,
+  server_errors INTEGER NOT NULL,
+  deprecated    INTEGER NOT NULL, -- requests of operations that will end
+  PRIMARY KEY (workspace, key, day)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX key_days_by_day ON key_days (day);
+
+-- The shops. The counters hold the last id issued of each kind. They outlive the rows,
+-- so that no id is issued again.
 
 CREATE TABLE counters (
-  workspace INTEGER PRIMARY KEY,
+  workspace  INTEGER PRIMARY KEY,
   pets       INTEGER NOT NULL DEFAULT 0,
   categories INTEGER NOT NULL DEFAULT 0,
-  orders     INTEGER NOT NULL DEFAULT 0
+  orders     INTEGER NOT NULL DEFAULT 0,
+  movements  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE categories (
   workspace   INTEGER NOT NULL,
   id          INTEGER NOT NULL,
   name        TEXT NOT NULL,
-  folded      TEXT NOT NULL,
+  folded      TEXT NOT NULL, -- the name in the form in which texts are compared
   description TEXT,
   PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE pets (
-  workspace   INTEGER NOT NULL,
-  id          INTEGER NOT NULL,
-  name        TEXT NOT NULL,
-  category    INTEGER NOT NULL,
-  status      TEXT NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold'), -- IN would build a table of three rows for every write
-  quantity    INTEGER NOT NULL CHECK (quantity >= 0),
-  open_orders INTEGER NOT NULL CHECK (open_orders >= 0),
-  movements   INTEGER NOT NULL,
-  folded      TEXT NOT NULL,
+  workspace     INTEGER NOT NULL,
+  id            INTEGER NOT NULL,
+  name          TEXT NOT NULL,
+  category      INTEGER NOT NULL,
+  status        TEXT NOT NULL CHECK (status = 'available' OR status = 'pending' OR status = 'sold'), -- IN would build a table of three rows for every write
+  quantity      INTEGER NOT NULL CHECK (quantity >= 0),
+  open_orders   INTEGER NOT NULL CHECK (open_orders >= 0),
+  movements     INTEGER NOT NULL, -- how many there are of the pet
+  last_movement INTEGER NOT NULL DEFAULT 0, -- 0 for none
+  folded        TEXT NOT NULL, -- the name in the form in which texts are compared
   PRIMARY KEY (workspace, id),
   FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
+CREATE INDEX pets_by_low_stock ON pets (workspace, status, quantity) WHERE quantity <= 100; -- with all quantities, each order would change the index
 
 -- An order keeps the id of its pet when that is deleted: no foreign key.
 CREATE TABLE orders (
@@ -139,9 +222,15 @@ CREATE TABLE orders (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX orders_by_pet ON orders (workspace, pet, complete, id);
 CREATE INDEX orders_by_complete ON orders (workspace, complete, id);
+CREATE INDEX orders_by_ship_date ON orders (workspace, complete, ship_date) WHERE ship_date IS NOT NULL;
 
+-- The ledger. A new movement comes at the end, whichever pet it is of, and names the
+-- movement before it of the same pet. The row of a pet names its last movement. The last
+-- movement of a pet that was deleted is the one of the kind 'deleted'.
 CREATE TABLE movements (
   workspace INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  before    INTEGER NOT NULL CHECK (before < id), -- 0 for a pet's first
   pet       INTEGER NOT NULL,
   number    INTEGER NOT NULL,
   kind      TEXT NOT NULL,
@@ -149,11 +238,12 @@ CREATE TABLE movements (
   delta     INTEGER NOT NULL,
   quantity  INTEGER NOT NULL CHECK (quantity >= 0),
   at        INTEGER NOT NULL,
-  PRIMARY KEY (workspace, pet, number)
+  PRIMARY KEY (workspace, id)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
+-- The answers to requests with an Idempotency-Key.
 CREATE TABLE receipts (
-  number      INTEGER PRIMARY KEY,
   workspace   INTEGER NOT NULL,
   operation   TEXT NOT NULL,
   key         TEXT NOT NULL,
@@ -161,6 +251,79 @@ CREATE TABLE receipts (
   row_id      INTEGER NOT NULL,
   body        BLOB NOT NULL,
   created_at  INTEGER NOT NULL,
-  UNIQUE (workspace, operation, key)
-) STRICT;
+  PRIMARY KEY (workspace, operation, key)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX receipts_by_created ON receipts (created_at);
+
+-- The feeds of workspaces: what was changed, in the order of the commits. last is the
+-- greatest id that was issued. Events with an id up to forgotten are not kept.
+
+CREATE TABLE feeds (
+  workspace INTEGER PRIMARY KEY,
+  last      INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+  workspace INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  type      TEXT NOT NULL,
+  at        INTEGER NOT NULL,
+  request   TEXT NOT NULL, -- '' for a command
+  data      TEXT NOT NULL,
+  previous  TEXT NOT NULL, -- '' unless it is an update
+  PRIMARY KEY (workspace, id)
+) STRICT, WITHOUT ROWID;
+
+-- Webhooks, and what is due to them. Each event of the feed up to reached has a row in
+-- deliveries, unless the webhook does not want its type. Until held_until only the
+-- holder delivers to a webhook. The secrets are kept as they are, because they sign.
+
+CREATE TABLE webhooks (
+  id            TEXT PRIMARY KEY,
+  workspace     INTEGER NOT NULL,
+  url           TEXT NOT NULL,
+  types         TEXT NOT NULL, -- each between commas; '' for all
+  description   TEXT NOT NULL,
+  state         TEXT NOT NULL,
+  created_at    INTEGER NOT NULL,
+  reached       INTEGER NOT NULL,
+  failing_since INTEGER,
+  failing_for   INTEGER NOT NULL DEFAULT 0, -- milliseconds, as those who held it saw them
+  secret        TEXT NOT NULL,
+  old_secret    TEXT NOT NULL, -- '' for none
+  old_until     INTEGER,
+  holder        TEXT NOT NULL,
+  held_until    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhooks_workspace ON webhooks (workspace);
+
+CREATE TABLE deliveries (
+  webhook   TEXT NOT NULL,
+  event     INTEGER NOT NULL,
+  workspace INTEGER NOT NULL,
+  type      TEXT NOT NULL,
+  state     TEXT NOT NULL,
+  tries     INTEGER NOT NULL,
+  tried_at  INTEGER,
+  next_at   INTEGER, -- NULL if it has ended
+  status    INTEGER NOT NULL, -- 0 if no answer came
+  answer    TEXT NOT NULL,
+  error     TEXT NOT NULL,
+  latency   INTEGER NOT NULL,
+  PRIMARY KEY (webhook, event)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (webhook, next_at, event) WHERE next_at IS NOT NULL;
+CREATE INDEX deliveries_ended ON deliveries (webhook, tried_at) WHERE next_at IS NULL;
+CREATE INDEX deliveries_workspace ON deliveries (workspace);
+
+-- The search by a part of a name: an index of every three letters of the folded names. A
+-- row is numbered by its workspace and its id, so that matches come in the order of ids.
+-- The view says which names the index has, which a rebuild needs. The terms are read to
+-- check the index.
+CREATE VIEW indexed_names (number, name) AS
+  SELECT (workspace << 40) + id, folded FROM pets WHERE workspace < 1 << 23 AND id < 1 << 40;
+CREATE VIRTUAL TABLE pet_names USING fts5 (name, content='indexed_names', content_rowid='number',
+  columnsize=0, tokenize='trigram case_sensitive 1');
+INSERT INTO pet_names (pet_names, rank) VALUES ('automerge', 8), ('crisismerge', 1999);
+CREATE VIRTUAL TABLE pet_name_terms USING fts5vocab (pet_names, instance);

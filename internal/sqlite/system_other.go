@@ -1,6 +1,6 @@
 //go:build !unix
 
-package dbfile
+package sqlite
 
 import (
 	"errors"

@@ -1,10 +1,4 @@
-// Package dbfile looks after the files of an SQLite database from outside: which
-// ones they are, who has them, whether they are still those that were opened, and
-// whether a log belongs to its file. It knows no SQL, and changes none of SQLite's
-// files.
-//
-// Paths of databases are those that links lead to, by which SQLite names the log.
-package dbfile
+package sqlite
 
 import (
 	"errors"
@@ -16,6 +10,11 @@ import (
 	"time"
 )
 
+// The files of a database are looked after from outside: which ones they are, who has
+// them, whether they are still those that were opened, and whether a log belongs to its
+// file. None of them is changed. Paths are those that links lead to, by which SQLite names
+// the log.
+
 const advice = "put it back, or restore a backup with petstore restore FILE"
 
 // companions are the ends of the names of the files that SQLite keeps beside a
@@ -26,10 +25,10 @@ func companions() []string { return []string{"-wal", "-shm", "-journal"} }
 // its lock two servers would have it.
 func beside() []string { return append(companions(), lockEnd) }
 
-// Owner returns the database that the file at path belongs to, as its log, the index
+// ownerOf returns the database that the file at path belongs to, as its log, the index
 // of that or its lock, whether that file is there or not; "" if there is no such
 // database. The path may be a link.
-func Owner(path string) string {
+func ownerOf(path string) string {
 	for _, end := range beside() {
 		database, ok := strings.CutSuffix(resolved(path), end)
 		if !ok {
@@ -47,11 +46,11 @@ func Owner(path string) string {
 // that a program has open or did not close. The paths may be links.
 func Spare(database, path string) error {
 	for _, end := range append(beside(), "") {
-		if database != "" && Same(resolved(database)+end, path) {
+		if database != "" && sameFile(resolved(database)+end, path) {
 			return fmt.Errorf("%s: that is the database itself", path)
 		}
 	}
-	if owner := Owner(path); owner != "" {
+	if owner := ownerOf(path); owner != "" {
 		return fmt.Errorf("%s: belongs to the database %s", path, owner)
 	}
 	for _, end := range companions() {
@@ -62,8 +61,8 @@ func Spare(database, path string) error {
 	return nil
 }
 
-// Same reports whether there are files at both paths, and they are one.
-func Same(a, b string) bool {
+// sameFile reports whether there are files at both paths, and they are one.
+func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {
 		return false
@@ -94,19 +93,18 @@ func CheckPresent(path string) error {
 	return nil
 }
 
-// CheckLog returns an error if the file at path was overwritten while it was
-// served, or has a log beside it that is not its own, as after a copy was put in
-// its place: SQLite would join them. A server that has the database looks itself,
+// refuseForeignLog returns an error if the file at path has a log beside it that is not its own,
+// as after a copy was put in its place: SQLite would join them. A server that has the database looks itself,
 // so nothing is checked then.
-func CheckLog(path string) error {
-	err := Alone(path, func() error { return checkLog(path) })
-	if errors.Is(err, ErrServed) {
+func refuseForeignLog(path string) error {
+	err := whileUnserved(path, func() error { return checkLog(path) })
+	if errors.Is(err, errServed) {
 		return nil
 	}
 	return err
 }
 
-// checkLog is CheckLog while nobody writes to the files.
+// checkLog is refuseForeignLog while nobody writes to the files.
 func checkLog(path string) error {
 	log, err := readLogHeader(path + "-wal")
 	t := readTrace(path)
@@ -116,9 +114,6 @@ func checkLog(path string) error {
 	file, err := readHeader(path)
 	if err != nil {
 		return err
-	}
-	if t != nil && t.Overwritten && t.File == file.inode {
-		return fmt.Errorf("the file was overwritten while the process %d served it: restore a backup with petstore restore FILE --force", t.PID)
 	}
 	if log == nil {
 		if file.size == 0 {
@@ -143,7 +138,7 @@ func foreign(file header, log *logHeader, t *trace) string {
 		return "it was closed in good order, or is a backup"
 	case t == nil || t.Log != log.lineage():
 		return ""
-	case t.File != 0 && t.File != file.inode, differ(t.Schema, file.schema):
+	case t.File != 0 && t.File != file.inode:
 		return "it is another file than the one that was served"
 	case before(file.changes, t.Changes):
 		return "it is older than the log"

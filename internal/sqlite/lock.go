@@ -1,4 +1,4 @@
-package dbfile
+package sqlite
 
 import (
 	"cmp"
@@ -20,20 +20,20 @@ const lockEnd = "-lock"
 // How often a lock that is taken is asked for again.
 const askForLock = 20 * time.Millisecond
 
-// A Lock is a server's on its database: no other server gets it meanwhile. The
+// A fileLock is a server's on its database: no other server gets it meanwhile. The
 // system gives it back when the process ends.
-type Lock struct {
+type fileLock struct {
 	path string // of the database
 	file *os.File
 
 	mu    sync.Mutex
-	trace trace // zero before Watch
+	trace trace // zero before watch
 }
 
-// Acquire locks the database at path for a server, and waits so long for another
+// lockDatabase locks the database at path for a server, and waits so long for another
 // one to end; waiting is told which process that is. It returns an error if
-// [CheckLog] has one, and if ctx ends.
-func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*Lock, error) {
+// [refuseForeignLog] has one, and if ctx ends.
+func lockDatabase(ctx context.Context, path string, wait time.Duration, waiting func(process string)) (*fileLock, error) {
 	f, err := os.OpenFile(path+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Lock{path: path, file: f}, nil
+	return &fileLock{path: path, file: f}, nil
 }
 
 func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, waiting func(process string)) error {
@@ -66,13 +66,13 @@ func acquire(ctx context.Context, f *os.File, path string, wait time.Duration, w
 	}
 }
 
-// Watch is [NewWatch] for the server, just after SQLite has opened the files and
-// written to the first page. It also looks into the file, so no other connection
-// of this process may be closed while the watch lasts, nor the watch before them:
-// that drops the locks of SQLite (POSIX, fcntl). How the files stand is noted for
-// [CheckPresent] and [CheckLog].
-func (l *Lock) Watch() (*Watch, error) {
-	w, err := NewWatch(l.path)
+// watch is [newFileWatch] for the server, just after SQLite has opened the files and
+// written to the first page. It notes how the files stand for [CheckPresent] and
+// [refuseForeignLog] of the next start. To read the file it opens it until the watch is
+// closed, which must be after all connections of this process: closing a file drops the
+// locks of SQLite (POSIX, fcntl).
+func (l *fileLock) watch() (*fileWatch, error) {
+	w, err := newFileWatch(l.path)
 	if err != nil {
 		return nil, err
 	}
@@ -80,22 +80,22 @@ func (l *Lock) Watch() (*Watch, error) {
 	if err != nil || log == nil {
 		return nil, errors.Join(err, errors.New("the log cannot be read"))
 	}
-	if w.header, err = os.Open(l.path); err != nil {
+	if w.opened, err = os.Open(l.path); err != nil {
 		return nil, err
 	}
-	if w.last, err = headerOf(w.header); err == nil {
-		l.trace = trace{Since: time.Now(), File: w.last.inode, Log: log.lineage(), Changes: w.last.changes, Schema: w.last.schema}
+	h, err := headerOf(w.opened)
+	if err == nil {
+		l.trace = trace{Since: time.Now(), File: h.inode, Log: log.lineage(), Changes: h.changes}
 		err = l.trace.write(l.file)
 	}
 	return w, err
 }
 
-// Lost notes what happened to the files for the next start, which then does not
-// make an empty database, or go on with what overwrote it.
-func (l *Lock) Lost(e *LostError) error {
+// lost notes for the next start that the files were removed or replaced, so that it does
+// not make an empty database.
+func (l *fileLock) lost() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trace.Overwritten = l.trace.Overwritten || e.overwrote
 	f, err := os.OpenFile(l.path+lockEnd, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return l.trace.write(l.file)
@@ -105,20 +105,20 @@ func (l *Lock) Lost(e *LostError) error {
 	return errors.Join(l.trace.write(f), f.Close()) // the lock went with the database
 }
 
-// Close lets another server have the database. A nil Lock has nothing to close.
-func (l *Lock) Close() error {
+// Close lets another server have the database. A nil fileLock has nothing to close.
+func (l *fileLock) Close() error {
 	if l == nil {
 		return nil
 	}
 	return l.file.Close()
 }
 
-// ErrServed is what Alone returns if a server has the database.
-var ErrServed = errors.New("is served by another process")
+// errServed is what whileUnserved returns if a server has the database.
+var errServed = errors.New("is served by another process")
 
-// Alone runs f while no server has the database at path, nor can get it. Others may
-// be in a call of Alone at the same time.
-func Alone(path string, f func() error) error {
+// whileUnserved runs f while no server has the database at path, nor can get it. Others may
+// be in a call of whileUnserved at the same time.
+func whileUnserved(path string, f func() error) error {
 	file, err := os.OpenFile(path+lockEnd, os.O_RDWR, 0) // none is made
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return f()
@@ -128,7 +128,7 @@ func Alone(path string, f func() error) error {
 	defer file.Close()
 	got, err := tryLock(file, true)
 	if err == nil && !got {
-		err = ErrServed
+		err = errServed
 	}
 	if err != nil {
 		return err
@@ -146,9 +146,6 @@ type trace struct {
 	// How the log and the file stood when the server had opened them.
 	Log     uint32 `json:"log"`     // which log, see logHeader.lineage
 	Changes uint32 `json:"changed"` // the file's change counter; "changes" was one that it would have had later
-	Schema  uint32 `json:"schema"`  // the file's schema cookie
-
-	Overwritten bool `json:"overwritten,omitempty"` // while the server had it open: parts of the log are in the file
 }
 
 // readTrace returns nil if there is none.

@@ -1,4 +1,4 @@
-package dbfile
+package sqlite
 
 import (
 	"cmp"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// WriterOf names the other process that writes to the database at path, as far as
+// writerOf names the other process that writes to the database at path, as far as
 // the system tells.
-func WriterOf(path string) string {
+func writerOf(path string) string {
 	return cmp.Or(lockedBy(path, path+"-shm"), "that has locked "+path) // the lock is on the index of the log
 }
 

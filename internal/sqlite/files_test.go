@@ -1,6 +1,6 @@
 //go:build unix
 
-package dbfile_test
+package sqlite
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/petstore/internal/dbfile"
 )
 
 // A database is what the files say in their first bytes, which is all that the
@@ -37,18 +35,6 @@ func (db database) write(t *testing.T, mode byte, changes uint32) {
 	b := make([]byte, 4096)
 	b[18] = mode
 	binary.BigEndian.PutUint32(b[24:], changes)
-	binary.BigEndian.PutUint32(b[40:], 1<<20) // see identify
-	put(t, db.path, b)
-}
-
-// identify gives the file a schema cookie.
-func (db database) identify(t *testing.T, cookie uint32) {
-	t.Helper()
-	b, err := os.ReadFile(db.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary.BigEndian.PutUint32(b[40:], cookie)
 	put(t, db.path, b)
 }
 
@@ -90,14 +76,14 @@ func (db database) remove(t *testing.T, ends ...string) {
 }
 
 // serve is what a server does first.
-func (db database) serve(t *testing.T) (*dbfile.Lock, *dbfile.Watch) {
+func (db database) serve(t *testing.T) (*fileLock, *fileWatch) {
 	t.Helper()
-	lock, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {})
+	lock, err := lockDatabase(t.Context(), db.path, 0, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = lock.Close() }) // it may be closed by then
-	watch, err := lock.Watch()
+	watch, err := lock.watch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +108,6 @@ func TestCheckLog(t *testing.T) {
 		"copy moved":          {func(t *testing.T, db database) { db.replace(t) }, "it is another file"},
 		"copy copied":         {func(t *testing.T, db database) { db.write(t, 2, 99) }, "it is older"},
 		"copy, log reset":     {func(t *testing.T, db database) { db.write(t, 2, 99); db.writeLog(t, 8, 1008) }, "it is older"},
-		"another copied":      {func(t *testing.T, db database) { db.write(t, 2, 200); db.identify(t, 3<<20) }, "it is another file"},
-		"schema changed":      {func(t *testing.T, db database) { db.write(t, 2, 200); db.identify(t, 1<<20+9) }, ""},
 		"counter has wrapped": {func(t *testing.T, db database) { db.write(t, 2, 100+1<<31-1) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,12 +119,12 @@ func TestCheckLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.happens(t, db)
-			err := dbfile.CheckLog(db.path)
+			err := refuseForeignLog(db.path)
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("CheckLog = %v, want %q", err, test.want)
 			}
-			if _, acquired := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); fmt.Sprint(acquired) != fmt.Sprint(err) {
-				t.Errorf("Acquire = %v, want the error of CheckLog, %v", acquired, err)
+			if _, acquired := lockDatabase(t.Context(), db.path, 0, func(string) {}); fmt.Sprint(acquired) != fmt.Sprint(err) {
+				t.Errorf("Acquire = %v, want the error of refuseForeignLog, %v", acquired, err)
 			}
 		})
 	}
@@ -154,17 +138,13 @@ func TestLost(t *testing.T) {
 		happens func(*testing.T, database)
 		want    string
 		whole   bool
-		next    string // what CheckPresent or CheckLog says; "" for nothing
+		next    string // what CheckPresent or refuseForeignLog says; "" for nothing
 	}{
 		"nothing":     {func(*testing.T, database) {}, "", false, ""},
 		"vacuumed":    {func(t *testing.T, db database) { db.write(t, 2, 101) }, "", false, ""},
-		"cut off":     {func(t *testing.T, db database) { db.write(t, 2, 100) }, "was overwritten", false, "the file was overwritten while"},
 		"removed":     {func(t *testing.T, db database) { db.remove(t, "") }, "was removed or moved", false, "its log"},
 		"all removed": {func(t *testing.T, db database) { db.remove(t, "", "-wal", "-lock") }, "was removed or moved", false, "the file is missing, but the process"},
 		"replaced":    {func(t *testing.T, db database) { db.replace(t) }, "was replaced", false, "it is another file"},
-		"overwritten": {func(t *testing.T, db database) { db.write(t, 2, 99) }, "was overwritten", false, "the file was overwritten while"},
-		"another":     {func(t *testing.T, db database) { db.write(t, 2, 200); db.identify(t, 3<<20) }, "was overwritten", false, "the file was overwritten while"},
-		"emptied":     {func(t *testing.T, db database) { put(t, db.path, nil) }, "was overwritten", false, "the file was overwritten while"},
 		"log removed": {func(t *testing.T, db database) { db.remove(t, "-wal") }, "-wal was removed or moved", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,24 +152,24 @@ func TestLost(t *testing.T) {
 			db := newDatabase(t)
 			lock, watch := db.serve(t)
 			test.happens(t, db)
-			err := watch.CheckContent()
-			lost, ok := errors.AsType[*dbfile.LostError](err)
+			err := watch.Check()
+			lost, ok := errors.AsType[*lostError](err)
 			switch {
 			case test.want == "" && err != nil:
-				t.Fatalf("CheckContent = %v, want nil", err)
+				t.Fatalf("Check = %v, want nil", err)
 			case test.want != "" && (!ok || !strings.Contains(err.Error(), test.want) || lost.Whole != test.whole):
-				t.Fatalf("CheckContent = %v, want %q, whole: %t", err, test.want, test.whole)
+				t.Fatalf("Check = %v, want %q, whole: %t", err, test.want, test.whole)
 			case ok:
-				if err := lock.Lost(lost); err != nil {
+				if err := lock.lost(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if err := lock.Close(); err != nil {
 				t.Fatal(err)
 			}
-			next := dbfile.CheckPresent(db.path)
+			next := CheckPresent(db.path)
 			if next == nil {
-				next = dbfile.CheckLog(db.path)
+				next = refuseForeignLog(db.path)
 			}
 			if test.next == "" && next != nil || test.next != "" && (next == nil || !strings.Contains(next.Error(), test.next)) {
 				t.Errorf("the next start = %v, want %q", next, test.next)
@@ -203,18 +183,18 @@ func TestOneServer(t *testing.T) {
 	db := newDatabase(t)
 	lock, _ := db.serve(t)
 	ran := false
-	if err := dbfile.Alone(db.path, func() error { ran = true; return nil }); !errors.Is(err, dbfile.ErrServed) || ran {
-		t.Errorf("Alone beside a server = %v, want ErrServed; f ran: %t", err, ran)
+	if err := whileUnserved(db.path, func() error { ran = true; return nil }); !errors.Is(err, errServed) || ran {
+		t.Errorf("Alone beside a server = %v, want errServed; f ran: %t", err, ran)
 	}
-	if _, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is served by the process %d", os.Getpid())) {
+	if _, err := lockDatabase(t.Context(), db.path, 0, func(string) {}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is served by the process %d", os.Getpid())) {
 		t.Errorf("Acquire beside a server = %v, want its process", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := dbfile.Acquire(ctx, db.path, time.Hour, func(string) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := lockDatabase(ctx, db.path, time.Hour, func(string) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Acquire whose context ends = %v, want %v", err, context.Canceled)
 	}
 	told := 0
-	next, err := dbfile.Acquire(t.Context(), db.path, time.Hour, func(string) {
+	next, err := lockDatabase(t.Context(), db.path, time.Hour, func(string) {
 		told++
 		if err := lock.Close(); err != nil {
 			t.Error(err)
@@ -227,11 +207,11 @@ func TestOneServer(t *testing.T) {
 		t.Error(err)
 	}
 	ran = false
-	err = dbfile.Alone(db.path, func() error {
-		if _, err := dbfile.Acquire(t.Context(), db.path, 0, func(string) {}); err == nil {
-			t.Error("Acquire inside of Alone = nil, want an error")
+	err = whileUnserved(db.path, func() error {
+		if _, err := lockDatabase(t.Context(), db.path, 0, func(string) {}); err == nil {
+			t.Error("Acquire inside of whileUnserved = nil, want an error")
 		}
-		return dbfile.Alone(db.path, func() error { ran = true; return nil }) // another command
+		return whileUnserved(db.path, func() error { ran = true; return nil }) // another command
 	})
 	if err != nil || !ran {
 		t.Errorf("Alone twice after the servers = %v, want nil; f ran: %t", err, ran)
@@ -255,7 +235,7 @@ func TestSpare(t *testing.T) {
 		{"", db.path + "-lock", "belongs to the database " + db.path},
 		{"", link, "is in use, or was not closed: petstore.db-wal"},
 	} {
-		err := dbfile.Spare(test.database, test.path)
+		err := Spare(test.database, test.path)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("Spare(%q, %q) = %v, want %q", test.database, test.path, err, test.want)
 		}

@@ -1,11 +1,10 @@
-package dbfile
+package sqlite
 
 import (
 	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 )
 
@@ -19,22 +18,6 @@ type header struct {
 	inode    uint64
 	rollback bool   // there is no write-ahead log of it
 	changes  uint32 // the change counter
-	schema   uint32 // the schema cookie, which has an identity
-}
-
-// An identity is a schema cookie that tells a database from others. SQLite adds 1 to
-// it when the schema changes; so what begins at random stays near it.
-const noIdentity = 1 << 16 // more than a cookie ever is that began at 0
-
-// NewIdentity returns a schema cookie at random.
-func NewIdentity() uint32 { return noIdentity + rand.Uint32N(1<<30) } //nolint:gosec // no secret
-
-// HasIdentity reports whether NewIdentity made a schema cookie.
-func HasIdentity(cookie int64) bool { return cookie >= noIdentity }
-
-// differ reports whether schema cookies are those of two databases.
-func differ(a, b uint32) bool {
-	return a >= noIdentity && b-a >= noIdentity && a-b >= noIdentity
 }
 
 func readHeader(path string) (header, error) {
@@ -55,7 +38,7 @@ func headerOf(f *os.File) (h header, err error) {
 	if _, err := f.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return h, err
 	}
-	return header{info.Size(), inodeOf(info), b[18] != 2, binary.BigEndian.Uint32(b[24:]), binary.BigEndian.Uint32(b[40:])}, nil
+	return header{info.Size(), inodeOf(info), b[18] != 2, binary.BigEndian.Uint32(b[24:])}, nil
 }
 
 // A logHeader is what the beginning of a write-ahead log says

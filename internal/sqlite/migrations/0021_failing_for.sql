@@ -1,4 +1,0 @@
--- For how long a webhook has been failing, in milliseconds, as those who held it saw it: a
--- clock that jumps adds no more than one lease.
-
-ALTER TABLE webhooks ADD COLUMN failing_for INTEGER NOT NULL DEFAULT 0;
