@@ -2,6 +2,7 @@ package security
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,12 +58,14 @@ func receiveBadly(t *testing.T) (url string, had []atomic.Int64) {
 	}
 	had = make([]atomic.Int64, len(badReceivers))
 	var serving sync.WaitGroup
+	over, end := context.WithCancel(context.Background())
 	serving.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
+			context.AfterFunc(over, func() { _ = c.Close() })
 			serving.Go(func() {
 				defer c.Close()
 				r, err := http.ReadRequest(bufio.NewReader(c))
@@ -77,7 +80,7 @@ func receiveBadly(t *testing.T) (url string, had []atomic.Int64) {
 			})
 		}
 	})
-	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	t.Cleanup(func() { _ = l.Close(); end(); serving.Wait() })
 	return "http://" + l.Addr().String(), had
 }
 
