@@ -38,8 +38,13 @@ func (s *Store) Events(ctx context.Context, workspace int64, q feed.Query) (feed
 	return read(ctx, s, func(tx Tx) (feed.Page, error) { return readEvents(tx, workspace, q) })
 }
 
-// eventsAtOnce is how many events one call of Events looks at.
-const eventsAtOnce = 2000
+const (
+	// eventsAtOnce is how many events one call of Events looks at.
+	eventsAtOnce = 2000
+
+	// pageBytes is how many bytes the events of a page have before it ends early.
+	pageBytes = 128 << 10
+)
 
 func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	page, looked, statement := feed.Page{Next: q.After}, q.Limit, selectEvents
@@ -52,9 +57,10 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	if len(q.Types) > 0 {
 		looked = eventsAtOnce
 	}
-	seen := 0
+	seen, size, more := 0, 0, false
 	err := tx.Query(statement, func(row Row) error {
-		if len(page.Events) == q.Limit {
+		if len(page.Events) == q.Limit || size >= pageBytes {
+			more = true
 			return nil
 		}
 		var e petstore.Event
@@ -63,6 +69,7 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 		}
 		if seen++; len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
 			page.Events = append(page.Events, e)
+			size += len(e.Data) + len(e.Previous)
 		}
 		page.Next = e.ID
 		return nil
@@ -70,7 +77,7 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	if err != nil {
 		return feed.Page{}, err
 	}
-	page.More = seen == looked || len(page.Events) == q.Limit
+	page.More = more || seen == looked || len(page.Events) == q.Limit
 	if q.Newest { // who goes back finds an end, and no gap
 		return page, nil
 	}

@@ -11,7 +11,6 @@ type account struct {
 	holder    Holder
 	parent    *account // of an address; nil for a workspace and for all without a key
 	held      int64    // units
-	ending    int64    // of them, asked to give way
 	yieldable int64    // of them, of shares that can give way and were not asked to
 	waiters   []*waiter
 	admitted  uint64 // when one of its waiters was, in their order; 0 if none yet
@@ -152,16 +151,14 @@ func (p *Pool) count(s *Share, sign int64) {
 	n := sign * s.size
 	for a := s.account; a != nil; a = a.parent {
 		a.held += n
-		switch {
-		case s.ending:
-			a.ending += n
-		case s.yield != nil:
-			a.yieldable += n
-			if a.parent != nil {
-				a.parent.ranked.fix(a)
-			} else {
-				p.ranked.fix(a)
-			}
+		if s.yield == nil || s.ending {
+			continue
+		}
+		a.yieldable += n
+		if a.parent != nil {
+			a.parent.ranked.fix(a)
+		} else {
+			p.ranked.fix(a)
 		}
 	}
 }

@@ -210,14 +210,14 @@ func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
 // victim returns the share that has to give way to w next, or nil.
 func (p *Pool) victim(w *waiter) *Share {
 	group, most := w.account.group(), p.ranked.first()
-	if most != nil && most != group && givesWay(most.yieldable, group.held-group.ending, w.share.size) {
+	if most != nil && most != group && givesWay(most.yieldable, group.held, w.share.size) {
 		return most.oldestShare()
 	}
 	if group != &p.keyless {
 		return nil
 	}
 	most = group.ranked.first()
-	if most != nil && (most == w.account || most.yieldable >= w.account.held-w.account.ending+w.share.size) {
+	if most != nil && (most == w.account || most.yieldable >= w.account.held+w.share.size) {
 		return most.oldest
 	}
 	return nil

@@ -47,7 +47,7 @@ type Query struct {
 }
 
 // A Page is what a query found. It may have fewer events than there are, and none, as
-// long as Next goes on.
+// long as Next goes on; large events make it shorter, so that it needs little memory.
 type Page struct {
 	Events []petstore.Event
 	Next   int64 // all events up to this id were looked at: the After of the next page

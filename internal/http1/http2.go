@@ -32,6 +32,10 @@ func speaksHTTP2(c net.Conn, idle time.Duration) {
 		return
 	}
 	m.http2.Store(true)
+	if more := m.limit.http2 - 1; more > 0 && !m.count(more) {
+		_ = m.Conn.Close() // who serves it notices
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.ended {

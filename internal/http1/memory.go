@@ -61,9 +61,6 @@ func counted(h http.Handler) http.Handler {
 		if r.ProtoMajor == 2 {
 			m.busy.Add(1)
 			defer m.done()
-			if err := a.hold(requestCost + bodyCost(r)); err != nil {
-				panic(http.ErrAbortHandler) // resets the stream
-			}
 			deepen()
 		}
 		h.ServeHTTP(a, r)
@@ -73,6 +70,16 @@ func counted(h http.Handler) http.Handler {
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
+}
+
+// Begin counts what the request r, to which w answers, holds in memory. A handler calls it
+// once it has found out who asks, by Recognize if it is a workspace, before it reads the
+// body or answers. If the client holds as much as it may, Begin ends the request.
+func Begin(w http.ResponseWriter, r *http.Request) {
+	a, ok := find[*meteredWriter](w)
+	if ok && r.ProtoMajor == 2 && a.hold(requestCost+bodyCost(r)) != nil {
+		panic(http.ErrAbortHandler) // resets the stream
+	}
 }
 
 // bodyCost returns how many bytes the body of a request may hold.

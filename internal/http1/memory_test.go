@@ -21,6 +21,7 @@ func larder(w http.ResponseWriter, r *http.Request) {
 	if id, err := strconv.ParseInt(r.Header.Get("Workspace"), 10, 64); err == nil {
 		Recognize(w, id, "key_"+r.Header.Get("Workspace"))
 	}
+	Begin(w, r)
 	n, _ := strconv.Atoi(r.URL.Path[1:]) // the tests ask for numbers
 	_, _ = w.Write(bytes.Repeat([]byte("x"), n))
 }

@@ -177,11 +177,6 @@ const (
 	idleTimeout  = 2 * time.Minute
 )
 
-// maxStreams is how many requests a client of HTTP/2 may have open on a connection:
-// what RFC 9113 §6.5.2 recommends at least. What they hold in memory is counted by
-// package http1.
-const maxStreams = 100
-
 // Server returns the server for the public listener: HTTP/1.1, and HTTP/2 with
 // TLS, with bounds on how long a peer may take and on what it may have waiting.
 func (a *API) Server() *http.Server {
@@ -199,7 +194,6 @@ func (a *API) Server() *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerStream:     maxBody,
 			MaxReceiveBufferPerConnection: 4 * maxBody,
 			SendPingTimeout:               readTimeout,

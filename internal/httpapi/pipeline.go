@@ -46,6 +46,7 @@ func (p *pipeline) steps(x *exchange) error {
 	if x.entry != nil {
 		http1.Recognize(x.w, x.entry.Workspace.ID, x.entry.Key.ID)
 	}
+	http1.Begin(x.w, x.r)
 	if x.malformed != nil {
 		return x.malformed
 	}

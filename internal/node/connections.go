@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"math"
 	"os"
 	"runtime/debug"
 
@@ -20,12 +19,18 @@ const (
 	// to its bound, read and copied, its buffers and its stack.
 	connectionCost = 64 << 10
 
+	// http2Cost is how many times as much one of HTTP/2 may, with fewStreams requests that
+	// have come and have not begun. Where memory is not short, a client may open
+	// mostStreams: what RFC 9113 §6.5.2 recommends at least.
+	http2Cost   = 6
+	fewStreams  = 32
+	mostStreams = 100
+
 	// ofMemory is the share of a container's memory that Go may have: SQLite's is
 	// beside it, and so is what the system keeps for sockets.
 	ofMemory = 0.5
 
-	// mostMemory is what clients may make wait in memory, and what requests that are
-	// carried out may hold, where memory is not short.
+	// mostMemory is what clients may make wait in memory where that is not short.
 	mostMemory = 256 << 20
 
 	// readCost and writeCost are what a request that is carried out may hold: a page of
@@ -44,37 +49,49 @@ func (n *node) limitMemory() {
 	}
 }
 
-// A budget is a quarter of Go's memory, in bytes. One each is for connections, for
-// what clients make wait and for the requests that are carried out, and one for
-// everything else.
-type budget int64
+// A budget divides Go's memory. A quarter each is for connections, for what clients
+// make wait and for the requests that are carried out, and one for everything else.
+type budget struct {
+	quarter int64 // in bytes
+	limited bool  // it is not enough for as many connections as there may be
+}
 
 func newBudget() budget {
-	if memory := debug.SetMemoryLimit(-1); memory < math.MaxInt64 {
-		return budget(min(memory/4, mostMemory))
+	quarter := min(debug.SetMemoryLimit(-1)/4, mostConnections*connectionCost)
+	return budget{quarter, quarter < mostConnections*connectionCost}
+}
+
+// streams returns how many requests a client of HTTP/2 may have open on a connection.
+func (b budget) streams() int {
+	if b.limited {
+		return fewStreams
 	}
-	return mostMemory
+	return mostStreams
 }
 
 // reads and writes return how many requests are carried out at once. The most are
 // those of package httpapi.
-func (b budget) reads() int  { return int(min(max(int64(b)/2/readCost, 4), 128)) }
-func (b budget) writes() int { return int(min(max(int64(b)/2/writeCost, 16), 512)) }
+func (b budget) reads() int  { return int(min(max(b.quarter/2/readCost, 4), 128)) }
+func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 512)) }
 
 // imports returns how many files the console imports at once, of what is left for
 // everything else.
-func (b budget) imports() int { return int(min(max(int64(b)/importCost, 1), 4)) }
+func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
 // connectionLimits returns the bounds of the public listener. Half of the descriptors
 // are its: the rest is the database's and the operations listener's.
 func (n *node) connectionLimits() http1.Limits {
-	all := min(mostConnections, int(n.budget/connectionCost))
+	all, http2 := mostConnections, 1
+	if n.budget.limited {
+		all, http2 = min(all, int(n.budget.quarter/connectionCost)), http2Cost
+	}
 	if most, ok := mostDescriptors(); ok {
 		all = min(all, (most-openDescriptors())/2)
 	}
 	return http1.Limits{
 		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
-		Memory:      int64(n.budget),
+		HTTP2:       http2,
+		Memory:      min(n.budget.quarter, mostMemory),
 		Exempt:      n.Config.TrustedProxies,
 	}
 }
