@@ -77,7 +77,7 @@ func (b besieged) withstand(t *testing.T, a attack) {
 		}
 		slowest = max(slowest, time.Since(began))
 	}
-	t.Logf("%d visits were answered, the slowest after %v; at most %d MiB", answered, slowest.Round(time.Millisecond), peakMemory(t, b.Cmd.Process.Pid)>>20)
+	t.Logf("%d visits were answered, the slowest after %v; at most %d MiB", answered, slowest.Round(time.Millisecond), servertest.PeakMemory(t, b.Cmd.Process.Pid)>>20)
 	stop()
 	t.Logf("%d connections", connections())
 }
@@ -112,10 +112,10 @@ func (b besieged) visit() error {
 // attacked returns a server with as little memory as the flags say.
 func attacked(t *testing.T) besieged {
 	b := besiegeWith(t, servertest.Options{Env: []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", *attackMemory/2)}}, *attackTLS)
-	if err := capMemory(t, b.Cmd.Process.Pid, *attackMemory<<20); err != nil {
+	if err := servertest.CapMemory(t, b.Cmd.Process.Pid, *attackMemory<<20); err != nil {
 		t.Logf("the server has no limit of memory: %v", err)
 		t.Cleanup(func() {
-			if peak := peakMemory(t, b.Cmd.Process.Pid); !t.Failed() && peak > *attackMemory<<20 {
+			if peak := servertest.PeakMemory(t, b.Cmd.Process.Pid); !t.Failed() && peak > *attackMemory<<20 {
 				t.Errorf("the server had %d MiB, want %d at most", peak>>20, *attackMemory)
 			}
 		})

@@ -155,7 +155,7 @@ func (b besieged) promptly(t *testing.T, length time.Duration) {
 // of memory. Whoever asks properly is answered, and soon, and nothing is killed.
 func TestCrowds(t *testing.T) {
 	b := besiege(t)
-	uncapped := capMemory(t, b.Cmd.Process.Pid, 64<<20)
+	uncapped := servertest.CapMemory(t, b.Cmd.Process.Pid, 64<<20)
 	length := 3 * time.Second
 	if *soak > 0 || *volume > 0 {
 		length = time.Minute
@@ -164,7 +164,7 @@ func TestCrowds(t *testing.T) {
 		b.first = goFirst(t, os.Getpid(), b.Cmd.Process.Pid)
 		b.promptly(t, length)
 	})
-	peak := peakMemory(t, b.Cmd.Process.Pid)
+	peak := servertest.PeakMemory(t, b.Cmd.Process.Pid)
 	if err := b.Stop(); err != nil {
 		t.Fatalf("the server ended with %v\n%s", err, b.LogText())
 	}

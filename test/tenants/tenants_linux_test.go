@@ -1,0 +1,135 @@
+package tenants
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/test/servertest"
+)
+
+// TestTenants holds each row at each size of memory and over each protocol. The server
+// lives, the modest workspace is answered promptly, its webhook hears, and what the
+// greedy held comes back when they have gone.
+func TestTenants(t *testing.T) {
+	sizes := []int{64}
+	if *matrix {
+		sizes = []int{64, 128, 1024}
+	}
+	for _, size := range sizes {
+		for _, r := range rows() {
+			protocols := r.protocols
+			if *matrix {
+				protocols += r.matrix
+			}
+			for _, protocol := range protocols {
+				t.Run(fmt.Sprintf("%d MiB/HTTP %c/%s", size, protocol, r.name), func(t *testing.T) {
+					r.withstand(t, newSite(t, size<<20, protocol == '2'))
+				})
+			}
+		}
+	}
+}
+
+// alone is how long the modest workspace is measured before the others come.
+const alone = 200 * time.Millisecond
+
+// tolerated is a p99 that says nothing on a busy machine.
+const tolerated = 250 * time.Millisecond
+
+// withstand lets the greedy workspaces hold what the row says.
+func (r *row) withstand(t *testing.T, s *site) {
+	if r.prepare != nil {
+		r.prepare(t, s)
+	}
+	m, err := s.newModest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.leave()
+	before := m.mix(alone)
+	took, failed := m.run()
+	t.Logf("alone: %v; %s", before, list(took))
+	if len(before.failed)+len(failed) > 0 {
+		t.Fatalf("without the others: %s, %s", list(before.failed), list(failed))
+	}
+	was, err := s.state()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.besiege(r)
+	defer g.lift()
+	pause(t.Context(), alone) // they connect
+	if r.begun != nil {
+		r.begun(t, s)
+	}
+	r.judge(t, m, before)
+	m.leave()
+	t.Logf("%d connections were let go; the process had %d MiB at most", g.opened.Load(), s.peak(t)>>20)
+	s.ends(t, r, g, was)
+}
+
+// judge measures the modest workspace among the others. What else runs on the machine may
+// delay it: the best of five measurements counts. Nothing excuses a refusal.
+func (r *row) judge(t *testing.T, m *modest, before sample) {
+	t.Helper()
+	bound := max(3*before.p99(), tolerated)
+	for n := range 5 {
+		among := m.mix(*holdTime)
+		if !m.lives() {
+			return
+		}
+		t.Logf("among: %v; %s", among, m.metrics())
+		if len(among.failed) > 0 {
+			t.Errorf("of the modest workspace's requests failed: %s", list(among.failed))
+		}
+		if among.p99() <= bound || len(among.failed) > 0 {
+			break
+		}
+		if n == 4 {
+			t.Errorf("p99 = %v, want %v or less, as it was %v without the others", short(among.p99()), short(bound), short(before.p99()))
+		}
+	}
+	took, failed := m.run()
+	t.Logf("among: %s", list(took))
+	if len(failed) > 0 && m.lives() {
+		t.Errorf("of the modest workspace's errands failed: %s", list(failed))
+	}
+}
+
+// peak returns the most bytes that the process had, if it lives.
+func (s *site) peak(t *testing.T) int {
+	if !s.lives() {
+		return 0
+	}
+	return servertest.PeakMemory(t, s.Cmd.Process.Pid)
+}
+
+// ends checks how the server does when the greedy go, and that it can be stopped.
+func (s *site) ends(t *testing.T, r *row, g *siege, was state) {
+	t.Helper()
+	if !s.lives() {
+		<-s.Ended
+		t.Fatalf("the server ended: %v\n%s", s.Err, s.logTail())
+	}
+	if peak := s.peak(t); !s.capped && peak > s.memory {
+		t.Errorf("the server had %d MiB, want %d at most", peak>>20, s.memory>>20)
+	}
+	if !r.keeps {
+		g.lift()
+		s.recovers(t, was)
+	}
+	began := time.Now()
+	if err := s.Stop(); err != nil {
+		t.Errorf("the stop: %v\n%s", err, s.logTail())
+	}
+	t.Logf("it stopped within %v", time.Since(began).Round(time.Millisecond))
+	s.receivers.release()
+	for line := range strings.Lines(s.LogText()) {
+		if !strings.HasPrefix(line, "{") {
+			t.Errorf("the log has a line that is no JSON: %.200s", line)
+			break
+		}
+	}
+}
