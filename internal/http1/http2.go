@@ -32,10 +32,6 @@ func speaksHTTP2(c net.Conn, idle time.Duration) {
 		return
 	}
 	m.http2.Store(true)
-	if more := m.limit.http2 - 1; more > 0 && !m.count(more) {
-		_ = m.Conn.Close() // who serves it notices
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.ended {
@@ -63,8 +59,8 @@ func (m *member) done() {
 }
 
 // deepen makes the stack of a request of HTTP/2 as deep as a read of the store
-// needs, once. It is that of a new goroutine, and would be copied each time that it
-// doubles.
+// needs, once it counts. It is that of a new goroutine, and would be copied each time
+// that it doubles.
 //
 //go:noinline
 func deepen() {

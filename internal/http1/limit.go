@@ -15,9 +15,8 @@ import (
 
 // Limits bound the connections of a listener, and what they hold in memory.
 type Limits struct {
-	// Connections is how many are open at once. One of HTTP/2 counts as HTTP2 of them;
-	// 0 is 1.
-	Connections, HTTP2 int
+	// Connections is how many are open at once.
+	Connections int
 
 	// Memory is how many bytes are held at once by requests of HTTP/2, by answers
 	// that are being sent, and by what else a client can make wait. What a
@@ -36,7 +35,6 @@ type Limits struct {
 // is closed, or its oldest request of HTTP/2 or answer is broken off.
 type Limit struct {
 	connections, memory *fairshare.Pool
-	http2               int64 // how many connections one of HTTP/2 counts as
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
@@ -48,7 +46,6 @@ func NewLimit(l Limits) *Limit {
 	return &Limit{
 		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: int(l.Memory / requestCost / 4), Wait: memoryWait}),
-		http2:       int64(max(l.HTTP2, 1)),
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
 	}
@@ -121,7 +118,7 @@ type member struct {
 	debt  debt         // of HTTP/2
 
 	mu          sync.Mutex
-	shares      []*fairshare.Share
+	share       *fairshare.Share // nil before it is known
 	ended       bool
 	idle        *time.Timer   // closes a connection of HTTP/2 that is idle; else nil
 	idleTimeout time.Duration // of it
@@ -146,31 +143,21 @@ const connectionWait = 5 * time.Second
 // admit counts a connection. It returns nil if there is no room for it.
 func (l *Limit) admit(c net.Conn) *member {
 	m := &member{Conn: c, limit: l}
-	m.address, m.exempt = l.holder(c.RemoteAddr())
-	if !m.count(1) {
-		return nil
+	var yield func()
+	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {
+		yield = m.giveWay
 	}
-	return m
-}
-
-// count has the connection count as n more. It returns false if there is no room.
-func (m *member) count(n int64) bool {
-	yield := m.giveWay
-	if m.exempt {
-		yield = nil
-	}
-	share, err := m.limit.connections.Enter(context.Background(), m.holder(), n, yield)
+	share, err := l.connections.Enter(context.Background(), m.address, 1, yield)
 	if err != nil {
-		return false
+		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended {
+	if m.share = share; m.ended {
 		share.Leave()
-		return false
+		return nil
 	}
-	m.shares = append(m.shares, share)
-	return true
+	return m
 }
 
 // giveWay closes the connection for another one.
@@ -191,8 +178,8 @@ func (m *member) leave() {
 	if m.idle != nil {
 		m.idle.Stop()
 	}
-	for _, share := range m.shares {
-		share.Leave()
+	if m.share != nil {
+		m.share.Leave()
 	}
 	m.limit.mu.Lock()
 	delete(m.limit.known, m)
@@ -238,9 +225,7 @@ func (m *member) stand(was, is *standing) {
 	if m.ended || !m.standing.CompareAndSwap(was, is) {
 		return
 	}
-	for _, share := range m.shares {
-		share.Move(m.holder())
-	}
+	m.share.Move(m.holder())
 	m.limit.mu.Lock()
 	defer m.limit.mu.Unlock()
 	if is != nil {

@@ -168,26 +168,6 @@ func TestLimitRechecksKeys(t *testing.T) {
 	}
 }
 
-// One of HTTP/2 counts as several.
-func TestLimitOfHTTP2(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{Connections: 9, HTTP2: 4})
-	first, second := l.connect("127.0.0.1"), l.connect("127.0.0.2")
-	speaksHTTP2(first.server, time.Minute)
-	speaksHTTP2(second.server, time.Minute)
-	third := l.connect("127.0.0.3")
-	if got := l.Connections().Used; got != 9 {
-		t.Errorf("two of HTTP/2 and one of HTTP/1.1 count as %d, want 9", got)
-	}
-	third.server.(*member).recognize(1, "key")
-	speaksHTTP2(third.server, time.Minute)
-	first.want("the oldest without a key", false)
-	third.want("the newcomer", true)
-	third.server.Close()
-	second.server.Close()
-	waitFor(t, "all is given back", func() bool { return l.Connections().Used == 0 })
-}
-
 // One of HTTP/2 that nobody reads from any more, as net/http does once it has sent
 // GOAWAY, does not keep others waiting when it was closed for them.
 func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {

@@ -61,7 +61,6 @@ func counted(h http.Handler) http.Handler {
 		if r.ProtoMajor == 2 {
 			m.busy.Add(1)
 			defer m.done()
-			deepen()
 		}
 		h.ServeHTTP(a, r)
 		if r.ProtoMajor == 2 && a.written {
@@ -77,9 +76,13 @@ func counted(h http.Handler) http.Handler {
 // body or answers. If the client holds as much as it may, Begin ends the request.
 func Begin(w http.ResponseWriter, r *http.Request) {
 	a, ok := find[*meteredWriter](w)
-	if ok && r.ProtoMajor == 2 && a.hold(requestCost+bodyCost(r)) != nil {
+	if !ok || r.ProtoMajor != 2 {
+		return
+	}
+	if a.hold(requestCost+bodyCost(r)) != nil {
 		panic(http.ErrAbortHandler) // resets the stream
 	}
+	deepen()
 }
 
 // bodyCost returns how many bytes the body of a request may hold.

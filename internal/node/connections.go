@@ -19,10 +19,9 @@ const (
 	// to its bound, read and copied, its buffers and its stack.
 	connectionCost = 64 << 10
 
-	// http2Cost is how many times as much one of HTTP/2 may, with fewStreams requests that
-	// have come and have not begun. Where memory is not short, a client may open
-	// mostStreams: what RFC 9113 §6.5.2 recommends at least.
-	http2Cost   = 6
+	// fewStreams is how many requests a client of HTTP/2 may have open on a connection
+	// where memory is short: before they begin, nothing can count what they hold. Else it is
+	// mostStreams, which is what RFC 9113 §6.5.2 recommends at least.
 	fewStreams  = 32
 	mostStreams = 100
 
@@ -81,16 +80,12 @@ func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4))
 // connectionLimits returns the bounds of the public listener. Half of the descriptors
 // are its: the rest is the database's and the operations listener's.
 func (n *node) connectionLimits() http1.Limits {
-	all, http2 := mostConnections, 1
-	if n.budget.limited {
-		all, http2 = min(all, int(n.budget.quarter/connectionCost)), http2Cost
-	}
+	all := int(n.budget.quarter / connectionCost)
 	if most, ok := mostDescriptors(); ok {
 		all = min(all, (most-openDescriptors())/2)
 	}
 	return http1.Limits{
 		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
-		HTTP2:       http2,
 		Memory:      min(n.budget.quarter, mostMemory),
 		Exempt:      n.Config.TrustedProxies,
 	}
