@@ -110,7 +110,7 @@ func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*
 	s := &Share{pool: p, size: min(size, p.o.Capacity), yield: yield}
 	p.mu.Lock()
 	a := p.accountOf(h)
-	if p.o.Each > 0 && h != (Holder{}) && a.held+s.size > p.o.Each {
+	if p.o.Each > 0 && h != (Holder{}) && a.held+a.waiting+s.size > p.o.Each {
 		p.dropIfUnused(a)
 		p.refused++
 		p.mu.Unlock()
@@ -178,11 +178,29 @@ func (p *Pool) giveUp(w *waiter, why error) error {
 
 // remove takes a waiter from the queue.
 func (p *Pool) remove(w *waiter) {
+	p.unqueue(w)
+	p.dropIfUnused(w.account)
+}
+
+// unqueue takes a waiter from the queue, whose account may be unused then.
+func (p *Pool) unqueue(w *waiter) {
 	p.queue.remove(w)
 	if w.promised {
-		p.promised -= w.share.size
+		p.promise(w, false)
 	}
-	p.dropIfUnused(w.account)
+}
+
+// promise notes that others give way to w, or do so no more.
+func (p *Pool) promise(w *waiter, promised bool) {
+	n := w.share.size
+	if !promised {
+		n = -n
+	}
+	w.promised = promised
+	p.promised += n
+	for a := w.account; a != nil; a = a.parent {
+		a.promised += n
+	}
 }
 
 // makeRoom asks shares of others to give way to w, and returns them. It asks
@@ -202,22 +220,21 @@ func (p *Pool) makeRoom(w *waiter) (victims []*Share) {
 		need -= victim.size
 	}
 	p.yielded += uint64(len(victims))
-	w.promised = true
-	p.promised += w.share.size
+	p.promise(w, true)
 	return victims
 }
 
 // victim returns the share that has to give way to w next, or nil.
 func (p *Pool) victim(w *waiter) *Share {
 	group, most := w.account.group(), p.ranked.first()
-	if most != nil && most != group && givesWay(most.yieldable, group.held, w.share.size) {
+	if most != nil && most != group && givesWay(most.yieldable, group.held+group.promised, w.share.size) {
 		return most.oldestShare()
 	}
 	if group != &p.keyless {
 		return nil
 	}
 	most = group.ranked.first()
-	if most != nil && (most == w.account || most.yieldable >= w.account.held+w.share.size) {
+	if most != nil && (most == w.account || most.yieldable >= w.account.held+w.account.promised+w.share.size) {
 		return most.oldest
 	}
 	return nil
@@ -254,10 +271,7 @@ func (p *Pool) admit() {
 		if w == nil || p.used+w.share.size > p.o.Capacity {
 			return
 		}
-		p.queue.remove(w)
-		if w.promised {
-			p.promised -= w.share.size
-		}
+		p.unqueue(w)
 		p.admitted++
 		w.account.admitted, w.account.group().admitted = p.admitted, p.admitted
 		p.hold(w.share, w.account)

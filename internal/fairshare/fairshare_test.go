@@ -137,6 +137,56 @@ func TestEach(t *testing.T) {
 	}
 }
 
+// Who waits counts: for the bound of one holder, and as holding what others give way to.
+func TestWaitersCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{Capacity: 4, Each: 1, Queue: 64})
+		var held []*Share
+		for id := range int64(4) {
+			s, err := p.Enter(t.Context(), workspace(1+id), 1, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, s)
+		}
+		waiting(p, t.Context(), workspace(9), func(*Share, error) {})
+		if _, err := p.Enter(t.Context(), workspace(9), 1, nil); !errors.Is(err, ErrEach) {
+			t.Errorf("a second one of a holder that waits for its only one = %v, want ErrEach", err)
+		}
+		for _, s := range held {
+			s.Leave()
+		}
+		synctest.Wait()
+		if got := p.keyed[9].held; got != 1 {
+			t.Errorf("the holder that waited has %d, want 1", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{Capacity: 12, Queue: 1000, Wait: time.Second})
+		cut := make(map[int64]int)
+		for id, n := range map[int64]int{1: 9, 2: 3} {
+			for range n {
+				var s *Share
+				s, err := p.Enter(t.Context(), workspace(id), 1, func() {
+					cut[id]++
+					time.AfterFunc(time.Millisecond, func() { s.Leave() }) // later than all others come
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 12 {
+			waiting(p, t.Context(), workspace(3), func(*Share, error) {})
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if cut[1] != 4 || cut[2] != 0 {
+			t.Errorf("%v gave way to a burst, want 4 of the one that held most and none of one with a fair share", cut)
+		}
+	})
+}
+
 func TestMove(t *testing.T) {
 	r := newRoom(t, Options{Capacity: 4})
 	moved := r.enter("moved", address(1), 4)

@@ -31,6 +31,7 @@ func (q *queue) add(w *waiter) {
 		q.accounts = append(q.accounts, w.account)
 	}
 	w.account.waiters = append(w.account.waiters, w)
+	w.account.waiting += w.share.size
 	q.length++
 	if w.promised {
 		q.promises++
@@ -41,6 +42,7 @@ func (q *queue) remove(w *waiter) {
 	a := w.account
 	i := slices.Index(a.waiters, w)
 	a.waiters = slices.Delete(a.waiters, i, i+1)
+	a.waiting -= w.share.size
 	if len(a.waiters) == 0 {
 		i = slices.Index(q.accounts, a)
 		q.accounts = slices.Delete(q.accounts, i, i+1)

@@ -139,7 +139,7 @@ func (a *API) surface(o *Options) []path {
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),
 		keys{store: o.Access, live: o.Keys, now: o.Now}.paths(),
-		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting})}).paths(),
+		(&events{feed: o.Events, keys: o.Keys, now: o.Now, done: o.Done, reads: p.workload.reads, streams: a.streams, search: fairshare.New(fairshare.Options{Capacity: 1, Queue: maxWaiting, Wait: admissionWait})}).paths(),
 		webhooks{o.Webhooks}.paths(),
 		accountPaths(),
 		pages{baseURL: o.BaseURL, docs: o.Docs, console: o.Console, shared: p}.paths(),

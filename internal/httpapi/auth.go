@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -28,6 +29,14 @@ func (a *authenticator) identify(x *exchange) {
 	}
 	if x.entry == nil || x.guesses() {
 		x.addr = clientAddr(x.r, a.trusted)
+	}
+}
+
+// recognize has the connection of a request count for the workspace of its key, unless the
+// key is banned.
+func recognize(x *exchange) {
+	if x.entry != nil && x.decision.Outcome != ratelimit.Banned {
+		http1.Recognize(x.w, x.entry.Workspace.ID, x.entry.Key.ID)
 	}
 }
 

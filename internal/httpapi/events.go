@@ -99,13 +99,13 @@ const (
 // types in long feeds one at a time reads, so that the store is there for others.
 func (f *follower) read() (feed.Page, error) {
 	if f.behind {
-		turn, err := f.x.begin(f.search)
+		turn, err := f.x.begin(f.x.r.Context(), f.search)
 		if err != nil {
 			return feed.Page{}, err
 		}
 		defer turn.Leave()
 	}
-	share, err := f.x.begin(f.reads)
+	share, err := f.x.begin(f.x.r.Context(), f.reads)
 	if err != nil {
 		return feed.Page{}, err
 	}

@@ -55,9 +55,9 @@ func (l *workload) of(method string) *fairshare.Pool {
 	return l.writes
 }
 
-// begin waits until a request of the caller may be carried out, and returns what ends that.
-func (x *exchange) begin(in *fairshare.Pool) (*fairshare.Share, error) {
-	share, err := in.Enter(context.Background(), x.holder(), 1, nil)
+// begin waits until a request of the caller may be carried out, as long as ctx lasts, and returns what ends that.
+func (x *exchange) begin(ctx context.Context, in *fairshare.Pool) (*fairshare.Share, error) {
+	share, err := in.Enter(ctx, x.holder(), 1, nil)
 	if err != nil {
 		return nil, errOverloaded
 	}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,7 +10,10 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/http1"
+	"example.com/petstore/internal/http1/http1test"
 	"example.com/petstore/internal/httpapi"
+	"example.com/petstore/internal/ratelimit"
 )
 
 // A deafWriter is the ResponseWriter of a client that takes nothing of its answer until
@@ -94,6 +98,39 @@ func TestRequestsComeInTurns(t *testing.T) {
 	for place := range many + 2 { // all, so that the store is not closed before
 		if <-order == "modest" && place > 3 {
 			t.Errorf("the request of another workspace was answered after %d of %d that waited before it", place, many)
+		}
+	}
+}
+
+// A banned key gives the connections on which it is shown no standing: they yield to others
+// like those without a key, whatever is asked for.
+func TestBannedKeysGiveNoStanding(t *testing.T) {
+	t.Parallel()
+	s := openService(t)
+	for _, banned := range []bool{false, true} {
+		key := s.addKey(s.workspace, access.Read, time.Time{})
+		if banned {
+			s.limiter.SetBan(s.idOfKey(key), &ratelimit.Ban{KeyID: s.idOfKey(key), From: s.start, Until: s.start.Add(time.Hour), By: ratelimit.ByOperator})
+		}
+		on, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := http1.NewLimit(http1.Limits{Connections: 1, Memory: 1 << 20})
+		server := s.api.Server()
+		go func() { _ = server.Serve(s.front(server).Listener(limit.Listener(on))) }() // until it is closed
+		t.Cleanup(func() { server.Close() })
+		first := http1test.Dial(t, on.Addr().String())
+		first.Send("GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\n\r\n")
+		first.Want("GET", http.StatusOK)
+		other, err := net.Dial("tcp", on.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := http1test.New(t, other)
+		second.Send("GET /account HTTP/1.1\r\nHost: x\r\n\r\n")
+		if r, err := second.ReadReply("GET"); (err == nil) != banned {
+			t.Errorf("banned: %t; the answer to the next client is %v, %v, want one only if the first gives way", banned, r, err)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 	x := p.x
 	x.entry, x.counted = e, true
 	p.shared.meter.settle(x, p.shared.meter.limiter.Admit(x.ctx, e.Slot))
-	p.recognize()
+	recognize(x)
 	return x.decision
 }
 
@@ -106,11 +106,9 @@ func (p *Page) Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision {
 func (p *Page) Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision) {
 	p.x.entry = e
 	setLimits(p.x, &d)
-	p.recognize()
-}
-
-func (p *Page) recognize() {
-	http1.Recognize(p.x.w, p.x.entry.Workspace.ID, p.x.entry.Key.ID)
+	if d.Outcome != ratelimit.Banned {
+		recognize(p.x)
+	}
 }
 
 // Hold counts size bytes that the page keeps in memory, such as a long form, until
@@ -129,7 +127,7 @@ func (p *Page) Enter(write bool) (leave func(), err error) {
 	if write {
 		in = p.shared.workload.writes
 	}
-	share, err := p.x.begin(in)
+	share, err := p.x.begin(p.x.ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -43,9 +43,7 @@ func (p *pipeline) steps(x *exchange) error {
 	if err := refusal(x); err != nil {
 		return err
 	}
-	if x.entry != nil {
-		http1.Recognize(x.w, x.entry.Workspace.ID, x.entry.Key.ID)
-	}
+	recognize(x)
 	http1.Begin(x.w, x.r)
 	if x.malformed != nil {
 		return x.malformed
@@ -213,7 +211,7 @@ func (p *pipeline) carryOut(x *exchange) error {
 	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
 	}
-	share, err := x.begin(p.workload.of(x.route.method))
+	share, err := x.begin(x.ctx, p.workload.of(x.route.method))
 	if err != nil {
 		return err
 	}

@@ -61,10 +61,12 @@ func (x *exchange) run(steps func(*exchange) error, over func(*exchange)) {
 		if cause != nil && !aborts {
 			x.fail(errInternal)
 		}
-		if !aborts {
-			x.flush()
-		}
-		over(x)
+		func() {
+			defer over(x) // also if the connection is broken off while the answer is written
+			if !aborts {
+				x.flush()
+			}
+		}()
 		if aborts {
 			panic(http.ErrAbortHandler)
 		}
