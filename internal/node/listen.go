@@ -1,11 +1,13 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -27,6 +29,9 @@ func (s *sockets) close() {
 	}
 }
 
+// progressTimeout is how long a client may take nothing of what was sent to it.
+const progressTimeout = 30 * time.Second
+
 // listen takes the sockets that systemd hands over, opens those that it does
 // not, and puts TLS on the public one if it is set.
 func (n *node) listen() (*sockets, error) {
@@ -44,6 +49,9 @@ func (n *node) listen() (*sockets, error) {
 			s.close()
 			return nil, err
 		}
+	}
+	if err := endWithoutProgress(s.public, progressTimeout); err != nil {
+		n.log.Debug("the kernel does not end connections without progress", "err", err) // a socket that is not TCP has no such timeout
 	}
 	if s.public, err = n.secure(n.connections.Listener(s.public)); err != nil {
 		s.close()
@@ -73,9 +81,17 @@ func ofWorld(addr string) bool {
 	return ip.IsUnspecified() || ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
 
+// tcp returns how to listen for TCP alone: the kernel's Multipath TCP, which Go asks for
+// otherwise, has no timeout of unacknowledged data.
+func tcp() *net.ListenConfig {
+	c := new(net.ListenConfig)
+	c.SetMultipathTCP(false)
+	return c
+}
+
 // openSocket listens on the address that a flag gave.
 func (n *node) openSocket(flag, addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+	l, err := tcp().Listen(context.Background(), "tcp", addr)
 	if err == nil {
 		return l, nil
 	}

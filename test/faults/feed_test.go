@@ -91,9 +91,6 @@ func (l *listener) listen(ctx context.Context) error {
 	return in.Err()
 }
 
-// gap divides the id with which a feed goes on when its database may have lost events.
-const gap = 1 << 36
-
 func (l *listener) hear(data string) {
 	var e struct {
 		ID   int64

@@ -16,6 +16,9 @@ import (
 	"example.com/petstore/test/servertest"
 )
 
+// gap divides the id with which a feed goes on when its database may have lost events.
+const gap = 1 << 36
+
 // An inbox is a receiver of events.
 type inbox struct {
 	*httptest.Server

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Connections inherit the timeout of their listener.
+func TestConnectionsEndWithoutProgress(t *testing.T) {
+	t.Parallel()
+	l, err := tcp().Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := endWithoutProgress(l, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	raw, err := server.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got int
+	controlled := raw.Control(func(fd uintptr) { got, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT) })
+	if controlled != nil || err != nil || got != 30_000 {
+		t.Errorf("TCP_USER_TIMEOUT of a connection = %d ms (%v, %v), want 30000", got, controlled, err)
+	}
+}
