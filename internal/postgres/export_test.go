@@ -82,8 +82,10 @@ func Search(name string, workspace int64, q petstore.PetQuery) Query {
 	return Query{name, sql, args}
 }
 
-// ReadingParameters are the settings of sessions for reading.
-func ReadingParameters() map[string]string { return parameters(reading) }
+// ConnectReading returns a connection that is set up as those are which the store reads by.
+func ConnectReading(ctx context.Context, url string) (*pgx.Conn, error) {
+	return connect(ctx, url, reading)
+}
 
 // Scripts returns the texts of the migrations by their version.
 func Scripts() map[int]string {

@@ -99,7 +99,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 }
 
 // status returns the migrations of set with what the database says of them. It
-// refuses a database of before the first release, and one that is newer, unless each
+// refuses a database from before the first release, and one that is newer, unless each
 // migration that set lacks lets programs of this schema go on beside it: so an
 // upgrade can roll.
 func status(ctx context.Context, c *pgx.Conn, set *migrations.Set) ([]migrations.Migration, error) {

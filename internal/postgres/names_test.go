@@ -106,7 +106,7 @@ func TestNameIsFoundByTheIndex(t *testing.T) {
 	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", *searched-100, workspace)
 	execute(t, url, "VACUUM ANALYZE")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		c := direct(t, withParameters(url, mode, postgres.ReadingParameters()))
+		c := reading(t, url+"&plan_cache_mode="+mode)
 		for _, name := range []string{"clara hartdale", "zebra", "ada 100%", "flora hartbury"} {
 			for _, newest := range []bool{false, true} {
 				q := postgres.Search(fmt.Sprint(name, newest), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: name})

@@ -69,7 +69,7 @@ func fillLists(t *testing.T, url string) (workspace int64) {
 func wantCheapLists(t *testing.T, url string, workspace int64) {
 	t.Helper()
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		c := direct(t, withParameters(url, mode, postgres.ReadingParameters()))
+		c := reading(t, url+"&plan_cache_mode="+mode)
 		for _, after := range []int64{0, 2000, 15000} {
 			for _, q := range postgres.Lists(workspace, after) {
 				p := explain(t, c, q)
@@ -79,15 +79,6 @@ func wantCheapLists(t *testing.T, url string, workspace int64) {
 			}
 		}
 	}
-}
-
-// withParameters returns the URL for sessions as the store's own.
-func withParameters(url, mode string, parameters map[string]string) string {
-	url += "&plan_cache_mode=" + mode
-	for name, value := range parameters {
-		url += "&" + name + "=" + value
-	}
-	return url
 }
 
 func explain(t *testing.T, c *pgx.Conn, q postgres.Query) plan {

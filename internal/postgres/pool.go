@@ -59,7 +59,6 @@ func describe(url string) (string, error) {
 
 // configure prepares the connections of a use.
 func configure(c *pgx.ConnConfig, u use) {
-	setUp(&c.Config, u)
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > connectTimeout {
 		c.ConnectTimeout = connectTimeout
 	}
@@ -73,6 +72,7 @@ func configure(c *pgx.ConnConfig, u use) {
 			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 		}
 	}
+	setUp(&c.Config, u)
 	c.StatementCacheCapacity = 256
 	c.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {

@@ -96,17 +96,20 @@ func literal(text string) string {
 }
 
 // setUp has every connection of c begin with the settings of a use. They are set when the
-// connection is there: poolers refuse them among the parameters that it begins with.
+// connection is there, since poolers refuse them among the parameters that it begins with,
+// and before it is validated: whether it takes writes depends on them.
 func setUp(c *pgconn.Config, u use) {
 	given := maps.Clone(c.RuntimeParams)
 	for _, name := range []string{"options", "replication"} { // these are no settings
 		delete(given, name)
 	}
 	maps.DeleteFunc(c.RuntimeParams, func(name, _ string) bool { _, moved := given[name]; return moved })
-	statement := settings(lower(given), u)
-	c.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		_, err := c.Exec(ctx, statement).ReadAll()
-		return err
+	statement, validate := settings(lower(given), u), c.ValidateConnect
+	c.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		if _, err := c.Exec(ctx, statement).ReadAll(); err != nil || validate == nil {
+			return err
+		}
+		return validate(ctx, c)
 	}
 }
 

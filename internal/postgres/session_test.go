@@ -71,7 +71,8 @@ func TestSettingsOfTheRole(t *testing.T) {
 	execute(t, url, "DO $$ BEGIN "+all.String()+" END $$") // what comes after it has all of them
 	db := node(t, url, postgres.Options{})
 	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
-	crowd := buy(t, workspace, pet, 16, db, node(t, url, postgres.Options{}))
+	other := node(t, url+"&target_session_attrs=read-write", postgres.Options{})
+	crowd := buy(t, workspace, pet, 16, db, other)
 	crowd.more(200)
 	crowd.wantKept(db)
 	if n := crowd.outages.Load(); n > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"example.com/petstore/internal/postgres"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -11,6 +12,19 @@ import (
 func direct(tb testing.TB, url string) *pgx.Conn {
 	tb.Helper()
 	c, err := pgx.Connect(context.Background(), url)
+	return closed(tb, c, err)
+}
+
+// reading returns a connection that is set up as the store's own for reading.
+func reading(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	c, err := postgres.ConnectReading(context.Background(), url)
+	return closed(tb, c, err)
+}
+
+// closed returns a connection that ends with the test.
+func closed(tb testing.TB, c *pgx.Conn, err error) *pgx.Conn {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}

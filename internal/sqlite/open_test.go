@@ -96,7 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"earlier", func(t *testing.T, path string) string {
 			script(t, path, "PRAGMA application_id=0x50455453; CREATE TABLE migrations (version INTEGER)")
 			return path
-		}, sqlite.Options{}, "was made by a version of petstore of before the first release, and has other tables: export each workspace with that version"},
+		}, sqlite.Options{}, "was made by a version of petstore from before the first release, and has other tables: export each workspace with that version"},
 		{"newer", func(t *testing.T, path string) string {
 			openAndClose(t, path)
 			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (999, 'future', 0)")

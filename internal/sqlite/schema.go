@@ -14,13 +14,13 @@ import (
 )
 
 // applicationID marks a file as ours, in the header that SQLite keeps for this: "PETD"
-// in ASCII. Files of before the first release, which had other tables, have earlierID.
+// in ASCII. Files from before the first release, which had other tables, have earlierID.
 const (
 	applicationID = 0x50455444
 	earlierID     = 0x50455453
 )
 
-var errEarlier = errors.New("was made by a version of petstore of before the first release, and has other tables: " +
+var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
 	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
 
 //go:embed migrations/*.sql
@@ -30,7 +30,7 @@ var migrationFiles embed.FS
 var known = migrations.MustLoad(migrationFiles)
 
 // migrations returns the known migrations with what the file says of them. It refuses a
-// file that is not ours, is newer, or is of before the first release.
+// file that is not ours, is newer, or is from before the first release.
 func (c *conn) migrations() ([]migrations.Migration, error) {
 	ours, err := c.isOurs()
 	if err != nil {
