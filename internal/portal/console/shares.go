@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -48,26 +47,6 @@ func (v *visit) hold(pool *fairshare.Pool, yield func()) (leave func(), err erro
 		return nil, err
 	}
 	return share.Leave, nil
-}
-
-// holdUntil is hold for a share that may have to give way. Then ctx ends, and wake is called, which must end what the visit
-// waits for.
-func (v *visit) holdUntil(pool *fairshare.Pool, wake func()) (ctx context.Context, leave func(), err error) {
-	ctx, cancel := context.WithCancel(v.r.Context())
-	giveBack, err := v.hold(pool, cancel)
-	if err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	woken := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { wake(); close(woken) })
-	return ctx, func() {
-		giveBack()
-		if !stop() { // wake must not reach what the connection is used for next
-			<-woken
-		}
-		cancel()
-	}, nil
 }
 
 // refuseShare answers why there is no share, and returns errRefused. each says what the workspace has already.
