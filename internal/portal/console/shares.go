@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -10,10 +11,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// shares bound what lasts: for a workspace, whatever its sessions, and for the process.
+// shares bound what lasts: for a workspace, whatever its sessions, and, but for downloads, for the process.
 type shares struct {
 	streams   *fairshare.Pool // live pages; the oldest of the workspace that has most end for others
-	downloads *fairshare.Pool
+	downloads *fairshare.Pool // each holds a buffer and its connection; its reads take their turn page by page
 	imports   *fairshare.Pool // files that are read into the store
 }
 
@@ -21,8 +22,6 @@ type shares struct {
 const (
 	mostStreams    = 256
 	streamsOfOne   = 20 // workspace
-	mostDownloads  = 64
-	downloadWait   = 3 * time.Second
 	defaultImports = 4
 	importWait     = 30 * time.Second
 	mostWaiting    = 64
@@ -31,7 +30,7 @@ const (
 func newShares(imports int) shares {
 	return shares{
 		streams:   fairshare.New(fairshare.Options{Capacity: mostStreams, Each: streamsOfOne}),
-		downloads: fairshare.New(fairshare.Options{Capacity: mostDownloads, Each: 1, Queue: mostWaiting, Wait: downloadWait}),
+		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
 		imports:   fairshare.New(fairshare.Options{Capacity: int64(cmp.Or(imports, defaultImports)), Each: 1, Queue: mostWaiting, Wait: importWait}),
 	}
 }
