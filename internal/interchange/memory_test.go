@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -89,6 +90,9 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 		{"columns without number", "name,category" + strings.Repeat(",x", size/2), "the line has more than 1000 columns"},
 		{"a thousand columns", "name,category" + strings.Repeat(",x", 900), `there is no column "x"; 896 more; the columns are id, name, category, status, stock; --ignore-columns leaves others out`},
 		{"commas alone", rows("name,category", func(int) string { return strings.Repeat(",", size-20) }), "the line has more than 1000 columns"},
+		{"columns without number after quoted ones", "name,\"cate\"\"gory\"" + strings.Repeat(",\"x\"", size/4-10), "the line has more than 1000 columns"},
+		{"commas after a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", size-20) }), "a quotation mark within a cell"},
+		{"lines of commas and a quotation mark too many", rows("name,category", func(int) string { return "a\"" + strings.Repeat(",", 900) + "\n" }), "a quotation mark within a cell"},
 		{"a long name of a column", "name,category," + strings.Repeat("x", size-100), `there is no column "xxxxxx`},
 		{"a long cell", "name,category,stock\na,b," + strings.Repeat("\x01", size-100), `stock: "\x01\x01`},
 		{"CR alone", strings.ReplaceAll(rows("name,category", func(int) string { return "a,b\n" }), "\n", "\r"), "end with CR alone"},
@@ -123,6 +127,39 @@ func TestTryIsSmall(t *testing.T) { //nolint:paralleltest // it measures the hea
 			}
 			if most := int64(4<<20 + 8*size); peak > most { // batches of rows, and what grows with the file
 				t.Errorf("Try takes %d KiB, want %d at most", peak>>10, most>>10)
+			}
+		})
+	}
+}
+
+// TestQuotedSeparators: a cell may hold any number of the characters that separate cells, on one line or several.
+func TestQuotedSeparators(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"on one line":      "name,description,category\nMia,\"" + strings.Repeat("a, b", 20_000) + "\",Cats\nRex,x,Dogs\n",
+		"on several":       "name,description,category\r\nMia,\"" + strings.Repeat("a, \"\"b\"\",\r\n", 20_000) + "\",Cats\r\nRex,x,Dogs\r\n",
+		"semicolons":       "name;description;category\nMia;\"" + strings.Repeat("a; b", 20_000) + "\";Cats\nRex;x;Dogs\n",
+		"in many records":  "name,description,category\n" + strings.Repeat("Mia,\""+strings.Repeat(",", 900)+"\",Cats\n", 9) + "Rex,x,Dogs",
+		"after a bad line": "name,description,category\nMia,a\"b,Cats\nMia,\"" + strings.Repeat(",", 20_000) + "\",Cats\nRex,x,Dogs\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, err := interchange.NewReader(strings.NewReader(file), interchange.CSV, interchange.Options{Ignore: []string{"description"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for err == nil || !errors.Is(err, io.EOF) {
+				var e interchange.Entry
+				if e, err = from.Next(); e.Pet != nil {
+					names = append(names, e.Pet.Name)
+				}
+				if f, ok := errors.AsType[*interchange.Fault](err); ok && f.Final {
+					t.Fatal(f)
+				}
+			}
+			if len(names) < 2 || names[0] != "Mia" || names[len(names)-1] != "Rex" {
+				t.Errorf("read the pets %q, want from Mia to Rex", names)
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func (r *csvReader) Next() (Entry, error) {
 // record reads a record that is not blank.
 func (r *csvReader) record() ([]string, error) {
 	for {
-		r.guard.begin, r.guard.commas = r.in.InputOffset(), 0
+		r.guard.next()
 		cells, err := r.in.Read()
 		if err != nil {
 			return nil, r.fault(err)
@@ -307,29 +307,54 @@ var (
 	errWide = errors.New("the record has too many cells")
 )
 
-// readAhead is how much the CSV reader may have read of the record that follows.
-const readAhead = 4096
-
 // A guard stops a reader that gathers a record without end, or of cells without end, each of which takes much more memory
-// than the byte in the file.
+// than the byte in the file. It gives no more than a line at once, so that the CSV reader reads nothing of the next record.
 type guard struct {
-	from   io.Reader
+	from   *bufio.Reader
 	comma  []byte
-	given  int64
-	begin  int64 // where the record that is being read begins
-	commas int   // that were read since
+	given  int  // bytes of the record that is being read
+	commas int  // of them, outside quotation marks
+	quoted bool // what comes next is inside quotation marks
 }
+
+// next begins a record.
+func (g *guard) next() { g.given, g.commas, g.quoted = 0, 0, false }
 
 // Read implements io.Reader.
 func (g *guard) Read(p []byte) (int, error) {
-	if g.given-g.begin > maxRecord {
+	if g.given > maxRecord {
 		return 0, errLong
 	}
-	if g.commas > maxColumns+readAhead {
+	if g.commas >= maxColumns {
 		return 0, errWide
 	}
-	n, err := g.from.Read(p)
-	g.given += int64(n)
-	g.commas += bytes.Count(p[:n], g.comma)
-	return n, err
+	if _, err := g.from.Peek(1); err != nil {
+		return 0, err
+	}
+	piece, _ := g.from.Peek(min(len(p), g.from.Buffered()))
+	if end := bytes.IndexByte(piece, '\n'); end >= 0 {
+		piece = piece[:end+1]
+	}
+	g.count(piece)
+	return g.from.Read(p[:len(piece)])
+}
+
+// count counts the commas of a piece. Behind a quotation mark that stands where none may, it may be wrong, but the CSV reader
+// reads no cell there.
+func (g *guard) count(piece []byte) {
+	g.given += len(piece)
+	for {
+		mark := bytes.IndexByte(piece, '"')
+		part := piece
+		if mark >= 0 {
+			part = piece[:mark]
+		}
+		if !g.quoted {
+			g.commas += bytes.Count(part, g.comma)
+		}
+		if mark < 0 {
+			return
+		}
+		g.quoted, piece = !g.quoted, piece[mark+1:]
+	}
 }

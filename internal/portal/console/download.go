@@ -30,7 +30,8 @@ type download struct {
 	csv   *csv.Writer // of a file of comma-separated values
 }
 
-// download sends a file, which fill makes once there is a share. It ends early only if the client takes nothing.
+// download sends a file, which fill makes, unless the workspace has another download. If fill fails or the client does not
+// read once a part is sent, the response is broken off.
 func (v *visit) download(media string, fill func(*download) error) error {
 	leave, err := v.hold(v.shares.downloads, nil)
 	if err != nil {

@@ -26,11 +26,14 @@ type stream struct{ v *visit }
 // live begins a stream, or refuses it if there are too many. It ends early when another workspace needs its share. beat is called at once and every two seconds; event, unless
 // it is nil, for each request of the workspace. The stream ends when the session does.
 func (v *visit) live(beat func(context.Context, stream) error, event func(stream, usage.Event) error) error {
-	ctx, leave, err := v.holdUntil(v.shares.streams, func() { v.extend(0) })
+	ctx, cancel := context.WithCancel(v.r.Context())
+	defer cancel()
+	leave, err := v.hold(v.shares.streams, cancel)
 	if err != nil {
 		return v.refuseShare(err, "Too many live pages", "The sessions of this workspace have as many of them open as they may. Close one of them first.")
 	}
 	defer leave()
+	context.AfterFunc(ctx, leave) // what gives way may be writing to a client that does not read
 	var events <-chan usage.Event
 	if event != nil {
 		watched, stop := v.Usage.Watch(v.who.Workspace.ID)

@@ -2,8 +2,8 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -11,10 +11,10 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// shares bound what lasts: for a workspace, whatever its sessions, and for the process.
+// shares bound what lasts: for a workspace, whatever its sessions, and, but for downloads, for the process.
 type shares struct {
 	streams   *fairshare.Pool // live pages; the oldest of the workspace that has most end for others
-	downloads *fairshare.Pool
+	downloads *fairshare.Pool // each holds a buffer and its connection; its reads take their turn page by page
 	imports   *fairshare.Pool // files that are read into the store
 }
 
@@ -22,8 +22,6 @@ type shares struct {
 const (
 	mostStreams    = 256
 	streamsOfOne   = 20 // workspace
-	mostDownloads  = 64
-	downloadWait   = 3 * time.Second
 	defaultImports = 4
 	importWait     = 30 * time.Second
 	mostWaiting    = 64
@@ -32,7 +30,7 @@ const (
 func newShares(imports int) shares {
 	return shares{
 		streams:   fairshare.New(fairshare.Options{Capacity: mostStreams, Each: streamsOfOne}),
-		downloads: fairshare.New(fairshare.Options{Capacity: mostDownloads, Each: 1, Queue: mostWaiting, Wait: downloadWait}),
+		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
 		imports:   fairshare.New(fairshare.Options{Capacity: int64(cmp.Or(imports, defaultImports)), Each: 1, Queue: mostWaiting, Wait: importWait}),
 	}
 }
@@ -48,26 +46,6 @@ func (v *visit) hold(pool *fairshare.Pool, yield func()) (leave func(), err erro
 		return nil, err
 	}
 	return share.Leave, nil
-}
-
-// holdUntil is hold for a share that may have to give way. Then ctx ends, and wake is called, which must end what the visit
-// waits for.
-func (v *visit) holdUntil(pool *fairshare.Pool, wake func()) (ctx context.Context, leave func(), err error) {
-	ctx, cancel := context.WithCancel(v.r.Context())
-	giveBack, err := v.hold(pool, cancel)
-	if err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	woken := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { wake(); close(woken) })
-	return ctx, func() {
-		giveBack()
-		if !stop() { // wake must not reach what the connection is used for next
-			<-woken
-		}
-		cancel()
-	}, nil
 }
 
 // refuseShare answers why there is no share, and returns errRefused. each says what the workspace has already.

@@ -125,12 +125,26 @@ func (g *guest) stall(size int) {
 func TestStalledUploads(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
+	gate := arrivals{openGate{new(atomic.Int64), new(atomic.Int64)}, new(atomic.Int64)}
+	h.url = h.serve(gate, func(*http.Request) {})
 	for i := range 10 {
 		g := h.signedIn(h.workspace(fmt.Sprint("greedy", i)), access.Read|access.Write)
 		g.stall(1 << 20)
 		g.stall(1 << 20)
 	}
+	await(t, "all files have begun to arrive", func() bool { return gate.pieces.Load() == 20 })
 	h.signedIn(h.workspace("modest"), access.Read|access.Write).upload("import", "name,category\nMia,Cats\n").leadsTo("/console/pets")
+}
+
+// arrivals count the pieces of files that are about to be read.
+type arrivals struct {
+	openGate
+	pieces *atomic.Int64
+}
+
+func (g arrivals) Hold(int64) error {
+	g.pieces.Add(1)
+	return nil
 }
 
 // A fullGate has no room for more than so many bytes.
@@ -291,6 +305,64 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 	close(release)
 	<-done
 	g.get("/console/orders.csv").want(200, "")
+}
+
+// TestSlowDownloads: however many workspaces do not take theirs, the next one gets its own at once.
+func TestSlowDownloads(t *testing.T) {
+	t.Parallel()
+	const workspaces = 80
+	h := newHouse(t)
+	release := make(chan struct{})
+	var begun atomic.Int64
+	h.url = h.serve(openGate{new(atomic.Int64), new(atomic.Int64)}, func(r *http.Request) {
+		if r.URL.Query().Has("slow") {
+			begun.Add(1)
+			<-release
+		}
+	})
+	var downloads sync.WaitGroup
+	for i := range workspaces {
+		g := h.signedIn(h.workspace(fmt.Sprint("slow", i)), access.Read)
+		downloads.Go(func() { g.get("/console/pets.csv?slow") })
+	}
+	defer downloads.Wait()
+	defer close(release)
+	await(t, "all downloads have begun", func() bool { return begun.Load() == workspaces })
+	h.signedIn(h.workspace("other"), access.Read).get("/console/pets.csv").want(200, "Rex")
+}
+
+// await polls until something is the case.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a minute still not: %s", what)
+		}
+	}
+}
+
+// TestStuckStreamsGiveWay: a live page gives its share back at once, even while its client does not read.
+func TestStuckStreamsGiveWay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.console.BoundStreams(fairshare.Options{Capacity: 2, Each: 20})
+	release := make(chan struct{})
+	var stuck atomic.Bool
+	var writing atomic.Int64
+	h.url = h.serve(openGate{new(atomic.Int64), new(atomic.Int64)}, func(r *http.Request) {
+		if r.URL.Query().Has("stuck") && stuck.Load() {
+			writing.Add(1)
+			<-release
+		}
+	})
+	defer close(release)
+	g := h.signedIn(h.workspace("greedy"), access.Read)
+	for range 2 {
+		g.stream("/console/live?stuck").until("event: figures")
+	}
+	stuck.Store(true)
+	await(t, "both pages are being written", func() bool { return writing.Load() == 2 })
+	h.signedIn(h.workspace("modest"), access.Read).stream("/console/live").until("event: figures")
 }
 
 // TestStreamsGiveWay: a live page of the workspace that has most ends when another one has none.
