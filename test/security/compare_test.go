@@ -32,8 +32,6 @@ func compared() map[string]string {
 	return map[string]string{
 		"access.Directory.find":      "a look-up of SHA-256 of what was sent, which nobody can steer towards that of a key",
 		"access.Directory.answer":    "the SHA-256 of what was sent and is no key",
-		"console.places.take":        "the SHA-256 of the token of a session that was found",
-		"console.places.leave":       "the SHA-256 of the token of a session that was found",
 		"access.Directory.apply":     "hashes of the store among themselves",
 		"access.wellFormed":          "a checksum of what was sent with what was sent",
 		"httpapi.presentedKey":       "one header of a request with another",
