@@ -65,12 +65,7 @@ func configure(c *pgx.ConnConfig, u use) {
 	// Several hosts are the nodes of one cluster: only one of them takes writes,
 	// and only that one surely has what was just written.
 	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
-		switch u {
-		case reading:
-			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
-		case writing, issuing, administering:
-			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-		}
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	setUp(&c.Config, u)
 	c.StatementCacheCapacity = 256

@@ -72,7 +72,8 @@ func TestSettingsOfTheRole(t *testing.T) {
 	db := node(t, url, postgres.Options{})
 	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
 	other := node(t, url+"&target_session_attrs=read-write", postgres.Options{})
-	crowd := buy(t, workspace, pet, 16, db, other)
+	ofHosts := node(t, strings.Replace(url, "&", "%2C%2Fnowhere&", 1), postgres.Options{}) // host is the first parameter
+	crowd := buy(t, workspace, pet, 16, db, other, ofHosts)
 	crowd.more(200)
 	crowd.wantKept(db)
 	if n := crowd.outages.Load(); n > 0 {
