@@ -120,13 +120,14 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (e petstore.Even
 	return e, err
 }
 
-// raiseFeed makes room for a number of events and returns the last of their ids.
-const raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
+// RaiseFeed makes room in a workspace for a number of events, and returns the last of
+// their ids.
+const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
 	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
 
 // tell adds an event that is of no change of a resource.
 func tell(tx Tx, workspace int64, e petstore.Event) error {
-	if _, err := one(tx, raiseFeed, func(row Row) error { return row.Scan(&e.ID) }, workspace, int64(1)); err != nil {
+	if _, err := one(tx, RaiseFeed, func(row Row) error { return row.Scan(&e.ID) }, workspace, int64(1)); err != nil {
 		return err
 	}
 	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, $5, $6, '')",

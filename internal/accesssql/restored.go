@@ -15,32 +15,35 @@ const (
 	stateGap = 1 << 32
 )
 
-// Statements of Restored. The multiple is at least the one numbered $2.
-const (
-	raiseCounters = `UPDATE counters SET
-		pets = CASE WHEN pets / $1 < $2 THEN $2 ELSE pets / $1 + 1 END * $1,
-		categories = CASE WHEN categories / $1 < $2 THEN $2 ELSE categories / $1 + 1 END * $1,
-		orders = CASE WHEN orders / $1 < $2 THEN $2 ELSE orders / $1 + 1 END * $1`
-	raiseFeeds = `UPDATE feeds SET last = CASE
-		WHEN last / $1 < $2 THEN $2 ELSE last / $1 + 1 END * $1`
-	tellFeeds = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
+// raised returns the next multiple of $1 behind a column, at least the one numbered $2.
+func raised(column string) string {
+	return "CASE WHEN " + column + " / $1 < $2 THEN $2 ELSE " + column + " / $1 + 1 END * $1"
+}
+
+// Statements of Restored.
+var (
+	raiseCounters = "UPDATE counters SET pets = " + raised("pets") + ", categories = " + raised("categories") + ", orders = " + raised("orders")
+	raiseFeeds    = "UPDATE feeds SET last = " + raised("last")
+	raiseState    = "UPDATE access_state SET state = " + raised("state") + ", floor = " + raised("state")
+	tellFeeds     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
 )
 
 // Restored makes all ids of a database that came back from an earlier moment go on behind
 // a gap, and adds workspace.reset to every feed, so that readers read the lists again. The
 // state of access goes on behind a gap too: servers that knew a later one read all of
-// it. times is how often the database came back at least; with it, ids that were issued
-// after an earlier return, and forgotten by this one, are not issued again.
+// it. times is at least how often the database came back; if it is less, what was issued
+// after an earlier return, and forgotten by this one, may be issued again.
 func Restored(tx Tx, now petstore.Time, times int64) error {
+	times = max(times, 1)
 	for _, s := range []struct {
 		query string
 		args  []any
 	}{
-		{raiseCounters, []any{int64(idGap), max(times, 1)}},
+		{raiseCounters, []any{int64(idGap), times}},
 		{"UPDATE feeds SET last = forgotten WHERE last < forgotten", nil},
-		{raiseFeeds, []any{int64(eventGap), max(times, 1)}},
+		{raiseFeeds, []any{int64(eventGap), times}},
 		{tellFeeds, []any{string(petstore.WorkspaceReset), now.Millis}},
-		{"UPDATE access_state SET state = state + $1, floor = state + $1", []any{int64(stateGap)}},
+		{raiseState, []any{int64(stateGap), times}},
 	} {
 		if err := exec(tx, s.query, s.args...); err != nil {
 			return err

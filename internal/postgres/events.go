@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/feed"
 )
 
@@ -14,14 +15,11 @@ var _ feed.Store = (*DB)(nil)
 // The statements that write events. Feeds are raised in the order of the workspaces, and
 // stay locked until the commit: so nobody sees an id before all smaller ones. They must
 // be the last statements of their transaction that can wait.
-const (
-	raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0)
-		ON CONFLICT (workspace) DO UPDATE SET last = greatest(feeds.last, feeds.forgotten) + excluded.last`
-
-	// insertEvent gives an event the id that is $2 before the last.
-	insertEvent = `INSERT INTO events (workspace, id, at, type, request, data, previous)
-		VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`
-)
+//
+// insertEvent gives an event the id that is $2 before the last, as [accesssql.RaiseFeed]
+// left it.
+const insertEvent = `INSERT INTO events (workspace, id, at, type, request, data, previous)
+	VALUES ($1, (SELECT last FROM feeds WHERE workspace = $1) - $2, $3, $4, $5, $6, $7)`
 
 // addEvents notes the events of a change that has its ids.
 func (g *group) addEvents(m *groupedChange) {
@@ -35,7 +33,7 @@ func (g *group) addEvents(m *groupedChange) {
 func (g *group) queueEvents(b *pgx.Batch) {
 	for _, workspace := range slices.Sorted(maps.Keys(g.events)) {
 		events := g.events[workspace]
-		b.Queue(raiseFeed, workspace, len(events))
+		b.Queue(accesssql.RaiseFeed, workspace, len(events))
 		for i := range events {
 			e := &events[i]
 			b.Queue(insertEvent, workspace, len(events)-1-i, e.CreatedAt.Millis, string(e.Type), e.RequestID, string(e.Data), string(e.Previous))

@@ -72,7 +72,8 @@ func historyOf(ctx context.Context, c querier) (current, kept string, err error)
 }
 
 // goOn raises the ids, and wakes all nodes. The timeline is greater than how often the
-// database came back.
+// database was recovered or promoted, if all of them archived to one place. It does not
+// count dumps that were restored.
 func goOn(x accessTx, now petstore.Time, history string) error {
 	timeline, _, _ := strings.Cut(history, " ")
 	n, err := strconv.ParseInt(timeline, 16, 64)

@@ -56,13 +56,13 @@ func (p *past) goOn(t *testing.T, db *postgres.DB) {
 func (p *past) wantGap(t *testing.T, db *postgres.DB, n int64) {
 	t.Helper()
 	ctx := t.Context()
-	changes, err := db.Changes(ctx, p.state)
-	if err != nil || !changes.All {
-		t.Errorf("Changes since %d = %+v, %v, want all", p.state, changes, err)
-	}
 	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
 	if err != nil || o.ID != n*1_000_000+1 {
 		t.Errorf("CreateOrder = %d, %v, want the id %d", o.ID, err, n*1_000_000+1)
+	}
+	changes, err := db.Changes(ctx, p.state)
+	if err != nil || !changes.All || changes.State <= p.state {
+		t.Errorf("Changes since %d = %+v, %v, want all, and a later state", p.state, changes, err)
 	}
 	page, err := db.Events(ctx, p.workspace, feed.Query{After: p.event, Limit: 2})
 	if err != nil || len(page.Events) != 2 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != n<<36 ||
@@ -76,7 +76,7 @@ func (p *past) wantGap(t *testing.T, db *postgres.DB, n int64) {
 }
 
 // TestIDsAfterARecovery: after a recovery to a point in time nothing that was told since is
-// told again under the same id. Another one does the same once more.
+// told again under the same id, nor after another recovery from the same base backup.
 func TestIDsAfterARecovery(t *testing.T) {
 	t.Parallel()
 	primary := postgrestest.Start(t, "archive_mode = on")
@@ -91,12 +91,18 @@ func TestIDsAfterARecovery(t *testing.T) {
 	if err := primary.Archived(t.Context(), archive); err != nil {
 		t.Fatal(err)
 	}
-	again, _ := recovered(t, archive, before)
+	first := postgrestest.Recover(t, archive, before)
+	again := node(t, first.URL("postgres"), postgres.Options{})
 	p.wantGap(t, again, 1)
 	p.goOn(t, again)
 	if p.order != 1_000_002 {
 		t.Errorf("another order has the id %d, want 1000002: one recovery is one gap", p.order)
 	}
+	if err := first.Archived(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	again, _ = recovered(t, archive, before)
+	p.wantGap(t, again, 2)
 }
 
 // TestIDsAfterLostCommits: nodes that run notice that a standby was promoted which lacks

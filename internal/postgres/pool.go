@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -65,12 +64,7 @@ func configure(c *pgx.ConnConfig, u use) {
 	// Several hosts are the nodes of one cluster: only one of them takes writes,
 	// and only that one surely has what was just written.
 	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
-		switch u {
-		case reading:
-			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
-		case writing, issuing, administering:
-			c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-		}
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	setUp(&c.Config, u)
 	c.StatementCacheCapacity = 256
@@ -99,19 +93,15 @@ func (db *DB) openPool(ctx context.Context, u use, size int) (*pgxpool.Pool, err
 }
 
 // connect returns a connection of its own for a use. It is an error if a pooler shares
-// its session with others.
+// sessions between connections.
 func connect(ctx context.Context, url string, u use) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
 	configure(c, u)
-	conn, err := pgx.ConnectConfig(ctx, c)
-	if err != nil {
+	if err := ownSessions(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := ownSession(ctx, conn); err != nil {
-		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
-	}
-	return conn, nil
+	return pgx.ConnectConfig(ctx, c)
 }

@@ -129,14 +129,24 @@ var errShared = errors.New("the connection pooler in front of it shares sessions
 // too, they may get different sessions though those are shared.
 const poolerTries = 20
 
-// ownSession returns errShared if a pooler lends c its session for each transaction or
-// statement alone. c was opened by its own config.
-func ownSession(ctx context.Context, c *pgx.Conn) error {
-	first, err := backend(ctx, c)
-	if err != nil || first == c.PgConn().PID() { // nothing is in between
+// ownSessions returns errShared if a pooler lends sessions for each transaction or
+// statement alone. It compares connections that are not set up: others get their sessions.
+func ownSessions(ctx context.Context, c *pgx.ConnConfig) error {
+	bare := c.Copy()
+	bare.ValidateConnect = nil
+	if len(bare.Fallbacks) > 0 {
+		bare.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	}
+	one, err := pgx.ConnectConfig(ctx, bare)
+	if err != nil {
 		return err
 	}
-	other, err := pgx.ConnectConfig(ctx, c.Config())
+	defer one.Close(context.WithoutCancel(ctx))
+	first, err := backend(ctx, one)
+	if err != nil || first == one.PgConn().PID() { // nothing is in between
+		return err
+	}
+	other, err := pgx.ConnectConfig(ctx, bare)
 	if err != nil {
 		return err
 	}
@@ -146,13 +156,12 @@ func ownSession(ctx context.Context, c *pgx.Conn) error {
 		if err != nil {
 			return err
 		}
-		ours, err := backend(ctx, c)
+		ours, err := backend(ctx, one)
 		if err != nil {
 			return err
 		}
 		if ours != first || theirs == ours {
-			_, err := c.PgConn().Exec(ctx, "RESET ALL").ReadAll() // others get the session
-			return errors.Join(errShared, err)
+			return errShared
 		}
 	}
 	return nil

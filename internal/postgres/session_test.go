@@ -10,7 +10,8 @@ import (
 )
 
 // TestPooler: behind PgBouncer with sessions a node works, and its tables are in their
-// schema. Where sessions are shared, it is refused in a line, and nothing is made.
+// schema. Where sessions are shared, it is refused in a line, and nothing is made, nor
+// set in a session that others get.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	server := shared.Server(t)
@@ -28,7 +29,8 @@ func TestPooler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := postgres.Open(t.Context(), server.Pooler(t, c.mode, name), postgres.Options{})
+			execute(t, server.URL(name), "ALTER DATABASE "+name+" SET log_statement = 'all'")
+			db, err := postgres.Open(t.Context(), server.Pooler(t, c.mode, name)+"&petstore.note=of-"+name, postgres.Options{})
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("Open = %v, want one line with %q", err, c.want)
@@ -42,6 +44,9 @@ func TestPooler(t *testing.T) {
 				if err := db.Close(); err != nil {
 					t.Error(err)
 				}
+			}
+			if set := strings.Contains(server.Log(), "'of-"+name+"'"); set != (db != nil) {
+				t.Errorf("settings reached the server: %t, want %t", set, db != nil)
 			}
 			var tables string
 			c := direct(t, server.URL(name))
@@ -72,7 +77,8 @@ func TestSettingsOfTheRole(t *testing.T) {
 	db := node(t, url, postgres.Options{})
 	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
 	other := node(t, url+"&target_session_attrs=read-write", postgres.Options{})
-	crowd := buy(t, workspace, pet, 16, db, other)
+	ofHosts := node(t, strings.Replace(url, "&", "%2C%2Fnowhere&", 1), postgres.Options{}) // host is the first parameter
+	crowd := buy(t, workspace, pet, 16, db, other, ofHosts)
 	crowd.more(200)
 	crowd.wantKept(db)
 	if n := crowd.outages.Load(); n > 0 {

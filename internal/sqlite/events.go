@@ -1,17 +1,14 @@
 package sqlite
 
 import (
+	"example.com/petstore/internal/accesssql"
 	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 )
 
 var _ feed.Store = (*DB)(nil)
 
-const (
-	raiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES (?1, ?2, 0)
-		ON CONFLICT (workspace) DO UPDATE SET last = max(last, forgotten) + ?2 RETURNING last`
-	insertEvent = "INSERT INTO events (workspace, id, at, type, request, data, previous) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-)
+const insertEvent = "INSERT INTO events (workspace, id, at, type, request, data, previous) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 
 // addEvents notes the events of a write. They are written at the transaction's end, so that a
 // group of writes raises each feed once.
@@ -28,7 +25,7 @@ func (c *conn) saveEvents() error {
 		if len(events) == 0 {
 			continue
 		}
-		last, err := c.number(raiseFeed, workspace, len(events))
+		last, err := c.number(accesssql.RaiseFeed, workspace, len(events))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,6 +16,11 @@ import (
 // An Archive has what is needed to recover a server up to any moment since its base
 // backup: that, and the log from there on.
 type Archive struct{ backup, log string }
+
+// command returns the archive_command of a server.
+func (a Archive) command() string {
+	return "cp %p " + a.log + "/%f.part && mv " + a.log + "/%f.part " + a.log + "/%f"
+}
 
 // Archive begins to archive the log of a server, which must have been started with
 // archive_mode = on, and takes a base backup while it runs.
@@ -39,7 +45,7 @@ func (a Archive) begin(ctx context.Context, s *Server, dir string) error {
 			return err
 		}
 	}
-	if err := s.Configure(ctx, "archive_command", "cp %p "+a.log+"/%f.part && mv "+a.log+"/%f.part "+a.log+"/%f"); err != nil {
+	if err := s.Configure(ctx, "archive_command", a.command()); err != nil {
 		return err
 	}
 	return s.program("pg_basebackup", "-D", a.backup, "--checkpoint=fast", "--wal-method=none", "--no-sync")
@@ -74,10 +80,12 @@ func (s *Server) Archived(ctx context.Context, a Archive) error {
 }
 
 // Recover starts a server from an archive as it was at a moment, or with all that is
-// there if that is zero, and returns when it takes writes.
+// there if that is zero, and returns when it takes writes. The server goes on archiving to
+// the same place, so that it can be recovered from there again.
 func Recover(tb testing.TB, a Archive, until time.Time) *Server {
 	tb.Helper()
-	settings := []string{"restore_command = 'cp " + a.log + "/%f %p'", "recovery_target_action = promote"}
+	settings := []string{"restore_command = 'cp " + a.log + "/%f %p'", "recovery_target_action = promote",
+		"archive_mode = on", "archive_command = '" + a.command() + "'"}
 	if !until.IsZero() {
 		settings = append(settings, "recovery_target_time = '"+until.UTC().Format("2006-01-02 15:04:05.999999+00")+"'")
 	}
@@ -97,8 +105,8 @@ func Recover(tb testing.TB, a Archive, until time.Time) *Server {
 }
 
 func (s *Server) recover(ctx context.Context, a Archive) error {
-	if err := os.Rename(a.backup, s.data()); err != nil {
-		return err
+	if out, err := exec.Command("cp", "-a", a.backup, s.data()).CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w: %s", err, out)
 	}
 	if err := os.WriteFile(filepath.Join(s.data(), "recovery.signal"), nil, 0o644); err != nil {
 		return err
