@@ -150,8 +150,8 @@ func (c *conn) number(query string, args ...any) (int64, error) {
 }
 
 // text is number for a text.
-func (c *conn) text(query string, args ...any) (string, error) {
-	s, err := first(c, func(row *sqlite.Stmt) string { return row.ColumnText(0) }, query, args...)
+func (c *conn) text(query string) (string, error) {
+	s, err := first(c, func(row *sqlite.Stmt) string { return row.ColumnText(0) }, query)
 	if s == nil {
 		return "", err
 	}

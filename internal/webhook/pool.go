@@ -108,7 +108,7 @@ func (p *pool) close() {
 	for _, free := range all {
 		for _, c := range free {
 			_ = c.wire.Close()
-			<-c.idle
+			<-c.idle //nolint:errcheck // it says that the connection was closed
 		}
 	}
 }

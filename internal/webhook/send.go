@@ -129,7 +129,7 @@ func (s *Sender) post(ctx context.Context, m Message, fresh bool) (Answer, error
 			return Answer{}, err
 		}
 	}
-	answer, text, err := c.exchange(ctx, r)
+	answer, text, err := c.exchange(ctx, r) //nolint:bodyclose // it has read what is kept of the body
 	if err != nil {
 		return Answer{}, err
 	}

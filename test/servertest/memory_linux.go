@@ -71,7 +71,7 @@ func (g memoryGroup) passesMemory() bool {
 // put moves a process into a new group with so many bytes, and returns the group.
 func (g memoryGroup) put(pid, size int) (string, error) {
 	dir := filepath.Join(g.dir, fmt.Sprintf("petstore-test-%d", pid))
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o750); err != nil {
 		return "", err
 	}
 	limit := "memory.limit_in_bytes"

@@ -105,8 +105,9 @@ func (v *visit) readPart(part io.Reader, most int) ([]byte, error) {
 		if err := v.gate.Hold(uploadPiece); err != nil {
 			return nil, err
 		}
-		piece, n, read := make([]byte, uploadPiece), 0, 0
+		piece, n := make([]byte, uploadPiece), 0
 		for n < len(piece) && err == nil {
+			var read int
 			read, err = part.Read(piece[n:])
 			n += read
 		}
