@@ -31,7 +31,7 @@ func (l *list[T]) byNames(text string) func(*conn, petstore.Page) (*statement, e
 			from, to, by = 0, min(p.After, mostPets), " DESC"
 		}
 		term, err := c.rareTerm(l.workspace, from, min(to, last.Pets), text)
-		if err != nil {
+		if err != nil || term == "" {
 			return nil, err
 		}
 		first := l.workspace << idBits
@@ -61,6 +61,7 @@ var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
 const (
 	placesSeen = 20
 	namesSeen  = 25 // at each place
+	frequent   = 10 // one name in so many: to read these by the index takes longer than to test all
 
 	selectNames = "SELECT folded FROM pets WHERE workspace=+?1 AND id>+?2 ORDER BY id LIMIT +?3"
 )
@@ -69,23 +70,21 @@ const (
 // ids between two. FTS5 compares a row with the bounds of a query only after it has found a
 // match. With more letters it would read the names of other workspaces that have a part of
 // them, up to the first that has them all. With one term the next row that has it is a match,
-// and ends the search.
+// and ends the search. If all are frequent it returns "".
 func (c *conn) rareTerm(workspace, from, to int64, text string) (string, error) {
 	letters := []rune(text)
-	if len(letters) == termLetters {
-		return text, nil
-	}
 	terms := make([]string, len(letters)-termLetters+1)
 	for i := range terms {
 		terms[i] = string(letters[i : i+termLetters])
 	}
-	seen := make([]int, len(terms))
+	seen, names := make([]int, len(terms)), 0
 	for place := range int64(placesSeen) {
 		for row, err := range c.query(selectNames, workspace, from+max(to-from, 0)/placesSeen*place, namesSeen) {
 			if err != nil {
 				return "", err
 			}
 			name := row.ColumnText(0)
+			names++
 			for i, term := range terms {
 				if strings.Contains(name, term) {
 					seen[i]++
@@ -93,5 +92,9 @@ func (c *conn) rareTerm(workspace, from, to int64, text string) (string, error) 
 			}
 		}
 	}
-	return terms[slices.Index(seen, slices.Min(seen))], nil
+	fewest := slices.Min(seen)
+	if names == placesSeen*namesSeen && fewest > names/frequent {
+		return "", nil
+	}
+	return terms[slices.Index(seen, fewest)], nil
 }

@@ -432,3 +432,17 @@ func TestSearchesEndWithTheirWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// TestFrequentTermsAreNotLookedUp: names are tested one by one if most have each term.
+func TestFrequentTermsAreNotLookedUp(t *testing.T) {
+	t.Parallel()
+	db := openUnsynced(t)
+	workspace := newWorkspace(t, t.Context(), db, "acme")
+	names := slices.Repeat([]string{"ber mbe amb"}, firstTested+500)
+	importNames(t, db, workspace, names...)
+	for text, want := range map[string]bool{"amber": false, "amb": false, "amber rex": true} {
+		if _, asked := byIndex(t, db, workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: text}); asked != want {
+			t.Errorf("the index of names was asked for %q: %v, want %v", text, asked, want)
+		}
+	}
+}
