@@ -152,7 +152,7 @@ func testListen(t *testing.T, end, message string) {
 				break
 			}
 			after, body = "15", `[{"id":15,"type":"pet.created","createdAt":"2026-03-01T09:30:00Z","data":{}}]`
-		case "15":
+		case "15", "26":
 			cancel()
 		}
 		w.Header().Set("Link", fmt.Sprintf(`</events?after=%s>; rel="next", </events?after=%s>; rel="last"`, after, last))
