@@ -134,8 +134,12 @@ itself is not changed. With -, it is read from stdin.`,
 // restore restores the backup at path, which the operator called name.
 func (a *app) restore(ctx context.Context, path, name string) error {
 	began := a.now()
-	if err := sqlite.Restore(ctx, path, a.config.DB, sqlite.Options{Now: a.now, Readers: 1}); err != nil {
+	warning, err := sqlite.Restore(ctx, path, a.config.DB, sqlite.Options{Now: a.now, Readers: 1})
+	if err != nil {
 		return err
+	}
+	if warning != nil {
+		fmt.Fprintf(a.err, "petstore: %v\n", warning)
 	}
 	return a.printCopy("Restored "+name+" to ", a.config.DB, a.now().Sub(began))
 }

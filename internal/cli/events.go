@@ -51,10 +51,8 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 	}
 	for followed := false; ; followed = true {
 		page, err := db.Events(ctx, w.ID, q)
-		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired { // the database was replaced, or came back from an earlier moment
-			fmt.Fprintf(a.err, "petstore: %v Continuing at the end of the feed.\n", err)
-			page, err = db.Events(ctx, w.ID, feed.Query{Oldest: true, Limit: 1})
-			page = feed.Page{Next: page.Last}
+		if followed && petstore.CodeOf(err) == petstore.CodeEventsExpired {
+			page, err = a.afterGap(ctx, db, w.ID, q, err)
 		}
 		if err != nil {
 			return err
@@ -74,6 +72,28 @@ func (a *app) events(ctx context.Context, db node.Store, workspace string, q fee
 			return ctx.Err()
 		}
 	}
+}
+
+// How a follower goes on after its position has expired.
+const (
+	fromOldest = "Continuing with the oldest event that is kept."
+	fromEnd    = "Continuing at the end of the feed."
+)
+
+// afterGap returns the page that follows a position that has expired, and says so: the
+// oldest events that are kept, or none if the position is beyond the end of the feed.
+func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q feed.Query, expired error) (feed.Page, error) {
+	q.Oldest = true
+	page, err := db.Events(ctx, workspace, q)
+	if err != nil {
+		return page, err
+	}
+	next := fromOldest
+	if q.After > page.Last { // the database was replaced, or came back from an earlier moment
+		page, next = feed.Page{Next: page.Last}, fromEnd
+	}
+	fmt.Fprintf(a.err, "petstore: %v %s\n", expired, next)
+	return page, nil
 }
 
 // printEvent prints an event in a line.

@@ -36,10 +36,10 @@ func (f replacedFeed) Events(_ context.Context, _ int64, q feed.Query) (feed.Pag
 		return feed.Page{Events: []petstore.Event{{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}}, Next: id, Last: id}, nil
 	}
 	switch {
-	case q.Oldest && q.Limit == 1:
-		return feed.Page{Next: 3, Last: 14}, nil
-	case q.Oldest:
+	case q.Oldest && q.After == 0:
 		return page(18)
+	case q.Oldest:
+		return feed.Page{Next: 3, Last: 14}, nil
 	case q.After == 14:
 		return page(15)
 	case q.After == 15:
@@ -71,12 +71,67 @@ func TestFollowAReplacedFeed(t *testing.T) {
 	})
 }
 
+// A forgetfulFeed has the event 18 until it was read, and then 25 as the oldest, and 26.
+type forgetfulFeed struct {
+	replacedFeed
+}
+
+func (f forgetfulFeed) Events(_ context.Context, _ int64, q feed.Query) (feed.Page, error) {
+	event := func(id int64) petstore.Event {
+		return petstore.Event{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}
+	}
+	switch {
+	case q.Oldest && q.After == 0:
+		return feed.Page{Events: []petstore.Event{event(18)}, Next: 18, Last: 18}, nil
+	case q.Oldest:
+		return feed.Page{Events: []petstore.Event{event(25), event(26)}, Next: 26, Last: 26}, nil
+	case q.After == 26:
+		f.end()
+		return feed.Page{Next: 26, Last: 26}, nil
+	}
+	return feed.Page{}, petstore.EventsExpired(q.After, 25)
+}
+
+// TestFollowAForgetfulFeed: events --follow says that events are gone, and misses no other.
+func TestFollowAForgetfulFeed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out, said bytes.Buffer
+		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
+		err := a.events(ctx, forgetfulFeed{replacedFeed{end: cancel}}, "acme", feed.Query{Oldest: true, Limit: 10}, true)
+		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the oldest that is kept has the id 25") {
+			t.Errorf("events = %v, and said %q", err, said.String())
+		}
+		got := strings.Fields(out.String())
+		for i, id := range []string{"18", "25", "26"} {
+			if len(got) != 3 || !strings.HasPrefix(got[i], `{"id":`+id+",") {
+				t.Fatalf("printed %q, want the events 18, 25 and 26", got)
+			}
+		}
+	})
+}
+
 // TestListenToAReplacedFeed: listen says that the feed is another one, and goes on at its
 // end.
 func TestListenToAReplacedFeed(t *testing.T) {
 	t.Parallel()
+	testListen(t, "14", "There is no event 18: the newest has the id 14.")
+}
+
+// TestListenToAForgetfulFeed: listen says that events are gone, and goes on with the oldest
+// that is kept.
+func TestListenToAForgetfulFeed(t *testing.T) {
+	t.Parallel()
+	testListen(t, "26", "Some events after 18 are no longer kept.")
+}
+
+// testListen has listen follow a feed from the event 18 on, which has expired when it asks
+// again: then the feed ends with another, and 15 comes after 14 and is the oldest.
+func testListen(t *testing.T, end, message string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	last := "18"
+	last, expired := "18", false
 	mux := http.NewServeMux()
 	mux.HandleFunc("/account", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -86,19 +141,21 @@ func TestListenToAReplacedFeed(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		after, body := r.FormValue("after"), "[]"
 		switch after {
-		case "":
-			after = last
 		case "18":
-			last = "14"
+			last, expired = end, true
 			w.WriteHeader(http.StatusGone)
-			fmt.Fprint(w, `{"code":"events_expired","message":"There is no event 18: the newest has the id 14.","status":410}`)
+			fmt.Fprintf(w, `{"code":"events_expired","message":%q,"status":410}`, message)
 			return
-		case "14":
+		case "", "14":
+			if after == "" && (!expired || r.FormValue("limit") == "1") { // only asks for the end
+				after = last
+				break
+			}
 			after, body = "15", `[{"id":15,"type":"pet.created","createdAt":"2026-03-01T09:30:00Z","data":{}}]`
-		case "15":
+		case "15", "26":
 			cancel()
 		}
-		w.Header().Set("Link", fmt.Sprintf(`</events?after=%s>; rel="next", </events?after=%[1]s>; rel="last"`, after))
+		w.Header().Set("Link", fmt.Sprintf(`</events?after=%s>; rel="next", </events?after=%s>; rel="last"`, after, last))
 		fmt.Fprint(w, body)
 	})
 	server := httptest.NewServer(mux)
@@ -113,7 +170,7 @@ func TestListenToAReplacedFeed(t *testing.T) {
 	var out, said bytes.Buffer
 	a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now}
 	err = (&listener{app: a, client: c, to: receiver.URL, secret: webhook.MintSecret()}).run(ctx)
-	if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the newest has the id 14. Continuing") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), message+" Continuing") {
 		t.Errorf("listen = %v, and said %q", err, said.String())
 	}
 	if len(got) != 1 || <-got != "evt_1_15" {

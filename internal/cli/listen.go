@@ -50,7 +50,7 @@ type listener struct {
 	sender *webhook.Sender
 	to     string
 	secret string
-	params client.ListEventsParams // After is the last event that was forwarded
+	params client.ListEventsParams // After is the last event that was forwarded; nil to begin with the oldest
 }
 
 func (l *listener) run(ctx context.Context) error {
@@ -71,10 +71,8 @@ func (l *listener) run(ctx context.Context) error {
 		err := l.follow(ctx, account.Workspace.ID)
 		e, answered := errors.AsType[*client.Error](err)
 		switch {
-		case answered && e.Code == client.CodeEventsExpired: // the server has another feed now
-			if last, err = l.client.LastEvent(ctx); err == nil {
-				l.params.After = &last
-				fmt.Fprintf(l.err, "petstore: %s Continuing at the end of the feed.\n", e.Message)
+		case answered && e.Code == client.CodeEventsExpired:
+			if err = l.passGap(ctx, e); err == nil {
 				continue
 			}
 		case answered && e.Status < 500:
@@ -86,6 +84,23 @@ func (l *listener) run(ctx context.Context) error {
 		fmt.Fprintf(l.err, "petstore: trying again: %s\n", withoutPrefix(err))
 		pause(ctx, listenPause)
 	}
+}
+
+// passGap goes on after the position has expired, and says so: with the oldest event that is
+// kept, or at the end of the feed if the position is beyond it.
+func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
+	last, err := l.client.LastEvent(ctx)
+	if err != nil {
+		return err
+	}
+	next := fromOldest
+	if l.params.After != nil && *l.params.After > last { // the server has another feed now
+		l.params.After, next = &last, fromEnd
+	} else {
+		l.params.After = nil
+	}
+	fmt.Fprintf(l.err, "petstore: %s %s\n", expired.Message, next)
+	return nil
 }
 
 // follow forwards events until the server cannot be asked.

@@ -133,9 +133,10 @@ func openBoth(t *testing.T, y try) (file, server stock) {
 			t.Errorf("Open of the file with %+v = %v, want %q", o, err, want)
 		}
 	}
+	_, restored := sqlite.Restore(t.Context(), y.from, y.from+".restored", sqlite.Options{})
 	for name, err := range map[string]error{
 		"Backup":  sqlite.Backup(t.Context(), y.from, y.from+".backup"),
-		"Restore": sqlite.Restore(t.Context(), y.from, y.from+".restored", sqlite.Options{}),
+		"Restore": restored,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s of the file = %v, want %q", name, err, want)

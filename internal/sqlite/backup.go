@@ -207,50 +207,60 @@ var ErrInUse = errors.New("is in use: stop the server first")
 // path, brought up to date, and leaves the backup as it is. All ids go on behind a gap, see
 // [accesssql.Restored]. Until the copy is
 // verified nothing changes. It returns ErrInUse, with the path, if the database
-// is open, and replaces it otherwise; the caller asks whether that is wanted.
-func Restore(ctx context.Context, from, path string, o Options) (err error) {
+// is open, and replaces it otherwise; the caller asks whether that is wanted. A warning says
+// why the ids of the database that is replaced could not be read: some may be issued again.
+func Restore(ctx context.Context, from, path string, o Options) (warning, err error) {
 	if sameFile(from, path) {
-		return fmt.Errorf("restore from %s: that is the database itself", from)
+		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
 	}
 	for _, p := range []string{path, path + Partial} {
 		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
-			return fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
+			return nil, fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
 		}
 	}
 	if err := withLock(path, func() error { return nil }); err != nil { // before the long work
-		return err
+		return nil, err
 	}
 	partial := path + Partial
 	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
-		return err
+		return nil, err
 	}
-	if err := stage(ctx, from, partial, lastIDs(path), o); err != nil {
-		return errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
+	issued, warning := lastIDs(path)
+	if err := stage(ctx, from, partial, issued, o); err != nil {
+		return nil, errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
 	}
 	if err := replace(path, partial); err != nil {
-		return errors.Join(err, removeAll(partial, ""))
+		return nil, errors.Join(err, removeAll(partial, ""))
 	}
-	return nil
+	return warning, nil
 }
 
 // lastIDs returns the last ids of the workspaces in the file at path, as far as it can be
-// read: it may be damaged, older or not there.
-func lastIDs(path string) (all []accesssql.Issued) {
+// read, and why not all: it may be damaged or older. A file that is not there has none.
+func lastIDs(path string) (all []accesssql.Issued, err error) {
+	if info, err := os.Stat(path); err != nil && errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil, nil
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the ids of %s, which was replaced, could not be read, and some may be issued again: %w", path, explain(err))
+		}
+	}()
 	c, err := openConn(path, true)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer c.Close()
 	for row, err := range c.query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
 		if err != nil {
-			return all
+			return all, err
 		}
 		all = append(all, accesssql.Issued{
 			Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
 			LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
 		})
 	}
-	return all
+	return all, nil
 }
 
 // stage makes a verified, migrated copy of a backup, whose ids go on behind those that

@@ -110,7 +110,7 @@ func TestRestore(t *testing.T) {
 	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
+	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
 		t.Errorf("Restore over an open database = %v, want ErrInUse", err)
 	}
 	if got := petstore.MaxQuantity - quantity(t, db, workspace); got != 5 {
@@ -119,11 +119,37 @@ func TestRestore(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
+	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := openOrders(t, path, workspace); got != 0 {
 		t.Errorf("after the restore %d units are taken, want 0", got)
+	}
+}
+
+// TestRestoreWarnsOfLostIDs: what cannot be read of the database that is replaced is said.
+func TestRestoreWarnsOfLostIDs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, _, workspace := openStocked(t, path)
+	if err := errors.Join(db.Backup(t.Context(), copied), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		"":                                     "",
+		strings.Repeat("not a database ", 100): "the ids of " + path + ", which was replaced, could not be read, and some may be issued again: is not an SQLite database",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{})
+		if err != nil || (warning == nil) != (want == "") || warning != nil && !strings.HasPrefix(warning.Error(), want) {
+			t.Errorf("Restore over %.5q = %v, %v, want the warning %q", content, warning, err, want)
+		}
+		if got := openOrders(t, path, workspace); got != 0 {
+			t.Errorf("after the restore %d units are taken, want 0", got)
+		}
 	}
 }
 
@@ -153,7 +179,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 			if err := os.WriteFile(bad, []byte(c.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := sqlite.Restore(t.Context(), bad, path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := sqlite.Restore(t.Context(), bad, path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Restore() = %v, want %q", err, c.want)
 			}
 			if got := openOrders(t, path, workspace); got != 0 {
@@ -190,8 +216,8 @@ func TestRestoredIDsGoOn(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
-			t.Fatal(err)
+		if warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil || warning != nil {
+			t.Fatal(warning, err)
 		}
 		var err error
 		if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {

@@ -126,6 +126,9 @@ func TestCheckLog(t *testing.T) {
 			if _, acquired := lockDatabase(t.Context(), db.path, 0, func(string) {}); fmt.Sprint(acquired) != fmt.Sprint(err) {
 				t.Errorf("Acquire = %v, want the error of refuseForeignLog, %v", acquired, err)
 			}
+			if _, opened := openSource(db.path); test.want != "" && fmt.Sprint(opened) != fmt.Sprint(err) {
+				t.Errorf("openSource = %v, want the error of refuseForeignLog, %v", opened, err)
+			}
 		})
 	}
 }

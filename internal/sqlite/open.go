@@ -89,6 +89,9 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.becomeCurrent(ctx, o); err != nil {
 		return err
 	}
+	if err := db.writer.refuseMoved(); err != nil { // it may have been moved in between
+		return err
+	}
 	db.writer.silent = o.NoEvents
 	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
 		if err := db.writer.exec(pragma); err != nil {

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -338,5 +339,51 @@ func TestAnyNameOfAFile(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	if err != nil || len(files) != 1 || files[0] != path {
 		t.Errorf("files = %q, %v, want %q alone", files, err, path)
+	}
+}
+
+// A meddler is a context whose first question changes something.
+type meddler struct {
+	context.Context //nolint:containedctx // is one
+
+	meddle func()
+}
+
+func (m *meddler) Err() error {
+	if f := m.meddle; f != nil {
+		m.meddle = nil
+		f()
+	}
+	return m.Context.Err()
+}
+
+// TestOpenRefusesWhatIsMovedMeanwhile, after Open has looked for the first time.
+func TestOpenRefusesWhatIsMovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	if _, err := sqlite.MigrateUp(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	move := func(to string) {
+		t.Helper()
+		s, err := sqlite.OpenSource(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if to != "" {
+			err = s.MarkMoved(to)
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move("") // leaves the write-ahead log, which would lock the file as soon as Open has looked
+	ctx := &meddler{t.Context(), func() { move("elsewhere") }}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{Readers: 1})
+	if !errors.Is(err, sqlite.ErrMoved) {
+		t.Errorf("Open = %v, want %v", err, sqlite.ErrMoved)
+	}
+	if err == nil {
+		db.Close()
 	}
 }

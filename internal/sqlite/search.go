@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,16 +26,16 @@ func (l *list[T]) byNames(text string) func(*conn, petstore.Page) (*statement, e
 		if err != nil || !searchable(text) || l.workspace >= mostWorkspaces || last.Pets >= mostPets {
 			return nil, err
 		}
-		part, err := c.rarePart(l.workspace, p, text)
-		if err != nil {
+		from, to, by := p.After, int64(mostPets), ""
+		if p.Newest {
+			from, to, by = 0, min(p.After, mostPets), " DESC"
+		}
+		term, err := c.rareTerm(l.workspace, from, min(to, last.Pets), text)
+		if err != nil || term == "" {
 			return nil, err
 		}
-		from, to := l.workspace<<idBits+p.After, l.workspace<<idBits+mostPets
-		_, by := order(p)
-		if p.Newest {
-			from, to = l.workspace<<idBits, l.workspace<<idBits+min(p.After, mostPets)
-		}
-		s := &statement{args: []any{l.workspace, `"` + strings.ReplaceAll(asIndexed.Replace(part), `"`, `""`) + `"`, from, to, l.workspace << idBits}}
+		first := l.workspace << idBits
+		s := &statement{args: []any{l.workspace, `"` + strings.ReplaceAll(asIndexed.Replace(term), `"`, `""`) + `"`, first + from, first + to, first}}
 		s.WriteString("SELECT " + l.columns + " FROM pet_names CROSS JOIN pets ON workspace=+?1 AND id=pet_names.rowid-?5" +
 			" WHERE pet_names MATCH ?2 AND pet_names.rowid>?3 AND pet_names.rowid<?4 AND " + s.where(" AND ", append(l.tests, l.equal...)))
 		if len(l.lanes) > 0 {
@@ -56,47 +56,45 @@ func searchable(text string) bool {
 // asIndexed replaces the letters that FTS5 reads as U+FFFD.
 var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
 
+// By which names is told which terms are rare: some of them at places of the same distance,
+// since numbered names that follow one another are alike.
 const (
-	partLetters = 5   // are looked for
-	namesSeen   = 500 // by which is told which are rare
+	placesSeen = 20
+	namesSeen  = 25 // at each place
+	frequent   = 10 // one name in so many: to read these by the index takes longer than to test all
 
-	selectNames     = "SELECT folded FROM pets WHERE workspace=+?1 AND id>+?2 ORDER BY id LIMIT +?3"
-	selectNamesBack = "SELECT folded FROM pets WHERE workspace=+?1 AND id<+?2 ORDER BY id DESC LIMIT +?3"
+	selectNames = "SELECT folded FROM pets WHERE workspace=+?1 AND id>+?2 ORDER BY id LIMIT +?3"
 )
 
-// rarePart returns five letters of a text: those whose parts of three letters are rarest in
-// the next names. FTS5 reads all names that have any three letters of what it looks for,
-// so a long text would take up to ten times as long.
-func (c *conn) rarePart(workspace int64, p petstore.Page, text string) (string, error) {
+// rareTerm returns the three letters of a text that are rarest in the names of the pets with
+// ids between two. FTS5 compares a row with the bounds of a query only after it has found a
+// match. With more letters it would read the names of other workspaces that have a part of
+// them, up to the first that has them all. With one term the next row that has it is a match,
+// and ends the search. If all are frequent it returns "".
+func (c *conn) rareTerm(workspace, from, to int64, text string) (string, error) {
 	letters := []rune(text)
-	if len(letters) <= partLetters {
-		return text, nil
-	}
 	terms := make([]string, len(letters)-termLetters+1)
 	for i := range terms {
 		terms[i] = string(letters[i : i+termLetters])
 	}
-	seen := make([]int, len(terms))
-	query := selectNames
-	if p.Newest {
-		query = selectNamesBack
-	}
-	for row, err := range c.query(query, workspace, p.After, namesSeen) {
-		if err != nil {
-			return "", err
-		}
-		name := row.ColumnText(0)
-		for i, term := range terms {
-			if strings.Contains(name, term) {
-				seen[i]++
+	seen, names := make([]int, len(terms)), 0
+	for place := range int64(placesSeen) {
+		for row, err := range c.query(selectNames, workspace, from+max(to-from, 0)/placesSeen*place, namesSeen) {
+			if err != nil {
+				return "", err
+			}
+			name := row.ColumnText(0)
+			names++
+			for i, term := range terms {
+				if strings.Contains(name, term) {
+					seen[i]++
+				}
 			}
 		}
 	}
-	from, fewest := 0, math.MaxInt
-	for i := range len(letters) - partLetters + 1 {
-		if all := seen[i] + seen[i+1] + seen[i+2]; all < fewest {
-			from, fewest = i, all
-		}
+	fewest := slices.Min(seen)
+	if names == placesSeen*namesSeen && fewest > names/frequent {
+		return "", nil
 	}
-	return string(letters[from : from+partLetters]), nil
+	return terms[slices.Index(seen, fewest)], nil
 }

@@ -19,7 +19,7 @@ type Source struct {
 
 // OpenSource opens the file at path for nobody else: until Close no process can
 // open it. It returns ErrInUse, with the path, if one has it open, and refuses a
-// file that is not ours or not up to date. Only MarkMoved changes the file.
+// file that is not ours or not up to date, or has a log that is not its own. Only MarkMoved changes the file.
 func OpenSource(ctx context.Context, path string) (*Source, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -35,6 +35,9 @@ func openSource(path string) (*Source, error) {
 	}
 	abs, err := prepareFile(path, Options{ReadOnly: true})
 	if err != nil {
+		return nil, err
+	}
+	if err := refuseForeignLog(abs); err != nil {
 		return nil, err
 	}
 	c, err := openConn(abs, false)

@@ -84,7 +84,10 @@ func randomShop(pets, orders int) (items []petstore.InventoryItem, all []petstor
 
 func pagesUpTo(last int64) *rapid.Generator[petstore.Page] {
 	return rapid.Custom(func(t *rapid.T) petstore.Page {
-		return petstore.Page{After: rapid.Int64Range(0, last+10).Draw(t, "after"), Limit: rapid.SampledFrom([]int{1, 2, 7, 21, 101, 1000}).Draw(t, "limit")}
+		return petstore.Page{
+			After: rapid.Int64Range(0, last+10).Draw(t, "after"), Limit: rapid.SampledFrom([]int{1, 2, 7, 21, 101, 1000}).Draw(t, "limit"),
+			Newest: rapid.Bool().Draw(t, "newest"),
+		}
 	})
 }
 
