@@ -3,6 +3,7 @@ package accesssql
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -42,9 +43,14 @@ const (
 	// eventsAtOnce is how many events one call of Events looks at.
 	eventsAtOnce = 2000
 
-	// pageBytes is how many bytes the events of a page have before it ends early.
+	// pageBytes is how many bytes the events of a page have before it ends early, and
+	// readBytes how many those have that one call looks at.
 	pageBytes = 128 << 10
+	readBytes = 1 << 20
 )
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
 
 func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	page, looked, statement := feed.Page{Next: q.After}, q.Limit, selectEvents
@@ -57,27 +63,29 @@ func readEvents(tx Tx, workspace int64, q feed.Query) (feed.Page, error) {
 	if len(q.Types) > 0 {
 		looked = eventsAtOnce
 	}
-	seen, size, more := 0, 0, false
+	seen, size, read := 0, 0, 0
 	err := tx.Query(statement, func(row Row) error {
-		if len(page.Events) == q.Limit || size >= pageBytes {
-			more = true
-			return nil
-		}
 		var e petstore.Event
 		if err := scanEvent(row, &e); err != nil {
 			return err
 		}
-		if seen++; len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
+		n := len(e.Data) + len(e.Previous)
+		if len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
 			page.Events = append(page.Events, e)
-			size += len(e.Data) + len(e.Previous)
+			size += n
 		}
 		page.Next = e.ID
+		seen, read = seen+1, read+n
+		if len(page.Events) == q.Limit || size >= pageBytes || read >= readBytes {
+			return errEnough
+		}
 		return nil
 	}, workspace, page.Next, int64(looked))
-	if err != nil {
+	enough := errors.Is(err, errEnough)
+	if err != nil && !enough {
 		return feed.Page{}, err
 	}
-	page.More = more || seen == looked || len(page.Events) == q.Limit
+	page.More = enough || seen == looked
 	if q.Newest { // who goes back finds an end, and no gap
 		return page, nil
 	}

@@ -25,6 +25,7 @@ var eventTests = map[string]func(*testing.T, Open){
 	"many writers":    testManyWriters,
 	"rolled back":     testEventsOfFailures,
 	"pages":           testEventPages,
+	"large events":    testLargeEvents,
 	"forgotten":       testForgotten,
 	"not kept":        testNotKept,
 	"checked":         testEventsChecked,
@@ -82,6 +83,36 @@ func (s *tenant) must(_ any, err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
+	}
+}
+
+// testLargeEvents: pages of large events are short, and so is what one call looks at, but
+// nothing is left out.
+func testLargeEvents(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	const many = 300
+	text := strings.Repeat("𝄞", 1000) // 4 KB
+	large := petstore.NewCategory{Description: &text}
+	for i := range many {
+		large.Name = fmt.Sprint("category ", i)
+		s.must(s.CreateCategory(s.ctx, s.workspace, large, nil))
+	}
+	s.petIn(1, "Rex", petstore.Available)
+	page, err := s.Events(s.ctx, s.workspace, feed.Query{Limit: 100})
+	if err != nil || !page.More || len(page.Events) < 10 || len(page.Events) > 40 {
+		t.Errorf("a page of at most 100 has %d events of 4 KB, more %t (%v), want some 32 and more", len(page.Events), page.More, err)
+	}
+	for i, e := range s.eventsAfter(feed.Query{Limit: 100}) {
+		if e.ID != int64(i+1) {
+			t.Fatalf("the pages have the event %d at place %d", e.ID, i)
+		}
+	}
+	rare := feed.Query{Limit: 100, Types: []petstore.EventType{petstore.PetCreated}}
+	if page, err = s.Events(s.ctx, s.workspace, rare); err != nil || !page.More || len(page.Events) > 0 || page.Next >= many {
+		t.Errorf("one call looked at %d events of 4 KB for others (%v), want fewer, and more to come", page.Next, err)
+	}
+	if found := s.eventsAfter(rare); len(found) != 1 || found[0].Type != petstore.PetCreated {
+		t.Errorf("the rare event was found as %v", found)
 	}
 }
 
