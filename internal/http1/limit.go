@@ -23,6 +23,10 @@ type Limits struct {
 	// connection of HTTP/1.1 holds at least is not counted.
 	Memory int64
 
+	// SendBuffer is how many bytes the system is asked to keep of what a connection sends;
+	// 0 leaves that to it. Linux takes up to some megabytes for a client that reads slowly.
+	SendBuffer int
+
 	// Exempt are proxies. Their connections carry requests of many clients, count
 	// for none of them and are never closed for others.
 	Exempt []netip.Prefix
@@ -35,6 +39,7 @@ type Limits struct {
 // is closed, or its oldest request of HTTP/2 or answer is broken off.
 type Limit struct {
 	connections, memory *fairshare.Pool
+	sendBuffer          int
 	exempt              []netip.Prefix
 
 	mu    sync.Mutex
@@ -46,6 +51,7 @@ func NewLimit(l Limits) *Limit {
 	return &Limit{
 		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: int(l.Memory / requestCost / 4), Wait: memoryWait}),
+		sendBuffer:  l.SendBuffer,
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
 	}
@@ -142,6 +148,9 @@ const connectionWait = 5 * time.Second
 
 // admit counts a connection. It returns nil if there is no room for it.
 func (l *Limit) admit(c net.Conn) *member {
+	if tcp, ok := c.(*net.TCPConn); ok && l.sendBuffer > 0 {
+		_ = tcp.SetWriteBuffer(l.sendBuffer) // it works without, too
+	}
 	m := &member{Conn: c, limit: l}
 	var yield func()
 	if m.address, m.exempt = l.holder(c.RemoteAddr()); !m.exempt {

@@ -163,6 +163,8 @@ func TestLimitRechecksKeys(t *testing.T) {
 	l.connect("127.0.0.3").want("the newcomer", true)
 	revoked.want("the one whose key is not valid any more", false)
 	valid.want("the one whose key is valid", true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(l.known) != 1 {
 		t.Errorf("%d connections have standing, want 1", len(l.known))
 	}

@@ -25,6 +25,10 @@ const (
 	fewStreams  = 32
 	mostStreams = 100
 
+	// shortBuffer is how many bytes the system keeps of what a connection sends, where
+	// memory is short: a control group counts them too.
+	shortBuffer = 64 << 10
+
 	// ofMemory is the share of a container's memory that Go may have: SQLite's is
 	// beside it, and so is what the system keeps for sockets.
 	ofMemory = 0.5
@@ -84,9 +88,14 @@ func (n *node) connectionLimits() http1.Limits {
 	if most, ok := mostDescriptors(); ok {
 		all = min(all, (most-openDescriptors())/2)
 	}
+	buffer := 0
+	if n.budget.limited {
+		buffer = shortBuffer
+	}
 	return http1.Limits{
 		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
 		Memory:      min(n.budget.quarter, mostMemory),
+		SendBuffer:  buffer,
 		Exempt:      n.Config.TrustedProxies,
 	}
 }
