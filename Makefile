@@ -60,7 +60,7 @@ secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
 race: tools-check $(NFPM) ## every test under the race detector, in random order
-	go test -race -timeout=20m -shuffle=on ./...
+	go test -race -timeout=40m -shuffle=on ./...
 	go test -race -shuffle=on $(SHARED)
 
 mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
