@@ -16,7 +16,7 @@ import (
 
 // patience is how long the modest workspace waits for anything. A webhook is to hear
 // within 2 s, and everything else at once; this is for busy machines.
-const patience = 5 * time.Second
+const patience = 10 * time.Second
 
 // A modest client asks for one thing after the other.
 type modest struct {

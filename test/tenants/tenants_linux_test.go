@@ -35,8 +35,14 @@ func TestTenants(t *testing.T) {
 // alone is how long the modest workspace is measured before the others come.
 const alone = 200 * time.Millisecond
 
-// tolerated is a p99 that says nothing on a busy machine.
-const tolerated = 250 * time.Millisecond
+// tolerated returns a p99 that says nothing on a machine that is busy with other tests, or
+// with the matrix alone.
+func tolerated() time.Duration {
+	if *matrix {
+		return 250 * time.Millisecond
+	}
+	return 2 * time.Second
+}
 
 // withstand lets the greedy workspaces hold what the row says.
 func (r *row) withstand(t *testing.T, s *site) {
@@ -74,7 +80,7 @@ func (r *row) withstand(t *testing.T, s *site) {
 // delay it: the best of five measurements counts. Nothing excuses a refusal.
 func (r *row) judge(t *testing.T, m *modest, before sample) {
 	t.Helper()
-	bound := max(3*before.p99(), tolerated)
+	bound := max(3*before.p99(), tolerated())
 	for n := range 5 {
 		among := m.mix(*holdTime)
 		if !m.lives() {
