@@ -22,6 +22,15 @@ type Holder struct {
 	Address   netip.Addr // ignored with a workspace
 }
 
+// HolderAt returns the Holder of callers without a key at an address: of IPv6 the /64,
+// since a subscriber has no less.
+func HolderAt(a netip.Addr) Holder {
+	if a = a.Unmap().WithZone(""); a.Is6() {
+		a = netip.PrefixFrom(a, 64).Masked().Addr()
+	}
+	return Holder{Address: a}
+}
+
 // Options are the bounds of a Pool.
 type Options struct {
 	// Capacity is how many units are held at once.

@@ -291,20 +291,16 @@ func find[T any](w http.ResponseWriter) (found T, ok bool) {
 	}
 }
 
-// holder returns for whom connections of an address count before a key is shown:
-// of IPv6 a /64, since a subscriber has no less. Those of a proxy, and of what is
-// no address of IP, are exempt.
+// holder returns for whom connections of an address count before a key is shown.
+// Those of a proxy, and of what is no address of IP, are exempt.
 func (l *Limit) holder(a net.Addr) (h fairshare.Holder, exempt bool) {
 	peer, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return h, true
 	}
-	ip, bits := peer.Addr().Unmap().WithZone(""), 32
+	ip := peer.Addr().Unmap().WithZone("")
 	if slices.ContainsFunc(l.exempt, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return h, true
 	}
-	if ip.Is6() {
-		bits = 64
-	}
-	return fairshare.Holder{Address: netip.PrefixFrom(ip, bits).Masked().Addr()}, false
+	return fairshare.HolderAt(ip), false
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"example.com/petstore/internal/fairshare"
@@ -64,14 +63,10 @@ func (x *exchange) begin(ctx context.Context, in *fairshare.Pool) (*fairshare.Sh
 	return share, nil
 }
 
-// holder returns for whom the request counts: the workspace of its key, or its address, of IPv6 the /64.
+// holder returns for whom the request counts: the workspace of its key, or its address.
 func (x *exchange) holder() fairshare.Holder {
 	if x.entry != nil {
 		return fairshare.Holder{Workspace: x.entry.Workspace.ID}
 	}
-	addr := x.addr
-	if addr.Is6() {
-		addr = netip.PrefixFrom(addr, 64).Masked().Addr()
-	}
-	return fairshare.Holder{Address: addr}
+	return fairshare.HolderAt(x.addr)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -173,7 +174,7 @@ type pageCount struct {
 
 // take counts one page. It returns how long to wait if there were too many; then it counts nothing.
 func (p *pageCount) take(by reader, now time.Time, most int64) (wait time.Duration) {
-	by.network = networkOf(by.network)
+	by.network = fairshare.HolderAt(by.network).Address
 	minute := now.Truncate(time.Minute)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,15 +186,6 @@ func (p *pageCount) take(by reader, now time.Time, most int64) (wait time.Durati
 	}
 	p.read[by]++
 	return 0
-}
-
-// networkOf returns the address that stands for a client's: of IPv6 the /64.
-func networkOf(a netip.Addr) netip.Addr {
-	a = a.Unmap().WithZone("")
-	if p, err := a.Prefix(64); err == nil && a.Is6() {
-		return p.Addr()
-	}
-	return a
 }
 
 // gated does something once there is room for it among the reads or the writes.
