@@ -10,8 +10,8 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/internal/processtest"
 )
 

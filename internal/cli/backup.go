@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/scratch"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func (a *app) backupCommand() *cobra.Command {

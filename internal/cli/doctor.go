@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"example.com/petstore/internal/store"
 	"fmt"
 	"io/fs"
 	"net"
@@ -14,10 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -253,7 +253,7 @@ func (e *examination) events(ctx context.Context) {
 			if w.Resetting {
 				continue
 			}
-			problems, checkErr := feed.Check(ctx, db, w.ID)
+			problems, checkErr := store.CheckFeed(ctx, db, w.ID)
 			for _, p := range problems {
 				e.add(problem, "copies made from the feed are wrong: let clients read the lists again, and please report this", "%s", p)
 			}

@@ -14,7 +14,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ratelimit/redistest"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 )
 

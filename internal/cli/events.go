@@ -10,7 +10,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 )
@@ -22,7 +21,7 @@ const (
 )
 
 func (a *app) eventsCommand() *cobra.Command {
-	var q feed.Query
+	var q petstore.EventQuery
 	after := int64(-1) // the oldest that is kept
 	var follow bool
 	cmd := a.command(spec{
@@ -44,7 +43,7 @@ meanwhile. To follow a server on another machine, use its API: GET /events.`,
 	return cmd
 }
 
-func (a *app) events(ctx context.Context, db node.Store, workspace string, q feed.Query, follow bool) error {
+func (a *app) events(ctx context.Context, db node.Store, workspace string, q petstore.EventQuery, follow bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err
@@ -82,7 +81,7 @@ const (
 
 // afterGap returns the page that follows a position that has expired, and says so: the
 // oldest events that are kept, or none if the position is beyond the end of the feed.
-func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q feed.Query, expired error) (feed.Page, error) {
+func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q petstore.EventQuery, expired error) (petstore.EventPage, error) {
 	q.Oldest = true
 	page, err := db.Events(ctx, workspace, q)
 	if err != nil {
@@ -90,7 +89,7 @@ func (a *app) afterGap(ctx context.Context, db node.Store, workspace int64, q fe
 	}
 	next := fromOldest
 	if q.After > page.Last { // the database was replaced, or came back from an earlier moment
-		page, next = feed.Page{Next: page.Last}, fromEnd
+		page, next = petstore.EventPage{Next: page.Last}, fromEnd
 	}
 	fmt.Fprintf(a.err, "petstore: %v %s\n", expired, next)
 	return page, nil

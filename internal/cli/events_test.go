@@ -14,7 +14,6 @@ import (
 
 	"example.com/petstore/client"
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/webhook"
@@ -31,22 +30,22 @@ func (replacedFeed) Workspace(context.Context, string) (access.Workspace, error)
 	return access.Workspace{ID: 1}, nil
 }
 
-func (f replacedFeed) Events(_ context.Context, _ int64, q feed.Query) (feed.Page, error) {
-	page := func(id int64) (feed.Page, error) {
-		return feed.Page{Events: []petstore.Event{{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}}, Next: id, Last: id}, nil
+func (f replacedFeed) Events(_ context.Context, _ int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	page := func(id int64) (petstore.EventPage, error) {
+		return petstore.EventPage{Events: []petstore.Event{{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}}, Next: id, Last: id}, nil
 	}
 	switch {
 	case q.Oldest && q.After == 0:
 		return page(18)
 	case q.Oldest:
-		return feed.Page{Next: 3, Last: 14}, nil
+		return petstore.EventPage{Next: 3, Last: 14}, nil
 	case q.After == 14:
 		return page(15)
 	case q.After == 15:
 		f.end()
-		return feed.Page{Next: 15, Last: 15}, nil
+		return petstore.EventPage{Next: 15, Last: 15}, nil
 	}
-	return feed.Page{}, petstore.EventsBeyond(q.After, 14)
+	return petstore.EventPage{}, petstore.EventsBeyond(q.After, 14)
 }
 
 // TestFollowAReplacedFeed: events --follow says that the feed is another one, and goes on
@@ -57,14 +56,14 @@ func TestFollowAReplacedFeed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out, said bytes.Buffer
 		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
-		err := a.events(ctx, replacedFeed{end: cancel}, "acme", feed.Query{Oldest: true, Limit: 10}, true)
+		err := a.events(ctx, replacedFeed{end: cancel}, "acme", petstore.EventQuery{Oldest: true, Limit: 10}, true)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the newest has the id 14") {
 			t.Errorf("events = %v, and said %q", err, said.String())
 		}
 		if got := strings.Fields(out.String()); len(got) != 2 || !strings.HasPrefix(got[0], `{"id":18,`) || !strings.HasPrefix(got[1], `{"id":15,`) {
 			t.Errorf("printed %q, want the events 18 and 15", out.String())
 		}
-		err = a.events(ctx, replacedFeed{}, "acme", feed.Query{After: 99, Limit: 10}, true)
+		err = a.events(ctx, replacedFeed{}, "acme", petstore.EventQuery{After: 99, Limit: 10}, true)
 		if petstore.CodeOf(err) != petstore.CodeEventsExpired {
 			t.Errorf("events after 99 = %v, want %s", err, petstore.CodeEventsExpired)
 		}
@@ -76,20 +75,20 @@ type forgetfulFeed struct {
 	replacedFeed
 }
 
-func (f forgetfulFeed) Events(_ context.Context, _ int64, q feed.Query) (feed.Page, error) {
+func (f forgetfulFeed) Events(_ context.Context, _ int64, q petstore.EventQuery) (petstore.EventPage, error) {
 	event := func(id int64) petstore.Event {
 		return petstore.Event{ID: id, Type: petstore.PetCreated, Data: []byte("{}")}
 	}
 	switch {
 	case q.Oldest && q.After == 0:
-		return feed.Page{Events: []petstore.Event{event(18)}, Next: 18, Last: 18}, nil
+		return petstore.EventPage{Events: []petstore.Event{event(18)}, Next: 18, Last: 18}, nil
 	case q.Oldest:
-		return feed.Page{Events: []petstore.Event{event(25), event(26)}, Next: 26, Last: 26}, nil
+		return petstore.EventPage{Events: []petstore.Event{event(25), event(26)}, Next: 26, Last: 26}, nil
 	case q.After == 26:
 		f.end()
-		return feed.Page{Next: 26, Last: 26}, nil
+		return petstore.EventPage{Next: 26, Last: 26}, nil
 	}
-	return feed.Page{}, petstore.EventsExpired(q.After, 25)
+	return petstore.EventPage{}, petstore.EventsExpired(q.After, 25)
 }
 
 // TestFollowAForgetfulFeed: events --follow says that events are gone, and misses no other.
@@ -99,7 +98,7 @@ func TestFollowAForgetfulFeed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out, said bytes.Buffer
 		a := &app{out: &out, err: &said, getenv: func(string) string { return "" }, now: time.Now, output: tables()}
-		err := a.events(ctx, forgetfulFeed{replacedFeed{end: cancel}}, "acme", feed.Query{Oldest: true, Limit: 10}, true)
+		err := a.events(ctx, forgetfulFeed{replacedFeed{end: cancel}}, "acme", petstore.EventQuery{Oldest: true, Limit: 10}, true)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(said.String(), "the oldest that is kept has the id 25") {
 			t.Errorf("events = %v, and said %q", err, said.String())
 		}

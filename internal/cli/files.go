@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // replaceFile writes a file that appears under its name when it is whole and

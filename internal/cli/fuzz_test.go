@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/store/postgres"
 )
 
 // FuzzArguments runs a command that changes nothing with any flags and arguments. What is wrong with them is said in one

@@ -22,7 +22,7 @@ import (
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/scratch"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // maxFaults is the greatest number of faults that are named, on stderr and in the

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/migrations"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -76,7 +76,7 @@ func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
 	return migrationViews(all), err
 }
 
-func migrationViews(all []migrations.Migration) []migrationView {
+func migrationViews(all []store.Migration) []migrationView {
 	views := make([]migrationView, len(all))
 	for i, m := range all {
 		views[i] = migrationView{m.Version, m.Name, m.Applied, operator.Instant(m.At)}

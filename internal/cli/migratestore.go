@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/move"
-	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/move"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // A mover is one run of migrate-store.

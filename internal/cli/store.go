@@ -13,9 +13,9 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/scratch"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // actor is in whose name the commands change things.

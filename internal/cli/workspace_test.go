@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // TestDeletesWhatWasConfirmed: a workspace that was looked up by its name is deleted, though another has the name by then.

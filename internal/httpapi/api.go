@@ -21,7 +21,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/webhook"
@@ -56,7 +55,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 
 	// Events are the feeds of workspaces; nil if none are kept.
-	Events feed.Store
+	Events petstore.Feed
 
 	// Done is closed when the service is about to end: then who waits for events is
 	// answered, and streams of them end. It may be nil.

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/postgres"
-	"example.com/petstore/internal/postgres/postgrestest"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/ratelimit/redistest"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/postgrestest"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/webhook"
 )
 
@@ -34,7 +33,7 @@ type store interface {
 	petstore.Store
 	petstore.Bulk
 	access.Store
-	feed.Store
+	petstore.Feed
 	webhook.Store
 	Secret(ctx context.Context) ([]byte, error)
 	Close() error

@@ -11,7 +11,6 @@ import (
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -19,7 +18,7 @@ import (
 
 // events are the operations on the feed of the caller's workspace.
 type events struct {
-	feed    feed.Store
+	feed    petstore.Feed
 	keys    *access.Directory[*ratelimit.Caller]
 	now     func() time.Time
 	done    <-chan struct{} // closed when the service is about to end
@@ -51,7 +50,7 @@ func (e *events) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{events: e, x: x, q: feed.Query{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
+	f := &follower{events: e, x: x, q: petstore.EventQuery{After: p.number("after", 0, 0, 1<<63-1), Types: several(p, "type", petstore.EventTypes()), Limit: p.limit()}}
 	f.q.Oldest = len(p.values["after"]) == 0
 	wait := time.Duration(p.number("wait", 0, 0, maxWait)) * time.Second
 	stream := accept.EventStream(x.r.Header["Accept"])
@@ -84,30 +83,30 @@ func eventsAfter(asked url.Values, after int64) string {
 type follower struct {
 	*events
 	x *exchange
-	q feed.Query
+	q petstore.EventQuery
 
 	behind bool // the last page had only events of other types, and there are more
 }
 
 // How often a follower does what nobody tells it to.
 const (
-	lookAgain = 2 * time.Second        // see feed.Store's Written
+	lookAgain = 2 * time.Second        // see petstore.Feed's Written
 	lookAtKey = 500 * time.Millisecond // one that ended ends what goes on by it within a second
 )
 
 // read reads a page, and goes on behind it the next time. Of those who look for rare
 // types in long feeds one at a time reads, so that the store is there for others.
-func (f *follower) read() (feed.Page, error) {
+func (f *follower) read() (petstore.EventPage, error) {
 	if f.behind {
 		turn, err := f.x.begin(f.x.r.Context(), f.search)
 		if err != nil {
-			return feed.Page{}, err
+			return petstore.EventPage{}, err
 		}
 		defer turn.Leave()
 	}
 	share, err := f.x.begin(f.x.r.Context(), f.reads)
 	if err != nil {
-		return feed.Page{}, err
+		return petstore.EventPage{}, err
 	}
 	defer share.Leave()
 	page, err := f.feed.Events(f.x.ctx, f.x.workspace(), f.q)
@@ -119,7 +118,7 @@ func (f *follower) read() (feed.Page, error) {
 }
 
 // await reads a page, and waits for one that has events for as long as it may.
-func (f *follower) await(patience time.Duration) (feed.Page, error) {
+func (f *follower) await(patience time.Duration) (petstore.EventPage, error) {
 	if patience == 0 || f.x.r.Method == http.MethodHead {
 		return f.read()
 	}
@@ -129,7 +128,7 @@ func (f *follower) await(patience time.Duration) (feed.Page, error) {
 
 // next returns the first page that has events, or the last that was read when so
 // much time is over or the request has to end.
-func (f *follower) next(within time.Duration) (feed.Page, error) {
+func (f *follower) next(within time.Duration) (petstore.EventPage, error) {
 	over := time.NewTimer(within)
 	defer over.Stop()
 	for {
@@ -254,7 +253,7 @@ func (f *follower) stream() error {
 // send sends the events of a page, of which it leaves none, behind what is to be
 // sent already. Without any it sends a comment, and the id to go on from, of an event
 // that the client did not want.
-func (f *follower) send(page *feed.Page) error {
+func (f *follower) send(page *petstore.EventPage) error {
 	x := f.x
 	b := x.scratch
 	for i := range page.Events {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
@@ -22,16 +21,16 @@ import (
 
 // A faultyFeed is the real store of events, which fails with the other.
 type faultyFeed struct {
-	feed.Store
+	petstore.Feed
 	fault *faultyStore
 }
 
-func (s *faultyFeed) Events(ctx context.Context, ws int64, q feed.Query) (feed.Page, error) {
-	return guarded(s.fault, func() (feed.Page, error) { return s.Store.Events(ctx, ws, q) })
+func (s *faultyFeed) Events(ctx context.Context, ws int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	return guarded(s.fault, func() (petstore.EventPage, error) { return s.Feed.Events(ctx, ws, q) })
 }
 
 func (s *faultyFeed) Event(ctx context.Context, ws, id int64) (petstore.Event, error) {
-	return guarded(s.fault, func() (petstore.Event, error) { return s.Store.Event(ctx, ws, id) })
+	return guarded(s.fault, func() (petstore.Event, error) { return s.Feed.Event(ctx, ws, id) })
 }
 
 type event struct {
@@ -190,16 +189,16 @@ func TestEventsWait(t *testing.T) {
 
 // A shortSighted feed is the real one, but looks at one event a page. It counts those who read on at once.
 type shortSighted struct {
-	feed.Store
+	petstore.Feed
 	mu         sync.Mutex
 	now, most  int
 	overlapped chan struct{} // closed when there were two
 }
 
-func (s *shortSighted) Events(ctx context.Context, ws int64, q feed.Query) (feed.Page, error) {
+func (s *shortSighted) Events(ctx context.Context, ws int64, q petstore.EventQuery) (petstore.EventPage, error) {
 	types := q.Types
 	q.Types, q.Limit = nil, 1
-	page, err := s.Store.Events(ctx, ws, q)
+	page, err := s.Feed.Events(ctx, ws, q)
 	page.Events = slices.DeleteFunc(page.Events, func(e petstore.Event) bool { return !slices.Contains(types, e.Type) })
 	if q.After > 0 && q.After < 11 { // before the one that is looked for
 		s.enter(1)
@@ -225,7 +224,7 @@ func (s *shortSighted) enter(n int) {
 func TestRareEvents(t *testing.T) {
 	t.Parallel()
 	short := &shortSighted{overlapped: make(chan struct{})}
-	s := openService(t, func(o *httpapi.Options) { short.Store, o.Events = o.Events, short })
+	s := openService(t, func(o *httpapi.Options) { short.Feed, o.Events = o.Events, short })
 	for i := range 10 {
 		s.post("/categories", fmt.Sprintf(`{"name":"kind %d"}`, i)).want(201, "")
 	}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/webhook"
@@ -66,7 +65,7 @@ func Codes() map[petstore.Code]int { return statuses }
 
 type (
 	noStore  struct{ petstore.Store }
-	noEvents struct{ feed.Store }
+	noEvents struct{ petstore.Feed }
 )
 
 // wholeSurface returns the interface with operations that cannot be carried out.

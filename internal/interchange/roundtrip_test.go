@@ -15,7 +15,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)

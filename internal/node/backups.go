@@ -15,7 +15,7 @@ import (
 
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // The names of backups: the instant in UTC, so that they sort by it, behind what

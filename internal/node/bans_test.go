@@ -12,7 +12,7 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // openStore opens a database in a new folder.

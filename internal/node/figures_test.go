@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store"
 )
 
 // wantFigures fails unless collectors have the series and values given.
@@ -30,7 +30,7 @@ func wantFigures(t *testing.T, of []prometheus.Collector, want ...string) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.Stats{Workspaces: 5, Keys: 6, Bans: 2, Addresses: 3, AddressCapacity: 4, OverflowAdmitted: 7, FailedSaves: 8}
-	store := StoreStats{groupcommit.Stats{Groups: 5, Writes: 6, LostGroups: 8, LargestGroup: 4}, 7, 9, 3}
+	store := StoreStats{store.Stats{Groups: 5, Writes: 6, LostGroups: 8, LargestGroup: 4}, 7, 9, 3}
 	workload := map[string]fairshare.Stats{"read": {Capacity: 512}, "write": {Capacity: 300, Used: 299, Waiting: 12, Refused: 34}}
 	wantFigures(t, []prometheus.Collector{
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),

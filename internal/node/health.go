@@ -9,7 +9,7 @@ import (
 
 	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/portal/console"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // health returns how the node stands, in words.

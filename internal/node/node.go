@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ops"
@@ -248,7 +247,7 @@ func (n *node) resume(ctx context.Context) {
 }
 
 // events returns the feeds of workspaces, or nil if none are kept.
-func (n *node) events() feed.Store {
+func (n *node) events() petstore.Feed {
 	if n.Config.EventRetention == 0 {
 		return nil
 	}

@@ -3,7 +3,7 @@ package node
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/postgres"
+	"example.com/petstore/internal/store/postgres"
 )
 
 // newPostgresCollector returns the figures that SQLite does not have.

@@ -7,12 +7,11 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/feed"
-	"example.com/petstore/internal/groupcommit"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/postgres"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
 )
@@ -22,7 +21,7 @@ type Store interface {
 	petstore.Store
 	petstore.Bulk
 	access.Store
-	feed.Store
+	petstore.Feed
 	webhook.Store
 	ratelimit.Store
 	usage.Store
@@ -46,7 +45,7 @@ type Store interface {
 
 // StoreStats are numbers of any store, counted since it was opened.
 type StoreStats struct {
-	groupcommit.Stats
+	store.Stats
 
 	Waiting     int // changes that wait now
 	Readers     int // connections for reading

@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // TestBounds: an overlap and a ban end, also where no server bounds them.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 )
 

@@ -26,20 +26,20 @@ const doNothing = "func(...any) error { return nil }"
 func mutants() []mutant {
 	return []mutant{
 		{"acknowledges before the commit", []edit{
-			calls("internal/sqlite", "DB.try", "finish", "func() error { for _, w := range $1 { w.Answer() }; return $f() }"),
-			begins("internal/groupcommit", "Write.Answer", "select { case <-$0.done: return; default: }"),
+			calls("internal/store/sqlite", "DB.try", "finish", "func() error { for _, w := range $1 { w.Answer() }; return $f() }"),
+			begins("internal/store", "Write.Answer", "select { case <-$0.done: return; default: }"),
 		}, nil, underPowerCuts},
-		{"synchronous=NORMAL", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=NORMAL")}, nil, underPowerCuts},
-		{"synchronous=OFF", []edit{says("internal/sqlite", "synchronous=FULL", "synchronous=OFF")}, nil, underPowerCuts},
-		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/sqlite", "conn.do", "KeepReceipt", doNothing)}, nil, underKills},
+		{"synchronous=NORMAL", []edit{says("internal/store/sqlite", "synchronous=FULL", "synchronous=NORMAL")}, nil, underPowerCuts},
+		{"synchronous=OFF", []edit{says("internal/store/sqlite", "synchronous=FULL", "synchronous=OFF")}, nil, underPowerCuts},
+		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/store/sqlite", "conn.do", "KeepReceipt", doNothing)}, nil, underKills},
 		{"reads the stock before the transaction", []edit{
-			begins("internal/sqlite", "DB.Do", `if err := $0.read($1, func(r *conn) error {
+			begins("internal/store/sqlite", "DB.Do", `if err := $0.read($1, func(r *conn) error {
 				return keepStale($2)(r.facts($2.Workspace, $2.Needs, petstore.At($0.now())))
 			}); err != nil {
 				return nil, err
 			}`),
-			calls("internal/sqlite", "conn.do", "facts", "stale($1, $f)"),
-		}, &declaration{"internal/sqlite", `package sqlite
+			calls("internal/store/sqlite", "conn.do", "facts", "stale($1, $f)"),
+		}, &declaration{"internal/store/sqlite", `package sqlite
 
 import "sync"
 
@@ -63,10 +63,10 @@ func stale[C, W, N, T, A, B any](change C, _ func(W, N, T) (A, B, error)) func(W
 }
 `}, underKills},
 		{"goes on after a failed fsync", []edit{
-			begins("internal/sqlite", "gravityOf", "if sqlite.ErrCode($1).ToPrimary() == sqlite.ResultIOErr { return passing }"),
+			begins("internal/store/sqlite", "gravityOf", "if sqlite.ErrCode($1).ToPrimary() == sqlite.ResultIOErr { return passing }"),
 		}, nil, underFailedSyncs},
 		{"ends when the disk is full", []edit{
-			begins("internal/sqlite", "gravityOf", "if sqlite.ErrCode($1).ToPrimary() == sqlite.ResultFull { return final }"),
+			begins("internal/store/sqlite", "gravityOf", "if sqlite.ErrCode($1).ToPrimary() == sqlite.ResultFull { return final }"),
 		}, nil, func(t *testing.T, b servertest.Binary) error {
 			c := fullDisk(t, newSmallLoop(t, "ext4", room))
 			c.binary, c.cycles = b, 1
@@ -80,7 +80,7 @@ func stale[C, W, N, T, A, B any](change C, _ func(W, N, T) (A, B, error)) func(W
 			return err
 		}},
 		{"reads from any host", []edit{
-			names("internal/postgres", "", "ValidateConnectTargetSessionAttrsPrimary", "ValidateConnectTargetSessionAttrsPreferStandby"),
+			names("internal/store/postgres", "", "ValidateConnectTargetSessionAttrsPrimary", "ValidateConnectTargetSessionAttrsPreferStandby"),
 		}, nil, func(t *testing.T, b servertest.Binary) error {
 			c := promotions(t, true)
 			c.binary, c.cycles = b, 25 // a read of an old state needs luck

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 )
 
 // A pair is a primary of PostgreSQL and its standby, which change places.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 

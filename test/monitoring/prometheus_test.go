@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/postgres/postgrestest"
 	"example.com/petstore/internal/ratelimit/redistest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 

@@ -22,7 +22,7 @@ import (
 // sealed with.
 func secretive() []string {
 	const internal = "example.com/petstore/internal/"
-	return []string{internal + "access", internal + "accesssql", internal + "httpapi", internal + "portal/console", internal + "sqlite", internal + "postgres", internal + "cli"}
+	return []string{internal + "access", internal + "store", internal + "httpapi", internal + "portal/console", internal + "store/sqlite", internal + "store/postgres", internal + "cli"}
 }
 
 // compared are the functions that compare or look up what could be a secret by

@@ -20,7 +20,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"example.com/petstore/api"
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/portal/console"
-	"example.com/petstore/internal/postgres/postgrestest"
+	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
 )
 

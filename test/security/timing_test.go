@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 // timing lets TestTiming measure, which a busy machine may disturb.

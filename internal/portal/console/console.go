@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/asset"
 	"example.com/petstore/internal/ratelimit"
@@ -33,7 +32,7 @@ type Options struct {
 	Keys     *access.Directory[*ratelimit.Caller]
 	Limiter  ratelimit.Limiter
 	Usage    *usage.Recorder
-	Events   feed.Store // nil, and Webhooks too, if no events are kept
+	Events   petstore.Feed // nil, and Webhooks too, if no events are kept
 	Webhooks *webhook.Service
 	Secret   []byte // of the store: sessions hold on every node that has it
 	BaseURL  string // where the service is reached, if it is known; a proxy takes its path off before the service sees it

@@ -23,7 +23,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/ratelimit"
-	"example.com/petstore/internal/sqlite"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
 	"example.com/petstore/internal/webhook"
 )

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/petstore/internal/feed"
 	"example.com/petstore/internal/petstore"
 )
 
@@ -22,7 +21,7 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 	query := v.r.URL.Query()
 	wanted := petstore.EventType(query.Get("type"))
 	l.Filters = []field{{Name: "type", Label: "Type", Kind: "select", Options: choose(optionsOf("Any type", petstore.EventTypes()...), string(wanted))}}
-	q := feed.Query{After: placeIn(query, "after"), Newest: true, Limit: pageSize}
+	q := petstore.EventQuery{After: placeIn(query, "after"), Newest: true, Limit: pageSize}
 	if l.Filtered = wanted.Valid(); l.Filtered {
 		q.Types = []petstore.EventType{wanted}
 	}
@@ -35,14 +34,14 @@ func listEvents(ctx context.Context, v *visit) (list, error) {
 }
 
 // readEvents returns the events that the query asks for, as far as a few reads find them.
-func (v *visit) readEvents(ctx context.Context, q feed.Query) (found feed.Page, err error) {
+func (v *visit) readEvents(ctx context.Context, q petstore.EventQuery) (found petstore.EventPage, err error) {
 	found.More = true
 	for reads, most := 0, q.Limit; found.More && reads < readsForPage && q.Limit > 0; reads++ {
 		page, err := v.Events.Events(ctx, v.who.Workspace.ID, q)
 		if err != nil {
 			return found, err
 		}
-		found = feed.Page{Events: append(found.Events, page.Events...), Next: page.Next, More: page.More}
+		found = petstore.EventPage{Events: append(found.Events, page.Events...), Next: page.Next, More: page.More}
 		q.After, q.Limit = page.Next, most-len(found.Events)
 	}
 	return found, nil
@@ -56,7 +55,7 @@ func (v *visit) cancelledAt(order int64) (time.Time, error) {
 	if v.Events == nil {
 		return time.Time{}, nil
 	}
-	page, err := v.readEvents(v.r.Context(), feed.Query{Newest: true, Types: []petstore.EventType{petstore.OrderCancelled}, Limit: latestCancelled})
+	page, err := v.readEvents(v.r.Context(), petstore.EventQuery{Newest: true, Types: []petstore.EventType{petstore.OrderCancelled}, Limit: latestCancelled})
 	for i := range page.Events {
 		e := &page.Events[i]
 		if subjectOf(e).Text == "order "+text(order) {

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"example.com/petstore/internal/access"
+)
+
+// audit adds an entry to the audit log.
+func (s *Store) audit(tx Tx, by access.Actor, action, subject, detail string) error {
+	return exec(tx, "INSERT INTO audit (at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)",
+		s.now().UnixMilli(), string(by), action, subject, detail)
+}
+
+// AuditPage implements [access.Store].
+func (s *Store) AuditPage(ctx context.Context, before int64, limit int) (entries []access.AuditEntry, err error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	err = s.db.Read(ctx, func(tx Tx) error {
+		entries = []access.AuditEntry{}
+		return tx.Query("SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", func(row Row) error {
+			var (
+				e     access.AuditEntry
+				at    int64
+				actor string
+			)
+			err := row.Scan(&e.ID, &at, &actor, &e.Action, &e.Subject, &e.Detail)
+			e.At, e.Actor = instant(at), access.Actor(actor)
+			entries = append(entries, e)
+			return err
+		}, before, int64(max(limit, 0)))
+	})
+	return entries, err
+}
+
+// Note implements [access.Store].
+func (s *Store) Note(ctx context.Context, e access.AuditEntry) error {
+	return s.db.Change(ctx, func(tx Tx) error { return s.audit(tx, e.Actor, e.Action, e.Subject, e.Detail) })
+}
+
+// UseLink implements [access.Store].
+func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry) (first bool, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		ended := min(s.now().UnixMilli(), s.lived.now()) // the clock alone would bring a used link back, if it was ahead
+		if err := exec(tx, "DELETE FROM used_links WHERE ends_at < $1", ended-access.LinkGrace.Milliseconds()); err != nil {
+			return err
+		}
+		n, err := tx.Exec("INSERT INTO used_links (hash, ends_at) VALUES ($1, $2) ON CONFLICT DO NOTHING", l.Hash[:], l.Until.UnixMilli())
+		if first = n > 0; err != nil || !first {
+			return err
+		}
+		return s.audit(tx, e.Actor, e.Action, e.Subject, e.Detail)
+	})
+	return first && err == nil, err
+}
+
+// Secret implements [access.Store].
+func (s *Store) Secret(ctx context.Context) (secret []byte, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := one(tx, "SELECT value FROM meta WHERE name = 'secret'", func(row Row) error { return row.Scan(&secret) })
+		if err == nil && !found {
+			err = errors.New("the database has lost its secret")
+		}
+		return err
+	})
+	return secret, err
+}

@@ -1,0 +1,321 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+// A delivery has a row from when the webhook's column reached went behind its event. It
+// is due at next_at, which is NULL when it has ended.
+
+const deliveryColumns = "event, type, state, tries, coalesce(tried_at, 0), status, answer, error, latency, coalesce(next_at, 0)"
+
+func deliveries(tx Tx, where string, args ...any) ([]webhook.Delivery, error) {
+	all := []webhook.Delivery{}
+	err := tx.Query("SELECT "+deliveryColumns+" FROM deliveries WHERE "+where, func(row Row) error {
+		var (
+			d                                   webhook.Delivery
+			what, state                         string
+			tries, tried, status, latency, next int64
+		)
+		err := row.Scan(&d.ID, &what, &state, &tries, &tried, &status, &d.Text, &d.Error, &latency, &next)
+		d.Type, d.State, d.Tries, d.Status = petstore.EventType(what), webhook.DeliveryState(state), int(tries), int(status)
+		d.TriedAt, d.NextAt, d.Latency = instant(tried), instant(next), time.Duration(latency)*time.Millisecond
+		all = append(all, d)
+		return err
+	}, args...)
+	return all, err
+}
+
+// Deliveries implements [webhook.Store].
+func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, before int64, limit int) ([]webhook.Delivery, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return read(ctx, s, func(tx Tx) ([]webhook.Delivery, error) {
+		if _, err := oneWebhook(tx, workspace, id); err != nil {
+			return nil, err
+		}
+		return deliveries(tx, "webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, before, int64(max(limit, 0)))
+	})
+}
+
+// RetryDelivery implements [webhook.Store].
+func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, delivery int64, at time.Time) (d webhook.Delivery, err error) {
+	err = s.db.Write(ctx, func(tx Tx) error {
+		if _, err := oneWebhook(tx, workspace, id); err != nil {
+			return err
+		}
+		if err := exec(tx, "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND event = $3", at.UnixMilli(), id, delivery); err != nil {
+			return err
+		}
+		found, err := deliveries(tx, "webhook = $1 AND event = $2", id, delivery)
+		if err == nil && len(found) == 0 {
+			err = webhook.NoDelivery(delivery)
+		}
+		if err == nil {
+			d = found[0]
+		}
+		return err
+	})
+	return d, err
+}
+
+// HoldWebhooks implements [webhook.Store].
+func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.Webhook, error) {
+	now, until, long := l.Now.UnixMilli(), l.Until.UnixMilli(), l.Until.Sub(l.Now).Milliseconds()
+	renew := l.Now.Add(l.Until.Sub(l.Now) * 2 / 3).UnixMilli()
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		return one(tx, `SELECT 1 FROM webhooks
+			WHERE state = 'active' AND (holder = $1 AND (held_until < $2 OR held_until > $3) OR holder <> $1 AND held_until < $4) LIMIT 1`,
+			func(Row) error { return nil }, l.Node, renew, until, now)
+	})
+	if err == nil && some {
+		err = s.db.Write(ctx, func(tx Tx) error {
+			return exec(tx, `UPDATE webhooks SET holder = $1, held_until = $2, failing_for = failing_for + CASE
+					WHEN failing_since IS NULL OR holder <> $1 OR held_until > $2 THEN 0
+					WHEN held_until < $3 THEN CAST($4 AS bigint)
+					ELSE $2 - held_until END
+				WHERE state = 'active' AND (holder = $1 AND (held_until < $5 OR held_until > $2) OR holder <> $1 AND held_until < $3)`, l.Node, until, now, long, renew)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, s, func(tx Tx) ([]webhook.Webhook, error) {
+		return webhooks(tx, "holder = $1 AND state = 'active'", l.Node)
+	})
+}
+
+// ReleaseWebhooks implements [webhook.Store].
+func (s *Store) ReleaseWebhooks(ctx context.Context, node string) error {
+	return s.db.Write(ctx, func(tx Tx) error {
+		return exec(tx, "UPDATE webhooks SET holder = '', held_until = 0 WHERE holder = $1", node)
+	})
+}
+
+// QueueDeliveries implements [webhook.Store].
+func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (queued bool, err error) {
+	var w webhook.Webhook
+	var through int64
+	err = s.db.Read(ctx, func(tx Tx) error {
+		held, err := webhooks(tx, "id = $1 AND holder = $2", id, node)
+		if err != nil || len(held) == 0 {
+			return err
+		}
+		w = held[0]
+		through, err = nextEvents(tx, &w, limit)
+		return err
+	})
+	if err != nil || through == 0 {
+		return false, err
+	}
+	err = s.db.Write(ctx, func(tx Tx) error {
+		n, err := tx.Exec("UPDATE webhooks SET reached = $1 WHERE id = $2 AND holder = $3 AND reached = $4", through, id, node, w.After)
+		if queued = n > 0; err != nil || !queued {
+			return err
+		}
+		return queueEvents(tx, &w, through, at)
+	})
+	return queued && err == nil, err
+}
+
+// nextEvents returns the id of the last of the next events, or 0 if there are none worth
+// a transaction: a few of types that the webhook does not take can wait.
+func nextEvents(tx Tx, w *webhook.Webhook, limit int) (through int64, err error) {
+	var n, taken int
+	var last int64
+	err = tx.Query("SELECT id, type FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3", func(row Row) error {
+		var what string
+		err := row.Scan(&last, &what)
+		if n++; w.Takes(petstore.EventType(what)) {
+			taken++
+		}
+		return err
+	}, w.Workspace, w.After, int64(limit))
+	if taken == 0 && n < limit {
+		return 0, err
+	}
+	return last, err
+}
+
+func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
+	query := `INSERT INTO deliveries (webhook, event, workspace, type, state, tries, next_at, status, answer, error, latency)
+		SELECT CAST($1 AS text), id, workspace, type, 'pending', 0, CAST($2 AS bigint), 0, '', '', 0
+		FROM events WHERE workspace = $3 AND id > $4 AND id <= $5`
+	args := []any{w.ID, at.UnixMilli(), w.Workspace, w.After, through}
+	if len(w.Types) > 0 {
+		query += " AND $6 LIKE '%,' || type || ',%'"
+		args = append(args, typesOf(w)+string(petstore.WorkspaceReset)+",")
+	}
+	return exec(tx, query+" ON CONFLICT (webhook, event) DO UPDATE SET state = 'pending', tries = 0, next_at = excluded.next_at", args...)
+}
+
+// DueDeliveries implements [webhook.Store].
+func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		due = nil
+		err := tx.Query(`SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
+			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
+			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
+			ORDER BY d.next_at, d.event LIMIT $4`, func(row Row) error {
+			one, err := scanDue(row)
+			due = append(due, one)
+			return err
+		}, id, at.UnixMilli(), node, int64(limit))
+		if err != nil {
+			return err
+		}
+		_, err = one(tx, "SELECT next_at FROM deliveries WHERE webhook = $1 AND next_at > $2 ORDER BY next_at LIMIT 1", func(row Row) error {
+			var first int64
+			err := row.Scan(&first)
+			next = instant(first)
+			return err
+		}, id, at.UnixMilli())
+		return err
+	})
+	return due, next, err
+}
+
+func scanDue(row Row) (d webhook.Due, err error) {
+	var tries, since int64
+	var what string
+	e := &d.Event
+	e.CreatedAt.Valid = true
+	err = row.Scan(&tries, &since, &e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
+	e.Type, d.Tries, d.Since = petstore.EventType(what), int(tries), instant(since)
+	if len(e.Data) == 0 {
+		e.Data = nil
+	}
+	return d, err
+}
+
+// RecordTries implements [webhook.Store].
+func (s *Store) RecordTries(ctx context.Context, tries []webhook.Try) error {
+	return s.db.Write(ctx, func(tx Tx) error {
+		for i := range tries {
+			if err := s.recordTry(tx, &tries[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
+	a := &t.Answer
+	err := exec(tx, `UPDATE deliveries SET state = $1, tries = $2, tried_at = $3, status = $4, answer = $5, error = $6, latency = $7, next_at = $8
+		WHERE webhook = $9 AND event = $10 AND next_at = $11`, string(t.State), int64(t.Tries), t.At.UnixMilli(), int64(a.Status), a.Text, a.Error, a.Latency.Milliseconds(),
+		millis(t.Next), t.Webhook, t.Event, t.Due.UnixMilli())
+	switch {
+	case err != nil:
+		return err
+	case t.State == webhook.Delivered:
+		return exec(tx, "UPDATE webhooks SET failing_since = NULL, failing_for = 0 WHERE id = $1 AND failing_since IS NOT NULL", t.Webhook)
+	case t.Why == "":
+		return nil
+	}
+	if err := exec(tx, "UPDATE webhooks SET failing_since = $1 WHERE id = $2 AND (failing_since IS NULL OR failing_since > $1)", t.At.UnixMilli(), t.Webhook); err != nil {
+		return err
+	}
+	n, err := tx.Exec("UPDATE webhooks SET state = 'disabled' WHERE id = $1 AND state = 'active' AND failing_for >= $2", t.Webhook, t.DisableAfter.Milliseconds())
+	if err != nil || n == 0 {
+		return err
+	}
+	found, err := webhooks(tx, "id = $1", t.Webhook)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, webhookDetail(&found[0])+": "+t.Why)
+}
+
+// PruneDeliveries implements [webhook.Store].
+func (s *Store) PruneDeliveries(ctx context.Context, node string, before time.Time, keep int) error {
+	for id := ""; ; {
+		next, kept, err := s.nextDelivered(ctx, id)
+		switch {
+		case err != nil || next == "":
+			return err
+		case kept:
+			if err = s.correctDeliveries(ctx, next, node); err == nil {
+				err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
+			}
+		default:
+			err = s.removeDeliveries(ctx, "webhook = $1", next)
+		}
+		if err != nil {
+			return err
+		}
+		id = next
+	}
+}
+
+// nextDelivered returns the webhook after the one with the id that has deliveries, "" if
+// there is none, and whether it was not deleted.
+func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept bool, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		if _, err = one(tx, "SELECT webhook FROM deliveries WHERE webhook > $1 ORDER BY webhook LIMIT 1", func(row Row) error { return row.Scan(&next) }, id); err != nil {
+			return err
+		}
+		kept, err = one(tx, "SELECT 1 FROM webhooks WHERE id = $1", func(Row) error { return nil }, next)
+		return err
+	})
+	return next, kept, err
+}
+
+// correctDeliveries makes due, in steps, what a clock that was wrong put off, if the node
+// holds the webhook: one whose clock is behind must not do it to what another holds.
+func (s *Store) correctDeliveries(ctx context.Context, id, node string) error {
+	now := s.now()
+	far := now.Add(webhook.LongestPause).UnixMilli()
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		return one(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1",
+			func(Row) error { return nil }, id, far, node)
+	})
+	for err == nil && some {
+		err = s.db.Step(ctx, func(tx Tx) error {
+			n, err := tx.Exec("UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
+				now.UnixMilli(), id, far, int64(stepRows))
+			some = n == stepRows
+			return err
+		})
+	}
+	return err
+}
+
+func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
+	const ended = "webhook = $1 AND next_at IS NULL"
+	var oldest int64 // of those that stay
+	var some bool
+	err := s.db.Read(ctx, func(tx Tx) error {
+		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
+			func(row Row) error { return row.Scan(&oldest) }, id, s.now().Add(futureSkew).UnixMilli(), int64(keep-1)) // those of a wrong clock push out no others
+		if err != nil {
+			return err
+		}
+		before = max(before, oldest)
+		some, err = one(tx, "SELECT 1 FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT 1", func(Row) error { return nil }, id, before)
+		return err
+	})
+	if err != nil || !some {
+		return err
+	}
+	return s.removeDeliveries(ctx, ended+" AND tried_at < $2", id, before)
+}
+
+// removeDeliveries removes what a condition selects of the webhook $1, in steps.
+func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) (err error) {
+	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
+	for n := int64(stepRows); n == stepRows && err == nil; {
+		err = s.db.Step(ctx, func(tx Tx) (err error) {
+			n, err = tx.Exec(query, args...)
+			return err
+		})
+	}
+	return err
+}

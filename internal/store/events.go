@@ -1,0 +1,232 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// The feed of a workspace has a row of the table feeds: last is the greatest id that was
+// issued. Ids up to forgotten are not kept, though rows of them may still be there: it is
+// greater than last where changes were made that no event tells of, so that who has read
+// up to last is told. The next id is greater than both.
+
+const (
+	eventColumns = "id, type, at, request, data, previous" // as scanEvent reads them
+	ofWorkspace  = "SELECT " + eventColumns + " FROM events WHERE workspace = $1 AND "
+	forgotten    = "(SELECT forgotten FROM feeds WHERE workspace = $1)"
+	selectEvents = ofWorkspace + "id > (SELECT CASE WHEN forgotten > $2 THEN forgotten ELSE $2 END FROM feeds WHERE workspace = $1) ORDER BY id LIMIT $3"
+	selectNewest = ofWorkspace + "id > " + forgotten + " AND id < $2 ORDER BY id DESC LIMIT $3"
+	selectEvent  = ofWorkspace + "id > " + forgotten + " AND id = $2"
+)
+
+func scanEvent(row Row, e *petstore.Event) error {
+	var what string
+	e.CreatedAt.Valid = true
+	err := row.Scan(&e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
+	e.Type = petstore.EventType(what)
+	return err
+}
+
+// Events implements [petstore.Feed]. It looks at eventsAtOnce events at most, so that a
+// reader of a rare type goes on in many short calls.
+func (s *Store) Events(ctx context.Context, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	return read(ctx, s, func(tx Tx) (petstore.EventPage, error) { return readEvents(tx, workspace, q) })
+}
+
+const (
+	// eventsAtOnce is how many events one call of Events looks at.
+	eventsAtOnce = 2000
+
+	// pageBytes is how many bytes the events of a page have before it ends early, and
+	// readBytes how many those have that one call looks at.
+	pageBytes = 128 << 10
+	readBytes = 1 << 20
+)
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
+
+func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
+	page, looked, statement := petstore.EventPage{Next: q.After}, q.Limit, selectEvents
+	switch {
+	case q.Newest:
+		statement, page.Next = selectNewest, cmp.Or(q.After, math.MaxInt64)
+	case q.Oldest:
+		page.Next = 0
+	}
+	if len(q.Types) > 0 {
+		looked = eventsAtOnce
+	}
+	seen, size, read := 0, 0, 0
+	err := tx.Query(statement, func(row Row) error {
+		var e petstore.Event
+		if err := scanEvent(row, &e); err != nil {
+			return err
+		}
+		n := len(e.Data) + len(e.Previous)
+		if len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
+			page.Events = append(page.Events, e)
+			size += n
+		}
+		page.Next = e.ID
+		seen, read = seen+1, read+n
+		if len(page.Events) == q.Limit || size >= pageBytes || read >= readBytes {
+			return errEnough
+		}
+		return nil
+	}, workspace, page.Next, int64(looked))
+	enough := errors.Is(err, errEnough)
+	if err != nil && !enough {
+		return petstore.EventPage{}, err
+	}
+	page.More = enough || seen == looked
+	if q.Newest { // who goes back finds an end, and no gap
+		return page, nil
+	}
+	return page, checkKept(tx, workspace, q, &page) // after the events: none was forgotten before they were read
+}
+
+// checkKept returns events_expired if what was asked for is not kept, or is behind the
+// feed's end.
+func checkKept(tx Tx, workspace int64, q petstore.EventQuery, page *petstore.EventPage) error {
+	f, err := feedOf(tx, workspace)
+	page.Last = f.Last
+	switch {
+	case err != nil:
+		return err
+	case q.Oldest:
+		page.Next = max(page.Next, f.Forgotten)
+		return nil
+	case q.After > f.Last:
+		return petstore.EventsBeyond(q.After, f.Last)
+	case q.After >= f.Forgotten:
+		return nil
+	}
+	oldest := f.Forgotten + 1
+	_, err = one(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", func(row Row) error { return row.Scan(&oldest) }, workspace, f.Forgotten)
+	if err != nil {
+		return err
+	}
+	return petstore.EventsExpired(q.After, oldest)
+}
+
+// Event implements [petstore.Feed].
+func (s *Store) Event(ctx context.Context, workspace, id int64) (e petstore.Event, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := one(tx, selectEvent, func(row Row) error { return scanEvent(row, &e) }, workspace, id)
+		if err == nil && !found {
+			err = petstore.NoEvent(id)
+		}
+		return err
+	})
+	return e, err
+}
+
+// RaiseFeed makes room in a workspace for a number of events, and returns the last of
+// their ids.
+const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
+	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
+
+// tell adds an event that is of no change of a resource.
+func tell(tx Tx, workspace int64, e petstore.Event) error {
+	if _, err := one(tx, RaiseFeed, func(row Row) error { return row.Scan(&e.ID) }, workspace, int64(1)); err != nil {
+		return err
+	}
+	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, $5, $6, '')",
+		workspace, e.ID, string(e.Type), e.CreatedAt.Millis, e.RequestID, string(e.Data))
+}
+
+// Tell adds an event that is of no change of a resource, at the end of a transaction. The
+// caller wakes those who wait for it.
+func (s *Store) Tell(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
+	if s.options.NoEvents {
+		return nil
+	}
+	return tell(tx, workspace, petstore.Event{Type: what, CreatedAt: petstore.At(s.now()), Data: data})
+}
+
+// beginFeed tells of a reset, in a feed of which nothing else is kept.
+func (s *Store) beginFeed(tx Tx, workspace int64) error {
+	if err := exec(tx, "UPDATE feeds SET forgotten = last WHERE workspace = $1 AND forgotten < last", workspace); err != nil {
+		return err
+	}
+	return s.Tell(tx, workspace, petstore.WorkspaceReset, []byte("{}"))
+}
+
+// selectOldFeeds selects the feeds whose oldest event is of before an instant.
+const selectOldFeeds = `SELECT f.workspace FROM feeds f
+	WHERE (SELECT e.at FROM events e WHERE e.workspace = f.workspace ORDER BY e.id LIMIT 1) < $1`
+
+// EndFeeds implements [petstore.Feed]. It writes nothing if all feeds have ended.
+func (s *Store) EndFeeds(ctx context.Context) error {
+	feeds, err := s.numbers(ctx, "SELECT workspace FROM feeds WHERE forgotten <= last LIMIT 1")
+	if err != nil || len(feeds) == 0 {
+		return err
+	}
+	return s.db.Change(ctx, func(tx Tx) error { return exec(tx, "UPDATE feeds SET forgotten = last + 1 WHERE forgotten <= last") })
+}
+
+// ForgetEvents implements [petstore.Feed].
+func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed int64, err error) {
+	if !before.Valid {
+		if err := s.EndFeeds(ctx); err != nil {
+			return 0, err
+		}
+	}
+	query, args := "SELECT f.workspace FROM feeds f WHERE EXISTS (SELECT 1 FROM events e WHERE e.workspace = f.workspace)", []any(nil)
+	if before.Valid {
+		query, args = selectOldFeeds, []any{before.Millis}
+	}
+	feeds, err := s.numbers(ctx, query, args...)
+	for _, workspace := range feeds {
+		for more := true; more && err == nil; {
+			var n int64
+			err = s.db.Step(ctx, func(tx Tx) (err error) {
+				n, more, err = forgetEvents(tx, workspace, before)
+				return err
+			})
+			removed += n
+		}
+	}
+	return removed, err
+}
+
+// forgetEvents is one step, of one workspace.
+func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
+	var through, seen int64
+	err = tx.Query("SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
+		var id, at int64
+		err := row.Scan(&id, &at)
+		if seen++; n == seen-1 && (!before.Valid || at < before.Millis) {
+			through, n = id, n+1
+		}
+		return err
+	}, workspace, int64(stepRows))
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	if err := exec(tx, "DELETE FROM events WHERE workspace = $1 AND id <= $2", workspace, through); err != nil {
+		return 0, false, err
+	}
+	err = exec(tx, "UPDATE feeds SET forgotten = $1 WHERE workspace = $2 AND forgotten < $1", through, workspace) // the last, since writes wait for it
+	return n, n == stepRows, err
+}
+
+// numbers returns what a query of one column selects.
+func (s *Store) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		all = nil
+		return tx.Query(query, func(row Row) error {
+			var n int64
+			err := row.Scan(&n)
+			all = append(all, n)
+			return err
+		}, args...)
+	})
+	return all, err
+}

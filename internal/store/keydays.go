@@ -1,0 +1,74 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"example.com/petstore/internal/usage"
+)
+
+const (
+	keyDayColumns = "workspace, key, day, success, not_modified, client_errors, limited, server_errors, deprecated"
+
+	addKeyDay = "INSERT INTO key_days AS k (" + keyDayColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (workspace, key, day) DO UPDATE SET" +
+		" success = k.success + excluded.success, not_modified = k.not_modified + excluded.not_modified, client_errors = k.client_errors + excluded.client_errors," +
+		" limited = k.limited + excluded.limited, server_errors = k.server_errors + excluded.server_errors, deprecated = k.deprecated + excluded.deprecated"
+
+	selectKeyDays = "SELECT " + keyDayColumns + " FROM key_days WHERE workspace = $1 AND day >= $2"
+	orderKeyDays  = " ORDER BY key, day"
+
+	deleteKeyDays = "DELETE FROM key_days WHERE (workspace, key, day) IN (SELECT workspace, key, day FROM key_days WHERE day < $1 LIMIT $2)"
+)
+
+// AddKeyDays implements [usage.Store]. Nodes that add to the same rows do so in the order of these, and do not wait for
+// each other in a circle.
+func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
+	if len(days) == 0 {
+		return nil
+	}
+	days = slices.SortedFunc(slices.Values(days), func(a, b usage.KeyDay) int {
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
+	})
+	return s.db.Write(ctx, func(tx Tx) error {
+		return execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
+			args := []any{k.Workspace, k.KeyID, k.Day}
+			for _, n := range k.Requests {
+				args = append(args, n)
+			}
+			return append(args, k.Deprecated)
+		})
+	})
+}
+
+// KeyDays implements [usage.Store].
+func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from int64) (list []usage.KeyDay, err error) {
+	query, args := selectKeyDays+orderKeyDays, []any{workspace, from}
+	if keyID != "" {
+		query, args = selectKeyDays+" AND key = $3"+orderKeyDays, append(args, keyID)
+	}
+	err = s.db.Read(ctx, func(tx Tx) error {
+		list = []usage.KeyDay{}
+		return tx.Query(query, func(row Row) error {
+			var k usage.KeyDay
+			columns := []any{&k.Workspace, &k.KeyID, &k.Day}
+			for i := range k.Requests {
+				columns = append(columns, &k.Requests[i])
+			}
+			err := row.Scan(append(columns, &k.Deprecated)...)
+			list = append(list, k)
+			return err
+		}, args...)
+	})
+	return list, err
+}
+
+// ForgetKeyDays implements [usage.Store].
+func (s *Store) ForgetKeyDays(ctx context.Context, before int64) (removed int, err error) {
+	err = s.db.Step(ctx, func(tx Tx) error {
+		n, err := tx.Exec(deleteKeyDays, before, int64(forgetUsageAtOnce))
+		removed = int(n)
+		return err
+	})
+	return removed, err
+}

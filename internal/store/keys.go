@@ -1,0 +1,375 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at,
+	coalesce(k.expires_at, 0), coalesce(k.revoked_at, 0), k.rotated_to,
+	coalesce(b.begins_at, 0), coalesce(b.ends_at, 0), coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
+	FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE `
+
+func scanKey(row Row) (k access.Key, err error) {
+	var (
+		hash                                                   []byte
+		scopes, created, expires, revoked, begins, ends, level int64
+		ban                                                    access.Ban
+	)
+	err = row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &k.Prefix, &hash, &scopes, &created, &expires, &revoked,
+		&k.RotatedTo, &begins, &ends, &level, &ban.Reason, &ban.By)
+	copy(k.Hash[:], hash)
+	k.Scopes = access.Scopes(scopes) //nolint:gosec // written by insertKey
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = instant(created), instant(expires), instant(revoked)
+	if ends != 0 {
+		ban.KeyID, ban.From, ban.Until, ban.Level = k.ID, instant(begins), instant(ends), int(level)
+		k.Ban = &ban
+	}
+	return k, err
+}
+
+// keys returns the keys that a condition selects, as Sorted.
+func keys(tx Tx, where string, args ...any) ([]access.Key, error) {
+	all, err := inOrder(tx, where, args...)
+	return access.Sorted(all), err
+}
+
+// inOrder returns the keys that a condition selects as they come.
+func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
+	all := []access.Key{}
+	err := tx.Query(selectKeys+where, func(row Row) error {
+		k, err := scanKey(row)
+		all = append(all, k)
+		return err
+	}, args...)
+	return all, err
+}
+
+// key returns the key with the id or CodeKeyNotFound.
+func key(tx Tx, id string) (access.Key, error) {
+	if storable(id) {
+		if found, err := keys(tx, "k.id = $1", id); err != nil {
+			return access.Key{}, err
+		} else if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return access.Key{}, access.NoKey(id)
+}
+
+// touchKey stamps a key whose row or ban changed.
+func touchKey(tx Tx, id string) error {
+	state, err := nextState(tx)
+	if err != nil {
+		return err
+	}
+	return exec(tx, "UPDATE api_keys SET state = $1 WHERE id = $2", state, id)
+}
+
+func insertKey(tx Tx, k access.Key) error {
+	state, err := nextState(tx)
+	if err != nil {
+		return err
+	}
+	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to, state)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
+		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo, state)
+}
+
+// MakeKey implements [access.Store]. A key without a time of creation gets the
+// present one.
+func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made, err error) {
+	if m.Key.CreatedAt.IsZero() {
+		m.Key.CreatedAt = s.now()
+	}
+	err = s.db.Change(ctx, func(tx Tx) error {
+		made = access.Made{}
+		holder, err := s.holder(tx, m.Holder)
+		if err != nil {
+			return err
+		}
+		if m.Once != nil {
+			before, err := Receipt(tx, m.Key.WorkspaceID, m.Once, s.Lived())
+			if err != nil {
+				return err
+			}
+			if before != nil {
+				made.Body, made.Replayed = before.Body, true
+				return nil
+			}
+		}
+		if made.Key, err = s.makeKey(tx, m, holder); err != nil {
+			return err
+		}
+		made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
+		if m.Once == nil {
+			return nil
+		}
+		return KeepReceipt(tx, m.Key.WorkspaceID, m.Once, petstore.Receipt{Body: made.Body}, s.Lived())
+	})
+	if err != nil {
+		return access.Made{}, err
+	}
+	return made, nil
+}
+
+// holder returns the key with the id, as it is in the transaction, if who holds it
+// may act; nil for "", the operator.
+func (s *Store) holder(tx Tx, id string) (*access.Key, error) {
+	if id == "" {
+		return nil, nil //nolint:nilnil // nobody's key, and no fault
+	}
+	k, err := key(tx, id)
+	if petstore.CodeOf(err) == access.CodeKeyNotFound { // it went with its workspace
+		k.RevokedAt, err = s.now(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &k, k.CheckHolder(s.now())
+}
+
+func (s *Store) makeKey(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
+	if m.Replaces != "" {
+		return s.rotate(tx, m, holder)
+	}
+	if m.May != nil {
+		if err := m.May(holder, nil); err != nil {
+			return access.Key{}, err
+		}
+	}
+	if err := HasWorkspace(tx, m.Key.WorkspaceID); err != nil {
+		return access.Key{}, err
+	}
+	if err := s.insertBounded(tx, m.Key); err != nil {
+		return access.Key{}, err
+	}
+	return m.Key, s.audit(tx, m.By, "key.create", m.Key.ID, keyDetail(m.Key))
+}
+
+// insertBounded adds a key unless the workspace then has too many that are live,
+// and revokes what expired long ago.
+func (s *Store) insertBounded(tx Tx, k access.Key) error {
+	if err := insertKey(tx, k); err != nil {
+		return err
+	}
+	var live int64
+	_, err := one(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+		func(row Row) error { return row.Scan(&live) }, k.WorkspaceID, s.now().UnixMilli())
+	if err == nil && live > access.MaxKeys {
+		err = petstore.Errorf(access.CodeTooManyKeys, "The workspace has %d live keys, and can have no more. Revoke one first.", access.MaxKeys)
+	}
+	if err != nil {
+		return err
+	}
+	return s.revokeExpired(tx, k.WorkspaceID)
+}
+
+func (s *Store) revokeExpired(tx Tx, workspace int64) error {
+	now := s.now().UnixMilli()
+	old, err := keys(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
+		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3)`, workspace, now, int64(access.MaxKeys))
+	if err != nil {
+		return err
+	}
+	for _, k := range old {
+		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
+			return err
+		}
+		if err := touchKey(tx, k.ID); err != nil {
+			return err
+		}
+		if err := s.audit(tx, "limit", "key.revoke", k.ID, fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keyDetail(k access.Key) string {
+	detail := fmt.Sprintf("%q for workspace %d, scopes %s", k.Name, k.WorkspaceID, k.Scopes)
+	if !k.ExpiresAt.IsZero() {
+		detail += ", expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return detail
+}
+
+// Keys implements [access.Store].
+func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error) {
+	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
+		if err := HasWorkspace(tx, workspace); err != nil {
+			return nil, err
+		}
+		return keys(tx, "k.workspace = $1", workspace)
+	})
+}
+
+// KeyPage implements [access.Store].
+func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) ([]access.Key, error) {
+	where, args := "k.workspace = $1", []any{workspace}
+	if p.Unrevoked {
+		where += " AND k.revoked_at IS NULL"
+	}
+	beyond, order := ">", "k.created_at, k.id"
+	if p.Newest {
+		beyond, order = "<", "k.created_at DESC, k.id DESC"
+	}
+	if p.After != "" {
+		if !storable(p.After) {
+			return []access.Key{}, nil
+		}
+		args = append(args, p.After)
+		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
+	}
+	args = append(args, int64(max(p.Limit, 0)))
+	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
+		return inOrder(tx, fmt.Sprintf("%s ORDER BY %s LIMIT $%d", where, order, len(args)), args...)
+	})
+}
+
+// Key implements [access.Store].
+func (s *Store) Key(ctx context.Context, id string) (access.Key, error) {
+	return read(ctx, s, func(tx Tx) (access.Key, error) { return key(tx, id) })
+}
+
+func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, error) {
+	old, err := key(tx, m.Replaces)
+	if err != nil {
+		return old, err
+	}
+	if m.May != nil {
+		if err := m.May(holder, &old); err != nil {
+			return old, err
+		}
+	}
+	if err := old.CheckRotation(s.now()); err != nil {
+		return old, err
+	}
+	next := m.Key
+	next.WorkspaceID, next.Name, next.Scopes, next.ExpiresAt = old.WorkspaceID, old.Name, old.Scopes, old.ExpiresAt
+	if old.ExpiresAt.IsZero() || m.Until.Before(old.ExpiresAt) {
+		old.ExpiresAt = m.Until
+	}
+	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, old.ID); err != nil {
+		return old, err
+	}
+	if err := touchKey(tx, old.ID); err != nil {
+		return old, err
+	}
+	if err := s.insertBounded(tx, next); err != nil {
+		return old, err
+	}
+	if old.Ban != nil {
+		ban := *old.Ban
+		ban.KeyID = next.ID
+		if err := putBan(tx, ban); err != nil {
+			return old, err
+		}
+	}
+	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
+	if err := s.audit(tx, m.By, "key.rotate", old.ID, detail); err != nil {
+		return old, err
+	}
+	return key(tx, next.ID)
+}
+
+// changeKey calls f with a key. If f returns a detail, it stamps the key and adds
+// an entry with it; else nothing was changed.
+func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		k, err := key(tx, id)
+		if err != nil {
+			return err
+		}
+		detail, err := f(tx, k)
+		if err != nil || detail == "" {
+			return err
+		}
+		if err := touchKey(tx, id); err != nil {
+			return err
+		}
+		return s.audit(tx, by, action, id, detail)
+	})
+}
+
+// UpdateKey implements [access.Store].
+func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holder string, edit func(holder, k *access.Key) error) (now access.Key, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		holder, err := s.holder(tx, holder)
+		if err != nil {
+			return err
+		}
+		before, err := key(tx, id)
+		if err != nil {
+			return err
+		}
+		after := before.Clone()
+		if err := edit(holder, &after); err != nil {
+			return err
+		}
+		action, detail := difference(before, after)
+		if now = before; action == "" {
+			return nil
+		}
+		if err := exec(tx, "UPDATE api_keys SET name = $1, expires_at = $2, revoked_at = $3 WHERE id = $4", after.Name, millis(after.ExpiresAt), millis(after.RevokedAt), id); err != nil {
+			return err
+		}
+		if err := touchKey(tx, id); err != nil {
+			return err
+		}
+		if err := s.audit(tx, by, action, id, detail); err != nil {
+			return err
+		}
+		now, err = key(tx, id)
+		return err
+	})
+	return now, err
+}
+
+// difference returns how the audit log calls what was changed of a key, "" if
+// nothing was.
+func difference(before, after access.Key) (action, detail string) {
+	switch {
+	case before.RevokedAt.IsZero() && !after.RevokedAt.IsZero():
+		return "key.revoke", fmt.Sprintf("%q of workspace %d", before.Name, before.WorkspaceID)
+	case before.Name == after.Name && before.ExpiresAt.Equal(after.ExpiresAt):
+		return "", ""
+	}
+	return "key.update", fmt.Sprintf("%q was %q, %s was %s", after.Name, before.Name, ends(after), ends(before))
+}
+
+// ends says until when a key is valid.
+func ends(k access.Key) string {
+	if k.ExpiresAt.IsZero() {
+		return "never expires"
+	}
+	return "expires " + k.ExpiresAt.UTC().Format(time.RFC3339)
+}
+
+// SetBan implements [access.Store].
+func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error {
+	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, _ access.Key) (string, error) {
+		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason), putBan(tx, b)
+	})
+}
+
+func putBan(tx Tx, b access.Ban) error {
+	return exec(tx, `INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (key_id) DO UPDATE SET begins_at = excluded.begins_at, ends_at = excluded.ends_at,
+			level = excluded.level, reason = excluded.reason, imposed_by = excluded.imposed_by`,
+		b.KeyID, b.From.UnixMilli(), b.Until.UnixMilli(), int64(b.Level), b.Reason, b.By)
+}
+
+// LiftBan implements [access.Store]. A key without a ban is left as it is.
+func (s *Store) LiftBan(ctx context.Context, keyID string, by access.Actor) error {
+	return s.changeKey(ctx, keyID, by, "ban.lift", func(tx Tx, k access.Key) (string, error) {
+		if k.Ban == nil {
+			return "", nil
+		}
+		return "would have run until " + k.Ban.Until.UTC().Format(time.RFC3339), exec(tx, "DELETE FROM bans WHERE key_id = $1", keyID)
+	})
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"example.com/petstore/internal/ratelimit"
+)
+
+const (
+	// The columns of what the limiter saves, in the order of the members of its rows.
+	windowColumns   = "subject, minute_start, minute_used, day, day_used"
+	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+
+	// Of one window the nodes saw more or less of the same count: the most holds.
+	saveWindow = `INSERT INTO limit_windows AS t (` + windowColumns + `) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (subject) DO UPDATE SET
+		minute_used = CASE WHEN t.minute_start = excluded.minute_start AND t.minute_used > excluded.minute_used THEN t.minute_used ELSE excluded.minute_used END,
+		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
+		minute_start = excluded.minute_start, day = excluded.day`
+
+	// Counts of a day add up. Those that come late, a day after, are not shown any more.
+	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
+		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
+			admitted = CASE t.day WHEN excluded.day THEN t.admitted + excluded.admitted WHEN excluded.day + 1 THEN t.admitted ELSE excluded.admitted END,
+			refused = CASE t.day WHEN excluded.day THEN t.refused + excluded.refused WHEN excluded.day + 1 THEN t.refused ELSE excluded.refused END,
+			day = CASE t.day WHEN excluded.day + 1 THEN t.day ELSE excluded.day END, level = excluded.level, clean_since = excluded.clean_since,
+			last_used = CASE WHEN excluded.last_used = 0 OR t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000
+				THEN t.last_used ELSE excluded.last_used END,
+			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
+
+	// The index limit_keys_against has these.
+	selectLimitKeys = `SELECT key_id, workspace, level, clean_since, run_from, run_until, strikes FROM limit_keys
+		WHERE (clean_since > 0 OR run_from > 0) AND NOT EXISTS (SELECT 1 FROM api_keys WHERE id = key_id AND revoked_at IS NOT NULL)`
+)
+
+// keptDays is how many days that have windows are kept, the newest ones. Days are
+// not compared with the clock alone: it may be wrong, and one that was wrong for a
+// while leaves two days behind at most.
+const keptDays = 8
+
+// LoadLimits implements [ratelimit.Store].
+func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		saved = ratelimit.Saved{}
+		err := tx.Query("SELECT "+windowColumns+" FROM limit_windows", func(row Row) error {
+			var w ratelimit.SavedWindow
+			err := row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
+			saved.Windows = append(saved.Windows, w)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Query(selectLimitKeys, func(row Row) error {
+			var k ratelimit.SavedKey
+			err := row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
+			saved.Keys = append(saved.Keys, k)
+			return err
+		})
+	})
+	return saved, err
+}
+
+// SaveLimits implements [ratelimit.Store]. Of a save whose outcome is not known the
+// counts of keys may count twice. The rows are in the order of their keys: nodes that
+// save the same ones do not wait for each other in a circle.
+func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
+	if rows.Empty() {
+		return nil
+	}
+	windows := slices.SortedFunc(slices.Values(rows.Windows), func(a, b ratelimit.SavedWindow) int { return cmp.Compare(a.Subject, b.Subject) })
+	keys := slices.SortedFunc(slices.Values(rows.Keys), func(a, b ratelimit.SavedKey) int { return cmp.Compare(a.KeyID, b.KeyID) })
+	return s.db.Write(ctx, func(tx Tx) error {
+		err := execAll(tx, saveWindow, windows, func(w ratelimit.SavedWindow) []any {
+			return []any{w.Subject, w.MinuteStart, w.MinuteUsed, w.Day, w.DayUsed}
+		})
+		if err != nil {
+			return err
+		}
+		return execAll(tx, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
+			return []any{k.KeyID, k.Workspace, k.Day, k.Admitted, k.Refused, k.LastUsed, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
+		})
+	})
+}
+
+// forgetWindows removes the windows of old days, once a day.
+func (s *Store) forgetWindows(tx Tx) error {
+	today := s.today()
+	if s.forgot.Swap(today) == today {
+		return nil
+	}
+	return exec(tx, `DELETE FROM limit_windows WHERE day < (SELECT min(day) FROM
+		(SELECT DISTINCT day FROM limit_windows ORDER BY day DESC LIMIT $1) AS kept) AND day < $2`, int64(keptDays), today-1)
+}

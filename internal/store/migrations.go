@@ -1,0 +1,146 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Migration is a step of the schema.
+type Migration struct {
+	Version int
+	Name    string
+	Applied bool
+	At      time.Time // when it was applied; zero if it was not
+}
+
+// Migrations are those that a program knows.
+type Migrations struct {
+	all     []Migration
+	scripts []string
+}
+
+// LoadMigrations reads the files of the directory migrations. They are named
+// VERSION_NAME.sql, VERSION counting from 1.
+func LoadMigrations(files fs.FS) (*Migrations, error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	s := new(Migrations)
+	for i, name := range names {
+		number, title, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"), ".sql"), "_")
+		if version, err := strconv.Atoi(number); err != nil || version != i+1 {
+			return nil, fmt.Errorf("%s: want the version %d", name, i+1)
+		}
+		script, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		s.all = append(s.all, Migration{Version: i + 1, Name: title})
+		s.scripts = append(s.scripts, string(script))
+	}
+	return s, nil
+}
+
+// MustLoadMigrations is LoadMigrations for files that are embedded.
+func MustLoadMigrations(files fs.FS) *Migrations {
+	s, err := LoadMigrations(files)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Latest returns the version of the last migration.
+func (s *Migrations) Latest() int { return len(s.all) }
+
+// Script returns the SQL of a version.
+func (s *Migrations) Script(version int) string { return s.scripts[version-1] }
+
+// Beside returns what the first line of a migration says: the version that a
+// program must know at least to go on beside a database that has this one.
+//
+//	-- beside: 2
+//
+// A migration without that line is beside nothing but itself.
+func (s *Migrations) Beside(version int) int {
+	line, _, _ := strings.Cut(s.Script(version), "\n")
+	if number, said := strings.CutPrefix(line, "-- beside: "); said {
+		if beside, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
+			return beside
+		}
+	}
+	return version
+}
+
+// An AppliedMigration is a migration that a database has.
+type AppliedMigration struct {
+	Version int
+	Name    string
+	Millis  int64 // when it was applied
+	Beside  int   // see [Migrations.Beside]
+}
+
+// ErrNewer says that a newer version of the program has migrated the database.
+var ErrNewer = errors.New("was made by a newer version of petstore")
+
+// Newer returns ErrNewer with the version that a database has.
+func (s *Migrations) Newer(has int) error {
+	return fmt.Errorf("%w (schema %d; this one knows 1 to %d)", ErrNewer, has, s.Latest())
+}
+
+// Status returns all migrations, those of rows applied. It returns ErrNewer if
+// there are rows of others, unless each of them lets this program go on beside it.
+func (s *Migrations) Status(rows []AppliedMigration) ([]Migration, error) {
+	status, latest, needed := slices.Clone(s.all), 0, 0
+	for _, r := range rows {
+		if latest = max(latest, r.Version); r.Version > s.Latest() {
+			needed = max(needed, r.Beside)
+			continue
+		}
+		status[r.Version-1] = Migration{Version: r.Version, Name: r.Name, Applied: true, At: time.UnixMilli(r.Millis).UTC()}
+	}
+	if needed > s.Latest() {
+		return nil, s.Newer(latest)
+	}
+	return status, nil
+}
+
+// Lacking returns an error if a migration was not applied.
+func Lacking(status []Migration) error {
+	n := 0
+	for _, m := range status {
+		if !m.Applied {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("lacks %d of %d migrations; run petstore migrate up", n, len(status))
+}
+
+// Up applies what is missing, in its order, and returns it. apply reports false
+// if another process was faster.
+func (s *Migrations) Up(status []Migration, now func() time.Time, apply func(m Migration, script string) (bool, error)) (applied []Migration, err error) {
+	for _, m := range status {
+		if m.Applied {
+			continue
+		}
+		m.At = now().UTC().Truncate(time.Millisecond)
+		did, err := apply(m, s.Script(m.Version))
+		if err != nil {
+			return applied, fmt.Errorf("migration %d (%s): %w", m.Version, m.Name, err)
+		}
+		if did {
+			m.Applied = true
+			applied = append(applied, m)
+		}
+	}
+	return applied, nil
+}

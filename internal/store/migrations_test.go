@@ -1,0 +1,86 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+func files(names ...string) fstest.MapFS {
+	all := fstest.MapFS{}
+	for _, name := range names {
+		all["migrations/"+name] = &fstest.MapFile{Data: []byte("-- beside: 1\nSELECT '" + name + "';")}
+	}
+	return all
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	s, err := LoadMigrations(files("0001_init.sql", "0002_more_tables.sql"))
+	if err != nil || s.Latest() != 2 || s.all[1].Name != "more_tables" || !strings.Contains(s.Script(2), "0002") {
+		t.Errorf("Load = %+v, %v, want two migrations", s, err)
+	}
+	for _, names := range [][]string{{"0002_init.sql"}, {"0001_a.sql", "0003_b.sql"}, {"0001_a.sql", "0001_b.sql"}, {"init.sql"}} {
+		if s, err := LoadMigrations(files(names...)); err == nil || !strings.Contains(err.Error(), "want the version") {
+			t.Errorf("Load of %q = %+v, %v, want an error", names, s, err)
+		}
+	}
+}
+
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]int{"-- beside: 2\nSELECT 1": 2, "-- beside:  3 ": 3, "SELECT 1": 1, "-- beside: x": 1, "\n-- beside: 2": 1} {
+		s := MustLoadMigrations(fstest.MapFS{"migrations/0001_a.sql": &fstest.MapFile{Data: []byte(script)}})
+		if got := s.Beside(1); got != want {
+			t.Errorf("Beside of %q = %d, want %d", script, got, want)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	s := MustLoadMigrations(files("0001_a.sql", "0002_b.sql"))
+	status, err := s.Status([]AppliedMigration{{Version: 1, Name: "a", Millis: 1000, Beside: 1}})
+	want := []Migration{{Version: 1, Name: "a", Applied: true, At: time.Unix(1, 0).UTC()}, {Version: 2, Name: "b"}}
+	if err != nil || !slices.Equal(status, want) {
+		t.Errorf("Status = %+v, %v, want %+v", status, err, want)
+	}
+	if err := Lacking(status); err == nil || err.Error() != "lacks 1 of 2 migrations; run petstore migrate up" {
+		t.Errorf("Lacking = %v, want one", err)
+	}
+	if _, err := s.Status([]AppliedMigration{{Version: 3, Beside: 2}}); err != nil {
+		t.Errorf("Status beside a later version = %v, want none", err)
+	}
+	if _, err := s.Status([]AppliedMigration{{Version: 3, Beside: 3}, {Version: 4, Beside: 1}}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "schema 4; this one knows 1 to 2") {
+		t.Errorf("Status behind a later version = %v, want ErrNewer", err)
+	}
+}
+
+func TestUp(t *testing.T) {
+	t.Parallel()
+	s := MustLoadMigrations(files("0001_a.sql", "0002_b.sql", "0003_c.sql", "0004_d.sql"))
+	status, err := s.Status([]AppliedMigration{{Version: 1, Name: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("no such table")
+	at := time.Unix(5, 0).UTC()
+	applied, err := s.Up(status, func() time.Time { return at }, func(m Migration, script string) (bool, error) {
+		if !strings.Contains(script, m.Name+".sql") || m.At != at {
+			t.Errorf("apply of %+v is given %q", m, script)
+		}
+		if m.Version == 4 {
+			return false, failed
+		}
+		return m.Version == 3, nil // another process was faster with the second
+	})
+	if want := []Migration{{Version: 3, Name: "c", Applied: true, At: at}}; !errors.Is(err, failed) || !strings.HasPrefix(err.Error(), "migration 4 (d): ") || !slices.Equal(applied, want) {
+		t.Errorf("Up = %+v, %v, want %+v and the failure of the fourth", applied, err, want)
+	}
+	if err := Lacking(nil); err != nil {
+		t.Errorf("Lacking = %v, want nil", err)
+	}
+}

@@ -1,0 +1,325 @@
+package move_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/interchange"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/move"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/webhook"
+)
+
+// A try is one run of a move.
+type try struct {
+	from, to   string
+	startOver  bool
+	onProgress func(step string, done, all int64)
+}
+
+func (y try) run(ctx context.Context) (result move.Result, err error) {
+	source, err := sqlite.OpenSource(ctx, y.from)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := postgres.OpenTarget(ctx, y.to, time.Now)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, target.Close(ctx)) }()
+	return (&move.Move{From: source, To: target, Name: "the shop's new place", StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
+}
+
+// runUntil ends a run at the n-th word of its progress, and returns whether it
+// came to that.
+func (y try) runUntil(t *testing.T, n int, step string) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	y.onProgress = func(at string, _, _ int64) {
+		if at == step {
+			if n--; n == 0 {
+				cancel()
+			}
+		}
+	}
+	_, err := y.run(ctx)
+	if ctx.Err() == nil {
+		ok(t, err)
+		return false
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("a run that was ended returned %v", err)
+	}
+	return true
+}
+
+// A stock is a store of either kind.
+type stock interface {
+	petstore.Store
+	petstore.Bulk
+	access.Store
+	webhook.Store
+	Check(ctx context.Context) ([]string, error)
+	Close() error
+}
+
+func dumped(t *testing.T, db stock, workspace int64) string {
+	t.Helper()
+	var text bytes.Buffer
+	w := interchange.NewWriter(&text, interchange.NDJSON, interchange.Head{Workspace: "acme", ExportedAt: petstore.At(time.UnixMilli(0))})
+	ok(t, db.Dump(t.Context(), workspace, w))
+	ok(t, w.Close())
+	return text.String()
+}
+
+// keysOfAll returns the keys of each workspace.
+func keysOfAll(ctx context.Context, s stock) (all [][]access.Key, err error) {
+	workspaces, err := s.Workspaces(ctx)
+	for _, w := range workspaces {
+		keys, keysErr := s.Keys(ctx, w.ID)
+		all, err = append(all, keys), errors.Join(err, keysErr)
+	}
+	return all, err
+}
+
+// wantSame compares what both stores have, as their callers see it.
+func wantSame(t *testing.T, got, want stock) {
+	t.Helper()
+	ctx := t.Context()
+	w, err := want.Workspace(ctx, "acme")
+	ok(t, err)
+	if a, b := dumped(t, got, w.ID), dumped(t, want, w.ID); a != b {
+		t.Errorf("the shop is\n%s, want\n%s", a, b)
+	}
+	for name, read := range map[string]func(stock) (any, error){
+		"Workspaces": func(s stock) (any, error) { return s.Workspaces(ctx) },
+		"Keys":       func(s stock) (any, error) { return keysOfAll(ctx, s) },
+		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
+		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
+		"Audit":      func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
+		"Webhooks":   func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },
+		"Reached":    func(s stock) (any, error) { return s.Reached(ctx, w.ID, "digest") },
+	} {
+		a, err1 := read(got)
+		b, err2 := read(want)
+		if err := errors.Join(err1, err2); err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%s = %v, want %v (%v)", name, a, b, err)
+		}
+	}
+	problems, err := got.Check(ctx)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("Check = %q, %v, want no problems", problems, err)
+	}
+}
+
+// openBoth opens both sides after the move: of the file, which is refused, a copy of
+// before.
+func openBoth(t *testing.T, y try) (file, server stock) {
+	t.Helper()
+	const want = "petstore.db: was moved to the shop's new place: name that with --db, or in the variable PETSTORE_DB"
+	for _, o := range []sqlite.Options{{Readers: 1}, {ReadOnly: true}, {NoMigrate: true}, {Serve: true}} {
+		if _, err := sqlite.Open(t.Context(), y.from, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open of the file with %+v = %v, want %q", o, err, want)
+		}
+	}
+	_, restored := sqlite.Restore(t.Context(), y.from, y.from+".restored", sqlite.Options{})
+	for name, err := range map[string]error{
+		"Backup":  sqlite.Backup(t.Context(), y.from, y.from+".backup"),
+		"Restore": restored,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s of the file = %v, want %q", name, err, want)
+		}
+	}
+	if _, err := sqlite.MigrateUp(t.Context(), y.from, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("MigrateUp of the file = %v, want %q", err, want)
+	}
+	a, err := sqlite.Open(t.Context(), y.from+".before", sqlite.Options{Readers: 1})
+	ok(t, err)
+	b, err := postgres.Open(t.Context(), y.to, postgres.Options{Readers: 1})
+	ok(t, err)
+	t.Cleanup(func() {
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, b
+}
+
+// TestMove: what was moved is the same, and goes on with new ids and old
+// receipts.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url}
+	result, err := y.run(t.Context())
+	ok(t, err)
+	moved := map[string]int64{}
+	for _, table := range result.Tables {
+		if moved[table.Table] = table.Rows; table.Rows == 0 || len(table.Checksum) != 32 {
+			t.Errorf("moved %+v, want rows of every table", table)
+		}
+	}
+	if moved["pets"] != 27 || moved["movements"] != 63 || moved["receipts"] != 30 || result.Resumed {
+		t.Errorf("moved %v, resumed %v, want 27 pets, 63 movements and 30 receipts at once", moved, result.Resumed)
+	}
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
+	s := petstore.NewService(server)
+	made, err := s.CreateOrder(t.Context(), 1, ordered(7, 8), once(7))
+	if err != nil || !made.Replayed || made.ID != 8 {
+		t.Errorf("the order 8 again = %+v, %v, want a replay", made, err)
+	}
+	pet, err := s.CreatePet(t.Context(), 1, petstore.NewPet{Name: "Next", CategoryID: 1}, nil)
+	if err != nil || pet.ID != 31 {
+		t.Errorf("the next pet = %d, %v, want 31", pet.ID, err)
+	}
+	w, err := server.CreateWorkspace(t.Context(), access.Workspace{Name: "next", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil || w.ID != 3 {
+		t.Errorf("the next workspace = %d, %v, want 3: 2 was deleted", w.ID, err)
+	}
+	limits, err := server.(*postgres.DB).LoadLimits(t.Context())
+	if err != nil || len(limits.Windows) != 2 || len(limits.Keys) != 1 || limits.Keys[0].CleanSince != 9 {
+		t.Errorf("LoadLimits = %+v, %v", limits, err)
+	}
+}
+
+// TestMoveGoesOn: a move that is ended after each of its transactions comes to
+// the same end, and no node opens the target before.
+func TestMoveGoesOn(t *testing.T) {
+	t.Parallel()
+	url, _ := emptyDatabase(t)
+	y := try{from: newFile(t), to: url}
+	ended := 0
+	for y.runUntil(t, 1, move.Copying) {
+		if ended++; ended > 100 {
+			t.Fatal("the move does not come to its end")
+		}
+		_, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err == nil || !strings.Contains(err.Error(), "holds a part of what petstore migrate-store moves") {
+			t.Fatalf("Open in the middle = %v, want a refusal", err)
+		}
+	}
+	if ended < 10 {
+		t.Errorf("the move was ended %d times, want more", ended)
+	}
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
+}
+
+// TestMoveFindsDifferences: what is changed on the way is found at the end.
+func TestMoveFindsDifferences(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"another value": "UPDATE petstore.pets SET quantity = quantity + 1 WHERE id = 5",
+		"another text":  "UPDATE petstore.categories SET description = NULL",
+		"a row less":    "DELETE FROM petstore.movements WHERE pet = 5 AND number = 1",
+		"a row more":    "INSERT INTO petstore.audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, database := emptyDatabase(t)
+			y := try{from: newFile(t), to: url}
+			if !y.runUntil(t, 1, move.Verifying) {
+				t.Fatal("the move came to its end")
+			}
+			if name == "a row more" { // the counters are set at the end alone
+				change = strings.Replace(change, "audit (at", "audit (id, at", 1)
+				change = strings.Replace(change, "VALUES (1", "OVERRIDING SYSTEM VALUE VALUES (999, 1", 1)
+			}
+			ok(t, shared.Server(t).Exec(t.Context(), database, change))
+			if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), " differs: ") {
+				t.Fatalf("the end of the move = %v, want a difference", err)
+			}
+			if _, err := postgres.Open(t.Context(), url, postgres.Options{}); err == nil {
+				t.Error("a node opens a target that differs")
+			}
+			y.startOver = true
+			_, err := y.run(t.Context())
+			ok(t, err)
+			file, server := openBoth(t, y)
+			wantSame(t, server, file)
+		})
+	}
+}
+
+func TestMoveIsRefused(t *testing.T) {
+	t.Parallel()
+	from := newFile(t)
+	wantRefused := func(t *testing.T, y try, want string) {
+		t.Helper()
+		if _, err := y.run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the move = %v, want %q", err, want)
+		}
+	}
+	t.Run("no source", func(t *testing.T) {
+		url, _ := emptyDatabase(t)
+		wantRefused(t, try{from: from + ".not", to: url}, "petstore.db.not: the file does not exist")
+	})
+	t.Run("served source", func(t *testing.T) {
+		url, _ := emptyDatabase(t)
+		db, err := sqlite.Open(t.Context(), from, sqlite.Options{Readers: 1})
+		ok(t, err)
+		wantRefused(t, try{from: from, to: url}, "is in use: stop the server first")
+		ok(t, db.Close())
+	})
+	t.Run("served target", func(t *testing.T) {
+		url, _ := emptyDatabase(t)
+		db, err := postgres.Open(t.Context(), url, postgres.Options{})
+		ok(t, err)
+		ok(t, db.Ping(t.Context()))
+		wantRefused(t, try{from: from, to: url}, "stop the nodes that are connected to it first")
+		ok(t, db.Close())
+	})
+	t.Run("other data", func(t *testing.T) {
+		url, _ := emptyDatabase(t)
+		db, err := postgres.Open(t.Context(), url, postgres.Options{})
+		ok(t, err)
+		_, err = db.CreateWorkspace(t.Context(), access.Workspace{Name: "other", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+		ok(t, errors.Join(err, db.Close()))
+		wantRefused(t, try{from: from, to: url}, "the target holds other data (in the table workspaces)")
+		wantRefused(t, try{from: from, to: url, startOver: true}, "the target holds other data")
+	})
+	t.Run("part of another", func(t *testing.T) {
+		url, _ := emptyDatabase(t)
+		if !(try{from: newFile(t), to: url}).runUntil(t, 3, move.Copying) {
+			t.Fatal("the move came to its end")
+		}
+		wantRefused(t, try{from: from, to: url}, "the target holds a part of what was moved from another database")
+		_, err := (try{from: from, to: url, startOver: true}).run(t.Context())
+		ok(t, err)
+		wantRefused(t, try{from: from, to: url}, "the target holds other data")
+	})
+}
+
+// TestMoveIntoPartitions: the tables of the target may be divided.
+func TestMoveIntoPartitions(t *testing.T) {
+	t.Parallel()
+	url, database := emptyDatabase(t)
+	_, err := postgres.MigrateUp(t.Context(), url, nil)
+	ok(t, err)
+	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+	ok(t, err)
+	ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
+	y := try{from: newFile(t), to: url}
+	result, err := y.run(t.Context())
+	ok(t, err)
+	for _, table := range result.Tables {
+		if table.Rows == 0 {
+			t.Errorf("moved %+v, want rows of every table", table)
+		}
+	}
+	file, server := openBoth(t, y)
+	wantSame(t, server, file)
+}

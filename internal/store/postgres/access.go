@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+
+	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// accessDB lets [store.Store] use a DB.
+type accessDB struct{ db *DB }
+
+// Change tells the nodes after the commit. Changes wait for each other, so that
+// their states are in the order of their commits.
+func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.change(ctx, func(x *txn) error {
+		if err := x.exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+			return err
+		}
+		if err := x.exec("SELECT pg_notify($1, '')", channel); err != nil {
+			return err
+		}
+		return f(accessTx{x.ctx, x})
+	})
+}
+
+func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
+}
+
+func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.change(ctx, func(x *txn) error { return f(accessTx{x.ctx, x}) })
+}
+
+func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }
+
+func (a accessDB) PetStep(ctx context.Context, f func(store.Tx) error) error {
+	return a.Write(ctx, f)
+}
+
+// Bar waits for the groups that are writing to the workspace, and keeps new ones
+// from it until the commit.
+func (accessDB) Bar(tx store.Tx, workspace int64) error {
+	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
+	return err
+}
+
+// workspaceTables returns the tables that hold the rows of workspaces, those that
+// refer to others first.
+func workspaceTables() []store.Table {
+	return []store.Table{
+		{Name: "receipts", Key: "operation, key"},
+		{Name: "deliveries", Key: "webhook, event"},
+		{Name: "events", Key: "id"},
+		{Name: "movements", Key: "pet, number"},
+		{Name: "orders", Key: "id"},
+		{Name: "pets", Key: "id"},
+		{Name: "categories", Key: "id"},
+	}
+}
+
+// An accessTx is a connection, or a transaction of it.
+type accessTx struct {
+	ctx context.Context //nolint:containedctx // it lives as long as the transaction
+	querier
+}
+
+func (t accessTx) Exec(query string, args ...any) (int64, error) {
+	rows, err := t.querier.Query(t.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows.Close()
+	return rows.CommandTag().RowsAffected(), rows.Err()
+}
+
+func (t accessTx) ExecAll(query string, args [][]any) error {
+	b := new(pgx.Batch)
+	for _, row := range args {
+		b.Queue(query, row...)
+	}
+	return t.SendBatch(t.ctx, b).Close()
+}
+
+func (t accessTx) Query(query string, row func(store.Row) error, args ...any) error {
+	rows, err := t.querier.Query(t.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return each(func(r pgx.Rows) error { return row(r) })(rows)
+}
+
+// hasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
+func hasWorkspace(ctx context.Context, c querier, id int64) error {
+	return store.HasWorkspace(accessTx{ctx, c}, id)
+}
+
+// Followed implements [access.Store]: there may be many servers.
+func (accessDB) Followed(context.Context, int64) error { return nil }
+
+// AwaitFollower implements [access.Store]: the servers hear of a change at once,
+// and look each quarter of a second besides.
+func (accessDB) AwaitFollower(context.Context) (bool, error) { return true, nil }

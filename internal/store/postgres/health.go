@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/internal/store"
+)
+
+// probeEvery is how often Watch asks, and probeTimeout how long it waits for
+// the answer.
+const (
+	probeEvery   = time.Second
+	probeTimeout = 2 * time.Second
+)
+
+// errReplica is why a server that answers is not good enough.
+var errReplica = errors.New("the server is a replica, and takes no writes")
+
+// Watch keeps Err true to what is, also while nobody writes: a node that is sent
+// no requests because Err is not nil would else never learn that the database
+// is back. It returns when ctx ends.
+func (db *DB) Watch(ctx context.Context) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := db.probe(ctx); ctx.Err() == nil {
+				db.note(judge(err))
+			}
+		}
+	}
+}
+
+// Size returns how many bytes the database has on its server.
+func (db *DB) Size(ctx context.Context) (n int64, err error) {
+	err = db.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
+	return n, err
+}
+
+// probe returns nil if the database takes writes.
+func (db *DB) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return db.writer.Ping(ctx) // no connection of it is to a replica
+}
+
+// oldest is the first version of PostgreSQL that is supported, as the server
+// numbers it.
+const oldest = 150000
+
+// A Diagnosis is what a server says of itself.
+type Diagnosis struct {
+	Now      time.Time // the server's clock
+	Newest   time.Time // the latest instant that a row names; zero if there is none
+	Problems []string  // settings that lose data or are not supported, in words
+}
+
+// Diagnose looks at the server of the database at url. It changes nothing.
+// Errors are as those of [Open].
+func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		if err := d.settings(ctx, c); err != nil {
+			return err
+		}
+		if there, err := begun(ctx, c); err != nil || !there {
+			return err
+		}
+		d.Newest, err = store.Newest(accessTx{ctx, c}, "SELECT 1 WHERE to_regclass($1) IS NOT NULL")
+		return err
+	})
+	return d, err
+}
+
+func (d *Diagnosis) settings(ctx context.Context, c *pgx.Conn) error {
+	var version int
+	var fsync, pages, encoding string
+	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
+		current_setting('full_page_writes'), current_setting('server_encoding'), clock_timestamp()`).Scan(&version, &fsync, &pages, &encoding, &d.Now)
+	if err != nil {
+		return err
+	}
+	if version < oldest {
+		d.Problems = append(d.Problems, fmt.Sprintf("the server is PostgreSQL %d; it must be %d or later", version/10000, oldest/10000))
+	}
+	if encoding != "UTF8" {
+		d.Problems = append(d.Problems, fmt.Sprintf("the database's encoding is %s; it must be UTF8", encoding))
+	}
+	if fsync == "off" || pages == "off" {
+		d.Problems = append(d.Problems, fmt.Sprintf("fsync is %s and full_page_writes is %s: a crash of the machine can ruin the database", fsync, pages))
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/postgrestest"
+)
+
+// TestWatch: a node that nobody writes through learns that the database is away,
+// and that it is back.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	name, err := server.Create(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := node(t, server.URL(name), postgres.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); db.Watch(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an error", func() bool { return db.Err() != nil })
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no error", func() bool { return db.Err() == nil })
+}
+
+func TestStatsOfPools(t *testing.T) {
+	t.Parallel()
+	db := node(t, newDatabase(t), postgres.Options{Readers: 3})
+	newStocked(t, db, 1)
+	s := db.Stats()
+	var names []string
+	for _, p := range s.Pools {
+		names = append(names, p.Name)
+		if p.Name == "read" && p.Most != 3 || p.Used+p.Idle > p.Most || p.Name == "write" && (p.Acquired == 0 || p.Opened == 0) {
+			t.Errorf("pool = %+v", p)
+		}
+	}
+	if got := strings.Join(names, " "); got != "write issue read" {
+		t.Errorf("pools = %q, want write issue read", got)
+	}
+	if got := s.Sizes[1]; got != uint64(s.Groups) || s.Sizes[512] != got {
+		t.Errorf("Sizes = %v, want %d of one change", s.Sizes, s.Groups)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	db := node(t, url, postgres.Options{Now: func() time.Time { return time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) }})
+	newStocked(t, db, 1)
+	began := time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := db.StartSession(t.Context(), access.Session{Hash: [32]byte{1}, Started: began, Until: began.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := postgres.Diagnose(t.Context(), url)
+	if err != nil || !d.Newest.Equal(began) || time.Since(d.Now).Abs() > time.Minute {
+		t.Errorf("Diagnose = %+v, %v, want the newest of 2032 and the present", d, err)
+	}
+	if text := strings.Join(d.Problems, "; "); !strings.Contains(text, "fsync is off") || len(d.Problems) != 1 {
+		t.Errorf("problems = %q, want that fsync is off alone", text)
+	}
+}

@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
+)
+
+// A history is the sequence of changes that a database has seen. A recovery to a point in
+// time and a promotion begin another one, with a timeline of the log that is greater than
+// all before it; a restored dump is another table in another database, maybe of another
+// cluster. What was committed later in the former history may be lost, and its ids were
+// told.
+//
+// selectHistory selects whether the server is a replica, the name of the history that the
+// session writes to, and that of the one that was last written to, as the database itself
+// keeps it.
+const selectHistory = `SELECT pg_is_in_recovery(),
+	CASE WHEN pg_is_in_recovery() THEN '' ELSE concat_ws(' ', substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+		(SELECT system_identifier FROM pg_control_system()), (SELECT oid FROM pg_database WHERE datname = current_database()), 'petstore.meta'::regclass::oid) END,
+	coalesce((SELECT convert_from(value, 'UTF8') FROM meta WHERE name = 'history'), '')`
+
+const keepHistory = "INSERT INTO meta (name, value) VALUES ('history', convert_to($1, 'UTF8')) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+// continueHistory is called with each new connection before it writes. If the database is
+// not in the history in which it was, ids go on behind a gap, and all feeds say so: it
+// may have come back from an earlier moment. That no commit was lost, as in the promotion
+// of a synchronous standby, cannot be told apart. A replica is an error.
+func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log *slog.Logger) error {
+	current, kept, err := historyOf(ctx, c)
+	if err != nil || current == kept {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		x := accessTx{ctx, tx}
+		// Those who issue ids have a time-out, and do not wait for the disk.
+		for _, query := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0", "SET LOCAL synchronous_commit = on"} {
+			if _, err := x.Exec(query); err != nil {
+				return err
+			}
+		}
+		if _, err := x.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+			return err
+		}
+		if current, kept, err = historyOf(ctx, tx); err != nil || current == kept { // another session was faster
+			return err
+		}
+		if kept != "" {
+			log.Warn("the database was recovered, promoted or restored, and changes may be lost: ids go on behind a gap, and all feeds say workspace.reset", "was", kept, "is", current)
+			if err := goOn(x, petstore.At(now()), current); err != nil {
+				return err
+			}
+		}
+		_, err := x.Exec(keepHistory, current)
+		return err
+	})
+}
+
+func historyOf(ctx context.Context, c querier) (current, kept string, err error) {
+	var replica bool
+	err = c.QueryRow(ctx, selectHistory).Scan(&replica, &current, &kept)
+	if err == nil && replica {
+		err = errReplica
+	}
+	return current, kept, err
+}
+
+// goOn raises the ids, and wakes all nodes. The timeline is greater than how often the
+// database was recovered or promoted, if all of them archived to one place. It does not
+// count dumps that were restored.
+func goOn(x accessTx, now petstore.Time, history string) error {
+	timeline, _, _ := strings.Cut(history, " ")
+	n, err := strconv.ParseInt(timeline, 16, 64)
+	if err != nil {
+		return err
+	}
+	if err := store.Restored(x, now, n-1); err != nil {
+		return err
+	}
+	if _, err := x.Exec("SELECT pg_notify($1, '')", channel); err != nil {
+		return err
+	}
+	_, err = x.Exec("SELECT pg_notify($1, 'history 0')", feedChannel) // of all workspaces, see take
+	return err
+}

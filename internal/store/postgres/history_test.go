@@ -1,0 +1,206 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"example.com/petstore/internal/store"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/postgres/postgrestest"
+)
+
+// A past is what was told of a shop before its database came back from an earlier moment.
+type past struct {
+	workspace, pet, order, event int64
+	state                        int64 // of access
+}
+
+// newPast returns a shop with an order.
+func newPast(t *testing.T, db *postgres.DB) *past {
+	t.Helper()
+	p := &past{}
+	p.workspace, p.pet = newStocked(t, db, petstore.MaxQuantity)
+	p.goOn(t, db)
+	return p
+}
+
+// goOn makes an order, and a key that is revoked.
+func (p *past) goOn(t *testing.T, db *postgres.DB) {
+	t.Helper()
+	ctx := t.Context()
+	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.SetPlan(ctx, p.workspace, access.Pro, access.FreeQuota, "cli"); err != nil {
+		t.Fatal(err)
+	}
+	page, err := db.Events(ctx, p.workspace, petstore.EventQuery{Oldest: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := db.Changes(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.order, p.event, p.state = o.ID, page.Last, changes.State
+}
+
+// wantGap fails the test unless ids go on at n times the gaps, and those who have read all
+// events, and all changes of access, are told to read everything again.
+func (p *past) wantGap(t *testing.T, db *postgres.DB, n int64) {
+	t.Helper()
+	ctx := t.Context()
+	o, err := petstore.NewService(db).CreateOrder(ctx, p.workspace, petstore.NewOrder{PetID: p.pet, Quantity: 1}, nil)
+	if err != nil || o.ID != n*1_000_000+1 {
+		t.Errorf("CreateOrder = %d, %v, want the id %d", o.ID, err, n*1_000_000+1)
+	}
+	changes, err := db.Changes(ctx, p.state)
+	if err != nil || !changes.All || changes.State <= p.state {
+		t.Errorf("Changes since %d = %+v, %v, want all, and a later state", p.state, changes, err)
+	}
+	page, err := db.Events(ctx, p.workspace, petstore.EventQuery{After: p.event, Limit: 2})
+	if err != nil || len(page.Events) != 2 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != n<<36 ||
+		page.Events[1].Type != petstore.OrderCreated || page.Events[1].ID != n<<36+1 {
+		t.Errorf("events after %d = %+v, %v, want %s with the id %d and the order", p.event, page.Events, err, petstore.WorkspaceReset, n<<36)
+	}
+	wantSound(t, db)
+	if problems, err := store.CheckFeed(ctx, db, p.workspace); err != nil || len(problems) > 0 {
+		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	}
+}
+
+// TestIDsAfterARecovery: after a recovery to a point in time nothing that was told since is
+// told again under the same id, nor after another recovery from the same base backup.
+func TestIDsAfterARecovery(t *testing.T) {
+	t.Parallel()
+	primary := postgrestest.Start(t, "archive_mode = on")
+	db := node(t, primary.URL("postgres"), postgres.Options{})
+	p := newPast(t, db)
+	archive := primary.Archive(t)
+	before := time.Now()
+	p.goOn(t, db)
+	if p.order != 2 {
+		t.Errorf("the second order has the id %d, want 2", p.order)
+	}
+	if err := primary.Archived(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	first := postgrestest.Recover(t, archive, before)
+	again := node(t, first.URL("postgres"), postgres.Options{})
+	p.wantGap(t, again, 1)
+	p.goOn(t, again)
+	if p.order != 1_000_002 {
+		t.Errorf("another order has the id %d, want 1000002: one recovery is one gap", p.order)
+	}
+	if err := first.Archived(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	again, _ = recovered(t, archive, before)
+	p.wantGap(t, again, 2)
+}
+
+// TestIDsAfterLostCommits: nodes that run notice that a standby was promoted which lacks
+// what they have told.
+func TestIDsAfterLostCommits(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	primary := postgrestest.Start(t)
+	standby := primary.Standby(t)
+	db := node(t, postgrestest.URL("postgres", primary, standby), postgres.Options{})
+	p := newPast(t, db)
+	eventually(t, "the order at the standby", func() bool {
+		var n int
+		err := direct(t, standby.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM petstore.orders").Scan(&n)
+		return err == nil && n == 1
+	})
+	if err := standby.Configure(ctx, "primary_conninfo", "host=/nowhere"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no replication", func() bool {
+		var n int
+		err := direct(t, primary.URL("postgres")).QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication").Scan(&n)
+		return err == nil && n == 0
+	})
+	p.goOn(t, db)
+	woken := db.Written(p.workspace)
+	followed := follow(t, db)
+	<-followed
+	if err := primary.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(ctx); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the database", func() bool { return db.Ping(ctx) == nil && db.Err() == nil })
+	<-woken
+	p.wantGap(t, db, 1)
+}
+
+// TestIDsAfterADump: a restored dump is older than what was told, also if it is in another
+// database of the same server.
+func TestIDsAfterADump(t *testing.T) {
+	t.Parallel()
+	server := shared.Server(t)
+	name, err := server.Create(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := node(t, server.URL(name), postgres.Options{})
+	p := newPast(t, db)
+	dump, err := server.Program("pg_dump", "-d", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.goOn(t, db)
+	other, err := server.Create(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore := server.Program("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", other)
+	restore.Stdin = bytes.NewReader(dump)
+	if out, err := restore.CombinedOutput(); err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
+	}
+	p.wantGap(t, node(t, server.URL(other), postgres.Options{}), 1)
+}
+
+// TestIDsAfterARestart: a crash and a new node leave no gap.
+func TestIDsAfterARestart(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	p := newPast(t, node(t, server.URL("postgres"), postgres.Options{}))
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	db := node(t, server.URL("postgres"), postgres.Options{})
+	p.goOn(t, db)
+	if p.order != 2 {
+		t.Errorf("the second order has the id %d, want 2", p.order)
+	}
+	page, err := db.Events(context.Background(), p.workspace, petstore.EventQuery{Oldest: true, Types: []petstore.EventType{petstore.WorkspaceReset}, Limit: 1})
+	if err != nil || len(page.Events) > 0 {
+		t.Errorf("events = %+v, %v, want no reset", page.Events, err)
+	}
+}
+
+// TestIDsByARole: a role that owns the database alone can tell which history it is in.
+func TestIDsByARole(t *testing.T) {
+	t.Parallel()
+	server := shared.Server(t)
+	name, err := server.Create(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, server.URL(name), "CREATE ROLE plain_"+name+" LOGIN; GRANT ALL ON DATABASE "+name+" TO plain_"+name)
+	db := node(t, strings.Replace(server.URL(name), "user=postgres", "user=plain_"+name, 1), postgres.Options{})
+	newPast(t, db)
+}

@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
+)
+
+// schema is where our tables are, apart from those of others.
+const schema = "petstore"
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// known are the migrations that this program knows.
+var known = store.MustLoadMigrations(migrationFiles)
+
+// errOlder says that the database has tables of a program from before the first
+// release, which had other migrations.
+var errOlder = errors.New("was made by a version of petstore from before the first release, whose tables this one cannot read; " +
+	"export each workspace with the old version, and import it into a new database")
+
+// MigrateStatus returns all migrations that the program knows and says which of
+// them the database has. It changes nothing. Errors are as those of [Open].
+func MigrateStatus(ctx context.Context, url string) (all []store.Migration, err error) {
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		all, err = status(ctx, c, known)
+		return err
+	})
+	return all, err
+}
+
+// MigrateUp applies the migrations that the database lacks, and returns those.
+// Nodes that migrate at the same time wait for each other. A nil now is
+// time.Now.
+func MigrateUp(ctx context.Context, url string, now func() time.Time) (applied []store.Migration, err error) {
+	if now == nil {
+		now = time.Now
+	}
+	err = administer(ctx, url, func(c *pgx.Conn) error {
+		applied, err = migrate(ctx, c, known, now)
+		return err
+	})
+	return applied, err
+}
+
+// administer calls f with a connection for long work.
+func administer(ctx context.Context, url string, f func(*pgx.Conn) error) error {
+	return dial(ctx, url, administering, f)
+}
+
+// dial calls f with a connection for a purpose.
+func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error {
+	name, err := describe(url)
+	if err != nil {
+		return err
+	}
+	c, err := connect(ctx, url, p)
+	if err == nil {
+		err = errors.Join(f(c), c.Close(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		return fmt.Errorf("database %s: %w", name, err)
+	}
+	return nil
+}
+
+// becomeCurrent makes sure that the schema is the newest, as o allows, and that ids go on.
+func becomeCurrent(ctx context.Context, url string, o Options) error {
+	c, err := connect(ctx, url, administering)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	if o.NoMigrate {
+		var all []store.Migration
+		if all, err = status(ctx, c, known); err == nil {
+			err = store.Lacking(all)
+		}
+	} else {
+		_, err = migrate(ctx, c, known, o.Now)
+	}
+	if err == nil {
+		err = refuseHalf(ctx, c)
+	}
+	if err != nil || o.NoMigrate { // who only reads leaves the history alone
+		return err
+	}
+	if err = continueHistory(ctx, c, o.Now, o.Log); errors.Is(err, errReplica) {
+		return nil // until it is promoted, nothing is written
+	}
+	return err
+}
+
+// status returns the migrations of set with what the database says of them. It
+// refuses a database from before the first release, and one that is newer, unless each
+// migration that set lacks lets programs of this schema go on beside it: so an
+// upgrade can roll.
+func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Migration, error) {
+	there, err := begun(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var rows []store.AppliedMigration
+	if there {
+		// The tables of before do not all have the column beside.
+		rows, err = collect(ctx, c, scanMigration, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range rows {
+		if r.Version == 1 && r.Name == "init" {
+			return nil, errOlder
+		}
+	}
+	return set.Status(rows)
+}
+
+func scanMigration(row pgx.Row, m *store.AppliedMigration) error {
+	return row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
+}
+
+// migrate applies what the database lacks of set, and returns it. A database that
+// lacks nothing is not written to.
+func migrate(ctx context.Context, c *pgx.Conn, set *store.Migrations, now func() time.Time) ([]store.Migration, error) {
+	all, err := status(ctx, c, set)
+	if err != nil {
+		return nil, err
+	}
+	return set.Up(all, now, func(m store.Migration, script string) (bool, error) {
+		return apply(ctx, c, m, script, set.Beside(m.Version))
+	})
+}
+
+// apply carries out one migration in a transaction of its own, unless another
+// node was faster: one at a time migrates.
+func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, beside int) (did bool, err error) {
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if err := prepare(ctx, tx); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, "INSERT INTO migrations (version, name, at, beside) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+			m.Version, m.Name, m.At.UnixMilli(), beside)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		did = true
+		_, err = tx.Conn().PgConn().Exec(ctx, script).ReadAll()
+		if err != nil || m.Version > 1 {
+			return err
+		}
+		return sign(ctx, tx)
+	})
+	return did && err == nil, err
+}
+
+// prepare waits for other nodes that migrate, and makes what the first
+// migration needs.
+func prepare(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
+		return err
+	}
+	if there, err := begun(ctx, tx); err != nil || there {
+		return err
+	}
+	_, err := tx.Conn().PgConn().Exec(ctx, "CREATE SCHEMA IF NOT EXISTS petstore;"+
+		"CREATE TABLE migrations (version integer PRIMARY KEY, name text NOT NULL, at bigint NOT NULL, beside integer NOT NULL)").ReadAll()
+	return err
+}
+
+// begun reports whether anything was ever migrated. It asks the catalogue
+// itself: to_regclass may still say what was true before a lock was waited for.
+func begun(ctx context.Context, c querier) (there bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'migrations')`, schema).Scan(&there)
+	return there, err
+}
+
+// sign gives a new database its secret.
+func sign(ctx context.Context, tx pgx.Tx) error {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	_, err := tx.Exec(ctx, "INSERT INTO meta (name, value) VALUES ('secret', $1)", secret)
+	return err
+}

@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/storetest"
+)
+
+var searched = flag.Int("searched", 20_000, "how many pets the catalogue has in which TestNameIsFoundByTheIndex searches")
+
+func TestTrigramPattern(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":               "",
+		"q":              "",
+		"qu":             "",
+		"a b c":          "", // no three letters follow each other
+		"--%--":          "",
+		"rex":            "%rex%",
+		"sadie":          "%sadie%",
+		"clara hartwick": "%cla%ra %har%twick%",
+		"straße":         "%str%aße%",
+		"100%_\\":        `%100%\%\_\\%`,
+	} {
+		if got := postgres.TrigramPattern(text); got != want {
+			t.Errorf("TrigramPattern(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// fillNames gives a workspace and the one after it pets with names of two words, some
+// of which are much more frequent than others.
+func fillNames(tb testing.TB, url string, workspace int64, pets int) {
+	tb.Helper()
+	execute(tb, url, `INSERT INTO petstore.categories (workspace, id, name, folded) SELECT $1 + 1, 1, 'e', 'e'`, workspace)
+	execute(tb, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+		SELECT w, n, initcap(name), 1, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1], n % 3, 0, 1, name
+		FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, $2) n, LATERAL (SELECT (ARRAY['ada', 'bella', 'clara', 'dolly', 'emma', 'flora',
+			'greta', 'heidi', 'ida', 'julia'])[1 + (10 * random() ^ 2)::int % 10] || ' ' || (ARRAY['ash', 'bell', 'brook', 'dun', 'hart', 'wood'])[1 + n % 6] ||
+			(ARRAY['bury', 'den', 'field', 'ham', 'ley', 'wick', 'worth'])[1 + n % 7] || CASE WHEN n % 5000 = 4000 THEN ' 100%_' ELSE '' END AS name) x`, workspace, pets)
+	execute(tb, url, "ANALYZE")
+}
+
+// TestSearchByName: pages are whole and in order where some of their rows are tested
+// one by one, and the others come by the index.
+func TestSearchByName(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	db := node(t, url, postgres.Options{})
+	workspace, _ := newStocked(t, db, 1)
+	fillNames(t, url, workspace, 6000)
+	wantSearch(t, db, workspace)
+	s := petstore.NewService(db)
+	if _, err := s.UpdatePet(t.Context(), workspace, 5000, petstore.PetPatch{Name: petstore.Some("Zebedee")}, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeletePet(t.Context(), workspace, 4000, petstore.Condition{}); err != nil && petstore.CodeOf(err) != petstore.CodePetHasOpenOrders {
+		t.Fatal(err)
+	}
+	wantSearch(t, db, workspace)
+}
+
+// wantSearch compares searches for parts of names with what all pets say.
+func wantSearch(t *testing.T, db *postgres.DB, workspace int64) {
+	t.Helper()
+	all, err := db.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 10_000}})
+	if err != nil || len(all) < 5000 {
+		t.Fatalf("Pets = %d, %v, want all", len(all), err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		q := petstore.PetQuery{
+			Page: petstore.Page{After: random.Int64N(6000), Limit: 1 + random.IntN(60), Newest: random.IntN(2) == 0},
+			Name: []string{"zebedee", "julia", "ia", "ia ", "a hart", "clara hartwick", "100%", "%_", "__", `\\`, "clara_hart", "wort", "a", "none such"}[random.IntN(14)],
+		}
+		if random.IntN(2) == 0 {
+			q.Statuses = petstore.Statuses()[:1+random.IntN(2)]
+		}
+		if random.IntN(3) == 0 {
+			q.CategoryID = 1 + random.Int64N(2)
+		}
+		want := storetest.Naive(all, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
+			return strings.Contains(petstore.Fold(p.Name), q.Name) && (q.CategoryID == 0 || p.CategoryID == q.CategoryID) &&
+				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status))
+		})
+		if got, err := db.Pets(t.Context(), workspace, q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Pets(%+v) = %v, %v, want %v", q, got, err, want)
+		}
+	}
+}
+
+// TestNameIsFoundByTheIndex: a search for few pets reads little more in a large catalogue.
+func TestNameIsFoundByTheIndex(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	workspace, _ := newStocked(t, node(t, url, postgres.Options{}), 1)
+	fillNames(t, url, workspace, *searched)
+	execute(t, url, "UPDATE petstore.pets SET folded = 'clara hartdale' WHERE id = $1 AND workspace = $2", *searched-100, workspace)
+	execute(t, url, "VACUUM ANALYZE")
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		c := reading(t, url+"&plan_cache_mode="+mode)
+		for _, name := range []string{"clara hartdale", "zebra", "ada 100%", "flora hartbury"} {
+			for _, newest := range []bool{false, true} {
+				q := postgres.Search(fmt.Sprint(name, newest), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: name})
+				p := explain(t, c, q)
+				if p.uses("Seq Scan") || !p.uses("Bitmap Index Scan") || p.Hit+p.Read > 190+int64(*searched)/3000 {
+					t.Errorf("%s, newest first %v, %s: %d blocks: %s", name, newest, mode, p.Hit+p.Read, p)
+				}
+			}
+		}
+	}
+}
+
+// TestWithoutExtensions: a database in which the extensions may not be created is
+// refused in words that say what to do. Those that an administrator has created, in
+// whichever schema, are taken.
+func TestWithoutExtensions(t *testing.T) {
+	t.Parallel()
+	url := emptyDatabase(t)
+	execute(t, url, `CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+		RAISE EXCEPTION 'no extensions here' USING ERRCODE = 'insufficient_privilege'; END $$`)
+	execute(t, url, `CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION') EXECUTE FUNCTION refuse()`)
+	_, err := postgres.Open(t.Context(), url, postgres.Options{})
+	want := "the extensions pg_trgm and btree_gin are needed (no extensions here); have an administrator run in this database: CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Open = %v, want %q", err, want)
+	}
+	execute(t, url, "DROP EVENT TRIGGER refuse")
+	execute(t, url, "CREATE SCHEMA extensions")
+	execute(t, url, "CREATE EXTENSION pg_trgm SCHEMA extensions")
+	execute(t, url, "CREATE EXTENSION btree_gin SCHEMA extensions")
+	db := node(t, url, postgres.Options{})
+	workspace, _ := newStocked(t, db, 1)
+	fillNames(t, url, workspace, 6000)
+	wantSearch(t, db, workspace)
+}

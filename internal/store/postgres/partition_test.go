@@ -1,0 +1,50 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/storetest"
+	"github.com/jackc/pgx/v5"
+)
+
+// partition divides the tables of a database by hash of the workspace, as
+// docs/growth.md has it, but in two: many more would take long to copy.
+func partition(tb testing.TB, url string) {
+	tb.Helper()
+	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	halves := strings.Replace(string(script), "parts CONSTANT integer := 16;", "parts CONSTANT integer := 2;", 1)
+	if halves == string(script) {
+		tb.Fatal("the script does not say how many parts it makes")
+	}
+	c, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, err = c.Exec(context.Background(), "BEGIN;"+halves+"COMMIT", pgx.QueryExecModeSimpleProtocol)
+	if err := errors.Join(err, c.Close(context.Background())); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestPartitioned: the store keeps its promises where each of its tables is divided.
+func TestPartitioned(t *testing.T) {
+	t.Parallel()
+	server := shared.Server(t)
+	divided, err := server.Create(t.Context(), template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	partition(t, server.URL(divided))
+	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+		return node(t, copyOf(t, divided), postgres.Options{Now: now, Elapsed: elapsed})
+	})
+}

@@ -1,0 +1,147 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/postgres"
+	"github.com/jackc/pgx/v5"
+)
+
+// A plan is a node of what EXPLAIN says.
+type plan struct {
+	Hit   int64  `json:"Shared Hit Blocks"`
+	Read  int64  `json:"Shared Read Blocks"`
+	Loops int64  `json:"Actual Loops"` // 0 if it was not needed
+	Type  string `json:"Node Type"`
+	Plans []plan
+}
+
+func (p plan) uses(kind string) bool {
+	return p.Loops > 0 && (p.Type == kind || slices.ContainsFunc(p.Plans, func(below plan) bool { return below.uses(kind) }))
+}
+
+// String returns the kinds of the nodes, and what is below each in brackets.
+func (p plan) String() string {
+	if len(p.Plans) == 0 {
+		return p.Type
+	}
+	return fmt.Sprint(p.Type, p.Plans)
+}
+
+// TestListsCostNoMoreDeeper: a page touches few blocks, wherever it begins, planned
+// for all arguments or for these, in tables that are whole or divided.
+func TestListsCostNoMoreDeeper(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(tb testing.TB, url string){"whole": nil, "divided": partition} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := newDatabase(t)
+			if prepare != nil {
+				prepare(t, url)
+			}
+			wantCheapLists(t, url, fillLists(t, url))
+		})
+	}
+}
+
+// fillLists gives a workspace and the one after it some thousands of rows of each kind,
+// and returns its id.
+func fillLists(t *testing.T, url string) (workspace int64) {
+	t.Helper()
+	workspace, _ = newStocked(t, node(t, url, postgres.Options{}), 1)
+	fill := `INSERT INTO petstore.categories (workspace, id, name, folded) SELECT w, n, 'Tiere', 'tiere' FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 3000) n;`
+	execute(t, url, fill, workspace)
+	execute(t, url, `INSERT INTO petstore.categories (workspace, id, name, folded) VALUES ($1 + 1, 1, 'e', 'e')`, workspace)
+	execute(t, url, `INSERT INTO petstore.pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+		SELECT w, n, 'Rex', n % 3 + 1, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1], n % 7, 0, 1, 'rex'
+		FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
+	execute(t, url, `INSERT INTO petstore.orders (workspace, id, pet, quantity, complete, ship_date)
+		SELECT w, n, n % 3 + 1, 1, n % 2 = 0, CASE WHEN n % 5 > 0 THEN n END FROM generate_series($1::bigint, $1 + 1) w, generate_series(2, 20000) n`, workspace)
+	execute(t, url, "ANALYZE")
+	return workspace
+}
+
+func wantCheapLists(t *testing.T, url string, workspace int64) {
+	t.Helper()
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		c := reading(t, url+"&plan_cache_mode="+mode)
+		for _, after := range []int64{0, 2000, 15000} {
+			for _, q := range postgres.Lists(workspace, after) {
+				p := explain(t, c, q)
+				if p.uses("Seq Scan") || p.Hit+p.Read > 160 {
+					t.Errorf("%s after %d, %s: %d blocks: %s", q.Name, after, mode, p.Hit+p.Read, p)
+				}
+			}
+		}
+	}
+}
+
+func explain(t *testing.T, c *pgx.Conn, q postgres.Query) plan {
+	t.Helper()
+	if _, err := c.Prepare(t.Context(), q.Name, q.SQL); err != nil {
+		t.Fatalf("%s: %v", q.SQL, err)
+	}
+	var (
+		text  []byte
+		plans []struct{ Plan plan }
+	)
+	var places []string
+	for i := range q.Args {
+		places = append(places, fmt.Sprintf("$%d", i+1))
+	}
+	execute := fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE %q (%s)", q.Name, strings.Join(places, ", "))
+	err := c.QueryRow(t.Context(), execute, append([]any{pgx.QueryExecModeSimpleProtocol}, q.Args...)...).Scan(&text)
+	if err == nil {
+		err = json.Unmarshal(text, &plans)
+	}
+	if err != nil || len(plans) != 1 {
+		t.Fatalf("EXPLAIN %s: %v", q.SQL, err)
+	}
+	return plans[0].Plan
+}
+
+// TestResetUnderLoad: a reset leaves no row that hangs in the air, and nobody
+// waits for it.
+func TestResetUnderLoad(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	a, b := node(t, url, postgres.Options{}), node(t, url, postgres.Options{})
+	workspace, pet := newStocked(t, a, petstore.MaxQuantity)
+	done := make(chan struct{})
+	for i := range 8 {
+		s := petstore.NewService([]*postgres.DB{a, b}[i%2])
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 40 {
+				_, err1 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: pet, Quantity: 1}, nil)
+				made, err2 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+				if err2 == nil {
+					_, err2 = s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Tom", CategoryID: made.ID}, nil)
+				}
+				for _, err := range []error{err1, err2} {
+					switch petstore.CodeOf(err) {
+					case petstore.CodeServiceUnavailable, petstore.CodeValidationFailed:
+					default:
+						if err != nil {
+							t.Errorf("a write beside a reset = %v", err)
+						}
+					}
+				}
+			}
+		}()
+	}
+	for range 5 {
+		if err := b.ResetWorkspace(t.Context(), workspace, "cli"); err != nil {
+			t.Errorf("ResetWorkspace = %v", err)
+		}
+	}
+	for range 8 {
+		<-done
+	}
+	wantSound(t, a)
+}

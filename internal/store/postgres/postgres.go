@@ -1,0 +1,241 @@
+// Package postgres keeps everything in a PostgreSQL database, which any number
+// of nodes share: pets and orders ([petstore.Store]), the workspaces and keys
+// ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
+// workspaces did ([usage.Store]).
+//
+// Writes that wait on a node share one durable commit, see writer.go. It
+// decides nothing of the domain: rules come as [petstore.Change].
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/usage"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options say how a database is opened. The zero value is good.
+type Options struct {
+	Now       func() time.Time     // the clock; time.Now if nil
+	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
+	Readers   int                  // connections for reading; 0 for max(8, 4·GOMAXPROCS)
+	NoEvents  bool                 // write no events
+	NoMigrate bool                 // do not migrate: refuse a database that is not up to date
+	Log       *slog.Logger         // where trouble with the database is told; discarded if nil
+}
+
+// A DB is an open database. All methods may be called concurrently, and other
+// nodes may use the same database.
+//
+// What fails because the database cannot be reached returns
+// petstore.Unavailable, and later calls try again: a restart or a failover is
+// over when it is over, and nothing has to be opened again.
+type DB struct {
+	*store.Store
+	store.Bell // rings for the feeds that this node, or another one, has written to
+
+	url  string
+	name string
+	now  func() time.Time
+	log  *slog.Logger
+
+	writer  *pgxpool.Pool // the committers' connections, and those of rare writes
+	issuers *pgxpool.Pool // issue ids beside the committers' transactions
+	readers *pgxpool.Pool
+	loaded  atomic.Int64 // units, by Load
+
+	queue    *store.Queue[job]
+	silent   bool // no events are written
+	counted  counters
+	trouble  atomic.Pointer[error] // what the latest group failed with
+	notifier feedNotifier
+	running  sync.WaitGroup
+	closing  sync.Once
+}
+
+var (
+	_ petstore.Store  = (*DB)(nil)
+	_ access.Store    = (*DB)(nil)
+	_ ratelimit.Store = (*DB)(nil)
+	_ usage.Store     = (*DB)(nil)
+)
+
+// Open opens the database at url, which may name several hosts
+// ("postgres://a,b/petstore?target_session_attrs=read-write"): the one that takes
+// writes is used, whichever that is at the time. Unless o says otherwise Open
+// brings the schema up to date; it lies in the schema "petstore" of the
+// database. ctx bounds the opening, not the DB.
+//
+// Errors are one line that names the database, without its password. A
+// database that a newer version of this program has migrated is refused, unless
+// its migrations say that this version may go on beside them.
+func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	name, err := describe(url)
+	if err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, url, name, o.withDefaults())
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", name, err)
+	}
+	db.running.Go(db.notifyOthers)
+	for range committers {
+		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
+	}
+	return db, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Readers <= 0 {
+		o.Readers = max(8, 4*runtime.GOMAXPROCS(0))
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
+	if err := becomeCurrent(ctx, url, o); err != nil {
+		return nil, err
+	}
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
+	db.Store = store.New(accessDB{db}, store.Options{
+		Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
+	})
+	db.queue = store.NewQueue(job.alone)
+	defer func() {
+		if err != nil {
+			db.disconnect()
+		}
+	}()
+	for _, p := range []struct {
+		pool **pgxpool.Pool
+		use  use
+		size int
+	}{
+		{&db.writer, writing, committers + 2},
+		{&db.issuers, issuing, committers},
+		{&db.readers, reading, o.Readers},
+	} {
+		if *p.pool, err = db.openPool(ctx, p.use, p.size); err != nil {
+			return nil, err
+		}
+	}
+	return db, (accessDB{db}).Read(ctx, db.Begin)
+}
+
+// disconnect closes the connections that are open.
+func (db *DB) disconnect() {
+	for _, p := range []*pgxpool.Pool{db.writer, db.issuers, db.readers} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}
+
+// Close waits for the writes and reads under way, then disconnects. Later calls
+// of other methods return Unavailable.
+func (db *DB) Close() error {
+	db.closing.Do(func() {
+		db.queue.Close()
+		close(db.notifier.quit)
+		db.running.Wait()
+		db.disconnect()
+	})
+	return nil
+}
+
+// Err returns what the latest group of writes failed with if the database could
+// not be reached, and nil as soon as one succeeds.
+func (db *DB) Err() error {
+	if p := db.trouble.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// note keeps the outcome of a group for Err, and tells when it turns.
+func (db *DB) note(err error) {
+	switch {
+	case err == nil && db.trouble.Load() != nil && db.trouble.Swap(nil) != nil:
+		db.log.Info("the database can be reached again", "database", db.name)
+	case err != nil && db.trouble.Swap(&err) == nil:
+		db.log.Error("the database cannot be reached", "database", db.name, "err", err)
+	}
+}
+
+// Ping returns Unavailable unless the database answers.
+func (db *DB) Ping(ctx context.Context) error {
+	return judge(db.readers.Ping(ctx))
+}
+
+// Stats are numbers for metrics, of this node, counted since Open.
+type Stats struct {
+	store.Stats
+
+	SplitGroups int64 // groups that were tried again one by one
+	Retries     int64 // tries after the first one
+	Waiting     int   // changes that wait now
+	Readers     int   // connections for reading that are open
+	IdleReaders int   // those of them that nobody uses now
+
+	Pools []Pool // what each is for names it: "write", "issue" and "read"
+
+	// ListenLag is for how long the oldest message to other nodes has been on its way
+	// that this node, which listens too, has not heard itself: 0 if it has heard all.
+	ListenLag time.Duration
+}
+
+// A Pool is how the connections of one kind are used.
+type Pool struct {
+	Name              string
+	Most, Used, Idle  int
+	Acquired, Waited  int64         // how often a connection was taken, and how often none was free
+	WaitingTime       time.Duration // of those who waited, added up
+	Opened, Abandoned int64         // connections made; those who gave up waiting
+}
+
+type counters struct {
+	store.Counter
+
+	split, retries atomic.Int64
+}
+
+// Stats returns the numbers as they stand.
+func (db *DB) Stats() Stats {
+	readers := db.readers.Stat()
+	return Stats{
+		Stats:       db.counted.Stats(),
+		SplitGroups: db.counted.split.Load(),
+		Retries:     db.counted.retries.Load(),
+		Waiting:     db.queue.Len(),
+		Readers:     int(readers.TotalConns()),
+		IdleReaders: int(readers.IdleConns()),
+		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},
+		ListenLag:   db.notifier.lag(),
+	}
+}
+
+func poolOf(name string, p *pgxpool.Pool) Pool {
+	s := p.Stat()
+	return Pool{
+		Name: name,
+		Most: int(s.MaxConns()), Used: int(s.AcquiredConns()), Idle: int(s.IdleConns()),
+		Acquired: s.AcquireCount(), Waited: s.EmptyAcquireCount(), WaitingTime: s.EmptyAcquireWaitTime(),
+		Opened: s.NewConnsCount(), Abandoned: s.CanceledAcquireCount(),
+	}
+}

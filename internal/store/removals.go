@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"example.com/petstore/internal/access"
+)
+
+// A reset or a deletion begins with a row in the table removals, which keeps
+// requests from the workspace: writes from the next transaction on, reads as soon
+// as a server has followed the change. The rows are then removed in many short
+// transactions, so that other workspaces do not wait, and the last one removes
+// the row of the table. What was broken off is resumed from that row.
+
+// useGrace is how long after a deletion servers may save what the workspace did.
+const useGrace = time.Hour
+
+// stepRows is how many rows one transaction removes.
+const stepRows = 100
+
+// A Table holds rows of workspaces, by the column workspace. Key are the columns
+// that tell those of one workspace apart, separated by commas. First is a statement
+// that has to come before rows are deleted, if any: those of the workspace $1 that
+// "SELECT Key FROM Name WHERE workspace = $1 LIMIT $2" finds.
+type Table struct{ Name, Key, First string }
+
+// Ready returns CodeWorkspaceNotFound unless there is a workspace with the id, and
+// access.Resetting while its rows are removed.
+func Ready(tx Tx, id int64) error {
+	if err := HasWorkspace(tx, id); err != nil {
+		return err
+	}
+	found, err := one(tx, "SELECT 1 FROM removals WHERE workspace = $1", func(Row) error { return nil }, id)
+	if err == nil && found {
+		err = access.Resetting()
+	}
+	return err
+}
+
+// bar keeps writes from the workspace until its rows are removed.
+func (s *Store) bar(tx Tx, workspace int64) error {
+	if err := s.db.Bar(tx, workspace); err != nil {
+		return err
+	}
+	if err := forgetImports(tx, workspace); err != nil {
+		return err
+	}
+	return exec(tx, "INSERT INTO removals (workspace) VALUES ($1) ON CONFLICT DO NOTHING", workspace)
+}
+
+// Resume implements [access.Store].
+func (s *Store) Resume(ctx context.Context) error {
+	begun, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at IS NULL")
+	for _, id := range begun {
+		if err == nil {
+			err = s.remove(ctx, id)
+		}
+	}
+	if err == nil {
+		err = s.forgetDeleted(ctx)
+	}
+	return err
+}
+
+// forgetDeleted removes what was saved late of deleted workspaces.
+func (s *Store) forgetDeleted(ctx context.Context) error {
+	ended, err := s.numbers(ctx, "SELECT workspace FROM removals WHERE ended_at < $1", s.now().Add(-useGrace).UnixMilli())
+	if err != nil || len(ended) == 0 {
+		return err
+	}
+	return s.db.Change(ctx, func(tx Tx) error {
+		for _, id := range ended {
+			if err := forgetUse(tx, id); err != nil {
+				return err
+			}
+			if err := exec(tx, "DELETE FROM removals WHERE workspace = $1", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// remove removes the rows of a workspace that is barred, and lets writes in again.
+// Others may do the same at the same time.
+func (s *Store) remove(ctx context.Context, workspace int64) error {
+	for more := true; more; {
+		err := s.db.PetStep(ctx, func(tx Tx) (err error) {
+			more, err = s.removeSome(tx, workspace)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
+	if err == nil && s.options.Written != nil {
+		s.options.Written(workspace)
+	}
+	return err
+}
+
+// end lets writes into a workspace again, if it still exists and nobody else was
+// faster.
+func (s *Store) end(tx Tx, workspace int64) error {
+	n, err := tx.Exec("UPDATE removals SET ended_at = $1 WHERE workspace = $2 AND ended_at IS NULL", s.now().UnixMilli(), workspace)
+	if err != nil || n == 0 {
+		return err
+	}
+	switch exists, err := touchWorkspace(tx, workspace); {
+	case err != nil:
+		return err
+	case !exists:
+		return forgetUse(tx, workspace)
+	}
+	if err := s.beginFeed(tx, workspace); err != nil {
+		return err
+	}
+	return exec(tx, "DELETE FROM removals WHERE workspace = $1", workspace)
+}
+
+// removeSome is one step. It reports false if there was nothing left to remove, or
+// if somebody else has ended the removal: then the rows are new ones.
+func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
+	n, err := tx.Exec("UPDATE removals SET steps = steps + 1 WHERE workspace = $1 AND ended_at IS NULL", workspace) // keeps others from ending it
+	if err != nil || n == 0 {
+		return false, err
+	}
+	for _, t := range s.options.Tables {
+		if t.First != "" {
+			if err := exec(tx, t.First, workspace, int64(stepRows)); err != nil {
+				return false, err
+			}
+		}
+		n, err := tx.Exec("DELETE FROM "+t.Name+" WHERE workspace = $1 AND ("+t.Key+") IN (SELECT "+t.Key+" FROM "+t.Name+
+			" WHERE workspace = $1 LIMIT $2)", workspace, int64(stepRows))
+		if err != nil || n > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// forgetUse removes what a deleted workspace did: its windows, and its use.
+func forgetUse(tx Tx, workspace int64) error {
+	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(workspace, 10)); err != nil {
+		return err
+	}
+	for _, query := range []string{"DELETE FROM limit_keys WHERE workspace = $1", "DELETE FROM usage WHERE workspace = $1", "DELETE FROM key_days WHERE workspace = $1"} {
+		if err := exec(tx, query, workspace); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// After a database came back from an earlier moment, ids go on at the next multiple of
+// these: more than can have been issued since. Nobody is told of a second pet, order or
+// event under an id that somebody knows.
+const (
+	idGap    = 1_000_000
+	eventGap = 1 << 36
+	stateGap = 1 << 32
+)
+
+// raised returns the next multiple of $1 behind a column, at least the one numbered $2.
+func raised(column string) string {
+	return "CASE WHEN " + column + " / $1 < $2 THEN $2 ELSE " + column + " / $1 + 1 END * $1"
+}
+
+// Statements of Restored.
+var (
+	raiseCounters = "UPDATE counters SET pets = " + raised("pets") + ", categories = " + raised("categories") + ", orders = " + raised("orders")
+	raiseFeeds    = "UPDATE feeds SET last = " + raised("last")
+	raiseState    = "UPDATE access_state SET state = " + raised("state") + ", floor = " + raised("state")
+	tellFeeds     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
+)
+
+// Restored makes all ids of a database that came back from an earlier moment go on behind
+// a gap, and adds workspace.reset to every feed, so that readers read the lists again. The
+// state of access goes on behind a gap too: servers that knew a later one read all of
+// it. times is at least how often the database came back; if it is less, what was issued
+// after an earlier return, and forgotten by this one, may be issued again.
+func Restored(tx Tx, now petstore.Time, times int64) error {
+	times = max(times, 1)
+	for _, s := range []struct {
+		query string
+		args  []any
+	}{
+		{raiseCounters, []any{int64(idGap), times}},
+		{"UPDATE feeds SET last = forgotten WHERE last < forgotten", nil},
+		{raiseFeeds, []any{int64(eventGap), times}},
+		{tellFeeds, []any{string(petstore.WorkspaceReset), now.Millis}},
+		{raiseState, []any{int64(stateGap), times}},
+	} {
+		if err := exec(tx, s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Issued are the last ids of a workspace.
+type Issued struct {
+	Workspace int64
+	petstore.LastIDs
+	Event int64
+}
+
+// Restored is [Restored] of a database that takes the place of another one, whose last ids
+// are not issued again either.
+func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		for _, last := range replaced {
+			for _, r := range []struct {
+				query string
+				id    int64
+			}{
+				{"UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets},
+				{"UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories},
+				{"UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders},
+				{"UPDATE feeds SET last = $1 WHERE workspace = $2 AND last < $1", last.Event},
+			} {
+				if err := exec(tx, r.query, r.id, last.Workspace); err != nil {
+					return err
+				}
+			}
+		}
+		return Restored(tx, petstore.At(s.now()), 1)
+	})
+}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/store"
+	"zombiezen.com/go/sqlite"
+)
+
+// accessDB lets [store.Store] use a DB.
+type accessDB struct{ db *DB }
+
+func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
+}
+
+func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
+	return a.Change(ctx, f)
+}
+
+func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
+}
+
+func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
+}
+
+func (a accessDB) PetStep(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeMuch(ctx, anything, func(c *conn) error { return f(accessTx{c}) })
+}
+
+// Bar has nothing to do: there is one writer, and it looks at each transaction.
+func (accessDB) Bar(store.Tx, int64) error { return nil }
+
+// workspaceTables hold the rows of workspaces, those that refer to others first.
+var workspaceTables = []store.Table{
+	{Name: "receipts", Key: "operation, key"},
+	{Name: "deliveries", Key: "webhook, event"},
+	{Name: "events", Key: "id"},
+	{Name: "movements", Key: "id"},
+	{Name: "orders", Key: "id"},
+	{Name: "pets", Key: "id", First: removeNames},
+	{Name: "categories", Key: "id"},
+}
+
+// lookAtRemovals notes which workspaces are barred.
+func (c *conn) lookAtRemovals() error {
+	clear(c.removed)
+	for row, err := range c.query("SELECT workspace FROM removals") {
+		if err != nil {
+			return err
+		}
+		if c.removed == nil {
+			c.removed = make(map[int64]bool)
+		}
+		c.removed[row.ColumnInt64(0)] = true
+	}
+	return nil
+}
+
+// An accessTx is the transaction of a connection.
+type accessTx struct{ c *conn }
+
+func (t accessTx) Exec(query string, args ...any) (int64, error) {
+	if err := t.c.exec(query, args...); err != nil {
+		return 0, err
+	}
+	return int64(t.c.Changes()), nil
+}
+
+func (t accessTx) ExecAll(query string, args [][]any) error {
+	for _, row := range args {
+		if err := t.c.exec(query, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t accessTx) Query(query string, row func(store.Row) error, args ...any) error {
+	for stmt, err := range t.c.query(query, args...) {
+		if err != nil {
+			return err
+		}
+		if err := row(accessRow{stmt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type accessRow struct{ stmt *sqlite.Stmt }
+
+func (r accessRow) Scan(columns ...any) error {
+	for i, column := range columns {
+		switch v := column.(type) {
+		case *int64:
+			*v = r.stmt.ColumnInt64(i)
+		case *string:
+			*v = r.stmt.ColumnText(i)
+		case *[]byte:
+			*v = make([]byte, r.stmt.ColumnLen(i))
+			r.stmt.ColumnBytes(i, *v)
+		default:
+			return fmt.Errorf("no column is read into a %T", column)
+		}
+	}
+	return nil
+}
+
+// ready returns CodeWorkspaceNotFound or access.Resetting unless the workspace can
+// be used.
+func (c *conn) ready(id int64) error { return store.Ready(accessTx{c}, id) }
+
+// How long a command waits for the server, and how often it looks.
+const (
+	awaitFollower = time.Second
+	lookFollower  = 5 * time.Millisecond
+)
+
+// Followed implements [access.Store].
+func (a accessDB) Followed(ctx context.Context, state int64) error {
+	return a.db.changeOf(ctx, nothing, func(c *conn) error {
+		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
+	})
+}
+
+// AwaitFollower implements [access.Store].
+func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
+	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
+		return true, err
+	}
+	for deadline := time.Now().Add(awaitFollower); time.Now().Before(deadline); {
+		behind := int64(0)
+		err := a.db.read(ctx, func(c *conn) (err error) {
+			behind, err = c.number("SELECT state > coalesce((SELECT CAST(CAST(value AS TEXT) AS INTEGER) FROM meta WHERE name = 'followed'), 0) FROM access_state")
+			return err
+		})
+		if err != nil || behind == 0 {
+			return true, err
+		}
+		select {
+		case <-time.After(lookFollower):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return false, nil
+}

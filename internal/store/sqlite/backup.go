@@ -1,0 +1,365 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+	"zombiezen.com/go/sqlite"
+)
+
+// pagesAtOnce is how much is copied between two looks at the context: 4 MiB.
+const pagesAtOnce = 1024
+
+// Partial is the end of the name of a backup that is not whole yet.
+const Partial = ".partial"
+
+// CopyTo writes the database, as it is at one instant, to a new file at path,
+// readable by its owner alone. Writers go on meanwhile, in this process and in
+// others. It returns an error, and leaves nothing, if path exists or ctx ends.
+// The file is one piece: there is no write-ahead log beside it.
+func (db *DB) CopyTo(ctx context.Context, path string) error {
+	err := db.readLong(ctx, snapshot(func(c *conn) error { return c.copyTo(ctx, path) }))
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", path, err)
+	}
+	return nil
+}
+
+// copyTo is CopyTo on a connection that is in a transaction.
+func (c *conn) copyTo(ctx context.Context, path string) (err error) {
+	if err := c.exec("SELECT state FROM access_state"); err != nil { // the snapshot begins with the first read
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	raw, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	to := &conn{Conn: raw}
+	err = to.fill(ctx, c)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return syncPath(path)
+}
+
+// fill copies the pages of from, which is in a transaction, and makes the copy
+// one file.
+func (c *conn) fill(ctx context.Context, from *conn) error {
+	if err := c.exec("PRAGMA synchronous=OFF"); err != nil { // it is synchronised when it is whole
+		return err
+	}
+	backup, err := sqlite.NewBackup(c.Conn, "main", from.Conn, "main")
+	if err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		if more, err = backup.Step(pagesAtOnce); err == nil {
+			err = ctx.Err()
+		}
+	}
+	if err = errors.Join(err, backup.Close()); err != nil {
+		return err
+	}
+	return c.exec("PRAGMA journal_mode=DELETE")
+}
+
+// syncPath makes a file or a directory durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// inspect runs f on the file at path, in one snapshot of it, whichever schema it
+// has. It refuses a file that is not ours, is newer or was moved.
+func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
+	// Not opened but by SQLite: closing the file elsewhere in a process that has
+	// the database open would drop SQLite's locks (POSIX, fcntl).
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, fileError(path, err))
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("database %s: %w", path, noFile(info))
+	}
+	if err := refuseForeignLog(path); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	c, err := openConn(path, true)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, explain(err))
+	}
+	c.SetInterrupt(ctx.Done())
+	err = snapshot(func(c *conn) error {
+		if ours, err := c.isOurs(); err != nil || !ours {
+			return errors.Join(err, errEmpty)
+		}
+		if _, err := c.migrations(); err != nil {
+			return err
+		}
+		if err := c.refuseMoved(); err != nil {
+			return err
+		}
+		return f(c)
+	})(c)
+	if err = errors.Join(explain(err), c.Close()); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	return nil
+}
+
+var errEmpty = errors.New("the file has no data of Petstore")
+
+// Verify returns what [DB.Check] finds in the file at path, whichever schema it
+// has.
+func Verify(ctx context.Context, path string) (problems []string, err error) {
+	err = inspect(ctx, path, func(c *conn) (err error) {
+		problems, err = c.problems()
+		return err
+	})
+	return problems, err
+}
+
+// Backup writes a copy of the database at from to the file at to, as
+// [DB.CopyTo] does. It verifies the copy under another name and gives it its
+// own when it is durable; it replaces what is there. The database need not be
+// up to date.
+func Backup(ctx context.Context, from, to string) error {
+	return backup(ctx, from, to, func(partial string) error {
+		return inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, partial) })
+	})
+}
+
+// Backup is [Backup] of an open database.
+func (db *DB) Backup(ctx context.Context, to string) error {
+	return backup(ctx, db.path, to, func(partial string) error { return db.CopyTo(ctx, partial) })
+}
+
+// Size returns how many bytes the database has in its file and its log.
+func (db *DB) Size(context.Context) (int64, error) {
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return 0, err
+	}
+	n := info.Size()
+	if info, err := os.Stat(db.path + "-wal"); err == nil {
+		n += info.Size()
+	}
+	return n, nil
+}
+
+func backup(ctx context.Context, from, to string, copyTo func(partial string) error) error {
+	partial := to + Partial
+	for _, path := range []string{to, partial} {
+		if err := Spare(from, path); err != nil {
+			return fmt.Errorf("backup to %w", err)
+		}
+	}
+	if err := removeAll(partial, ""); err != nil { // of a backup that was killed
+		return err
+	}
+	if err := copyTo(partial); err != nil {
+		return err
+	}
+	problems, err := Verify(ctx, partial)
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("the copy of %s has %d problems, the first: %s", from, len(problems), problems[0])
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	return rename(partial, to)
+}
+
+// rename gives a durable file its name, durably.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+// ErrInUse is what Restore returns when another process has the database open.
+var ErrInUse = errors.New("is in use: stop the server first")
+
+// Restore puts a copy of the backup at from in the place of the database at
+// path, brought up to date, and leaves the backup as it is. All ids go on behind a gap, see
+// [store.Restored]. Until the copy is
+// verified nothing changes. It returns ErrInUse, with the path, if the database
+// is open, and replaces it otherwise; the caller asks whether that is wanted. A warning says
+// why the ids of the database that is replaced could not be read: some may be issued again.
+func Restore(ctx context.Context, from, path string, o Options) (warning, err error) {
+	if sameFile(from, path) {
+		return nil, fmt.Errorf("restore from %s: that is the database itself", from)
+	}
+	for _, p := range []string{path, path + Partial} {
+		if owner := ownerOf(p); owner != "" || sameFile(from, p) {
+			return nil, fmt.Errorf("restore to %s: %s belongs to the database %s", path, p, cmp.Or(owner, from))
+		}
+	}
+	if err := withLock(path, func() error { return nil }); err != nil { // before the long work
+		return nil, err
+	}
+	partial := path + Partial
+	if err := removeAll(partial, "", "-wal", "-shm"); err != nil {
+		return nil, err
+	}
+	issued, warning := lastIDs(path)
+	if err := stage(ctx, from, partial, issued, o); err != nil {
+		return nil, errors.Join(err, removeAll(partial, "", "-wal", "-shm"))
+	}
+	if err := replace(path, partial); err != nil {
+		return nil, errors.Join(err, removeAll(partial, ""))
+	}
+	return warning, nil
+}
+
+// lastIDs returns the last ids of the workspaces in the file at path, as far as it can be
+// read, and why not all: it may be damaged or older. A file that is not there has none.
+func lastIDs(path string) (all []store.Issued, err error) {
+	if info, err := os.Stat(path); err != nil && errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil, nil
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the ids of %s, which was replaced, could not be read, and some may be issued again: %w", path, explain(err))
+		}
+	}()
+	c, err := openConn(path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	for row, err := range c.query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, store.Issued{
+			Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
+			LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
+		})
+	}
+	return all, nil
+}
+
+// stage makes a verified, migrated copy of a backup, whose ids go on behind those that
+// were issued already.
+func stage(ctx context.Context, from, to string, issued []store.Issued, o Options) (err error) {
+	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, to) }); err != nil {
+		return err
+	}
+	db, err := Open(ctx, to, o)
+	if err != nil {
+		return err
+	}
+	problems, err := db.Check(ctx)
+	if err == nil {
+		err = db.Restored(ctx, issued)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("backup %s has %d problems, the first: %s", from, len(problems), problems[0])
+	}
+	return syncPath(to)
+}
+
+// replace puts the file at with in the place of the database at path. The
+// write-ahead log of one file must never be found beside another: it is emptied
+// and removed first.
+func replace(path, with string) error {
+	return withLock(path, func() error {
+		if err := removeAll(path, "-wal", "-shm", "-journal"); err != nil {
+			return err
+		}
+		return rename(with, path)
+	})
+}
+
+// withLock runs f while nobody else has the database at path open, if there is
+// one.
+func withLock(path string, f func() error) error {
+	err := whileUnserved(path, func() error { return withLockedFile(path, f) })
+	if errors.Is(err, errServed) {
+		return fmt.Errorf("database %s: %w", path, ErrInUse)
+	}
+	return err
+}
+
+func withLockedFile(path string, f func() error) (err error) {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return f()
+	}
+	old, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, explain(err))
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	old.SetBusyTimeout(0)
+	if err := (&conn{Conn: old}).lockAlone(); err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	return f()
+}
+
+// lockAlone leaves the write-ahead log and locks the file. A file that is
+// damaged has no log worth keeping.
+func (c *conn) lockAlone() error {
+	mode, err := c.text("PRAGMA journal_mode=DELETE")
+	if err == nil && mode == "wal" {
+		return ErrInUse
+	}
+	if err == nil {
+		err = c.exec("BEGIN EXCLUSIVE")
+	}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return ErrInUse
+	case sqlite.ResultNotADB, sqlite.ResultCorrupt:
+		return nil
+	}
+	return err
+}
+
+// removeAll removes the files whose names are path with one of the ends, if they
+// exist.
+func removeAll(path string, ends ...string) error {
+	for _, end := range ends {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Newest returns the latest instant that the database at path, whichever schema
+// it has, says something happened at; the zero time if nothing did.
+func Newest(ctx context.Context, path string) (latest time.Time, err error) {
+	err = inspect(ctx, path, func(c *conn) (err error) {
+		latest, err = store.Newest(accessTx{c}, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1")
+		return err
+	})
+	return latest, err
+}

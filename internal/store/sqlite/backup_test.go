@@ -1,0 +1,265 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"example.com/petstore/internal/store"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store/sqlite"
+)
+
+// A workspace with one pet that can be ordered for ever.
+func openStocked(t *testing.T, path string) (*sqlite.DB, *petstore.Service, int64) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := petstore.NewService(db)
+	if _, err := service.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "Fish"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Guppy", CategoryID: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.UpdateInventory(t.Context(), w.ID, 1, petstore.MaxQuantity, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	return db, service, w.ID
+}
+
+// Every order that was acknowledged before a backup began is in it.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, service, workspace := openStocked(t, filepath.Join(dir, "petstore.db"))
+	ctx, stop := context.WithCancel(t.Context())
+	var buyers sync.WaitGroup
+	var acknowledged atomic.Int64
+	for range 4 {
+		buyers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+					t.Error(err)
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	for range 3 {
+		before := acknowledged.Load()
+		path := filepath.Join(dir, "copy.db")
+		if err := db.Backup(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		if got := openOrders(t, path, workspace); got < before {
+			t.Errorf("the backup has %d orders, want at least %d", got, before)
+		}
+		if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) > 0 {
+			t.Errorf("there are %v beside the backup, want nothing", beside)
+		}
+	}
+	stop()
+	buyers.Wait()
+}
+
+// openOrders returns the units taken from the pet in the database at path, after
+// checking that it is sound and readable by its owner alone.
+func openOrders(t *testing.T, path string, workspace int64) int64 {
+	t.Helper()
+	if problems, err := sqlite.Verify(t.Context(), path); err != nil || len(problems) > 0 {
+		t.Fatalf("Verify(%s) = %v, %v, want none", path, problems, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, %v, want 0600", info.Mode(), err)
+	}
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Readers: 1, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	item, err := db.InventoryItem(t.Context(), workspace, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return petstore.MaxQuantity - item.Quantity
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, service, workspace := openStocked(t, path)
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 5}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); !errors.Is(err, sqlite.ErrInUse) {
+		t.Errorf("Restore over an open database = %v, want ErrInUse", err)
+	}
+	if got := petstore.MaxQuantity - quantity(t, db, workspace); got != 5 {
+		t.Errorf("after a refused restore %d units are taken, want 5", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := openOrders(t, path, workspace); got != 0 {
+		t.Errorf("after the restore %d units are taken, want 0", got)
+	}
+}
+
+// TestRestoreWarnsOfLostIDs: what cannot be read of the database that is replaced is said.
+func TestRestoreWarnsOfLostIDs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, _, workspace := openStocked(t, path)
+	if err := errors.Join(db.Backup(t.Context(), copied), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		"":                                     "",
+		strings.Repeat("not a database ", 100): "the ids of " + path + ", which was replaced, could not be read, and some may be issued again: is not an SQLite database",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{})
+		if err != nil || (warning == nil) != (want == "") || warning != nil && !strings.HasPrefix(warning.Error(), want) {
+			t.Errorf("Restore over %.5q = %v, %v, want the warning %q", content, warning, err, want)
+		}
+		if got := openOrders(t, path, workspace); got != 0 {
+			t.Errorf("after the restore %d units are taken, want 0", got)
+		}
+	}
+}
+
+func quantity(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+	t.Helper()
+	item, err := db.InventoryItem(t.Context(), workspace, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item.Quantity
+}
+
+func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, content, want string }{
+		{"text", strings.Repeat("not a database ", 100), "is not an SQLite database"},
+		{"empty", "", "the file has no data of Petstore"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path, bad := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "bad.db")
+			db, _, workspace := openStocked(t, path)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(bad, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sqlite.Restore(t.Context(), bad, path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Restore() = %v, want %q", err, c.want)
+			}
+			if got := openOrders(t, path, workspace); got != 0 {
+				t.Errorf("the database changed: %d units are taken, want 0", got)
+			}
+		})
+	}
+}
+
+func TestBackupRefusesToReplaceItself(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	db, _, _ := openStocked(t, path)
+	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
+		t.Errorf("Backup onto itself = %v, want a refusal", err)
+	}
+}
+
+// TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also
+// if the same backup is restored twice, and all feeds say that it was restored.
+func TestRestoredIDsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "copy.db")
+	db, service, workspace := openStocked(t, path)
+	if err := db.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	last := lastEvent(t, db, workspace)
+	for restored := int64(1); restored <= 3; restored++ {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if warning, err := sqlite.Restore(t.Context(), copied, path, sqlite.Options{}); err != nil || warning != nil {
+			t.Fatal(warning, err)
+		}
+		var err error
+		if db, err = sqlite.Open(t.Context(), path, sqlite.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		want := restored*1_000_000 + 1
+		if got := firstIDs(t, petstore.NewService(db), workspace); got != [3]int64{want, want, want} {
+			t.Errorf("the ids of the first category, pet and order after restore %d = %d, want %d", restored, got, want)
+		}
+		page, err := db.Events(t.Context(), workspace, petstore.EventQuery{After: last, Limit: 1})
+		if err != nil || len(page.Events) != 1 || page.Events[0].Type != petstore.WorkspaceReset || page.Events[0].ID != restored<<36 {
+			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
+		}
+		last = lastEvent(t, db, workspace)
+	}
+	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("Check = %v, %v, want none", problems, err)
+	}
+	if problems, err := store.CheckFeed(t.Context(), db, workspace); err != nil || len(problems) > 0 {
+		t.Errorf("store.CheckFeed = %v, %v, want none", problems, err)
+	}
+}
+
+// firstIDs returns the ids of a new category, pet and order.
+func firstIDs(t *testing.T, s *petstore.Service, workspace int64) [3]int64 {
+	t.Helper()
+	c, err1 := s.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Birds"}, nil)
+	p, err2 := s.CreatePet(t.Context(), workspace, petstore.NewPet{Name: "Polly", CategoryID: 1}, nil)
+	o, err3 := s.CreateOrder(t.Context(), workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return [3]int64{c.ID, p.ID, o.ID}
+}
+
+// lastEvent returns the id of the latest event.
+func lastEvent(t *testing.T, db *sqlite.DB, workspace int64) int64 {
+	t.Helper()
+	page, err := db.Events(t.Context(), workspace, petstore.EventQuery{Oldest: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Last
+}

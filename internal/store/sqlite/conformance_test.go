@@ -1,0 +1,52 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/store/sqlite"
+	"example.com/petstore/internal/store/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, cached := range map[string]int{"file": 0, "cached": 1 << 7} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance(t, cached)
+		})
+	}
+}
+
+func conformance(t *testing.T, cached int) {
+	t.Helper()
+	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+		t.Helper()
+		return process(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Elapsed: elapsed, Readers: 4, Cached: cached})
+	})
+}
+
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+		t.Helper()
+		return process(t, path, sqlite.Options{Now: now, Elapsed: elapsed, Readers: 1})
+	})
+}
+
+// process opens a database until the test ends.
+func process(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}

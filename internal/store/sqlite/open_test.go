@@ -1,0 +1,389 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/sqlite"
+	driver "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// openAt opens the database in the file path until the test ends.
+func openAt(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// newShop makes a workspace with one pet, and returns the workspace's id.
+func newShop(t *testing.T, db *sqlite.DB, stock int64) int64 {
+	t.Helper()
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := petstore.NewService(db)
+	if _, err := s.CreateCategory(t.Context(), w.ID, petstore.NewCategory{Name: "dogs"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.UpdateInventory(t.Context(), w.ID, 1, stock, petstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	return w.ID
+}
+
+// script runs SQL on the file behind the store's back.
+func script(t *testing.T, path, sql string) {
+	t.Helper()
+	c, err := driver.OpenConn(path, driver.OpenReadWrite, driver.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := sqlitex.ExecuteScript(c, sql, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		prepare func(t *testing.T, path string) string // returns the path to open
+		o       sqlite.Options
+		want    string
+	}{
+		{"no path", func(*testing.T, string) string { return "" }, sqlite.Options{}, "no path is given"},
+		{"no directory", func(_ *testing.T, path string) string { return filepath.Join(path, "x", "petstore.db") },
+			sqlite.Options{}, "does not exist"},
+		{"a directory", func(_ *testing.T, path string) string { return filepath.Dir(path) }, sqlite.Options{}, "is a directory"},
+		{"below a file", func(t *testing.T, path string) string {
+			writeFile(t, path, "x")
+			return filepath.Join(path, "petstore.db")
+		}, sqlite.Options{}, "is not a directory"},
+		{"text", func(t *testing.T, path string) string {
+			writeFile(t, path, strings.Repeat("not a database ", 100))
+			return path
+		}, sqlite.Options{}, "is not an SQLite database"},
+		{"another program's", func(t *testing.T, path string) string {
+			script(t, path, "CREATE TABLE bookmarks (url TEXT)")
+			return path
+		}, sqlite.Options{}, "is an SQLite database of another program"},
+		{"another application id", func(t *testing.T, path string) string {
+			script(t, path, "PRAGMA application_id=7")
+			return path
+		}, sqlite.Options{}, "is an SQLite database of another program"},
+		{"earlier", func(t *testing.T, path string) string {
+			script(t, path, "PRAGMA application_id=0x50455453; CREATE TABLE migrations (version INTEGER)")
+			return path
+		}, sqlite.Options{}, "was made by a version of petstore from before the first release, and has other tables: export each workspace with that version"},
+		{"newer", func(t *testing.T, path string) string {
+			openAndClose(t, path)
+			script(t, path, "INSERT INTO migrations (version, name, at) VALUES (999, 'future', 0)")
+			return path
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
+		{"newer, without saying which", func(t *testing.T, path string) string {
+			openAndClose(t, path)
+			script(t, path, "PRAGMA user_version=999")
+			return path
+		}, sqlite.Options{}, "was made by a newer version of petstore (schema 999; this one knows 1 to "},
+		{"missing", func(_ *testing.T, path string) string { return path }, sqlite.Options{NoMigrate: true}, "the file does not exist"},
+		{"missing, to read", func(_ *testing.T, path string) string { return path }, sqlite.Options{ReadOnly: true}, "the file does not exist"},
+		{"not migrated", func(t *testing.T, path string) string {
+			writeFile(t, path, "")
+			return path
+		}, sqlite.Options{NoMigrate: true}, " migrations; run petstore migrate up"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			path := test.prepare(t, filepath.Join(t.TempDir(), "petstore.db"))
+			db, err := sqlite.Open(t.Context(), path, test.o)
+			if err == nil {
+				t.Fatalf("Open succeeded, want an error with %q", test.want)
+			}
+			if db != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "database "+path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("Open = %v, %q, want one line that names %s and says %q", db, err, path, test.want)
+			}
+		})
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openAndClose(t *testing.T, path string) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRefusedFileIsLeftAlone: a file that is not ours keeps every byte.
+func TestRefusedFileIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "bookmarks.db")
+	script(t, path, "CREATE TABLE bookmarks (url TEXT)")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
+		t.Fatal("Open of another program's file succeeded")
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the file changed (%v)", err)
+	}
+}
+
+func TestFileMode(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	db := openAt(t, path, sqlite.Options{})
+	newShop(t, db, 1)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("mode of %s = %o, want 600", filepath.Base(path+suffix), got)
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "petstore.db")
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	want := []store.Migration{{Version: 1, Name: "init"}}
+	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
+		t.Errorf("MigrateStatus of no file = %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("MigrateStatus created the file")
+	}
+	for i := range want {
+		want[i].Applied, want[i].At = true, at
+	}
+	for i, n := range []int{len(want), 0} {
+		got, err := sqlite.MigrateUp(ctx, path, func() time.Time { return at })
+		if err != nil || !slices.Equal(got, want[:n]) {
+			t.Errorf("MigrateUp %d = %+v, %v, want %d migrations", i, got, err, n)
+		}
+	}
+	if got, err := sqlite.MigrateStatus(ctx, path); err != nil || !slices.Equal(got, want) {
+		t.Errorf("MigrateStatus = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// TestOpenTogether: many processes that find no file make one database.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	secrets := make(chan string, 6)
+	for range cap(secrets) {
+		go func() {
+			db, err := sqlite.Open(context.Background(), path, sqlite.Options{Readers: 1})
+			if err != nil {
+				secrets <- err.Error()
+				return
+			}
+			secret, err := db.Secret(context.Background())
+			if err := db.Close(); err != nil {
+				secrets <- err.Error()
+				return
+			}
+			if err != nil {
+				secret = []byte(err.Error())
+			}
+			secrets <- string(secret)
+		}()
+	}
+	first := <-secrets
+	for range cap(secrets) - 1 {
+		if got := <-secrets; got != first || len(got) != 32 {
+			t.Errorf("secret = %q, want that of the others, %q", got, first)
+		}
+	}
+}
+
+// TestTwoHandles: what another process does to keys shows here.
+func TestTwoHandles(t *testing.T) {
+	t.Parallel()
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "petstore.db")
+	server, cli := openAt(t, path, sqlite.Options{}), openAt(t, path, sqlite.Options{Readers: 1})
+	workspace := newShop(t, server, 100)
+	k := access.Key{ID: access.MintID(), WorkspaceID: workspace, Name: "k", Hash: access.HashOf("k"), Scopes: access.Read}
+	seen, err := server.Changes(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cli.MakeKey(ctx, access.Making{Key: k, By: "cli"}); err != nil {
+		t.Fatal(err)
+	}
+	seen, err = server.Changes(ctx, seen.State)
+	if err != nil || len(seen.Keys) != 1 || seen.Keys[0].ID != k.ID {
+		t.Fatalf("Changes = %+v, %v, want the key of the other handle", seen, err)
+	}
+	errs := make(chan error, 2)
+	ring := access.Keyring{Store: cli, Now: time.Now, By: "cli"}
+	go func() { errs <- ring.Revoke(ctx, k.ID, petstore.Condition{}) }()
+	go func() { // beside a server that writes
+		s := petstore.NewService(server)
+		for range 50 {
+			if _, err := s.CreateOrder(ctx, workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, nil); err != nil {
+				errs <- err
+				return
+			}
+		}
+		errs <- nil
+	}()
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	seen, err = server.Changes(ctx, seen.State)
+	if err != nil || seen.All || len(seen.Keys) != 1 || seen.Keys[0].RevokedAt.IsZero() {
+		t.Errorf("Changes = %+v, %v, want the revoked key", seen, err)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	workspace := newShop(t, openAt(t, path, sqlite.Options{}), 3)
+	db := openAt(t, path, sqlite.Options{ReadOnly: true})
+	if got, err := db.InventoryItem(t.Context(), workspace, 1); got.Quantity != 3 || err != nil {
+		t.Errorf("InventoryItem = %+v, %v, want 3 units", got, err)
+	}
+	_, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "cats"}, nil)
+	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
+		t.Errorf("CreateCategory = %v, want %s", err, petstore.CodeServiceUnavailable)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for _, cached := range []int{0, 64} {
+		closed(t, sqlite.Options{Cached: cached})
+	}
+}
+
+func closed(t *testing.T, o sqlite.Options) {
+	t.Helper()
+	ctx := t.Context()
+	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "petstore.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	}
+	_, err = db.Pet(ctx, 1, 1)
+	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
+		t.Errorf("Pet = %v, want %s", err, petstore.CodeServiceUnavailable)
+	}
+	if _, err := db.Forget(ctx); petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
+		t.Errorf("Forget = %v, want %s", err, petstore.CodeServiceUnavailable)
+	}
+	if err := db.Err(); err != nil {
+		t.Errorf("Err = %v, want nil: it was closed, not failed", err)
+	}
+}
+
+// TestAnyNameOfAFile: what is special in a URI is not in a name.
+func TestAnyNameOfAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a b?vfs=c#d%41&é'.db")
+	for range 2 {
+		db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(files) != 1 || files[0] != path {
+		t.Errorf("files = %q, %v, want %q alone", files, err, path)
+	}
+}
+
+// A meddler is a context whose first question changes something.
+type meddler struct {
+	context.Context //nolint:containedctx // is one
+
+	meddle func()
+}
+
+func (m *meddler) Err() error {
+	if f := m.meddle; f != nil {
+		m.meddle = nil
+		f()
+	}
+	return m.Context.Err()
+}
+
+// TestOpenRefusesWhatIsMovedMeanwhile, after Open has looked for the first time.
+func TestOpenRefusesWhatIsMovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	if _, err := sqlite.MigrateUp(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	move := func(to string) {
+		t.Helper()
+		s, err := sqlite.OpenSource(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if to != "" {
+			err = s.MarkMoved(to)
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move("") // leaves the write-ahead log, which would lock the file as soon as Open has looked
+	ctx := &meddler{t.Context(), func() { move("elsewhere") }}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{Readers: 1})
+	if !errors.Is(err, sqlite.ErrMoved) {
+		t.Errorf("Open = %v, want %v", err, sqlite.ErrMoved)
+	}
+	if err == nil {
+		db.Close()
+	}
+}

@@ -1,0 +1,295 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+// openTest opens a new database until the test ends.
+func openTest(t testing.TB, o Options) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// planOf returns what SQLite would do for a query.
+func planOf(t *testing.T, c *conn, query string, args ...any) (steps []string) {
+	t.Helper()
+	for row, err := range c.query("EXPLAIN QUERY PLAN "+query, args...) {
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		steps = append(steps, row.ColumnText(3))
+	}
+	return steps
+}
+
+// wantPlan fails the test unless each lane is one search of one workspace's rows in an
+// index, by all that it asks for and the id, and lanes are merged without sorting. Of an
+// index of values the ids in the range are read alone, and sorted.
+func wantPlan[T any](t *testing.T, c *conn, l *list[T]) {
+	t.Helper()
+	page := l.page.Start()
+	for _, all := range []bool{false, len(l.tests) > 0} {
+		query := l.query(page, all).String()
+		searches := 0
+		for _, step := range planOf(t, c, query) {
+			if strings.HasPrefix(step, "SEARCH") {
+				searches++
+				want := []string{"(workspace=? AND ", "AND id>?"}
+				for _, f := range append(l.equal, l.lanes[:min(1, len(l.lanes))]...) {
+					want = append(want, f.sql)
+				}
+				for _, part := range want {
+					if !strings.Contains(step, part) {
+						t.Errorf("plan of %s = %q, want %q in it", query, step, part)
+					}
+				}
+			} else if strings.Contains(step, "SCAN") || strings.Contains(step, "TEMP") {
+				t.Errorf("plan of %s has %q, want searches and merges alone", query, step)
+			}
+		}
+		if searches != max(1, len(l.lanes)) {
+			t.Errorf("plan of %s has %d searches, want one for each of %d lanes", query, searches, len(l.lanes))
+		}
+	}
+}
+
+// wantRest fails the test unless the rest of a list is read by an index of values.
+func wantRest[T any](t *testing.T, c *conn, l *list[T], index string) {
+	t.Helper()
+	s, err := l.rest(c, l.page.Start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(planOf(t, c, s.String()), "; ")
+	lane := regexp.MustCompile(`SEARCH \w+ USING COVERING INDEX ` + index + ` \(workspace=\? AND (status|complete)=\? AND (quantity|ship_date)[<>]\?( AND ship_date<\?)?\)`)
+	if !lane.MatchString(plan) || !strings.HasPrefix(plan, "SEARCH "+l.table+" USING PRIMARY KEY (workspace=? AND id=?)") || strings.Contains(plan, "SCAN "+l.table) {
+		t.Errorf("plan of %s = %q, want the ids of a range of %s, and then each row by its key", s, plan, index)
+	}
+}
+
+// TestPlans: a page costs the same wherever it begins, and never touches
+// another workspace's rows.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	err := db.read(t.Context(), func(c *conn) error {
+		for mask := range 16 {
+			wantPlan(t, c, petList(1, petstore.PetQuery{Page: petstore.Page{Limit: 20},
+				Statuses: petstore.Statuses()[:mask&3], CategoryID: int64(mask >> 2 & 1), Name: strings.Repeat("x", mask>>3)}))
+			orders := orderList(1, orderQuery(mask>>1))
+			wantPlan(t, c, orders)
+			if orders.rest != nil {
+				wantRest(t, c, orders, "orders_by_ship_date")
+			}
+			ofPet := orderQuery(mask >> 1)
+			ofPet.PetID = 1
+			wantPlan(t, c, orderList(1, ofPet))
+			most := int64(3)
+			q := petstore.InventoryQuery{Page: petstore.Page{Limit: 20}, Statuses: petstore.Statuses()[:mask&3]}
+			if mask&4 != 0 {
+				q.MaxQuantity = &most
+			}
+			items := inventoryList(1, q)
+			wantPlan(t, c, items)
+			if items.rest != nil {
+				wantRest(t, c, items, "pets_by_low_stock")
+			}
+			wantPlan(t, c, categoryList(1, petstore.CategoryQuery{Page: petstore.Page{Limit: 20}, Name: strings.Repeat("x", mask&1)}))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orderQuery(mask int) petstore.OrderQuery {
+	q := petstore.OrderQuery{Page: petstore.Page{Limit: 20}}
+	if mask&1 != 0 {
+		q.Complete = new(bool)
+	}
+	q.ShipDateFrom.Valid, q.ShipDateTo.Valid = mask&2 != 0, mask&4 != 0
+	return q
+}
+
+// TestPointPlans: what a change reads is found by key.
+func TestPointPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	err := db.read(t.Context(), func(c *conn) error {
+		for _, query := range []string{
+			selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectMovement, selectDeleted, ordersOfPet,
+			checkedPets + " WHERE workspace=1 AND id=1", allPets, byID[petstore.CategoryRow], byID[petstore.PetRow], byID[petstore.OrderRow],
+		} {
+			if got := fmt.Sprint(planOf(t, c, query)); strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+				t.Errorf("plan of %s = %s, want searches alone", query, got)
+			}
+		}
+		ledger := fmt.Sprint(planOf(t, c, selectLedger))
+		if strings.Count(ledger, "SEARCH movements USING PRIMARY KEY (workspace=? AND id=?)") != 1 || !strings.Contains(ledger, "SEARCH m USING PRIMARY KEY (workspace=? AND id=?)") {
+			t.Errorf("plan of %s = %s, want each movement found by its key", selectLedger, ledger)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReceiptPlans: a receipt is found by key.
+func TestReceiptPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	err := db.read(t.Context(), func(c *conn) error {
+		_, err := store.Receipt(explainedTx{accessTx{c}, t}, 1, &petstore.Idempotency{Operation: "a", Key: "b"}, db.Lived())
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// An explained is a database for [store.Store] whose queries must not scan.
+type explained struct {
+	accessDB
+	t *testing.T
+}
+
+func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {
+	return e.accessDB.Read(ctx, func(tx store.Tx) error { return f(explainedTx{tx, e.t}) })
+}
+
+func (e explained) Step(ctx context.Context, f func(store.Tx) error) error {
+	return e.accessDB.Step(ctx, func(tx store.Tx) error { return f(explainedTx{tx, e.t}) })
+}
+
+func (e explained) PetStep(ctx context.Context, f func(store.Tx) error) error {
+	return e.accessDB.PetStep(ctx, func(tx store.Tx) error { return f(explainedTx{tx, e.t}) })
+}
+
+type explainedTx struct {
+	store.Tx
+	t *testing.T
+}
+
+func (e explainedTx) Exec(query string, args ...any) (int64, error) {
+	if !strings.HasPrefix(query, "DELETE FROM limit_windows ") { // once a day
+		e.explain(query, args...)
+	}
+	return e.Tx.Exec(query, args...)
+}
+
+func (e explainedTx) Query(query string, row func(store.Row) error, args ...any) error {
+	e.explain(query, args...)
+	return e.Tx.Query(query, row, args...)
+}
+
+func (e explainedTx) explain(query string, args ...any) {
+	c := e.Tx.(accessTx).c                                                                                                   //nolint:forcetypeassert // that of accessDB
+	got := strings.NewReplacer("SCAN access_state", "", "SCAN bans", "").Replace(fmt.Sprint(planOf(e.t, c, query, args...))) // tables of one row, and of those that are banned
+	if strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
+		e.t.Errorf("plan of %s = %s, want searches alone", query, got)
+	}
+}
+
+// TestAccessPlans: keys are found by an index, and so is what has changed.
+func TestAccessPlans(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New(explained{accessDB{db}, t}, store.Options{Tables: workspaceTables, Now: time.Now})
+	if _, err := s.Keys(t.Context(), w.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Key(t.Context(), "key_x"); petstore.CodeOf(err) != access.CodeKeyNotFound {
+		t.Error(err)
+	}
+	state := int64(0)
+	if err := db.read(t.Context(), func(c *conn) (err error) {
+		state, err = c.number("SELECT state FROM access_state WHERE only=1")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Changes(t.Context(), 0); err != nil || !c.All {
+		t.Errorf("Changes = %+v, %v, want that all may have changed", c, err)
+	}
+	if _, _, err := s.LiveKeys(t.Context(), []string{"key_x"}, []access.Hash{{1}}); err != nil {
+		t.Error(err)
+	}
+	if c, err := s.Changes(t.Context(), state-1); err != nil || c.All || len(c.Workspaces) != 1 {
+		t.Errorf("Changes = %+v, %v, want the workspace", c, err)
+	}
+	if _, err := s.Forget(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIndexesOfUpdates: a change of stock leaves the indexes alone but for that of low
+// stock.
+func TestIndexesOfUpdates(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	for query, want := range map[string]int{updateStock: 2, updatePet: 4} {
+		inserts := 0
+		err := db.read(t.Context(), func(c *conn) error {
+			for row, err := range c.query("EXPLAIN " + query) {
+				if err != nil {
+					return err
+				}
+				if row.ColumnText(1) == "IdxInsert" {
+					inserts++
+				}
+			}
+			return nil
+		})
+		if err != nil || inserts != want {
+			t.Errorf("%s changes %d trees, %v, want %d: the table's, and those of indexes", query, inserts, err, want)
+		}
+	}
+}
+
+// TestWorkspaceTables: a workspace that is emptied leaves no row in any table that has
+// rows of workspaces.
+func TestWorkspaceTables(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
+	err := db.read(t.Context(), func(c *conn) error {
+		for row, err := range c.query(`SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type='table' AND c.name='workspace'`) {
+			if err != nil {
+				return err
+			}
+			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(workspaceTables, func(t store.Table) bool { return t.Name == name }) {
+				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,176 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/petstore/internal/store"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// applicationID marks a file as ours, in the header that SQLite keeps for this: "PETD"
+// in ASCII. Files from before the first release, which had other tables, have earlierID.
+const (
+	applicationID = 0x50455444
+	earlierID     = 0x50455453
+)
+
+var errEarlier = errors.New("was made by a version of petstore from before the first release, and has other tables: " +
+	"export each workspace with that version (petstore export), and import the files into a new database with this one (petstore import)")
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// known are the migrations that this program knows.
+var known = store.MustLoadMigrations(migrationFiles)
+
+// migrations returns the known migrations with what the file says of them. It refuses a
+// file that is not ours, is newer, or is from before the first release.
+func (c *conn) migrations() ([]store.Migration, error) {
+	ours, err := c.isOurs()
+	if err != nil {
+		return nil, err
+	}
+	if !ours {
+		return c.known.Status(nil)
+	}
+	var rows []store.AppliedMigration
+	for row, err := range c.query("SELECT version, name, at FROM migrations") {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, store.AppliedMigration{Version: row.ColumnInt(0), Name: row.ColumnText(1), Millis: row.ColumnInt64(2), Beside: row.ColumnInt(0)})
+	}
+	if err := c.checkSchema(); err != nil {
+		return nil, err
+	}
+	return c.known.Status(rows)
+}
+
+// isOurs reports whether the file is marked as ours. It returns an error for
+// one that is somebody else's, and false for an empty one.
+func (c *conn) isOurs() (bool, error) {
+	// In one statement: another process may be making the file.
+	for row, err := range c.query("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id") {
+		if err != nil {
+			return false, err
+		}
+		switch id, tables := row.ColumnInt64(0), row.ColumnInt64(1); {
+		case id == applicationID:
+			return true, nil
+		case id == earlierID:
+			return false, errEarlier
+		case id != 0 || tables > 0:
+			return false, errors.New("is an SQLite database of another program")
+		}
+	}
+	return false, nil
+}
+
+// becomeCurrent makes sure that the schema is the newest, as o allows.
+func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	all, err := c.migrations()
+	if err != nil {
+		return err
+	}
+	lacking := store.Lacking(all)
+	if o.ReadOnly || o.NoMigrate {
+		return lacking
+	}
+	if err := c.useWAL(ctx); err != nil {
+		return err
+	}
+	if lacking == nil {
+		return nil
+	}
+	return c.applyAll(all, o.Now)
+}
+
+// applyAll carries out the migrations that the file lacks. An index of millions of
+// rows is sorted in a temporary file: in memory it would take a gigabyte.
+func (c *conn) applyAll(all []store.Migration, now func() time.Time) error {
+	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
+		if err := c.exec(pragma); err != nil {
+			return err
+		}
+	}
+	if _, err := c.known.Up(all, now, c.apply); err != nil {
+		return err
+	}
+	return c.exec("PRAGMA temp_store=MEMORY")
+}
+
+// useWAL puts the file into the journal mode that lets readers run beside a
+// writer. SQLite does not wait here for another process by itself.
+func (c *conn) useWAL(ctx context.Context) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		mode, err := c.text("PRAGMA journal_mode=WAL")
+		switch {
+		case err == nil && mode == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("cannot use write-ahead logging here (journal mode %s)", mode)
+		case sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// apply carries out one migration in a transaction of its own, unless another
+// process was faster.
+func (c *conn) apply(m store.Migration, script string) (did bool, err error) {
+	end, err := sqlitex.ImmediateTransaction(c.Conn)
+	if err != nil {
+		return false, err
+	}
+	defer end(&err)
+	all, err := c.migrations()
+	if err != nil || all[m.Version-1].Applied {
+		return false, err
+	}
+	if err := sqlitex.ExecuteScript(c.Conn, script, nil); err != nil {
+		return false, err
+	}
+	if m.Version == 1 {
+		if err := c.sign(); err != nil {
+			return false, err
+		}
+	}
+	if err := c.exec(fmt.Sprintf("PRAGMA user_version=%d", m.Version)); err != nil {
+		return false, err
+	}
+	return true, c.exec("INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)", m.Version, m.Name, m.At.UnixMilli())
+}
+
+// sign marks a new file as ours and gives it its secret.
+func (c *conn) sign() error {
+	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return c.exec("INSERT INTO meta (name, value) VALUES ('secret', ?)", secret)
+}
+
+// checkSchema returns an error if the schema is a newer one. Each migration sets
+// user_version, which a program sees that has the file open.
+func (c *conn) checkSchema() error {
+	has, err := c.number("PRAGMA user_version")
+	if err == nil && has > int64(c.known.Latest()) {
+		err = c.known.Newer(int(has))
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+// byAnother carries out statements as another process would.
+func byAnother(t *testing.T, db *DB, queries ...string) {
+	t.Helper()
+	c, err := openConn(db.path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, query := range queries {
+		if err := c.exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var migrateByNewer = []string{
+	"BEGIN IMMEDIATE", "ALTER TABLE pets ADD COLUMN photo TEXT",
+	"PRAGMA user_version=99", "INSERT INTO migrations (version, name, at) VALUES (99, 'photos', 0)", "COMMIT",
+}
+
+// TestMigrationsSetTheSchema: by which a program that has the file open sees them.
+func TestMigrationsSetTheSchema(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	has := int64(0)
+	err := db.read(t.Context(), func(c *conn) (err error) {
+		has, err = c.number("PRAGMA user_version")
+		return err
+	})
+	if err != nil || has != int64(known.Latest()) || has == 0 {
+		t.Errorf("the schema is %d, %v, want %d", has, err, known.Latest())
+	}
+}
+
+// TestSecondMigration: a migration that a later version brings along is applied once, to a
+// file with data. The version before refuses the file then.
+func TestSecondMigration(t *testing.T) {
+	t.Parallel()
+	first, err := migrationFiles.ReadFile("migrations/0001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := store.MustLoadMigrations(fstest.MapFS{
+		"migrations/0001_init.sql":   {Data: first},
+		"migrations/0002_photos.sql": {Data: []byte("ALTER TABLE pets ADD COLUMN photo TEXT NOT NULL DEFAULT 'none';")},
+	})
+	path := filepath.Join(t.TempDir(), "petstore.db")
+	db, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	createPet(t, db, newShop(t, db), "Rex")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := openConn(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.known = later
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	for range 2 {
+		if err := c.becomeCurrent(t.Context(), Options{Now: func() time.Time { return at }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := c.migrations()
+	if want := (store.Migration{Version: 2, Name: "photos", Applied: true, At: at}); err != nil || len(all) != 2 || all[1] != want {
+		t.Errorf("migrations = %+v, %v, want the second to be %+v", all, err, want)
+	}
+	if photo, err := c.text("SELECT photo FROM pets"); photo != "none" || err != nil {
+		t.Errorf("the photo of the pet is %q, %v, want none", photo, err)
+	}
+	if db, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema 2; this one knows 1 to 1)") {
+		t.Errorf("Open by the version before = %v, %v, want it refused", db, err)
+	}
+}
+
+// TestANewerSchemaEndsWrites: who does not know what the columns mean writes nothing.
+func TestANewerSchemaEndsWrites(t *testing.T) {
+	t.Parallel()
+	for name, cached := range map[string]int{"with a cache": 64, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := openTest(t, Options{Cached: cached})
+			workspace := newWorkspace(t, t.Context(), db, "acme")
+			byAnother(t, db, migrateByNewer...)
+			_, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
+			if petstore.CodeOf(err) != petstore.CodeServiceUnavailable {
+				t.Errorf("CreateCategory: %v, want %s", err, petstore.CodeServiceUnavailable)
+			}
+			wantNewer(t, db)
+		})
+	}
+}
+
+// TestANewerSchemaEndsReads, too, when another process was seen to commit.
+func TestANewerSchemaEndsReads(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]func(*DB, int64) error{
+		"pets":   func(db *DB, workspace int64) error { _, err := db.Pet(t.Context(), workspace, 1); return err },
+		"orders": func(db *DB, workspace int64) error { _, err := db.Order(t.Context(), workspace, 1); return err },
+		"lists": func(db *DB, workspace int64) error {
+			_, err := db.Orders(t.Context(), workspace, petstore.OrderQuery{Page: petstore.Page{Limit: 1}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := openTest(t, Options{Cached: 64})
+			workspace := newWorkspace(t, t.Context(), db, "acme")
+			byAnother(t, db, migrateByNewer...)
+			eventually(t, "reads are refused", func() bool { return petstore.CodeOf(read(db, workspace)) == petstore.CodeServiceUnavailable })
+			wantNewer(t, db)
+		})
+	}
+}
+
+func wantNewer(t *testing.T, db *DB) {
+	t.Helper()
+	select {
+	case <-db.Failed():
+	case <-time.After(10 * time.Second):
+		t.Error("Failed is open, want closed")
+	}
+	want := known.Newer(99).Error()
+	if err := db.Err(); err == nil || err.Error() != want {
+		t.Errorf("Err = %v, want %q", err, want)
+	}
+	if again, err := Open(t.Context(), db.path, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Open = %v, %v, want %q", again, err, want)
+	}
+}
+
+// TestAnotherIndexIsNoNewerSchema: an operator may add one, or VACUUM.
+func TestAnotherIndexIsNoNewerSchema(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Cached: 64})
+	workspace := newWorkspace(t, t.Context(), db, "acme")
+	for _, query := range []string{"CREATE INDEX mine ON pets (name)", "VACUUM"} {
+		byAnother(t, db, query)
+		if _, err := petstore.NewService(db).CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: query}, nil); err != nil {
+			t.Errorf("CreateCategory after %s: %v", query, err)
+		}
+	}
+}

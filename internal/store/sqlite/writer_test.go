@@ -1,0 +1,339 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+	"zombiezen.com/go/sqlite"
+)
+
+// eventually fails the test unless what becomes true within ten seconds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within ten seconds", what)
+		}
+	}
+}
+
+// occupy keeps the writer busy until the returned function is called.
+func occupy(t *testing.T, db *DB) (release func()) {
+	t.Helper()
+	begun, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- db.change(context.Background(), func(*conn) error {
+			close(begun)
+			<-end
+			return nil
+		})
+	}()
+	<-begun
+	var once sync.Once
+	release = func() {
+		once.Do(func() {
+			close(end)
+			if err := <-done; err != nil {
+				t.Errorf("the change that occupied the writer: %v", err)
+			}
+		})
+	}
+	t.Cleanup(release)
+	return release
+}
+
+func insert(c *conn, subject string) error {
+	return c.exec("INSERT INTO audit (at, actor, action, subject, detail) VALUES (0, '', '', ?, '')", subject)
+}
+
+// kept returns how many rows insert made.
+func kept(t *testing.T, db *DB) int {
+	t.Helper()
+	entries, err := db.AuditPage(context.Background(), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestGroups: writes that wait share a commit, up to a bound.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	release := occupy(t, db)
+	const callers = store.MaxGroup + 40
+	errs := make(chan error, callers)
+	for range callers {
+		go func() { errs <- db.change(context.Background(), func(c *conn) error { return insert(c, "x") }) }()
+	}
+	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == callers })
+	release()
+	for range callers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	got := db.Stats()
+	if got.Groups != 3 || got.Writes != callers+1 || got.LargestGroup != store.MaxGroup || got.Waiting != 0 || got.LostGroups != 0 {
+		t.Errorf("Stats = %+v, want 3 groups of %d writes, the largest %d", got, callers+1, store.MaxGroup)
+	}
+	if n := kept(t, db); n != callers {
+		t.Errorf("rows = %d, want %d", n, callers)
+	}
+}
+
+// TestFailuresInAGroup: an error, a broken constraint and a panic undo their
+// own write alone.
+func TestFailuresInAGroup(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 12} {
+		for _, r := range []reach{anything, named} {
+			t.Run(fmt.Sprint(size, r), func(t *testing.T) {
+				t.Parallel()
+				failuresInAGroup(t, size, r)
+			})
+		}
+	}
+}
+
+func failuresInAGroup(t *testing.T, size int, r reach) {
+	t.Helper()
+	refused := petstore.Errorf("refused", "no")
+	db := openTest(t, Options{Cached: 8})
+	release := occupy(t, db)
+	type outcome struct {
+		i        int
+		err      error
+		panicked any
+	}
+	outcomes := make(chan outcome, size)
+	for i := range size {
+		go func() {
+			o := outcome{i: i}
+			defer func() {
+				o.panicked = recover()
+				outcomes <- o
+			}()
+			o.err = db.changeOf(context.Background(), r, func(c *conn) error {
+				c.touched.wrote = true
+				if err := insert(c, "x"); err != nil || i%4 == 3 {
+					return err
+				}
+				switch i % 4 {
+				case 0:
+					return refused
+				case 1:
+					panic("at the disco")
+				}
+				return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)")
+			})
+		}()
+	}
+	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == size })
+	release()
+	for range size {
+		o := <-outcomes
+		text, _ := o.panicked.(string)
+		ok := map[int]bool{
+			0: errors.Is(o.err, refused),
+			1: strings.HasPrefix(text, "at the disco"),
+			2: sqlite.ErrCode(o.err) == sqlite.ResultConstraintCheck,
+			3: o.err == nil && o.panicked == nil,
+		}
+		if !ok[o.i%4] {
+			t.Errorf("outcome %d of %d = %v, panic %.20q", o.i, size, o.err, text)
+		}
+	}
+	if got, want := kept(t, db), size/4; got != want {
+		t.Errorf("rows after a group of %d = %d, want %d", size, got, want)
+	}
+}
+
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	release := occupy(t, db)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- db.change(ctx, func(c *conn) error { return insert(c, "x") }) }()
+	eventually(t, "the write waits", func() bool { return db.Stats().Waiting == 1 })
+	cancel()
+	err := <-done // while the writer is still occupied
+	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) {
+		t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)
+	}
+	release()
+	if n := kept(t, db); n != 0 {
+		t.Errorf("rows = %d, want none of a withdrawn write", n)
+	}
+}
+
+// TestBegunIsNotWithdrawn: once it is begun, the caller learns the outcome.
+func TestBegunIsNotWithdrawn(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := db.change(ctx, func(c *conn) error {
+		cancel()
+		return insert(c, "x")
+	})
+	if n := kept(t, db); err != nil || n != 1 {
+		t.Errorf("write = %v with %d rows, want success and one", err, n)
+	}
+}
+
+// TestFullDisk: everybody in the group is told, and writing goes on when there
+// is room again.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	limit := func(pages string) {
+		t.Helper()
+		if err := db.change(t.Context(), func(c *conn) error { return c.exec("PRAGMA max_page_count=" + pages) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("1") // SQLite takes the present size for it
+	release := occupy(t, db)
+	const callers = 8
+	errs := make(chan error, callers)
+	for i := range callers {
+		go func() {
+			errs <- db.change(context.Background(), func(c *conn) error {
+				if i > 0 {
+					return insert(c, "small")
+				}
+				return insert(c, strings.Repeat("large", 100_000))
+			})
+		}()
+	}
+	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == callers })
+	release()
+	for range callers {
+		err := <-errs
+		if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err) != sqlite.ResultFull {
+			t.Errorf("write on a full disk = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, sqlite.ResultFull)
+		}
+	}
+	limit("1000000")
+	if err := db.change(t.Context(), func(c *conn) error { return insert(c, "x") }); err != nil || db.Err() != nil {
+		t.Errorf("write with room again = %v, Err %v, want success", err, db.Err())
+	}
+	if n := kept(t, db); n != 1 {
+		t.Errorf("rows = %d, want 1", n)
+	}
+}
+
+// TestBusy: another process that keeps the lock too long.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	if err := db.change(t.Context(), func(c *conn) error { c.SetBusyTimeout(time.Millisecond); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	other, err := openConn(db.path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	err = db.change(t.Context(), func(c *conn) error { return insert(c, "x") })
+	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+		t.Errorf("write beside a lock = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, sqlite.ResultBusy)
+	}
+	if err := other.exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error { return insert(c, "x") }); err != nil || db.Err() != nil {
+		t.Errorf("write after it = %v, Err %v, want success", err, db.Err())
+	}
+}
+
+// TestFailed: a file that is overwritten fails the database for good.
+func TestFailed(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{Readers: 1})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "acme", Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.change(t.Context(), func(c *conn) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	ruin(t, db)
+	_, err = db.Pet(t.Context(), w.ID, 1)
+	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
+		t.Fatalf("Pet of a ruined file = %v, want %s", err, petstore.CodeServiceUnavailable)
+	}
+	select {
+	case <-db.Failed():
+	default:
+		t.Error("Failed is not closed")
+	}
+	if db.Err() == nil {
+		t.Error("Err = nil, want the cause")
+	}
+	err = db.change(t.Context(), func(c *conn) error { return insert(c, "x") })
+	if got := petstore.CodeOf(err); got != petstore.CodeServiceUnavailable {
+		t.Errorf("write = %v, want %s", err, petstore.CodeServiceUnavailable)
+	}
+}
+
+// ruin overwrites every page of the file but the first.
+func ruin(t *testing.T, db *DB) {
+	t.Helper()
+	err := db.change(t.Context(), func(c *conn) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint, err := openConn(db.path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(checkpoint.exec("PRAGMA wal_checkpoint(TRUNCATE)"), checkpoint.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size())-4096)), 4096); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForgetInSteps: receipts of the future are dated anew in several transactions,
+// however many there are.
+func TestForgetInSteps(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	err := db.change(t.Context(), func(c *conn) error {
+		return c.exec(`WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 4500)
+			INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at)
+			SELECT 1, 'POST /pets', n, zeroblob(32), 1, x'', 1 << 50 FROM n`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2000, 2000, 500, 0} {
+		if n, err := db.Forget(t.Context()); n != want || err != nil {
+			t.Errorf("Forget = %d, %v, want %d", n, err, want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+// Package store keeps everything in the tables of an SQL database, whichever engine has
+// them: workspaces, keys, bans and the audit log ([access.Store]), webhooks
+// ([webhook.Store]), and what all engines do alike for [petstore.Feed],
+// [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
+// SQLite and PostgreSQL both understand.
+package store
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/access"
+)
+
+// A DB is a database whose tables are those of the migrations.
+type DB interface {
+	Follower
+
+	// Change calls f in a transaction and returns after it is durable. Changes
+	// come one after the other, on all nodes. f changes no pets, and may be called again.
+	Change(ctx context.Context, f func(Tx) error) error
+	// Read calls f for reading. Its queries may see different states, a later
+	// one none that is older.
+	Read(ctx context.Context, f func(Tx) error) error
+	// Write calls f in a transaction beside those of Change. f changes no pets, and
+	// may be called again.
+	Write(ctx context.Context, f func(Tx) error) error
+	// Step is Write for one of many transactions that write much. It lets others go
+	// first.
+	Step(ctx context.Context, f func(Tx) error) error
+	// PetStep is a Step that changes pets.
+	PetStep(ctx context.Context, f func(Tx) error) error
+	// Bar makes sure that each write to the workspace either is committed or will
+	// see what tx does.
+	Bar(tx Tx, workspace int64) error
+}
+
+// A Follower is what [access.Store] says of the servers that follow its changes.
+type Follower interface {
+	Followed(ctx context.Context, state int64) error
+	AwaitFollower(ctx context.Context) (bool, error)
+}
+
+// A Tx runs statements. Their parameters are $1, $2 and so on, numbered in the
+// order in which they first appear; arguments are int64, string, []byte or nil.
+type Tx interface {
+	// Exec returns how many rows were changed.
+	Exec(query string, args ...any) (int64, error)
+	// ExecAll runs a statement once with each of the arguments, in one round trip.
+	ExecAll(query string, args [][]any) error
+	// Query calls row for each row, until it returns an error.
+	Query(query string, row func(Row) error, args ...any) error
+}
+
+// A Row is one row of a result. Its columns are read into *int64, *string or
+// *[]byte; none of them is NULL.
+type Row interface {
+	Scan(columns ...any) error
+}
+
+// A Store is an [access.Store].
+type Store struct {
+	Follower
+
+	db      DB
+	options Options
+	now     func() time.Time
+	lived   lifetime
+	forgot  atomic.Int64 // the day on which old windows were removed last
+}
+
+// Options say what a store is made of.
+type Options struct {
+	Tables  []Table // with the rows of workspaces, those that refer to others first
+	Now     func() time.Time
+	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
+
+	NoEvents bool                  // write no events
+	Written  func(workspace int64) // learns that an event was committed; may be nil
+}
+
+var _ access.Store = (*Store)(nil)
+
+// New returns the store in a database. It can be used after Begin.
+func New(db DB, o Options) *Store {
+	if o.Elapsed == nil {
+		began := time.Now()
+		o.Elapsed = func() time.Duration { return time.Since(began) }
+	}
+	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}}
+}
+
+// read returns what f reads.
+func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T, err error) {
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		found, err = f(tx)
+		return err
+	})
+	return found, err
+}
+
+// one calls scan for the first row and reports whether there was one.
+func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
+	err = tx.Query(query, func(row Row) error {
+		if found {
+			return nil
+		}
+		found = true
+		return scan(row)
+	}, args...)
+	return found && err == nil, err
+}
+
+func exec(tx Tx, query string, args ...any) error {
+	_, err := tx.Exec(query, args...)
+	return err
+}
+
+// execAll runs a statement once for each row.
+func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
+	all := make([][]any, len(rows))
+	for i, row := range rows {
+		all[i] = args(row)
+	}
+	return tx.ExecAll(query, all)
+}
+
+// storable reports whether every engine can hold the text, and look for it.
+func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
+
+// nextState returns the number to stamp on the rows of a change.
+func nextState(tx Tx) (state int64, err error) {
+	_, err = one(tx, "UPDATE access_state SET state = state + 1 RETURNING state", func(row Row) error { return row.Scan(&state) })
+	return state, err
+}
+
+// millis returns an instant as the tables hold it: in milliseconds, NULL for the
+// zero time. The queries return 0 for NULL.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+func instant(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}

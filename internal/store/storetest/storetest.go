@@ -1,0 +1,252 @@
+// Package storetest is the conformance suite of the stores: whatever engine
+// keeps the pets, the keys and the limiter's rows passes it. It knows the
+// interfaces' promises alone, no engine.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/webhook"
+)
+
+// Stores is what an engine implements. Check returns what is wrong with what it
+// keeps, the ledger included, in words.
+type Stores interface {
+	petstore.Store
+	petstore.Bulk
+	access.Store
+	ratelimit.Store
+	petstore.Feed
+	webhook.Store
+	Check(ctx context.Context) ([]string, error)
+	FutureRows(ctx context.Context, now time.Time) (int64, error)
+	OrphanRows(ctx context.Context) (int64, error)
+}
+
+// An Open returns new, empty stores whose clock is now, in a process that has run
+// for elapsed. They are closed when the test ends.
+type Open func(t *testing.T, now func() time.Time, elapsed func() time.Duration) Stores
+
+// Run holds an engine against every promise.
+func Run(t *testing.T, open Open) {
+	for _, group := range []struct {
+		name  string
+		tests map[string]func(*testing.T, Open)
+	}{
+		{"rows", rowTests},
+		{"rules", ruleTests},
+		{"receipts", receiptTests},
+		{"lists", listTests},
+		{"concurrency", concurrencyTests},
+		{"bulk", bulkTests},
+		{"access", accessTests},
+		{"removals", removalTests},
+		{"events", eventTests},
+		{"webhooks", webhookTests},
+		{"limits", limitTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for name, test := range group.tests {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, open)
+				})
+			}
+		})
+	}
+}
+
+// A clock stands still until it is advanced, or set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+	ran time.Duration
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	c.ran += d
+}
+
+// set sets the clock, forward or back: no time passes.
+func (c *clock) set(off time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(off)
+}
+
+// Elapsed returns how much time has passed, whatever the clock was set to.
+func (c *clock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ran
+}
+
+// start is when every test begins.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A tenant is a workspace under test, with its stores.
+type tenant struct {
+	*testing.T
+	Stores
+	*petstore.Service
+	clock     *clock
+	ctx       context.Context
+	workspace int64
+	name      string
+}
+
+// newTenant opens stores and makes a workspace. When the test ends the ledger
+// must be in order.
+func newTenant(t *testing.T, open Open) *tenant {
+	t.Helper()
+	c := &clock{now: start}
+	s := &tenant{T: t, Stores: open(t, c.Now, c.Elapsed), clock: c, ctx: t.Context()}
+	s.Service = petstore.NewService(s.Stores)
+	s.workspace, s.name = s.newWorkspace("tenant").ID, "tenant"
+	t.Cleanup(func() { s.checkLedger() })
+	return s
+}
+
+// beside returns another workspace of the same stores.
+func (s *tenant) beside(name string) *tenant {
+	other := *s
+	other.workspace, other.name = s.newWorkspace(name).ID, name
+	return &other
+}
+
+func (s *tenant) newWorkspace(name string) access.Workspace {
+	s.Helper()
+	w, err := s.CreateWorkspace(s.ctx, access.Workspace{Name: name, Plan: access.Free, Quota: access.FreeQuota}, "cli")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return w
+}
+
+func (s *tenant) checkLedger() {
+	s.Helper()
+	problems, err := s.Check(context.WithoutCancel(s.ctx))
+	if err != nil {
+		s.Errorf("Check: %v", err)
+	}
+	for _, p := range problems {
+		s.Errorf("Check: %s", p)
+	}
+}
+
+// category makes a category and returns its id.
+func (s *tenant) category(name string) int64 {
+	s.Helper()
+	c, err := s.CreateCategory(s.ctx, s.workspace, petstore.NewCategory{Name: name}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c.ID
+}
+
+// pet makes a pet with that stock in a category of its own, and returns its id.
+func (s *tenant) pet(stock int64) int64 {
+	s.Helper()
+	id := s.petIn(s.category("pets"), "Rex", petstore.Available)
+	s.stock(id, stock)
+	return id
+}
+
+func (s *tenant) petIn(category int64, name string, status petstore.Status) int64 {
+	s.Helper()
+	p, err := s.CreatePet(s.ctx, s.workspace, petstore.NewPet{Name: name, CategoryID: category, Status: status}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p.ID
+}
+
+func (s *tenant) stock(pet, quantity int64) {
+	s.Helper()
+	if _, err := s.UpdateInventory(s.ctx, s.workspace, pet, quantity, petstore.Condition{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// order places an order that must succeed, and returns its id.
+func (s *tenant) order(pet, quantity int64) int64 {
+	s.Helper()
+	o, err := s.CreateOrder(s.ctx, s.workspace, petstore.NewOrder{PetID: pet, Quantity: quantity}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return o.ID
+}
+
+// complete fulfils an order.
+func (s *tenant) complete(order int64) error {
+	_, err := s.UpdateOrder(s.ctx, s.workspace, order, petstore.OrderPatch{Complete: petstore.Some(true)}, petstore.Condition{})
+	return err
+}
+
+func (s *tenant) cancel(order int64) error {
+	return s.CancelOrder(s.ctx, s.workspace, order, petstore.Condition{})
+}
+
+func (s *tenant) mark(pet int64, status petstore.Status) error {
+	_, err := s.UpdatePet(s.ctx, s.workspace, pet, petstore.PetPatch{Status: petstore.Some(status)}, petstore.Condition{})
+	return err
+}
+
+// wantItem compares the stock of a pet.
+func (s *tenant) wantItem(pet, quantity int64, status petstore.Status) {
+	s.Helper()
+	want := petstore.InventoryItem{PetID: pet, Quantity: quantity, Status: status}
+	if got, err := s.InventoryItem(s.ctx, s.workspace, pet); got != want || err != nil {
+		s.Errorf("InventoryItem(%d) = %+v, %v, want %+v", pet, got, err, want)
+	}
+}
+
+// wantCode fails the test unless err has the code; "" is no error.
+func wantCode(t *testing.T, what string, err error, want petstore.Code) {
+	t.Helper()
+	if got := petstore.CodeOf(err); got != want || (err == nil) != (want == "") {
+		t.Errorf("%s = %v, want code %q", what, err, want)
+	}
+}
+
+// parallel runs f n times at once and returns the errors, by its number.
+func parallel(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// codes counts errors by their code; "" counts successes.
+func codes(errs []error) map[petstore.Code]int {
+	count := make(map[petstore.Code]int)
+	for _, err := range errs {
+		code := petstore.CodeOf(err)
+		if err != nil && code == "" {
+			code = petstore.Code(fmt.Sprintf("not an Error: %v", err))
+		}
+		count[code]++
+	}
+	return count
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"example.com/petstore/internal/usage"
+)
+
+const (
+	usageKey    = "workspace, step, start"
+	usageCounts = "success, not_modified, client_errors, limited, server_errors, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9"
+
+	usageColumns = usageKey + ", " + usageCounts // in the order of a row's members
+
+	selectUsage = "SELECT " + usageColumns + " FROM usage WHERE workspace = $1 AND step = $2 AND start >= $3 AND start < $4 ORDER BY start"
+
+	forgetUsageAtOnce = 2000 // rows
+	deleteUsage       = "DELETE FROM usage WHERE (" + usageKey + ") IN (SELECT " + usageKey + " FROM usage WHERE step = $1 AND start < $2 LIMIT $3)"
+)
+
+// eachCount returns SQL for each count, whose name stands for the %.
+func eachCount(sql string) string {
+	var all []string
+	for name := range strings.SplitSeq(usageCounts, ", ") {
+		all = append(all, strings.ReplaceAll(sql, "%", name))
+	}
+	return strings.Join(all, ", ")
+}
+
+var (
+	selectUsageOfAll = "SELECT 0, step, start, " + eachCount("CAST(sum(%) AS bigint)") +
+		" FROM usage WHERE step = $1 AND start >= $2 AND start < $3 GROUP BY step, start ORDER BY start"
+
+	addUsage = "INSERT INTO usage AS u (" + usageColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)" +
+		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + eachCount("% = u.% + excluded.%")
+)
+
+// AddUsage implements [usage.Store]. Nodes that add to the same rows do so in the order
+// of their keys, and do not wait for each other in a circle.
+func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	rows = slices.SortedFunc(slices.Values(rows), func(a, b usage.Row) int {
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Start, b.Start))
+	})
+	return s.db.Write(ctx, func(tx Tx) error {
+		return execAll(tx, addUsage, rows, func(r usage.Row) []any {
+			args := []any{r.Workspace, int64(r.Step), r.Start}
+			for _, n := range append(r.Requests[:], r.Latency[:]...) {
+				args = append(args, n)
+			}
+			return args
+		})
+	})
+}
+
+// Usage implements [usage.Store].
+func (s *Store) Usage(ctx context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
+	return s.usage(ctx, selectUsage, workspace, int64(step), from, to)
+}
+
+// UsageOfAll implements [usage.Store].
+func (s *Store) UsageOfAll(ctx context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
+	return s.usage(ctx, selectUsageOfAll, int64(step), from, to)
+}
+
+func (s *Store) usage(ctx context.Context, query string, args ...any) (list []usage.Row, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		list = []usage.Row{}
+		return tx.Query(query, func(row Row) error {
+			var r usage.Row
+			columns := []any{&r.Workspace, (*int64)(&r.Step), &r.Start}
+			for i := range r.Requests {
+				columns = append(columns, &r.Requests[i])
+			}
+			for i := range r.Latency {
+				columns = append(columns, &r.Latency[i])
+			}
+			err := row.Scan(columns...)
+			list = append(list, r)
+			return err
+		}, args...)
+	})
+	return list, err
+}
+
+// ForgetUsage implements [usage.Store].
+func (s *Store) ForgetUsage(ctx context.Context, step usage.Step, before int64) (removed int, err error) {
+	err = s.db.Step(ctx, func(tx Tx) error {
+		n, err := tx.Exec(deleteUsage, int64(step), before, int64(forgetUsageAtOnce))
+		removed = int(n)
+		return err
+	})
+	return removed, err
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/webhook"
+)
+
+var _ webhook.Store = (*Store)(nil)
+
+const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, coalesce(failing_since, 0),
+	secret, old_secret, coalesce(old_until, 0) FROM webhooks WHERE `
+
+// webhooks returns the webhooks that a condition selects.
+func webhooks(tx Tx, where string, args ...any) ([]webhook.Webhook, error) {
+	all := []webhook.Webhook{}
+	err := tx.Query(selectWebhooks+where+" ORDER BY created_at, id", func(row Row) error {
+		var (
+			w                       webhook.Webhook
+			types, state            string
+			created, failing, until int64
+		)
+		err := row.Scan(&w.ID, &w.Workspace, &w.URL, &types, &w.Description, &state, &created, &w.After, &failing, &w.Secret, &w.OldSecret, &until)
+		for name := range strings.FieldsFuncSeq(types, func(r rune) bool { return r == ',' }) {
+			w.Types = append(w.Types, petstore.EventType(name))
+		}
+		w.State, w.CreatedAt, w.FailingSince, w.OldUntil = webhook.State(state), instant(created), instant(failing), instant(until)
+		all = append(all, w)
+		return err
+	}, args...)
+	return all, err
+}
+
+// oneWebhook returns a webhook of the workspace, or CodeWebhookNotFound.
+func oneWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
+	if webhook.WellFormedID(id) {
+		found, err := webhooks(tx, "id = $1 AND workspace = $2", id, workspace)
+		if err != nil {
+			return webhook.Webhook{}, err
+		}
+		if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return webhook.Webhook{}, webhook.NoWebhook(id)
+}
+
+// typesOf returns the types of a webhook as they are kept: each between commas.
+func typesOf(w *webhook.Webhook) string {
+	if len(w.Types) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range w.Types {
+		b.WriteString("," + string(t))
+	}
+	return b.String() + ","
+}
+
+// lockWebhook keeps a row from changing until the transaction ends.
+func lockWebhook(tx Tx, workspace int64, id string) error {
+	if !webhook.WellFormedID(id) {
+		return webhook.NoWebhook(id)
+	}
+	return exec(tx, "UPDATE webhooks SET holder = holder WHERE id = $1 AND workspace = $2", id, workspace)
+}
+
+// Webhooks implements [webhook.Store].
+func (s *Store) Webhooks(ctx context.Context, workspace int64) ([]webhook.Webhook, error) {
+	return read(ctx, s, func(tx Tx) ([]webhook.Webhook, error) { return webhooks(tx, "workspace = $1", workspace) })
+}
+
+// Webhook implements [webhook.Store].
+func (s *Store) Webhook(ctx context.Context, workspace int64, id string) (webhook.Webhook, error) {
+	return read(ctx, s, func(tx Tx) (webhook.Webhook, error) { return oneWebhook(tx, workspace, id) })
+}
+
+// ChangeWebhook implements [webhook.Store].
+func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webhook.Changed, err error) {
+	err = s.db.Change(ctx, func(tx Tx) (err error) {
+		done = webhook.Changed{}
+		if err := HasWorkspace(tx, c.Workspace); err != nil {
+			return err
+		}
+		if c.Once != nil {
+			before, err := Receipt(tx, c.Workspace, c.Once, s.Lived())
+			if err != nil {
+				return err
+			}
+			if before != nil {
+				done.Body, done.Replayed = before.Body, true
+				return nil
+			}
+		}
+		if done.Webhook, err = editWebhook(tx, c); err != nil {
+			return err
+		}
+		if err := s.audit(tx, access.Actor(c.By), c.Action, done.Webhook.ID, webhookDetail(&done.Webhook)); err != nil || c.Once == nil {
+			return err
+		}
+		done.Body = done.Webhook.WithSecret()
+		return KeepReceipt(tx, c.Workspace, c.Once, petstore.Receipt{Body: done.Body}, s.Lived())
+	})
+	if err != nil {
+		return webhook.Changed{}, err
+	}
+	return done, nil
+}
+
+// webhookDetail says which webhook it is, without what may be secret in its URL.
+func webhookDetail(w *webhook.Webhook) string {
+	host := "?"
+	if u, err := url.Parse(w.URL); err == nil {
+		host = u.Host
+	}
+	return fmt.Sprintf("to %s for workspace %d, %s", host, w.Workspace, w.State)
+}
+
+func editWebhook(tx Tx, c webhook.Change) (w webhook.Webhook, err error) {
+	if c.ID != "" {
+		if err = lockWebhook(tx, c.Workspace, c.ID); err == nil {
+			w, err = oneWebhook(tx, c.Workspace, c.ID)
+		}
+	} else {
+		err = roomForWebhook(tx, c.Workspace)
+	}
+	if err != nil {
+		return w, err
+	}
+	f, err := feedOf(tx, c.Workspace)
+	if err == nil {
+		err = c.Edit(&w, f)
+	}
+	if err != nil {
+		return w, err
+	}
+	return w, saveWebhook(tx, &w)
+}
+
+func roomForWebhook(tx Tx, workspace int64) error {
+	var n int64
+	_, err := one(tx, "SELECT count(*) FROM webhooks WHERE workspace = $1", func(row Row) error { return row.Scan(&n) }, workspace)
+	if err == nil && n >= webhook.MaxWebhooks {
+		err = petstore.Errorf(webhook.CodeTooManyWebhooks, "The workspace has %d webhooks, and can have no more. Delete one first.", webhook.MaxWebhooks)
+	}
+	return err
+}
+
+func feedOf(tx Tx, workspace int64) (f webhook.Feed, err error) {
+	_, err = one(tx, "SELECT last, forgotten FROM feeds WHERE workspace = $1", func(row Row) error { return row.Scan(&f.Last, &f.Forgotten) }, workspace)
+	f.Last = max(f.Last, f.Forgotten)
+	return f, err
+}
+
+func saveWebhook(tx Tx, w *webhook.Webhook) error {
+	return exec(tx, `INSERT INTO webhooks (id, workspace, url, types, description, state, created_at, reached, failing_since, secret, old_secret, old_until, holder, held_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '', 0)
+		ON CONFLICT (id) DO UPDATE SET url = excluded.url, types = excluded.types, description = excluded.description, state = excluded.state,
+			reached = excluded.reached, failing_since = excluded.failing_since,
+			failing_for = CASE WHEN excluded.failing_since IS NULL THEN 0 ELSE webhooks.failing_for END,
+			secret = excluded.secret, old_secret = excluded.old_secret, old_until = excluded.old_until`,
+		w.ID, w.Workspace, w.URL, typesOf(w), w.Description, string(w.State), w.CreatedAt.UnixMilli(), w.After, millis(w.FailingSince),
+		w.Secret, w.OldSecret, millis(w.OldUntil))
+}
+
+// DeleteWebhook implements [webhook.Store].
+func (s *Store) DeleteWebhook(ctx context.Context, workspace int64, id, by string, may func(webhook.Webhook) error) error {
+	return s.db.Change(ctx, func(tx Tx) error {
+		if err := lockWebhook(tx, workspace, id); err != nil {
+			return err
+		}
+		w, err := oneWebhook(tx, workspace, id)
+		if err == nil {
+			err = may(w)
+		}
+		if err != nil {
+			return err
+		}
+		if err := exec(tx, "DELETE FROM webhooks WHERE id = $1", id); err != nil {
+			return err
+		}
+		return s.audit(tx, access.Actor(by), "webhook.delete", id, webhookDetail(&w))
+	})
+}

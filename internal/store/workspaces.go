@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"golang.org/x/text/unicode/norm"
+)
+
+// workspaces returns the workspaces that a condition selects.
+func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
+	all := []access.Workspace{}
+	err := tx.Query(`SELECT id, name, plan, per_minute, per_day, created_at,
+		(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `+where, func(row Row) error {
+		var (
+			w                  access.Workspace
+			plan               string
+			created, resetting int64
+		)
+		err := row.Scan(&w.ID, &w.Name, &plan, &w.Quota.PerMinute, &w.Quota.PerDay, &created, &resetting)
+		w.Plan, w.CreatedAt, w.Resetting = access.Plan(plan), instant(created), resetting > 0
+		all = append(all, w)
+		return err
+	}, args...)
+	return all, err
+}
+
+// workspace returns the workspace of that name or CodeWorkspaceNotFound.
+func workspace(tx Tx, name string) (access.Workspace, error) {
+	if storable(name) { // names are kept in NFC, but for old ones
+		if found, err := workspaces(tx, "name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name)); err != nil {
+			return access.Workspace{}, err
+		} else if len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	return access.Workspace{}, petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+}
+
+func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
+	found, err := workspaces(tx, "id = $1", id)
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	if len(found) == 0 {
+		return access.Workspace{}, NoWorkspace(id)
+	}
+	return found[0], nil
+}
+
+// HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
+func HasWorkspace(tx Tx, id int64) error {
+	found, err := one(tx, "SELECT 1 FROM workspaces WHERE id = $1", func(Row) error { return nil }, id)
+	if err == nil && !found {
+		err = NoWorkspace(id)
+	}
+	return err
+}
+
+// NoWorkspace returns the error for a workspace that there is not.
+func NoWorkspace(id int64) error {
+	return petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace with the id %d.", id)
+}
+
+// CreateWorkspace implements [access.Store]. It chooses the id, and the time of
+// creation if w has none.
+func (s *Store) CreateWorkspace(ctx context.Context, w access.Workspace, by access.Actor) (access.Workspace, error) {
+	if w.CreatedAt.IsZero() {
+		w.CreatedAt = s.now()
+	}
+	w.CreatedAt = instant(w.CreatedAt.UnixMilli())
+	err := s.db.Change(ctx, func(tx Tx) (err error) {
+		w.ID, err = s.createWorkspace(tx, w, by)
+		return err
+	})
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	return w, nil
+}
+
+func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id int64, err error) {
+	switch _, err := workspace(tx, w.Name); {
+	case err == nil:
+		return 0, petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", w.Name)
+	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+		return 0, err
+	}
+	state, err := nextState(tx)
+	if err != nil {
+		return 0, err
+	}
+	_, err = one(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, state) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+		func(row Row) error { return row.Scan(&id) },
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), state)
+	if err != nil {
+		return 0, err
+	}
+	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
+		return 0, err
+	}
+	forgotten := int64(0)
+	if s.options.NoEvents {
+		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
+	}
+	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten); err != nil {
+		return 0, err
+	}
+	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
+}
+
+func planDetail(w access.Workspace) string {
+	return fmt.Sprintf("plan %s, %d a minute, %d a day", w.Plan, w.Quota.PerMinute, w.Quota.PerDay)
+}
+
+// Workspaces implements [access.Store].
+func (s *Store) Workspaces(ctx context.Context) ([]access.Workspace, error) {
+	return s.WorkspacesFrom(ctx, 0, math.MaxInt)
+}
+
+// WorkspacesFrom implements [access.Store].
+func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) ([]access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) {
+		return workspaces(tx, "true ORDER BY name LIMIT $1 OFFSET $2", int64(limit), int64(from))
+	})
+}
+
+// CountWorkspaces implements [access.Store].
+func (s *Store) CountWorkspaces(ctx context.Context) (int64, error) {
+	return s.count(ctx, "SELECT count(*) FROM workspaces")
+}
+
+// CountOverQuota implements [access.Store].
+func (s *Store) CountOverQuota(ctx context.Context) (int64, error) {
+	return s.count(ctx, overQuota, s.today(), s.now().UnixMilli()-time.Minute.Milliseconds())
+}
+
+func (s *Store) count(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		_, err := one(tx, query, func(row Row) error { return row.Scan(&n) }, args...)
+		return err
+	})
+	return n, err
+}
+
+// WorkspacePage implements [access.Store].
+func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names ...string) ([]access.Workspace, error) {
+	where, args := "id > $1", []any{after}
+	if len(names) > 0 {
+		where += " AND name IN (''"
+		for _, name := range names {
+			if storable(name) {
+				args = append(args, name)
+				where += fmt.Sprintf(", $%d", len(args))
+			}
+		}
+		where += ")"
+	}
+	args = append(args, limit)
+	where += fmt.Sprintf(" ORDER BY id LIMIT $%d", len(args))
+	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) { return workspaces(tx, where, args...) })
+}
+
+// Workspace implements [access.Store].
+func (s *Store) Workspace(ctx context.Context, name string) (access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspace(tx, name) })
+}
+
+// WorkspaceByID implements [access.Store].
+func (s *Store) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, error) {
+	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspaceByID(tx, id) })
+}
+
+// changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
+// the detail that f returns.
+func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
+	err = s.db.Change(ctx, func(tx Tx) error {
+		if w, err = workspaceByID(tx, id); err != nil {
+			return err
+		}
+		name := w.Name // as it was, should f change it
+		detail, err := f(tx, &w)
+		if err != nil {
+			return err
+		}
+		if _, err := touchWorkspace(tx, id); err != nil {
+			return err
+		}
+		return s.audit(tx, by, action, name, detail)
+	})
+	if err != nil {
+		return access.Workspace{}, err
+	}
+	return w, nil
+}
+
+// touchWorkspace stamps a workspace that changed. It reports false if there is none.
+func touchWorkspace(tx Tx, id int64) (exists bool, err error) {
+	state, err := nextState(tx)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec("UPDATE workspaces SET state = $1 WHERE id = $2", state, id)
+	return n > 0, err
+}
+
+// SetPlan implements [access.Store].
+func (s *Store) SetPlan(ctx context.Context, workspace int64, p access.Plan, q access.Quota, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, workspace, by, "workspace.set_plan", func(tx Tx, w *access.Workspace) (string, error) {
+		w.Plan, w.Quota = p, q
+		return planDetail(*w), exec(tx, "UPDATE workspaces SET plan = $1, per_minute = $2, per_day = $3 WHERE id = $4",
+			string(p), q.PerMinute, q.PerDay, w.ID)
+	})
+}
+
+// RenameWorkspace implements [access.Store].
+func (s *Store) RenameWorkspace(ctx context.Context, id int64, to string, by access.Actor) (access.Workspace, error) {
+	return s.changeWorkspace(ctx, id, by, "workspace.rename", func(tx Tx, w *access.Workspace) (string, error) {
+		switch other, err := workspace(tx, to); {
+		case err == nil && other.ID != w.ID:
+			return "", petstore.Errorf(access.CodeWorkspaceExists, "There is already a workspace named %q.", to)
+		case err != nil && petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
+			return "", err
+		}
+		w.Name = to
+		return "renamed to " + to, exec(tx, "UPDATE workspaces SET name = $1 WHERE id = $2", to, w.ID)
+	})
+}
+
+// Contents implements [access.Store].
+func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Contents, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		if err := HasWorkspace(tx, workspace); err != nil {
+			return err
+		}
+		for table, to := range map[string]*int64{"categories": &c.Categories, "pets": &c.Pets, "orders": &c.Orders} {
+			count := "SELECT count(*) FROM " + table + " WHERE workspace = $1"
+			if _, err := one(tx, count, func(row Row) error { return row.Scan(to) }, workspace); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
+// ResetWorkspace implements [access.Store].
+func (s *Store) ResetWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
+	_, err := s.changeWorkspace(ctx, workspace, by, "workspace.reset", func(tx Tx, w *access.Workspace) (string, error) {
+		return "catalogue, orders, ledger and receipts removed", s.bar(tx, w.ID)
+	})
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, workspace)
+}
+
+// DeleteWorkspace implements [access.Store].
+func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.Actor) error {
+	err := s.db.Change(ctx, func(tx Tx) error {
+		w, err := workspaceByID(tx, workspace)
+		if err != nil {
+			return err
+		}
+		if err := s.bar(tx, workspace); err != nil {
+			return err
+		}
+		if err := removeWorkspace(tx, workspace); err != nil {
+			return err
+		}
+		return s.audit(tx, by, "workspace.delete", w.Name, "removed with its keys, catalogue and orders")
+	})
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, workspace)
+}
+
+// removeWorkspace removes a workspace and its keys, and raises the floor:
+// nobody learns of a deletion from a row.
+func removeWorkspace(tx Tx, id int64) error {
+	for _, query := range []string{
+		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
+		"DELETE FROM api_keys WHERE workspace = $1",
+		"DELETE FROM counters WHERE workspace = $1",
+		"DELETE FROM feeds WHERE workspace = $1",
+		"DELETE FROM webhooks WHERE workspace = $1",
+		"DELETE FROM workspaces WHERE id = $1",
+	} {
+		if err := exec(tx, query, id); err != nil {
+			return err
+		}
+	}
+	return exec(tx, "UPDATE access_state SET state = state + 1, floor = state + 1")
+}
