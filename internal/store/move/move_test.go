@@ -309,7 +309,7 @@ func TestMoveIntoPartitions(t *testing.T) {
 	url, database := emptyDatabase(t)
 	_, err := postgres.MigrateUp(t.Context(), url, nil)
 	ok(t, err)
-	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+	script, err := os.ReadFile("../../../deploy/postgres/partition.sql")
 	ok(t, err)
 	ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
 	y := try{from: newFile(t), to: url}

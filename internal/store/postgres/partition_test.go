@@ -17,7 +17,7 @@ import (
 // docs/growth.md has it, but in two: many more would take long to copy.
 func partition(tb testing.TB, url string) {
 	tb.Helper()
-	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
+	script, err := os.ReadFile("../../../deploy/postgres/partition.sql")
 	if err != nil {
 		tb.Fatal(err)
 	}
