@@ -21,7 +21,7 @@ func (s *Store) AuditPage(ctx context.Context, before int64, limit int) (entries
 	}
 	err = s.db.Read(ctx, func(tx Tx) error {
 		entries = []access.AuditEntry{}
-		return tx.Query("SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", func(row Row) error {
+		return each(tx, "SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", func(row Row) error {
 			var (
 				e     access.AuditEntry
 				at    int64

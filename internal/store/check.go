@@ -31,7 +31,7 @@ func CheckRemovals(tx Tx, report Report) (removing bool, err error) {
 
 // CheckOrders looks for open orders without a pet.
 func CheckOrders(tx Tx, report Report) error {
-	return tx.Query(`SELECT workspace, id, pet FROM orders o WHERE NOT complete
+	return each(tx, `SELECT workspace, id, pet FROM orders o WHERE NOT complete
 		AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = o.workspace AND p.id = o.pet)`, func(row Row) error {
 		var workspace, id, pet int64
 		err := row.Scan(&workspace, &id, &pet)
@@ -43,7 +43,7 @@ func CheckOrders(tx Tx, report Report) error {
 // CheckCounters makes sure that no id can be issued again.
 func CheckCounters(tx Tx, report Report) error {
 	for _, table := range []string{"pets", "categories", "orders"} {
-		err := tx.Query(`SELECT workspace, max(id) FROM `+table+` t GROUP BY workspace
+		err := each(tx, `SELECT workspace, max(id) FROM `+table+` t GROUP BY workspace
 			HAVING max(id) > coalesce((SELECT c.`+table+` FROM counters c WHERE c.workspace = t.workspace), 0)`, func(row Row) error {
 			var workspace, id int64
 			err := row.Scan(&workspace, &id)

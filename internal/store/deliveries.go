@@ -17,7 +17,7 @@ const deliveryColumns = "event, type, state, tries, coalesce(tried_at, 0), statu
 
 func deliveries(tx Tx, where string, args ...any) ([]webhook.Delivery, error) {
 	all := []webhook.Delivery{}
-	err := tx.Query("SELECT "+deliveryColumns+" FROM deliveries WHERE "+where, func(row Row) error {
+	err := each(tx, "SELECT "+deliveryColumns+" FROM deliveries WHERE "+where, func(row Row) error {
 		var (
 			d                                   webhook.Delivery
 			what, state                         string
@@ -130,7 +130,7 @@ func (s *Store) QueueDeliveries(ctx context.Context, id, node string, at time.Ti
 func nextEvents(tx Tx, w *webhook.Webhook, limit int) (through int64, err error) {
 	var n, taken int
 	var last int64
-	err = tx.Query("SELECT id, type FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3", func(row Row) error {
+	err = each(tx, "SELECT id, type FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3", func(row Row) error {
 		var what string
 		err := row.Scan(&last, &what)
 		if n++; w.Takes(petstore.EventType(what)) {
@@ -160,7 +160,7 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		due = nil
-		err := tx.Query(`SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
+		err := each(tx, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
 			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
 			ORDER BY d.next_at, d.event LIMIT $4`, func(row Row) error {

@@ -63,7 +63,7 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 		looked = eventsAtOnce
 	}
 	seen, size, read := 0, 0, 0
-	err := tx.Query(statement, func(row Row) error {
+	err := each(tx, statement, func(row Row) error {
 		var e petstore.Event
 		if err := scanEvent(row, &e); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (s *Store) ForgetEvents(ctx context.Context, before petstore.Time) (removed
 // forgetEvents is one step, of one workspace.
 func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more bool, err error) {
 	var through, seen int64
-	err = tx.Query("SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
+	err = each(tx, "SELECT id, at FROM events WHERE workspace = $1 ORDER BY id LIMIT $2", func(row Row) error {
 		var id, at int64
 		err := row.Scan(&id, &at)
 		if seen++; n == seen-1 && (!before.Valid || at < before.Millis) {
@@ -221,7 +221,7 @@ func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more b
 func (s *Store) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		all = nil
-		return tx.Query(query, func(row Row) error {
+		return each(tx, query, func(row Row) error {
 			var n int64
 			err := row.Scan(&n)
 			all = append(all, n)

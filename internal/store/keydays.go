@@ -49,7 +49,7 @@ func (s *Store) KeyDays(ctx context.Context, workspace int64, keyID string, from
 	}
 	err = s.db.Read(ctx, func(tx Tx) error {
 		list = []usage.KeyDay{}
-		return tx.Query(query, func(row Row) error {
+		return each(tx, query, func(row Row) error {
 			var k usage.KeyDay
 			columns := []any{&k.Workspace, &k.KeyID, &k.Day}
 			for i := range k.Requests {

@@ -41,7 +41,7 @@ func keys(tx Tx, where string, args ...any) ([]access.Key, error) {
 // inOrder returns the keys that a condition selects as they come.
 func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
 	all := []access.Key{}
-	err := tx.Query(selectKeys+where, func(row Row) error {
+	err := each(tx, selectKeys+where, func(row Row) error {
 		k, err := scanKey(row)
 		all = append(all, k)
 		return err

@@ -54,7 +54,7 @@ func (s *Store) BusiestKeys(ctx context.Context, limit int) ([]access.Use, error
 
 func (s *Store) keyUses(ctx context.Context, query string, args ...any) ([]access.Use, error) {
 	return read(ctx, s, func(tx Tx) (list []access.Use, err error) {
-		err = tx.Query(query, func(row Row) error {
+		err = each(tx, query, func(row Row) error {
 			var u access.Use
 			var day, last int64
 			err := row.Scan(&u.KeyID, &day, &u.Admitted, &u.Refused, &last)

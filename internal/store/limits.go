@@ -44,7 +44,7 @@ const keptDays = 8
 func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		saved = ratelimit.Saved{}
-		err := tx.Query("SELECT "+windowColumns+" FROM limit_windows", func(row Row) error {
+		err := each(tx, "SELECT "+windowColumns+" FROM limit_windows", func(row Row) error {
 			var w ratelimit.SavedWindow
 			err := row.Scan(&w.Subject, &w.MinuteStart, &w.MinuteUsed, &w.Day, &w.DayUsed)
 			saved.Windows = append(saved.Windows, w)
@@ -53,7 +53,7 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 		if err != nil {
 			return err
 		}
-		return tx.Query(selectLimitKeys, func(row Row) error {
+		return each(tx, selectLimitKeys, func(row Row) error {
 			var k ratelimit.SavedKey
 			err := row.Scan(&k.KeyID, &k.Workspace, &k.Level, &k.CleanSince, &k.RunFrom, &k.RunUntil, &k.Strikes)
 			saved.Keys = append(saved.Keys, k)

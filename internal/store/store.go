@@ -44,23 +44,6 @@ type Follower interface {
 	AwaitFollower(ctx context.Context) (bool, error)
 }
 
-// A Tx runs statements. Their parameters are $1, $2 and so on, numbered in the
-// order in which they first appear; arguments are int64, string, []byte or nil.
-type Tx interface {
-	// Exec returns how many rows were changed.
-	Exec(query string, args ...any) (int64, error)
-	// ExecAll runs a statement once with each of the arguments, in one round trip.
-	ExecAll(query string, args [][]any) error
-	// Query calls row for each row, until it returns an error.
-	Query(query string, row func(Row) error, args ...any) error
-}
-
-// A Row is one row of a result. Its columns are read into *int64, *string or
-// *[]byte; none of them is NULL.
-type Row interface {
-	Scan(columns ...any) error
-}
-
 // A Store is an [access.Store].
 type Store struct {
 	Follower
@@ -100,32 +83,6 @@ func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T,
 		return err
 	})
 	return found, err
-}
-
-// one calls scan for the first row and reports whether there was one.
-func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, err error) {
-	err = tx.Query(query, func(row Row) error {
-		if found {
-			return nil
-		}
-		found = true
-		return scan(row)
-	}, args...)
-	return found && err == nil, err
-}
-
-func exec(tx Tx, query string, args ...any) error {
-	_, err := tx.Exec(query, args...)
-	return err
-}
-
-// execAll runs a statement once for each row.
-func execAll[T any](tx Tx, query string, rows []T, args func(T) []any) error {
-	all := make([][]any, len(rows))
-	for i, row := range rows {
-		all[i] = args(row)
-	}
-	return tx.ExecAll(query, all)
 }
 
 // storable reports whether every engine can hold the text, and look for it.

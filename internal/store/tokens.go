@@ -12,7 +12,7 @@ import (
 // tokens returns the tokens of operators that a condition selects.
 func tokens(tx Tx, where string, args ...any) ([]access.Token, error) {
 	all := []access.Token{}
-	err := tx.Query("SELECT id, name, prefix, hash, created_at, expires_at, coalesce(revoked_at, 0) FROM operator_tokens WHERE "+where, func(row Row) error {
+	err := each(tx, "SELECT id, name, prefix, hash, created_at, expires_at, coalesce(revoked_at, 0) FROM operator_tokens WHERE "+where, func(row Row) error {
 		var (
 			t                         access.Token
 			hash                      []byte

@@ -71,7 +71,7 @@ func (s *Store) UsageOfAll(ctx context.Context, step usage.Step, from, to int64)
 func (s *Store) usage(ctx context.Context, query string, args ...any) (list []usage.Row, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		list = []usage.Row{}
-		return tx.Query(query, func(row Row) error {
+		return each(tx, query, func(row Row) error {
 			var r usage.Row
 			columns := []any{&r.Workspace, (*int64)(&r.Step), &r.Start}
 			for i := range r.Requests {

@@ -19,7 +19,7 @@ const selectWebhooks = `SELECT id, workspace, url, types, description, state, cr
 // webhooks returns the webhooks that a condition selects.
 func webhooks(tx Tx, where string, args ...any) ([]webhook.Webhook, error) {
 	all := []webhook.Webhook{}
-	err := tx.Query(selectWebhooks+where+" ORDER BY created_at, id", func(row Row) error {
+	err := each(tx, selectWebhooks+where+" ORDER BY created_at, id", func(row Row) error {
 		var (
 			w                       webhook.Webhook
 			types, state            string

@@ -14,7 +14,7 @@ import (
 // workspaces returns the workspaces that a condition selects.
 func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
 	all := []access.Workspace{}
-	err := tx.Query(`SELECT id, name, plan, per_minute, per_day, created_at,
+	err := each(tx, `SELECT id, name, plan, per_minute, per_day, created_at,
 		(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `+where, func(row Row) error {
 		var (
 			w                  access.Workspace

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"iter"
 
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
@@ -75,21 +76,42 @@ func (t accessTx) Exec(query string, args ...any) (int64, error) {
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
-func (t accessTx) ExecAll(query string, args [][]any) error {
-	b := new(pgx.Batch)
-	for _, row := range args {
-		b.Queue(query, row...)
+func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		rows, err := t.querier.Query(t.ctx, query, args...)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if !yield(rows, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
 	}
-	return t.SendBatch(t.ctx, b).Close()
 }
 
-func (t accessTx) Query(query string, row func(store.Row) error, args ...any) error {
-	rows, err := t.querier.Query(t.ctx, query, args...)
-	if err != nil {
-		return err
+func (t accessTx) Run(b *store.Batch) error {
+	if len(b.Statements) == 0 {
+		return nil
 	}
-	defer rows.Close()
-	return each(func(r pgx.Rows) error { return row(r) })(rows)
+	return t.SendBatch(t.ctx, batchOf(b)).Close()
+}
+
+// batchOf returns a batch as the driver has it.
+func batchOf(b *store.Batch) *pgx.Batch {
+	all := new(pgx.Batch)
+	for _, s := range b.Statements {
+		q := all.Queue(s.Query, s.Args...)
+		if s.Row != nil {
+			q.Query(each(func(row pgx.Rows) error { return s.Row(row) }))
+		}
+	}
+	return all
 }
 
 // hasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.

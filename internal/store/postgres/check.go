@@ -49,7 +49,10 @@ func (db *DB) inSnapshot(ctx context.Context, f func(accessTx) error) error {
 
 // eachRow calls f for every row of a query, with its numbers after its text.
 func eachRow(tx store.Tx, query string, f func(text string, n []int64)) error {
-	return tx.Query(query, func(row store.Row) error {
+	for row, err := range tx.Query(query) {
+		if err != nil {
+			return err
+		}
 		var (
 			text string
 			n    []int64
@@ -58,8 +61,8 @@ func eachRow(tx store.Tx, query string, f func(text string, n []int64)) error {
 			return err
 		}
 		f(text, n)
-		return nil
-	})
+	}
+	return nil
 }
 
 // checkSchema looks for indexes and constraints that do not hold.

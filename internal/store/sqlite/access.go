@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -72,22 +73,26 @@ func (t accessTx) Exec(query string, args ...any) (int64, error) {
 	return int64(t.c.Changes()), nil
 }
 
-func (t accessTx) ExecAll(query string, args [][]any) error {
-	for _, row := range args {
-		if err := t.c.exec(query, row...); err != nil {
-			return err
+func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for stmt, err := range t.c.query(query, args...) {
+			if !yield(accessRow{stmt}, err) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
-func (t accessTx) Query(query string, row func(store.Row) error, args ...any) error {
-	for stmt, err := range t.c.query(query, args...) {
-		if err != nil {
-			return err
-		}
-		if err := row(accessRow{stmt}); err != nil {
-			return err
+func (t accessTx) Run(b *store.Batch) error {
+	for i := range b.Statements {
+		s := &b.Statements[i]
+		for stmt, err := range t.c.query(s.Query, s.Args...) {
+			if err == nil && s.Row != nil {
+				err = s.Row(accessRow{stmt})
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -100,11 +105,23 @@ func (r accessRow) Scan(columns ...any) error {
 		switch v := column.(type) {
 		case *int64:
 			*v = r.stmt.ColumnInt64(i)
+		case *bool:
+			*v = r.stmt.ColumnBool(i)
 		case *string:
 			*v = r.stmt.ColumnText(i)
 		case *[]byte:
 			*v = make([]byte, r.stmt.ColumnLen(i))
 			r.stmt.ColumnBytes(i, *v)
+		case **int64:
+			*v = nil
+			if !r.stmt.ColumnIsNull(i) {
+				*v = new(r.stmt.ColumnInt64(i))
+			}
+		case **string:
+			*v = nil
+			if !r.stmt.ColumnIsNull(i) {
+				*v = new(r.stmt.ColumnText(i))
+			}
 		default:
 			return fmt.Errorf("no column is read into a %T", column)
 		}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -199,9 +200,9 @@ func (e explainedTx) Exec(query string, args ...any) (int64, error) {
 	return e.Tx.Exec(query, args...)
 }
 
-func (e explainedTx) Query(query string, row func(store.Row) error, args ...any) error {
+func (e explainedTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	e.explain(query, args...)
-	return e.Tx.Query(query, row, args...)
+	return e.Tx.Query(query, args...)
 }
 
 func (e explainedTx) explain(query string, args ...any) {
