@@ -85,7 +85,7 @@ func checkReferences(tx store.Tx, report store.Report) error {
 func checkStock(tx store.Tx, report store.Report) error {
 	return eachRow(tx, `SELECT '', ARRAY[p.workspace, p.id, p.quantity, p.open_orders, p.movements,
 			coalesce(l.entries, 0), coalesce(l.last, 0), coalesce(l.total, 0)::bigint, coalesce(l.open, 0),
-			coalesce((SELECT m.quantity FROM movements m WHERE m.workspace = p.workspace AND m.pet = p.id ORDER BY number DESC LIMIT 1), 0),
+			coalesce((SELECT m.quantity FROM movements m WHERE m.workspace = p.workspace AND m.id = p.last_movement AND m.pet = p.id), 0),
 			(SELECT count(*) FROM orders o WHERE o.workspace = p.workspace AND o.pet = p.id AND NOT o.complete)]
 		FROM pets p LEFT JOIN (SELECT workspace, pet, count(*) AS entries, max(number) AS last, sum(delta) AS total,
 				count(*) FILTER (WHERE kind = 'placed') - count(*) FILTER (WHERE kind IN ('completed', 'cancelled')) AS open

@@ -168,7 +168,7 @@ type outcome struct{ quantity, number, open int64 }
 func (k *ledgerCheck) follow(name string, workspace, pet int64) (o outcome, err error) {
 	var next *petstore.Movement
 	before := int64(0)
-	for row, err := range k.c.query(selectLedger, workspace, pet, 0) {
+	for row, err := range k.c.query(store.SelectLedger, workspace, pet, 0) {
 		if err != nil {
 			return o, err
 		}

@@ -1,24 +1,16 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
 
 const (
 	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
 
-	// selectLedger selects the movements of a pet, the newest first, each with the id of
-	// the one before it. They begin at the movement with an id, or at the last one for 0.
-	selectLedger = `WITH RECURSIVE ledger AS (
-			SELECT * FROM movements WHERE workspace=?1 AND pet=?2 AND id=coalesce(nullif(?3, 0),
-				(SELECT last_movement FROM pets WHERE workspace=?1 AND id=?2), (` + selectDeleted + `))
-			UNION ALL
-			SELECT m.* FROM ledger l JOIN movements m ON m.workspace=l.workspace AND m.id=l.before AND m.pet=l.pet AND m.id<l.id)
-		SELECT ` + movementColumns + `, before, id FROM ledger`
 	selectDeleted  = "SELECT id FROM movements WHERE workspace=?1 AND pet=?2 AND kind='deleted'"
 	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND id=?2"
 	insertMovement = `INSERT INTO movements (workspace, id, before, pet, number, delta, quantity, at, kind, order_id)
@@ -45,32 +37,12 @@ func (c *conn) saveMovement(workspace, id, before int64, m petstore.Movement) er
 	return err
 }
 
-// Movements implements [petstore.Store]. A place is the id of the movement there.
-func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
-	err = db.read(ctx, func(c *conn) error {
-		for row, err := range c.query(selectLedger, workspace, petID, from) {
-			if err != nil {
-				return err
-			}
-			if len(page) == limit {
-				break
-			}
-			page, next = append(page, scanMovement(row)), row.ColumnInt64(7)
-		}
-		return nil
-	})
-	if err == nil && len(page) == 0 {
-		return nil, 0, petstore.NoPet(petID)
-	}
-	return page, next, err
-}
-
 // ledger gives the movements of a pet to take, the oldest first. It holds no more of
 // them than their ids.
 func (c *conn) ledger(workspace, pet int64, take func(petstore.Movement) error) error {
 	var ids []int64
 	before := int64(0)
-	for row, err := range c.query(selectLedger, workspace, pet, 0) {
+	for row, err := range c.query(store.SelectLedger, workspace, pet, 0) {
 		if err != nil {
 			return err
 		}

@@ -146,9 +146,9 @@ func TestPointPlans(t *testing.T) {
 				t.Errorf("plan of %s = %s, want searches alone", query, got)
 			}
 		}
-		ledger := fmt.Sprint(planOf(t, c, selectLedger))
+		ledger := fmt.Sprint(planOf(t, c, store.SelectLedger))
 		if strings.Count(ledger, "SEARCH movements USING PRIMARY KEY (workspace=? AND id=?)") != 1 || !strings.Contains(ledger, "SEARCH m USING PRIMARY KEY (workspace=? AND id=?)") {
-			t.Errorf("plan of %s = %s, want each movement found by its key", selectLedger, ledger)
+			t.Errorf("plan of %s = %s, want each movement found by its key", store.SelectLedger, ledger)
 		}
 		return nil
 	})
