@@ -11,30 +11,12 @@ import (
 const (
 	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
 
-	selectDeleted  = "SELECT id FROM movements WHERE workspace=?1 AND pet=?2 AND kind='deleted'"
 	selectMovement = "SELECT " + movementColumns + " FROM movements WHERE workspace=?1 AND id=?2"
-	insertMovement = `INSERT INTO movements (workspace, id, before, pet, number, delta, quantity, at, kind, order_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
 )
 
 func scanMovement(row *sqlite.Stmt) petstore.Movement {
 	return petstore.Movement{PetID: row.ColumnInt64(0), Number: row.ColumnInt64(1), Kind: petstore.MovementKind(row.ColumnText(2)),
 		OrderID: row.ColumnInt64(3), Delta: row.ColumnInt64(4), Quantity: row.ColumnInt64(5), At: scanTime(row, 6)}
-}
-
-// saveMovement writes a movement with an id. before is the id of the pet's movement before
-// it, 0 for the first.
-func (c *conn) saveMovement(workspace, id, before int64, m petstore.Movement) error {
-	stmt, err := c.ints(insertMovement, workspace, id, before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(9, string(m.Kind))
-	if m.OrderID != 0 {
-		stmt.BindInt64(10, m.OrderID)
-	}
-	_, err = stmt.Step()
-	return err
 }
 
 // ledger gives the movements of a pet to take, the oldest first. It holds no more of
