@@ -239,7 +239,7 @@ func (l *Load) loadExisting(tx Tx) error {
 		}
 		condition, arg := dialect.Among(slices.Sorted(maps.Keys(named)))
 		if petstore.RowKind(kind) == petstore.CategoryRow {
-			condition += " ORDER BY id" + dialect.LockNamed
+			condition += dialect.LockNamed
 		}
 		b.Query(func(row Row) error {
 			var id int64

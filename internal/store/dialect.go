@@ -3,8 +3,9 @@ package store
 // A Dialect is what one engine says differently from the other. The zero value is a
 // database that locks as a whole and searches names in the table of pets.
 type Dialect struct {
-	// Lock ends a statement that loads a row for a change. LockKept is for one to which
-	// other rows may be made to refer meanwhile, LockNamed for one that must only stay.
+	// Lock ends a statement that loads rows for a change, in the order of their ids. LockKept
+	// is for rows to which others may be made to refer meanwhile, LockNamed for those that
+	// must only stay.
 	Lock, LockKept, LockNamed string
 
 	// Among returns a condition for a column to have one of the ids, as the parameter $2,

@@ -11,10 +11,10 @@ import (
 // workspaces, orders, pets, categories, each ascending; so none waits for another in a
 // circle.
 const (
-	selectRemoval    = "SELECT workspace FROM removals WHERE workspace = $1"
-	selectGroupOrder = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id = $2"
-	selectGroupPet   = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id = $2"
-	selectGroupKind  = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id = $2"
+	selectRemoval      = "SELECT workspace FROM removals WHERE workspace = $1"
+	ordersToChange     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id"
+	petsToChange       = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id"
+	categoriesToChange = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id"
 
 	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
 	selectCategoryUse = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
@@ -41,13 +41,12 @@ func (g *Group) Load(b *Batch) error {
 			g.loadReceipt(b, idOf(c))
 		}
 	}
-	for _, id := range ascending(orders) {
-		b.Query(func(row Row) error {
-			o := new(loadedRow[petstore.Order])
-			g.orders[id] = o
-			return scanOrder(row, &o.row)
-		}, selectGroupOrder+g.dialect.Lock, id.workspace, id.id)
-	}
+	g.dialect.loadRows(b, orders, ordersToChange, g.dialect.Lock, func(workspace int64, row Row) error {
+		o := new(loadedRow[petstore.Order])
+		err := scanOrder(row, &o.row)
+		g.orders[rowID{workspace, o.row.ID}] = o
+		return err
+	})
 	if len(orders) == 0 {
 		g.loadPetsAndCategories(b)
 	}
@@ -86,12 +85,6 @@ func (g *Group) begin() {
 	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
 }
 
-// ascending returns keys in their order, each once.
-func ascending(ids []rowID) []rowID {
-	slices.SortFunc(ids, rowID.compare)
-	return slices.Compact(ids)
-}
-
 // bar notes a workspace that takes no changes.
 func (g *Group) bar(row Row) error {
 	var id int64
@@ -124,17 +117,14 @@ func (g *Group) loadPetsAndCategories(b *Batch) {
 			categories = append(categories, rowID{c.Workspace, c.Needs.CategoryID})
 		}
 	}
-	query := selectGroupPet + g.dialect.Lock
-	for _, id := range ascending(pets) {
-		b.Query(func(row Row) error {
-			p := new(loadedPet)
-			g.pets[id] = p
-			err := scanStored(row, &p.row)
-			p.loaded = p.row.Pet
-			return err
-		}, query, id.workspace, id.id)
-	}
-	g.loadCategories(b, ascending(categories))
+	g.dialect.loadRows(b, pets, petsToChange, g.dialect.Lock, func(workspace int64, row Row) error {
+		p := new(loadedPet)
+		err := scanStored(row, &p.row)
+		p.loaded = p.row.Pet
+		g.pets[rowID{workspace, p.row.ID}] = p
+		return err
+	})
+	g.loadCategories(b, categories)
 }
 
 // loadCategories adds the statements for categories, and for the use of one that is to
@@ -144,17 +134,38 @@ func (g *Group) loadCategories(b *Batch, ids []rowID) {
 	if use {
 		lock = g.dialect.Lock
 	}
-	for _, id := range ids {
-		b.Query(func(row Row) error {
-			c := new(loadedRow[petstore.Category])
-			g.categories[id] = c
-			return scanCategory(row, &c.row)
-		}, selectGroupKind+lock, id.workspace, id.id)
-		if use {
-			b.Query(func(Row) error {
-				g.inUse = true
-				return nil
-			}, selectCategoryUse, id.workspace, id.id)
+	g.dialect.loadRows(b, ids, categoriesToChange, lock, func(workspace int64, row Row) error {
+		c := new(loadedRow[petstore.Category])
+		err := scanCategory(row, &c.row)
+		g.categories[rowID{workspace, c.row.ID}] = c
+		return err
+	})
+	if use {
+		b.Query(func(Row) error {
+			g.inUse = true
+			return nil
+		}, selectCategoryUse, ids[0].workspace, ids[0].id)
+	}
+}
+
+// loadRows adds a statement for the rows of each workspace.
+func (d *Dialect) loadRows(b *Batch, keys []rowID, query, lock string, row func(workspace int64, row Row) error) {
+	slices.SortFunc(keys, rowID.compare)
+	keys = slices.Compact(keys)
+	for len(keys) > 0 {
+		workspace, n := keys[0].workspace, 1
+		for n < len(keys) && keys[n].workspace == workspace {
+			n++
 		}
+		condition, arg := " = $2", any(keys[0].id)
+		if n > 1 {
+			ids := make([]int64, n)
+			for i := range ids {
+				ids[i] = keys[i].id
+			}
+			condition, arg = d.Among(ids)
+		}
+		b.Query(func(r Row) error { return row(workspace, r) }, query+condition+lock, workspace, arg)
+		keys = keys[n:]
 	}
 }

@@ -11,9 +11,9 @@ const (
 
 // dialect is what PostgreSQL says in its own way.
 var dialect = store.Dialect{
-	Lock:      " FOR UPDATE",        // waits for those who refer to the row
-	LockKept:  " FOR NO KEY UPDATE", // lets others refer to the row, but not change it
-	LockNamed: " FOR KEY SHARE",
+	Lock:      " ORDER BY id FOR UPDATE",        // waits for those who refer to the row
+	LockKept:  " ORDER BY id FOR NO KEY UPDATE", // lets others refer to the row, but not change it
+	LockNamed: " ORDER BY id FOR KEY SHARE",
 	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
 	Enter:     enter,
 }
