@@ -3,6 +3,8 @@ package petstore
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 )
 
 // A Store keeps the pets, categories and orders of all workspaces. Each
@@ -76,6 +78,12 @@ type PetQuery struct {
 	Statuses   []Status
 	CategoryID int64
 	Name       string // a part of the name, in the form of [Fold]
+}
+
+// Selects reports whether the query, but for its page, selects a pet.
+func (q *PetQuery) Selects(p Pet) bool {
+	return (len(q.IDs) == 0 || slices.Contains(q.IDs, p.ID)) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
+		(q.CategoryID == 0 || q.CategoryID == p.CategoryID) && (q.Name == "" || strings.Contains(Fold(p.Name), q.Name))
 }
 
 // A CategoryQuery selects categories; its zero members select all.

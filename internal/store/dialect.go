@@ -1,7 +1,8 @@
 package store
 
-// A Dialect is what one engine says differently from the other. The zero value is a
-// database that locks as a whole and searches names in the table of pets.
+import "example.com/petstore/internal/petstore"
+
+// A Dialect is what one engine says differently from the other.
 type Dialect struct {
 	// Lock ends a statement that loads rows for a change, in the order of their ids. LockKept
 	// is for rows to which others may be made to refer meanwhile, LockNamed for those that
@@ -21,4 +22,16 @@ type Dialect struct {
 	// is not the table of pets. A pet that is not there before, or after, has the name "".
 	// It may be nil.
 	Rename func(b *Batch, workspace, id int64, before, after string)
+
+	Parameter string                    // stands before the number of a parameter
+	Contains  string                    // the condition that the column folded contains the text ?
+	Hint      func(index string) string // follows the name of a table to have an index used
+
+	// SortParts is whether the parts of a UNION ALL must be sorted and limited to be merged.
+	SortParts bool
+
+	// Search says how the pets of a page are found by an index of their names. It may find
+	// others, too. It returns nil if all names must be tested. arg adds an argument to
+	// the query and returns its parameter.
+	Search func(tx Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*Search, error)
 }

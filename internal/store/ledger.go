@@ -6,6 +6,8 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
+const movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
+
 // SelectLedger selects the movements of the pet $2, the newest first, each with the id of
 // the one before it. They begin at the movement with the id $3, or at the last one for 0.
 const SelectLedger = `WITH RECURSIVE ledger AS (
@@ -35,3 +37,30 @@ func (s *Store) Movements(ctx context.Context, workspace, petID, from int64, lim
 	}
 	return page, next, nil
 }
+
+// A storedMovement is a movement with its id, and that of the movement before it of the
+// same pet, 0 for the first.
+type storedMovement struct {
+	petstore.Movement
+	id, before int64
+}
+
+// scanMovement reads a movement, and the columns after it into those given.
+func scanMovement(row Row, m *petstore.Movement, after ...any) error {
+	var (
+		kind  string
+		order *int64
+	)
+	m.At.Valid = true
+	err := row.Scan(append([]any{&m.PetID, &m.Number, &kind, &order, &m.Delta, &m.Quantity, &m.At.Millis}, after...)...)
+	m.Kind = petstore.MovementKind(kind)
+	if order != nil {
+		m.OrderID = *order
+	}
+	return err
+}
+
+var movementTable = newTable("movements", "before, pet, number, delta, quantity, at, kind, order_id",
+	func(workspace int64, m *storedMovement) []any {
+		return []any{m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, string(m.Kind), optional(m.OrderID, m.OrderID != 0), m.id, workspace}
+	})

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
 )
 
 // A DB is a database whose tables are those of the migrations.
@@ -25,6 +26,8 @@ type DB interface {
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
+	// LongRead is Read for queries that may take long: the end of ctx interrupts them.
+	LongRead(ctx context.Context, f func(Tx) error) error
 	// Write calls f in a transaction beside those of Change. f changes no pets, and
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
@@ -94,6 +97,19 @@ func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T,
 		return err
 	})
 	return found, err
+}
+
+// get returns the row that a query of a workspace and an id selects. Without one it
+// returns missing's error.
+func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
+	err = s.db.Read(ctx, func(tx Tx) error {
+		found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, workspace, id)
+		if err == nil && !found {
+			return missing(id)
+		}
+		return err
+	})
+	return row, err
 }
 
 // storable reports whether every engine can hold the text, and look for it.

@@ -30,6 +30,10 @@ func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
 }
 
+func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
+	return a.Read(ctx, f)
+}
+
 func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.change(ctx, func(x *txn) error { return f(accessTx{x.ctx, x}) })
 }

@@ -1,37 +1,12 @@
 package postgres
 
 import (
-	"context"
-
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	categoryColumns = "id, name, description" // as scanCategory reads them
-	selectCategory  = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id = $2"
-)
+const categoryColumns = "id, name, description" // as scanCategory reads them
 
 func scanCategory(row pgx.Row, c *petstore.Category) error {
 	return row.Scan(&c.ID, &c.Name, &c.Description)
-}
-
-// Category implements [petstore.Store].
-func (db *DB) Category(ctx context.Context, workspace, id int64) (petstore.Category, error) {
-	return get(ctx, db, selectCategory, workspace, id, scanCategory, petstore.NoCategory)
-}
-
-// Categories implements [petstore.Store].
-func (db *DB) Categories(ctx context.Context, workspace int64, q petstore.CategoryQuery) ([]petstore.Category, error) {
-	return categoryList(workspace, q).read(ctx, db)
-}
-
-func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Category] {
-	l := &list[petstore.Category]{
-		columns: categoryColumns, table: "categories", workspace: workspace, page: q.Page, scan: scanCategory,
-	}
-	if q.Name != "" {
-		l.filters = append(l.filters, filter{byName, q.Name})
-	}
-	return l
 }

@@ -16,6 +16,12 @@ var dialect = store.Dialect{
 	LockNamed: " ORDER BY id FOR KEY SHARE",
 	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
 	Enter:     enter,
+
+	Parameter: "$",
+	Contains:  "strpos(folded, ?) > 0",
+	Hint:      func(string) string { return "" },
+	SortParts: true,
+	Search:    searchNames,
 }
 
 // lockWorkspaces returns those that are being barred: nobody waits for that. Those that

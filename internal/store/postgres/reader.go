@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
-	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -18,24 +16,6 @@ func (db *DB) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
 			return judge(err)
 		}
 	}
-}
-
-// get returns the row that a query of a workspace and an id selects; without
-// one it returns missing's error.
-func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, scan func(pgx.Row, *T) error, missing func(int64) *petstore.Error) (T, error) {
-	var row, none T
-	err := db.read(ctx, func(c *pgxpool.Conn) error {
-		row = none
-		err := scan(c.QueryRow(ctx, query, workspace, id), &row)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return missing(id)
-		}
-		return err
-	})
-	if err != nil {
-		return none, err
-	}
-	return row, nil
 }
 
 // A querier is a pool, a connection or a transaction.

@@ -115,7 +115,7 @@ func (t *Target) alone(ctx context.Context) error {
 // migrations are left out, and what Begin writes: meta and access_state.
 func (t *Target) Tables(ctx context.Context) ([]Table, error) {
 	rows, err := t.conn.Query(ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype, a.attidentity <> ''
-		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind IN ('r', 'p') AND NOT r.relispartition AND r.relname NOT IN ('migrations', 'meta', 'access_state')
 		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname, a.attnum`, schema)
 	if err != nil {

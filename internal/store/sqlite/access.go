@@ -28,6 +28,10 @@ func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
 }
 
+func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.readLong(ctx, func(c *conn) error { return f(accessTx{c}) })
+}
+
 func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
 }
@@ -61,8 +65,17 @@ func (a accessDB) Load(ctx context.Context, l *store.Load) error {
 }
 
 // dialect is what SQLite says in its own way. One transaction at a time writes, which is a
-// lock on everything.
-var dialect = store.Dialect{Among: among, Rename: renamePet}
+// lock on everything. The plus sign keeps SQLite from planning a statement anew for each
+// value that is bound. Left to itself it would read past rows in the primary key rather
+// than take an index.
+var dialect = store.Dialect{
+	Among:     among,
+	Rename:    renamePet,
+	Parameter: "+$",
+	Contains:  "instr(folded, ?) > 0",
+	Hint:      func(index string) string { return " INDEXED BY " + index },
+	Search:    searchNames,
+}
 
 func among(ids []int64) (condition string, arg any) {
 	text := []byte("[")

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -13,10 +12,7 @@ import (
 const (
 	petColumns    = "id, pets.name, category, status" // the index of names has a name, too
 	storedColumns = petColumns + ", quantity, open_orders, movements, last_movement"
-	rowColumns    = "name, category, status, quantity"
-	selectPet     = "SELECT " + petColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 	selectStored  = "SELECT " + storedColumns + " FROM pets WHERE workspace=?1 AND id=?2"
-	selectRow     = "SELECT " + rowColumns + " FROM pets WHERE workspace=?1 AND id=?2"
 )
 
 // A stored is a pet with the id of the last movement of its ledger.
@@ -27,10 +23,6 @@ type stored struct {
 
 func scanPet(row *sqlite.Stmt) petstore.Pet {
 	return petstore.Pet{ID: row.ColumnInt64(0), Name: row.ColumnText(1), CategoryID: row.ColumnInt64(2), Status: scanStatus(row, 3)}
-}
-
-func scanRow(stmt *sqlite.Stmt) row {
-	return row{name: stmt.ColumnText(0), category: stmt.ColumnInt64(1), status: placeOf(scanStatus(stmt, 2)), quantity: stmt.ColumnInt64(3)}
 }
 
 func scanStocked(row *sqlite.Stmt) petstore.StockedPet {
@@ -63,6 +55,15 @@ func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error
 	return r.pet(id), nil
 }
 
+// InventoryItem implements [petstore.Store].
+func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petstore.InventoryItem, error) {
+	r, err := db.row(ctx, workspace, petID)
+	if err != nil {
+		return petstore.InventoryItem{}, err
+	}
+	return petstore.InventoryItem{PetID: petID, Quantity: r.quantity, Status: statusAt[r.status]}, nil
+}
+
 // row returns what reads need of a pet.
 func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
 	k := cacheKey{workspace, id}
@@ -70,77 +71,45 @@ func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
 	if ok && db.fault.err() == nil {
 		return held, nil
 	}
-	r, err := get(ctx, db, selectRow, workspace, id, scanRow, petstore.NoPet)
-	if err == nil {
-		db.cache.keep(k, r, version)
+	p, err := db.StockedPet(ctx, workspace, id)
+	if err != nil {
+		return row{}, err
 	}
-	return r, err
+	r := row{name: p.Name, category: p.CategoryID, status: placeOf(p.Status), quantity: p.Quantity}
+	db.cache.keep(k, r, version)
+	return r, nil
 }
 
 // Pets implements [petstore.Store].
 func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	if len(q.IDs) > 0 {
-		return db.petsByID(ctx, workspace, q)
+	if len(q.IDs) == 1 && q.Limit > 0 {
+		return db.onePet(ctx, workspace, &q)
 	}
 	k, holds := pageKeyOf(workspace, &q)
 	if !holds {
-		return petList(workspace, q).read(ctx, db)
+		return db.Store.Pets(ctx, workspace, q)
 	}
 	held, ok, version := db.cache.page(k)
 	if ok && db.fault.err() == nil {
 		return held, nil
 	}
-	pets, err := petList(workspace, q).read(ctx, db)
+	pets, err := db.Store.Pets(ctx, workspace, q)
 	if err == nil {
 		db.cache.keepPage(k, slices.Clip(pets), version)
 	}
 	return pets, err
 }
 
-func petList(workspace int64, q petstore.PetQuery) *list[petstore.Pet] {
-	l := &list[petstore.Pet]{columns: petColumns, table: "pets", workspace: workspace, page: q.Page, scan: scanPet}
-	switch l.lanes = statusLanes(q.Statuses, q.CategoryID != 0); {
-	case q.CategoryID != 0:
-		l.index, l.equal = "pets_by_category", []filter{{byCategory, q.CategoryID}}
-	case len(l.lanes) > 0:
-		l.index = "pets_by_status"
+// onePet is Pets for one id.
+func (db *DB) onePet(ctx context.Context, workspace int64, q *petstore.PetQuery) ([]petstore.Pet, error) {
+	p, err := db.Pet(ctx, workspace, q.IDs[0])
+	switch {
+	case petstore.CodeOf(err) == petstore.CodePetNotFound:
+		return []petstore.Pet{}, nil
+	case err != nil:
+		return nil, err
+	case !q.Has(p.ID) || !q.Selects(p):
+		return []petstore.Pet{}, nil
 	}
-	if q.Name != "" {
-		l.tests = []filter{{byName, q.Name}}
-		l.rest = l.byNames(q.Name)
-	}
-	return l
-}
-
-// petsByID looks up each id.
-func (db *DB) petsByID(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
-	ids := slices.Clone(q.IDs)
-	slices.Sort(ids)
-	if q.Newest {
-		slices.Reverse(ids)
-	}
-	found := make([]petstore.Pet, 0, min(len(ids), max(q.Limit, 0)))
-	for _, id := range slices.Compact(ids) {
-		if !q.Has(id) || len(found) >= q.Limit {
-			continue
-		}
-		r, err := db.row(ctx, workspace, id)
-		if petstore.CodeOf(err) == petstore.CodePetNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if pet := r.pet(id); selects(q, pet) {
-			found = append(found, pet)
-		}
-	}
-	return found, nil
-}
-
-// selects reports whether the pet passes the filters besides the id.
-func selects(q petstore.PetQuery, p petstore.Pet) bool {
-	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
-		(q.CategoryID == 0 || q.CategoryID == p.CategoryID) &&
-		(q.Name == "" || strings.Contains(petstore.Fold(p.Name), q.Name))
+	return []petstore.Pet{p}, nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
-	"zombiezen.com/go/sqlite"
 )
 
 // reader takes a connection to read with; release gives it back.
@@ -75,21 +74,4 @@ func snapshot(f func(*conn) error) func(*conn) error {
 		}()
 		return f(c)
 	}
-}
-
-// get is find for a reader: without a row it returns missing's error.
-func get[T any](ctx context.Context, db *DB, query string, workspace, id int64, scan func(*sqlite.Stmt) T, missing func(int64) *petstore.Error) (none T, _ error) {
-	c, err := db.reader(ctx)
-	if err != nil {
-		return none, err
-	}
-	defer db.release(c)
-	row, err := find(c, query, workspace, id, scan)
-	switch {
-	case err != nil:
-		return none, db.judge(err)
-	case row == nil:
-		return none, missing(id)
-	}
-	return *row, nil
 }

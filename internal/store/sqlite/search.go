@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 )
 
 // The index of names is a table of FTS5 with every three letters of each name, see
@@ -18,32 +19,39 @@ const (
 	mostPets       = 1 << idBits
 )
 
-// byNames returns the rest of a list of pets by the index of names. Texts of one or two
-// letters have none.
-func (l *list[T]) byNames(text string) func(*conn, petstore.Page) (*statement, error) {
-	return func(c *conn, p petstore.Page) (*statement, error) {
-		last, err := c.lastIDs(l.workspace)
-		if err != nil || !searchable(text) || l.workspace >= mostWorkspaces || last.Pets >= mostPets {
-			return nil, err
-		}
-		from, to, by := p.After, int64(mostPets), ""
-		if p.Newest {
-			from, to, by = 0, min(p.After, mostPets), " DESC"
-		}
-		term, err := c.rareTerm(l.workspace, from, min(to, last.Pets), text)
-		if err != nil || term == "" {
-			return nil, err
-		}
-		first := l.workspace << idBits
-		s := &statement{args: []any{l.workspace, `"` + strings.ReplaceAll(asIndexed.Replace(term), `"`, `""`) + `"`, first + from, first + to, first}}
-		s.WriteString("SELECT " + l.columns + " FROM pet_names CROSS JOIN pets ON workspace=+?1 AND id=pet_names.rowid-?5" +
-			" WHERE pet_names MATCH ?2 AND pet_names.rowid>?3 AND pet_names.rowid<?4 AND " + s.where(" AND ", append(l.tests, l.equal...)))
-		if len(l.lanes) > 0 {
-			s.WriteString(" AND (" + s.where(" OR ", l.lanes) + ")")
-		}
-		s.WriteString(" ORDER BY pet_names.rowid" + by)
-		return s, nil
+// searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
+// in the index.
+func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*store.Search, error) {
+	if !searchable(text) || workspace >= mostWorkspaces {
+		return nil, nil
 	}
+	last := int64(0)
+	for row, err := range tx.Query("SELECT pets FROM counters WHERE workspace = $1", workspace) {
+		if err == nil {
+			err = row.Scan(&last)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if last >= mostPets {
+		return nil, nil
+	}
+	from, to := p.After, int64(mostPets)
+	if p.Newest {
+		from, to = 0, min(p.After, mostPets)
+	}
+	term, err := rareTerm(tx, workspace, from, min(to, last), text)
+	if err != nil || term == "" {
+		return nil, err
+	}
+	first := workspace << idBits
+	return &store.Search{
+		From: "pet_names CROSS JOIN pets",
+		Where: "id = pet_names.rowid - " + arg(first) + " AND pet_names MATCH " + arg(`"`+strings.ReplaceAll(asIndexed.Replace(term), `"`, `""`)+`"`) +
+			" AND pet_names.rowid > " + arg(first+from) + " AND pet_names.rowid < " + arg(first+to),
+		OrderBy: "pet_names.rowid",
+	}, nil
 }
 
 // termLetters is how many letters a term of the index of names has.
@@ -63,7 +71,7 @@ const (
 	namesSeen  = 25 // at each place
 	frequent   = 10 // one name in so many: to read these by the index takes longer than to test all
 
-	selectNames = "SELECT folded FROM pets WHERE workspace=+?1 AND id>+?2 ORDER BY id LIMIT +?3"
+	selectNames = "SELECT folded FROM pets WHERE workspace = +$1 AND id > +$2 ORDER BY id LIMIT +$3"
 )
 
 // rareTerm returns the three letters of a text that are rarest in the names of the pets with
@@ -71,19 +79,21 @@ const (
 // match. With more letters it would read the names of other workspaces that have a part of
 // them, up to the first that has them all. With one term the next row that has it is a match,
 // and ends the search. If all are frequent it returns "".
-func (c *conn) rareTerm(workspace, from, to int64, text string) (string, error) {
+func rareTerm(tx store.Tx, workspace, from, to int64, text string) (string, error) {
 	letters := []rune(text)
 	terms := make([]string, len(letters)-termLetters+1)
 	for i := range terms {
 		terms[i] = string(letters[i : i+termLetters])
 	}
-	seen, names := make([]int, len(terms)), 0
+	seen, names, name := make([]int, len(terms)), 0, ""
 	for place := range int64(placesSeen) {
-		for row, err := range c.query(selectNames, workspace, from+max(to-from, 0)/placesSeen*place, namesSeen) {
+		for row, err := range tx.Query(selectNames, workspace, from+max(to-from, 0)/placesSeen*place, namesSeen) {
+			if err == nil {
+				err = row.Scan(&name)
+			}
 			if err != nil {
 				return "", err
 			}
-			name := row.ColumnText(0)
 			names++
 			for i, term := range terms {
 				if strings.Contains(name, term) {

@@ -141,11 +141,15 @@ CREATE TABLE pets (
   status        text COLLATE "C" NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
   name          text COLLATE "C" NOT NULL,
   folded        text COLLATE "C" NOT NULL,
+  low_stock     bigint GENERATED ALWAYS AS (CASE WHEN quantity <= 100 THEN quantity END) STORED,
   PRIMARY KEY (workspace, id),
   FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
 ) WITH (fillfactor = 70);
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
+-- Of the column, since an index of the quantity, even of part of it, would have each order
+-- change all indexes of the pet.
+CREATE INDEX pets_by_low_stock ON pets (workspace, status, low_stock, id) WHERE low_stock IS NOT NULL;
 -- The workspace comes last: so an index scan asks for it only where a name fits.
 CREATE INDEX pets_by_name ON pets USING gin (folded gin_trgm_ops, workspace) WITH (gin_pending_list_limit = 256);
 
@@ -161,7 +165,7 @@ CREATE TABLE orders (
 );
 CREATE INDEX orders_by_pet ON orders (workspace, pet, complete, id);
 CREATE INDEX orders_by_complete ON orders (workspace, complete, id);
-CREATE INDEX orders_by_ship_date ON orders (workspace, ship_date, id) WHERE ship_date IS NOT NULL;
+CREATE INDEX orders_by_ship_date ON orders (workspace, complete, ship_date, id) WHERE ship_date IS NOT NULL;
 
 -- The ledger. A new movement comes at the end, whichever pet it is of, and names the
 -- movement before it of the same pet. The row of a pet names its last movement. The last

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A Search has the parts of a query for pets.
+type Search struct{ From, Where, OrderBy string }
+
+// A condition is one on the rows of a list, with ? for its argument.
+type condition struct {
+	sql string
+	arg any
+}
+
+// A list is a query for one page of a table.
+type list[T any] struct {
+	dialect   *Dialect
+	table     string
+	columns   string // as scan reads them
+	scan      func(Row, *T) error
+	workspace int64
+	page      petstore.Page
+	ids       []int64 // the only ones, if there are any
+
+	// The ids follow, in the index, what equal and one value of a column ask for. Without
+	// an index it is the primary key.
+	index  string
+	equal  []condition
+	column string
+	values []any // none for any
+
+	tests  []condition // of rows, in the order of ids
+	tested string      // columns of the tests that follow those of scan
+
+	// find writes a query for the page by an index that does not have the ids in order,
+	// and reports whether there is one. It may be nil.
+	find func(tx Tx, s *statement) (found bool, err error)
+}
+
+// read returns the page.
+func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
+	if l.page.Limit <= 0 || !l.possible() {
+		return []T{}, nil
+	}
+	read := s.db.Read
+	if len(l.tests) > 0 {
+		read = s.db.LongRead
+	}
+	err = read(ctx, func(tx Tx) error {
+		page, err = l.run(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// possible reports whether a row can pass the tests: an engine does not hold every text.
+func (l *list[T]) possible() bool {
+	return !slices.ContainsFunc(l.tests, func(c condition) bool {
+		text, ok := c.arg.(string)
+		return ok && !storable(text)
+	})
+}
+
+// firstTested is how many rows are tested before an index is asked that does not have the
+// ids in order. If many rows match they fill the page, and there is nothing to sort.
+const firstTested = 2000
+
+// run returns the page. Each query is for the whole page, so it is of one state.
+func (l *list[T]) run(tx Tx) ([]T, error) {
+	if l.find == nil {
+		return l.collect(tx, l.all())
+	}
+	page, err := l.collect(tx, l.first())
+	if err != nil || len(page) == l.page.Limit {
+		return page, err
+	}
+	s := &statement{dialect: l.dialect}
+	found, err := l.find(tx, s)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		s = l.all()
+	}
+	return l.collect(tx, s)
+}
+
+func (l *list[T]) collect(tx Tx, s *statement) ([]T, error) {
+	page := make([]T, 0, min(l.page.Limit, petstore.MaxPage+1))
+	for row, err := range tx.Query(s.String(), s.args...) {
+		if err != nil {
+			return nil, err
+		}
+		var entry T
+		page = append(page, entry)
+		if err := l.scan(row, &page[len(page)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// all returns the query for the page of the rows that pass the tests.
+func (l *list[T]) all() *statement {
+	s := &statement{dialect: l.dialect}
+	s.WriteString(l.rows(s, l.columns, l.tests, 0))
+	return s
+}
+
+// first returns the query for the page of those of the first rows that pass the tests.
+func (l *list[T]) first() *statement {
+	s := &statement{dialect: l.dialect}
+	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
+	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
+		" ORDER BY id" + l.descending() + " LIMIT " + s.arg(l.page.Limit))
+	return s
+}
+
+// findByValue makes an index of values the one that find uses: one with a column that has
+// some values, and one with a range. The ids of all rows that match are sorted, "id + 0"
+// keeps a planner from testing rows in the order of ids instead.
+func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
+	l.find = func(_ Tx, s *statement) (bool, error) {
+		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) +
+			" ORDER BY id + 0" + l.descending() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id" +
+			l.descending() + " LIMIT " + s.arg(l.page.Limit))
+		return true, nil
+	}
+}
+
+// rows returns a query for the first rows of the list that pass some tests, in the order of
+// ids. Engines merge the rows of each value by id, and read no more of them than it takes.
+// A limit of 0 is that of the page.
+func (l *list[T]) rows(s *statement, columns string, tests []condition, limit int) string {
+	query := "SELECT " + columns + " FROM " + l.table
+	if l.index != "" {
+		query += l.dialect.Hint(l.index)
+	}
+	query += l.where(s) + s.and(l.equal) + s.and(tests)
+	parts := []string{query}
+	if len(l.values) > 0 {
+		parts = nil
+	}
+	for _, v := range l.values {
+		parts = append(parts, query+" AND "+l.column+" = "+s.arg(v))
+	}
+	first := " ORDER BY id" + l.descending() + " LIMIT " + strconv.Itoa(limit)
+	if limit == 0 {
+		first = " ORDER BY id" + l.descending() + " LIMIT " + s.arg(l.page.Limit)
+	}
+	if len(parts) > 1 && l.dialect.SortParts {
+		for i := range parts {
+			parts[i] = "(" + parts[i] + first + ")"
+		}
+	}
+	return strings.Join(parts, " UNION ALL ") + first
+}
+
+// where returns the condition that a row is of the workspace, and is behind the beginning
+// of the page or has one of the ids.
+func (l *list[T]) where(s *statement) string {
+	workspace := " WHERE workspace = " + s.arg(l.workspace)
+	if len(l.ids) > 0 {
+		ids := make([]any, len(l.ids))
+		for i, id := range l.ids {
+			ids[i] = id
+		}
+		for len(ids)&(len(ids)-1) > 0 { // up to a power of two: engines keep few statements
+			ids = append(ids, ids[0])
+		}
+		return workspace + s.in("id", ids)
+	}
+	beyond := ">"
+	if l.page.Newest {
+		beyond = "<"
+	}
+	return workspace + " AND id " + beyond + " " + s.arg(l.page.Start().After)
+}
+
+func (l *list[T]) descending() string {
+	if l.page.Newest {
+		return " DESC"
+	}
+	return ""
+}
+
+// A statement is a query that is being written, and its arguments. Engines number them in
+// the order in which their parameters first appear in the text.
+type statement struct {
+	strings.Builder
+
+	dialect *Dialect
+	args    []any
+}
+
+// arg adds an argument and returns its parameter.
+func (s *statement) arg(v any) string {
+	s.args = append(s.args, v)
+	return s.parameter(len(s.args))
+}
+
+func (s *statement) parameter(n int) string { return s.dialect.Parameter + strconv.Itoa(n) }
+
+// and returns the text of conditions, each after AND.
+func (s *statement) and(all []condition) string {
+	var text strings.Builder
+	for _, c := range all {
+		before, after, _ := strings.Cut(c.sql, "?")
+		text.WriteString(" AND " + before + s.arg(c.arg) + after)
+	}
+	return text.String()
+}
+
+// in returns the condition, after AND, that a column has one of some values.
+func (s *statement) in(column string, values []any) string {
+	parameters := make([]string, len(values))
+	for i, v := range values {
+		parameters[i] = s.arg(v)
+	}
+	return " AND " + column + " IN (" + strings.Join(parameters, ", ") + ")"
+}

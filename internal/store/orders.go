@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"example.com/petstore/internal/petstore"
+)
+
+const (
+	orderColumns = "id, pet, quantity, ship_date, complete"
+	selectOrder  = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id = $2"
+)
+
+func scanOrder(row Row, o *petstore.Order) error {
+	var shipDate *int64
+	err := row.Scan(&o.ID, &o.PetID, &o.Quantity, &shipDate, &o.Complete)
+	if shipDate != nil {
+		o.ShipDate = petstore.Time{Millis: *shipDate, Valid: true}
+	}
+	return err
+}
+
+// Order implements [petstore.Store].
+func (s *Store) Order(ctx context.Context, workspace, id int64) (petstore.Order, error) {
+	return get(ctx, s, selectOrder, workspace, id, scanOrder, petstore.NoOrder)
+}
+
+// Orders implements [petstore.Store].
+func (s *Store) Orders(ctx context.Context, workspace int64, q petstore.OrderQuery) ([]petstore.Order, error) {
+	return orderList(&s.options.Dialect, workspace, &q).read(ctx, s)
+}
+
+func orderList(d *Dialect, workspace int64, q *petstore.OrderQuery) *list[petstore.Order] {
+	l := &list[petstore.Order]{dialect: d, table: "orders", columns: orderColumns, scan: scanOrder, workspace: workspace, page: q.Page}
+	completeness := []any{false, true} // each index has complete before the id
+	if q.Complete != nil {
+		completeness = []any{*q.Complete}
+	}
+	switch {
+	case q.PetID != 0:
+		l.index, l.equal = "orders_by_pet", []condition{{"pet = ?", q.PetID}}
+		l.column, l.values = "complete", completeness
+	case q.Complete != nil:
+		l.index, l.column, l.values = "orders_by_complete", "complete", completeness
+	}
+	if q.ShipDateFrom.Valid || q.ShipDateTo.Valid {
+		from, to := shipDates(q)
+		l.tests = []condition{{"ship_date + 0 >= ?", from}, {"ship_date + 0 <= ?", to}} // keeps planners from the index of ship dates
+		if q.PetID == 0 {
+			l.findByValue("orders_by_ship_date", "complete", completeness, condition{"ship_date >= ?", from}, condition{"ship_date <= ?", to})
+		}
+	}
+	return l
+}
+
+// shipDates returns the range of ship dates that is asked for. It always has both ends: a
+// planner that does not know them expects a third of all rows in a range with one.
+func shipDates(q *petstore.OrderQuery) (from, to int64) {
+	from, to = math.MinInt64, math.MaxInt64
+	if q.ShipDateFrom.Valid {
+		from = q.ShipDateFrom.Millis
+	}
+	if q.ShipDateTo.Valid {
+		to = q.ShipDateTo.Millis
+	}
+	return from, to
+}
+
+var orderTable = newTable("orders", "pet, quantity, complete, ship_date", func(workspace int64, o *petstore.Order) []any {
+	return []any{o.PetID, o.Quantity, o.Complete, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.ID, workspace}
+})

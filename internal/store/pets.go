@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"example.com/petstore/internal/petstore"
+)
+
+const (
+	petColumns        = "id, pets.name, category, status" // an index of names may have a name, too
+	stockedPetColumns = petColumns + ", quantity, open_orders, movements"
+	storedColumns     = stockedPetColumns + ", last_movement"
+	selectPet         = "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 AND id = $2"
+)
+
+func scanPet(row Row, p *petstore.Pet) error {
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
+}
+
+func scanStockedPet(row Row, p *petstore.StockedPet) error {
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status), &p.Quantity, &p.OpenOrders, &p.Movements)
+}
+
+// StockedPet returns a pet with its stock, or the error of [petstore.NoPet].
+func (s *Store) StockedPet(ctx context.Context, workspace, id int64) (petstore.StockedPet, error) {
+	return get(ctx, s, selectPet, workspace, id, scanStockedPet, petstore.NoPet)
+}
+
+// Pet implements [petstore.Store].
+func (s *Store) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {
+	p, err := s.StockedPet(ctx, workspace, id)
+	return p.Pet, err
+}
+
+// Pets implements [petstore.Store].
+func (s *Store) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([]petstore.Pet, error) {
+	page, err := petList(&s.options.Dialect, workspace, &q).read(ctx, s)
+	if len(q.IDs) == 0 || err != nil {
+		return page, err
+	}
+	page = slices.DeleteFunc(page, func(p petstore.Pet) bool { return !q.Has(p.ID) || !q.Selects(p) })
+	return page[:min(len(page), max(q.Limit, 0))], nil
+}
+
+func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.Pet] {
+	l := &list[petstore.Pet]{dialect: d, table: "pets", columns: petColumns, scan: scanPet, workspace: workspace, page: q.Page}
+	if len(q.IDs) > 0 { // they are few: Pets looks at their other columns
+		l.ids, l.page.Limit = q.IDs, len(q.IDs)
+		return l
+	}
+	l.column, l.values = "status", statuses(q.Statuses)
+	switch {
+	case q.CategoryID != 0:
+		l.index, l.equal = "pets_by_category", []condition{{"category = ?", q.CategoryID}}
+		if len(l.values) == 0 { // the index has the status before the id
+			l.values = statuses(petstore.Statuses())
+		}
+	case len(l.values) > 0:
+		l.index = "pets_by_status"
+	}
+	if q.Name != "" {
+		l.tests, l.tested = []condition{{d.Contains, q.Name}}, ", folded"
+		l.find = func(tx Tx, s *statement) (bool, error) { return findByName(tx, s, l, q.Name) }
+	}
+	return l
+}
+
+// findByName is the find of a list of pets whose names contain a text.
+func findByName(tx Tx, s *statement, l *list[petstore.Pet], text string) (found bool, err error) {
+	where := l.where(s)
+	search, err := l.dialect.Search(tx, l.workspace, l.page.Start(), text, s.arg)
+	if err != nil || search == nil {
+		return false, err
+	}
+	where += " AND " + search.Where + s.and(l.tests) + s.and(l.equal)
+	if len(l.values) > 0 {
+		where += s.in(l.column, l.values)
+	}
+	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.descending() + " LIMIT " + s.arg(l.page.Limit))
+	return true, nil
+}
+
+// statuses returns each of some statuses once, as arguments.
+func statuses(some []petstore.Status) (values []any) {
+	for _, status := range some {
+		if !slices.Contains(values, any(string(status))) {
+			values = append(values, string(status))
+		}
+	}
+	return values
+}
+
+// A storedPet is a pet with the id of the last movement of its ledger, 0 if there is none.
+type storedPet struct {
+	petstore.StockedPet
+	lastMovement int64
+}
+
+func scanStored(row Row, p *storedPet) error {
+	var status string
+	err := row.Scan(&p.ID, &p.Name, &p.CategoryID, &status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
+	p.Status = petstore.Status(status)
+	return err
+}
+
+var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name, folded, status, category",
+	func(workspace int64, p *storedPet) []any {
+		return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.Name, petstore.Fold(p.Name), string(p.Status), p.CategoryID, p.ID, workspace}
+	})
+
+// updateStock is for a pet of which nothing else has changed: on SQLite an update that
+// names a column changes the indexes that have it, whether the value is another or not.
+const updateStock = "UPDATE pets SET quantity = $1, open_orders = $2, movements = $3, last_movement = $4 WHERE id = $5 AND workspace = $6"
+
+func stockValues(workspace int64, p *storedPet) []any {
+	return []any{p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, p.ID, workspace}
+}
