@@ -25,6 +25,9 @@ type DB interface {
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
+	// Snapshot calls f for reading. Its queries see the same state, and may take as
+	// long as they like.
+	Snapshot(ctx context.Context, f func(Tx) error) error
 	// Write calls f in a transaction beside those of Change. f changes no pets, and
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error
@@ -59,6 +62,7 @@ type Store struct {
 type Options struct {
 	Tables  []Table // with the rows of workspaces, those that refer to others first
 	Now     func() time.Time
+	Checks  Checks
 	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
 
 	NoEvents bool                  // write no events

@@ -64,9 +64,6 @@ func gravityOfOwn(err error) gravity {
 	if _, own := errors.AsType[*ownError](err); own || errors.Is(err, store.ErrPanicked) {
 		return ordinary
 	}
-	if _, taken := errors.AsType[*sinkError](err); taken {
-		return ordinary
-	}
 	return absent
 }
 

@@ -26,6 +26,10 @@ func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
 }
 
+func (a accessDB) Snapshot(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(accessTx{c}) }))
+}
+
 func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"example.com/petstore/internal/petstore"
 	"zombiezen.com/go/sqlite"
@@ -63,30 +62,4 @@ func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit
 		return nil, 0, petstore.NoPet(petID)
 	}
 	return page, next, err
-}
-
-// ledger gives the movements of a pet to take, the oldest first. It holds no more of
-// them than their ids.
-func (c *conn) ledger(workspace, pet int64, take func(petstore.Movement) error) error {
-	var ids []int64
-	before := int64(0)
-	for row, err := range c.query(selectLedger, workspace, pet, 0) {
-		if err != nil {
-			return err
-		}
-		before, ids = row.ColumnInt64(7), append(ids, row.ColumnInt64(8))
-	}
-	if before != 0 {
-		return fmt.Errorf("the ledger of pet %d of workspace %d lacks the movement %d", pet, workspace, before)
-	}
-	for i := len(ids) - 1; i >= 0; i-- {
-		m, err := find(c, selectMovement, workspace, ids[i], scanMovement)
-		if err != nil {
-			return err
-		}
-		if err := take(*m); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -66,7 +66,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		fault:   fault{failed: make(chan struct{})},
 	}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
+		Tables: workspaceTables, Checks: checks(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
 	})
 	db.queue = store.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
