@@ -30,8 +30,7 @@ func (a *app) migrateStoreCommand() *cobra.Command {
 		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys, bans,
 pets, orders, stock with its ledger, events, webhooks, idempotency receipts, counters,
 usage and the audit log. Clients notice only a pause: keys, ids, ETags and cursors stay
-the same. Only the cursors of movements do not: read such a list from its first page
-again.
+the same.
 
 Stop the server first. The file is locked during the move. At the end it is marked as
 moved: servers and commands that would still use it are refused with the new address.

@@ -96,8 +96,8 @@ type outcome struct{ quantity, number, open int64 }
 // follow reports where a ledger contradicts itself: each movement must count on from the
 // one before, and move its quantity.
 func (c *ledgerCheck) follow(name string, h *head) (o outcome, err error) {
-	var next *link
-	err = h.pieces(c.tx, func(piece []link) error {
+	var next *storedMovement
+	err = h.pieces(c.tx, func(piece []storedMovement) error {
 		for i := range piece {
 			l := &piece[i]
 			c.owned[h.key.workspace]++

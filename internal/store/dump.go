@@ -12,8 +12,8 @@ import (
 const rowsAtOnce = 1000
 
 const (
-	dumpedCategories = "SELECT id, name, description FROM categories WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3"
-	dumpedOrders     = `SELECT id, pet, quantity, ship_date, complete FROM orders
+	dumpedCategories = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3"
+	dumpedOrders     = "SELECT " + orderColumns + ` FROM orders
 		WHERE workspace = $1 AND (pet, complete, id) > ($2, $3, $4) ORDER BY pet, complete, id LIMIT $5`
 	selectLastIDs = "SELECT categories, pets, orders FROM counters WHERE workspace = $1"
 )
@@ -69,7 +69,7 @@ func (d *dump) taken(err error) error {
 func (d *dump) categories() error {
 	after := int64(0)
 	categories := pages[petstore.Category]{read: func() (page []petstore.Category, err error) {
-		page, err = all(d.tx, scanDumpedCategory, dumpedCategories, d.workspace, after, rowsAtOnce)
+		page, err = all(d.tx, scanCategory, dumpedCategories, d.workspace, after, rowsAtOnce)
 		if len(page) > 0 {
 			after = page[len(page)-1].ID
 		}
@@ -97,7 +97,7 @@ func (d *dump) pets() error {
 	}
 	var last petstore.Order
 	d.orders.read = func() (page []petstore.Order, err error) {
-		page, err = all(d.tx, scanDumpedOrder, dumpedOrders, d.workspace, last.PetID, last.Complete, last.ID, rowsAtOnce)
+		page, err = all(d.tx, scanOrder, dumpedOrders, d.workspace, last.PetID, last.Complete, last.ID, rowsAtOnce)
 		if len(page) > 0 {
 			last = page[len(page)-1]
 		}
@@ -181,17 +181,3 @@ func (p *pages[T]) peek() (*T, error) {
 }
 
 func (p *pages[T]) drop() { p.rows = p.rows[1:] }
-
-func scanDumpedCategory(row Row) (c petstore.Category, err error) {
-	err = row.Scan(&c.ID, &c.Name, &c.Description)
-	return c, err
-}
-
-func scanDumpedOrder(row Row) (o petstore.Order, err error) {
-	var ship *int64
-	err = row.Scan(&o.ID, &o.PetID, &o.Quantity, &ship, &o.Complete)
-	if ship != nil {
-		o.ShipDate = petstore.Time{Millis: *ship, Valid: true}
-	}
-	return o, err
-}

@@ -46,18 +46,12 @@ var (
 			FROM movements m WHERE kind = 'deleted' AND ` + inSpan("workspace, pet") + `
 			AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = m.workspace AND p.id = m.pet) ORDER BY workspace, pet LIMIT ` + petsAtOnce + `) AS deleted`
 	selectHeads   = "SELECT * FROM (" + headsOf + ") AS heads ORDER BY workspace, pet LIMIT " + petsAtOnce
-	selectLedgers = chain("SELECT m.* FROM ("+headsOf+") AS heads JOIN movements m ON m.workspace = heads.workspace AND m.id = heads.last AND m.pet = heads.pet") +
-		" ORDER BY workspace, pet, id DESC"
-	selectPiece = chain("SELECT * FROM movements WHERE workspace = $1 AND id = $2 AND pet = $3") + " LIMIT $4"
+	selectLedgers = `WITH RECURSIVE ledger AS (
+			SELECT m.* FROM (` + headsOf + `) AS heads JOIN movements m ON m.workspace = heads.workspace AND m.id = heads.last AND m.pet = heads.pet
+			UNION ALL
+			SELECT m.* FROM ledger l JOIN movements m ON m.workspace = l.workspace AND m.id = l.before AND m.pet = l.pet AND m.id < l.id)
+		SELECT ` + movementColumns + `, before, id, workspace FROM ledger ORDER BY workspace, pet, id DESC`
 )
-
-// chain returns the query of the movements that begin selects, and of all before them of
-// the same pets.
-func chain(begin string) string {
-	return "WITH RECURSIVE ledger AS (" + begin + ` UNION ALL
-		SELECT m.* FROM ledger l JOIN movements m ON m.workspace = l.workspace AND m.id = l.before AND m.pet = l.pet AND m.id < l.id)
-		SELECT workspace, id, before, pet, number, kind, order_id, delta, quantity, at FROM ledger`
-}
 
 // A head is a pet, or one that was deleted, with its ledger.
 type head struct {
@@ -66,42 +60,22 @@ type head struct {
 	gone bool  // it was deleted, and of the pet there are the id and the number of movements
 	last int64 // the id of its last movement; 0 if there is none
 
-	ledger []link // from the last movement to the first; nil if there are too many
+	ledger []storedMovement // from the last movement to the first; nil if there are too many
 }
 
-// A link is a movement in a ledger.
-type link struct {
-	pet        petKey
-	id, before int64 // before is 0 for the first
-	petstore.Movement
-}
-
-func scanHead(row Row) (h head, err error) {
+func scanHead(row Row, h *head) error {
 	var status string
 	p := &h.pet
-	err = row.Scan(&h.key.workspace, &h.key.id, &p.Name, &p.CategoryID, &status, &p.Quantity, &p.OpenOrders, &p.Movements, &h.last)
-	p.ID, p.Status, h.gone = h.key.id, petstore.Status(status), status == ""
-	return h, err
-}
-
-func scanLink(row Row) (l link, err error) {
-	var (
-		kind  string
-		order *int64
-	)
-	m := &l.Movement
-	err = row.Scan(&l.pet.workspace, &l.id, &l.before, &l.pet.id, &m.Number, &kind, &order, &m.Delta, &m.Quantity, &m.At.Millis)
-	m.PetID, m.Kind, m.At.Valid = l.pet.id, petstore.MovementKind(kind), true
-	if order != nil {
-		m.OrderID = *order
-	}
-	return l, err
+	err := row.Scan(&h.key.workspace, &p.ID, &p.Name, &p.CategoryID, &status, &p.Quantity, &p.OpenOrders, &p.Movements, &h.last)
+	h.key.id, p.Status, h.gone = p.ID, petstore.Status(status), status == ""
+	return err
 }
 
 // all returns what scan reads of the rows of a statement.
-func all[T any](tx Tx, scan func(Row) (T, error), query string, args ...any) (rows []T, err error) {
+func all[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) (rows []T, err error) {
 	err = each(tx, query, func(row Row) error {
-		value, err := scan(row)
+		var value T
+		err := scan(row, &value)
 		rows = append(rows, value)
 		return err
 	}, args...)
@@ -126,14 +100,19 @@ func readHeads(tx Tx, s span) (heads []head, rest span, err error) {
 	if heads[0].long() {
 		return heads, rest, nil
 	}
-	links, err := all(tx, scanLink, selectLedgers, s.args()...)
-	for i := range heads {
-		n := 0
-		for n < len(links) && links[n].pet == heads[i].key {
-			n++
+	i := 0
+	err = each(tx, selectLedgers, func(row Row) error {
+		var (
+			m         storedMovement
+			workspace int64
+		)
+		err := scanMovement(row, &m.Movement, &m.before, &m.id, &workspace)
+		for heads[i].key != (petKey{workspace, m.PetID}) {
+			i++
 		}
-		heads[i].ledger, links = links[:n], links[n:]
-	}
+		heads[i].ledger = append(heads[i].ledger, m)
+		return err
+	}, s.args()...)
 	return heads, rest, err
 }
 
@@ -142,7 +121,7 @@ func (h *head) long() bool { return h.pet.Movements > movementsAtOnce }
 
 // pieces gives the ledger to take, from the last movement to the first, in pieces, none of
 // which is empty.
-func (h *head) pieces(tx Tx, take func([]link) error) error {
+func (h *head) pieces(tx Tx, take func([]storedMovement) error) error {
 	if !h.long() {
 		if len(h.ledger) == 0 {
 			return nil
@@ -163,8 +142,9 @@ func (h *head) pieces(tx Tx, take func([]link) error) error {
 }
 
 // piece returns a part of a long ledger that begins at the movement with an id.
-func (h *head) piece(tx Tx, id int64) ([]link, error) {
-	return all(tx, scanLink, selectPiece, h.key.workspace, id, h.key.id, movementsAtOnce)
+func (h *head) piece(tx Tx, id int64) ([]storedMovement, error) {
+	return all(tx, func(row Row, m *storedMovement) error { return scanMovement(row, &m.Movement, &m.before, &m.id) },
+		SelectLedger+" LIMIT $4", h.key.workspace, h.key.id, id, movementsAtOnce)
 }
 
 // oldestFirst gives the ledger to take, from the first movement to the last. missing is
@@ -172,7 +152,7 @@ func (h *head) piece(tx Tx, id int64) ([]link, error) {
 func (h *head) oldestFirst(tx Tx, take func(petstore.Movement) error) (missing int64, err error) {
 	var starts []int64
 	missing = h.last
-	err = h.pieces(tx, func(piece []link) error {
+	err = h.pieces(tx, func(piece []storedMovement) error {
 		starts = append(starts, piece[0].id)
 		missing = piece[len(piece)-1].before
 		return nil

@@ -55,16 +55,6 @@ type Moved struct {
 	Checksum string // of all rows, whatever their order
 }
 
-// leftBehind are the columns of SQLite's tables that PostgreSQL does not have: they say
-// where the movements of a pet are.
-func leftBehind() map[string][]string {
-	return map[string][]string{
-		"movements": {"id", "before"},
-		"pets":      {"last_movement"},
-		"counters":  {"movements"},
-	}
-}
-
 // Run moves everything, one table in each transaction, compares both sides, and
 // only then gives the target free and the source up: nobody can use both. A target that holds anything else is refused.
 // After an error, or the end of ctx, or of the process, another run goes on with
@@ -155,7 +145,7 @@ func (r *run) plan(ctx context.Context) error {
 func sameColumns(t postgres.Table, have []string) error {
 	want := t.Names()
 	for _, name := range have {
-		if !slices.Contains(leftBehind()[t.Name], name) && !slices.Contains(want, name) {
+		if !slices.Contains(want, name) {
 			return fmt.Errorf("the target's table %s has no column %s", t.Name, name)
 		}
 	}

@@ -54,7 +54,7 @@ func workspaceTables() []store.Table {
 		{Name: "receipts", Key: "operation, key"},
 		{Name: "deliveries", Key: "webhook, event"},
 		{Name: "events", Key: "id"},
-		{Name: "movements", Key: "pet, number"},
+		{Name: "movements", Key: "id"},
 		{Name: "orders", Key: "id"},
 		{Name: "pets", Key: "id"},
 		{Name: "categories", Key: "id"},

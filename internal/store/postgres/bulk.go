@@ -84,7 +84,9 @@ func (l *load) begin() {
 func (l *load) reserve(ctx context.Context) error {
 	var need demand
 	for i := range l.batch.Units {
-		switch u := &l.batch.Units[i]; {
+		u := &l.batch.Units[i]
+		need.movements += int64(len(u.Movements))
+		switch {
 		case u.Category != nil && u.Category.ID == 0:
 			need.categories++
 		case u.Category == nil && u.PetID == 0:
@@ -102,7 +104,7 @@ func (l *load) reserve(ctx context.Context) error {
 	if first == nil {
 		return hasWorkspace(ctx, l.db.issuers, l.workspace)
 	}
-	if max(first.categories+need.categories, first.pets+need.pets) > petstore.MaxID {
+	if max(first.categories+need.categories, first.pets+need.pets, first.movements+need.movements) > petstore.MaxID {
 		return usedUp(l.workspace)
 	}
 	l.first = *first
@@ -144,17 +146,21 @@ func (l *load) keep(u *petstore.Unit) error {
 			l.issued = append(l.issued, &p.ID)
 		}
 		l.existing[petstore.PetRow][u.PetID] = true
-		l.rows.pets.save(rowID{l.workspace, p.ID}, p, true)
+		last := l.next.movements + int64(len(u.Movements))
+		l.rows.pets.save(rowID{l.workspace, p.ID}, &storedPet{*p, last}, true)
 	}
 	for i := range u.Orders {
 		o := &u.Orders[i]
 		l.existing[petstore.OrderRow][o.ID] = true
 		l.rows.orders.save(rowID{l.workspace, o.ID}, o, true)
 	}
+	before := int64(0)
 	for _, m := range u.Movements {
 		m.PetID = u.PetID
+		l.next.movements++
 		l.existing[petstore.LedgerRow][u.PetID] = true
-		l.rows.movements = append(l.rows.movements, movementTable.values(l.workspace, &m))
+		l.rows.movements = append(l.rows.movements, movementTable.values(l.workspace, &storedMovement{m, l.next.movements, before}))
+		before = l.next.movements
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type group struct {
 	lived      petstore.Time // by which receipts are dated
 	changes    []groupedChange
 	pets       map[rowID]*petstore.StockedPet
+	last       map[rowID]int64 // the ids of the last movements of pets
 	categories map[rowID]*petstore.Category
 	orders     map[rowID]*petstore.Order
 	inUse      map[rowID]bool
@@ -52,6 +53,8 @@ type groupedChange struct {
 	first    *groupedChange                      // who in this group has done the same before
 	receipt  *petstore.Receipt                   // what is kept under the idempotency key
 	inserted struct{ pet, category, order bool } // which of the saved rows are new
+	movement int64                               // the id of the movement
+	previous int64                               // that of the movement before it, of the same pet
 }
 
 func newGroup(writes []*write, now, lived petstore.Time) *group {
@@ -61,6 +64,7 @@ func newGroup(writes []*write, now, lived petstore.Time) *group {
 		lived:      lived,
 		changes:    make([]groupedChange, len(writes)),
 		pets:       make(map[rowID]*petstore.StockedPet, len(writes)),
+		last:       make(map[rowID]int64, len(writes)),
 		categories: make(map[rowID]*petstore.Category),
 		orders:     make(map[rowID]*petstore.Order),
 		inUse:      make(map[rowID]bool),
@@ -184,6 +188,9 @@ func (g *group) applyToGroup(workspace int64, e *petstore.Effects) {
 	put(g.pets, workspace, e.SavePet, &d.pets, func(p *petstore.StockedPet) int64 { return p.ID })
 	put(g.categories, workspace, e.SaveCategory, &d.categories, func(c *petstore.Category) int64 { return c.ID })
 	put(g.orders, workspace, e.SaveOrder, &d.orders, func(o *petstore.Order) int64 { return o.ID })
+	if e.Movement != nil {
+		d.movements++
+	}
 	delete(g.pets, rowID{workspace, e.DropPet})
 	delete(g.categories, rowID{workspace, e.DropCategory})
 	delete(g.orders, rowID{workspace, e.DropOrder})
@@ -215,6 +222,7 @@ func (g *group) assignIDs() error {
 			continue
 		}
 		m.effects.Link()
+		g.chain(m)
 		if !g.silent {
 			g.addEvents(m)
 		}
@@ -242,15 +250,28 @@ func (g *group) number(m *groupedChange) error {
 	m.inserted.pet = e.SavePet != nil && issueTo(&e.SavePet.ID, &last.pets)
 	m.inserted.category = e.SaveCategory != nil && issueTo(&e.SaveCategory.ID, &last.categories)
 	m.inserted.order = e.SaveOrder != nil && issueTo(&e.SaveOrder.ID, &last.orders)
+	if e.Movement != nil {
+		issueTo(&m.movement, &last.movements)
+	}
 	switch {
-	case !m.inserted.pet && !m.inserted.category && !m.inserted.order:
+	case !m.inserted.pet && !m.inserted.category && !m.inserted.order && e.Movement == nil:
 		return nil
 	case g.issued[w] == nil: // it was deleted while the request was on its way
 		return petstore.Unavailable(&ownError{fmt.Sprintf("there is no workspace %d", w)})
-	case max(last.pets, last.categories, last.orders) > petstore.MaxID:
+	case max(last.pets, last.categories, last.orders, last.movements) > petstore.MaxID:
 		return usedUp(w)
 	}
 	return nil
+}
+
+// chain puts the movement of a change at the end of its pet's ledger.
+func (g *group) chain(m *groupedChange) {
+	if m.effects.Movement == nil {
+		return
+	}
+	pet := rowID{m.Job.change.Workspace, m.effects.Movement.PetID}
+	m.previous = g.last[pet]
+	g.last[pet] = m.movement
 }
 
 // issueTo writes the next id to *id unless there is one, and reports whether it did.

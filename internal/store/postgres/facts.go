@@ -29,11 +29,11 @@ const (
 		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN orders o USING (workspace, id)
 		ORDER BY o.workspace, o.id FOR UPDATE OF o`
 
-	lockPets = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements
+	lockPets = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements, p.last_movement
 		FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id) JOIN pets p USING (workspace, id)
 		ORDER BY p.workspace, p.id FOR UPDATE OF p`
 
-	lockPetsOfOrders = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements
+	lockPetsOfOrders = `SELECT p.workspace, p.id, p.name, p.category, p.status, p.quantity, p.open_orders, p.movements, p.last_movement
 		FROM (SELECT workspace, id FROM unnest($1::bigint[], $2::bigint[]) AS n (workspace, id)
 			UNION SELECT o.workspace, o.pet FROM unnest($3::bigint[], $4::bigint[]) AS n (workspace, id) JOIN orders o USING (workspace, id)) n
 		JOIN pets p USING (workspace, id)
@@ -146,9 +146,10 @@ func (g *group) queueOrdersAndPets(b *pgx.Batch, w keysToLoad) {
 	}
 	read := each(func(row pgx.Rows) error {
 		var workspace int64
+		var last int64
 		p := new(petstore.StockedPet)
-		err := row.Scan(&workspace, &p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
-		g.pets[rowID{workspace, p.ID}] = p
+		err := row.Scan(&workspace, &p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements, &last)
+		g.pets[rowID{workspace, p.ID}], g.last[rowID{workspace, p.ID}] = p, last
 		return err
 	})
 	switch {

@@ -10,14 +10,14 @@ import (
 )
 
 // issueIDs advances the counters of workspaces by what is needed of each kind
-// ($2 to $4), and returns where they stood before.
-const issueIDs = `UPDATE counters c SET pets = c.pets + d.pets, categories = c.categories + d.categories, orders = c.orders + d.orders
-	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS d (workspace, pets, categories, orders)
+// ($2 to $5), and returns where they stood before.
+const issueIDs = `UPDATE counters c SET pets = c.pets + d.pets, categories = c.categories + d.categories, orders = c.orders + d.orders, movements = c.movements + d.movements
+	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS d (workspace, pets, categories, orders, movements)
 	WHERE c.workspace = d.workspace
-	RETURNING c.workspace, c.pets - d.pets, c.categories - d.categories, c.orders - d.orders`
+	RETURNING c.workspace, c.pets - d.pets, c.categories - d.categories, c.orders - d.orders, c.movements - d.movements`
 
 // A demand is a number for each kind of row: how many ids, or one of them.
-type demand struct{ pets, categories, orders int64 }
+type demand struct{ pets, categories, orders, movements int64 }
 
 // issue takes ids from the counters, and returns for each workspace that exists
 // the ids before the first that may be used. They are lost if the caller does
@@ -35,12 +35,13 @@ func issue(ctx context.Context, pool *pgxpool.Pool, demands map[int64]*demand) (
 		return issued, nil
 	}
 	workspaces := slices.Sorted(maps.Keys(demands))
-	var pets, categories, orders []int64
+	var pets, categories, orders, movements []int64
 	for _, w := range workspaces {
 		d := demands[w]
 		pets, categories, orders = append(pets, d.pets), append(categories, d.categories), append(orders, d.orders)
+		movements = append(movements, d.movements)
 	}
-	rows, err := pool.Query(ctx, issueIDs, workspaces, pets, categories, orders)
+	rows, err := pool.Query(ctx, issueIDs, workspaces, pets, categories, orders, movements)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func issue(ctx context.Context, pool *pgxpool.Pool, demands map[int64]*demand) (
 		workspace int64
 		before    demand
 	)
-	_, err = pgx.ForEachRow(rows, []any{&workspace, &before.pets, &before.categories, &before.orders}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&workspace, &before.pets, &before.categories, &before.orders, &before.movements}, func() error {
 		last := before
 		issued[workspace] = &last
 		return nil

@@ -18,7 +18,7 @@ func (db *DB) write(ctx context.Context, c *pgx.Conn, g *group) error {
 // writes are the effects of all changes, row by row: of a row that several
 // changed, the last state.
 type writes struct {
-	pets       kind[petstore.StockedPet]
+	pets       kind[storedPet]
 	categories kind[petstore.Category]
 	orders     kind[petstore.Order]
 	movements  [][]any // values of the ledger
@@ -56,7 +56,7 @@ func (g *group) queueWrites(b *pgx.Batch) {
 	var k writes
 	for i := range g.changes {
 		if m := &g.changes[i]; m.Err == nil {
-			k.collect(m)
+			k.collect(m, g.last)
 		}
 	}
 	categoryTable.queue(b, categoryTable.insert, k.categories.made)
@@ -76,10 +76,10 @@ func (g *group) queueWrites(b *pgx.Batch) {
 }
 
 // collect adds the effects of a change that has succeeded.
-func (k *writes) collect(m *groupedChange) {
+func (k *writes) collect(m *groupedChange, last map[rowID]int64) {
 	w, e := m.Job.change.Workspace, &m.effects
 	if p := e.SavePet; p != nil {
-		k.pets.save(rowID{w, p.ID}, p, m.inserted.pet)
+		k.pets.save(rowID{w, p.ID}, &storedPet{*p, last[rowID{w, p.ID}]}, m.inserted.pet)
 	}
 	if c := e.SaveCategory; c != nil {
 		k.categories.save(rowID{w, c.ID}, c, m.inserted.category)
@@ -91,7 +91,7 @@ func (k *writes) collect(m *groupedChange) {
 	k.categories.drop(rowID{w, e.DropCategory})
 	k.orders.drop(rowID{w, e.DropOrder})
 	if e.Movement != nil {
-		k.movements = append(k.movements, movementTable.values(w, e.Movement))
+		k.movements = append(k.movements, movementTable.values(w, &storedMovement{*e.Movement, m.movement, m.previous}))
 	}
 	if m.receipt != nil {
 		k.receipts = append(k.receipts, m)

@@ -1,18 +1,11 @@
 package postgres
 
 import (
-	"context"
-	"math"
-
 	"example.com/petstore/internal/petstore"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const (
-	movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
-	selectLedger    = "SELECT " + movementColumns + " FROM movements WHERE workspace = $1 AND pet = $2 AND number <= $3 ORDER BY number DESC LIMIT $4"
-)
+const movementColumns = "pet, number, kind, order_id, delta, quantity, at" // as scanMovement reads them
 
 func scanMovement(row pgx.Row, m *petstore.Movement) error {
 	var order *int64
@@ -24,25 +17,14 @@ func scanMovement(row pgx.Row, m *petstore.Movement) error {
 	return err
 }
 
-// Movements implements [petstore.Store]. A place is the number of the movement there.
-func (db *DB) Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []petstore.Movement, next int64, err error) {
-	if from == 0 {
-		from = math.MaxInt64
-	}
-	err = db.read(ctx, func(c *pgxpool.Conn) error {
-		page, err = collect(ctx, c, scanMovement, selectLedger, workspace, petID, from, limit)
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case len(page) == 0:
-		return nil, 0, petstore.NoPet(petID)
-	}
-	return page, page[len(page)-1].Number - 1, nil
+// A storedMovement is a movement with its id, and that of the movement before it of the
+// same pet.
+type storedMovement struct {
+	petstore.Movement
+	id, before int64
 }
 
-var movementTable = newTable("movements", "workspace, pet, number, delta, quantity, at, order_id, kind",
-	func(workspace int64, m *petstore.Movement) []any {
-		return []any{workspace, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, optional(m.OrderID, m.OrderID != 0), string(m.Kind)}
+var movementTable = newTable("movements", "workspace, id, before, pet, number, delta, quantity, at, order_id, kind",
+	func(workspace int64, m *storedMovement) []any {
+		return []any{workspace, m.id, m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, optional(m.OrderID, m.OrderID != 0), string(m.Kind)}
 	})

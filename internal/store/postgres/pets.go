@@ -62,7 +62,13 @@ func texts(statuses []petstore.Status) []string {
 	return t
 }
 
-var petTable = newTable("pets", "workspace, id, category, quantity, open_orders, movements, status, name, folded",
-	func(workspace int64, p *petstore.StockedPet) []any {
-		return []any{workspace, p.ID, p.CategoryID, p.Quantity, p.OpenOrders, p.Movements, string(p.Status), p.Name, petstore.Fold(p.Name)}
+// A storedPet is a pet with the id of the last movement of its ledger.
+type storedPet struct {
+	petstore.StockedPet
+	lastMovement int64
+}
+
+var petTable = newTable("pets", "workspace, id, category, quantity, open_orders, movements, last_movement, status, name, folded",
+	func(workspace int64, p *storedPet) []any {
+		return []any{workspace, p.ID, p.CategoryID, p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, string(p.Status), p.Name, petstore.Fold(p.Name)}
 	})

@@ -32,8 +32,7 @@ var findRows = [petstore.RowKinds]string{
 	petstore.CategoryRow: "SELECT id FROM categories WHERE workspace = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR KEY SHARE",
 	petstore.PetRow:      "SELECT id FROM pets WHERE workspace = $1 AND id = ANY ($2::bigint[])",
 	petstore.OrderRow:    "SELECT id FROM orders WHERE workspace = $1 AND id = ANY ($2::bigint[])",
-	petstore.LedgerRow: `SELECT n.pet FROM unnest($2::bigint[]) AS n (pet)
-		WHERE EXISTS (SELECT 1 FROM movements m WHERE m.workspace = $1 AND m.pet = n.pet)`,
+	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND pet = ANY ($2::bigint[]) AND kind = 'deleted'", // that of a pet which is there comes with the pet
 }
 
 // loadExisting finds out which ids are there already, in one round trip.

@@ -139,16 +139,16 @@ func TestPointPlans(t *testing.T) {
 	db := openTest(t, Options{Readers: 1})
 	err := db.read(t.Context(), func(c *conn) error {
 		for _, query := range []string{
-			selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectMovement, selectDeleted,
+			selectPet, selectStored, selectRow, selectCategory, selectOrder, selectInUse, selectDeleted,
 			byID[petstore.CategoryRow], byID[petstore.PetRow], byID[petstore.OrderRow],
 		} {
 			if got := fmt.Sprint(planOf(t, c, query)); strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
 				t.Errorf("plan of %s = %s, want searches alone", query, got)
 			}
 		}
-		ledger := fmt.Sprint(planOf(t, c, selectLedger))
+		ledger := fmt.Sprint(planOf(t, c, store.SelectLedger))
 		if strings.Count(ledger, "SEARCH movements USING PRIMARY KEY (workspace=? AND id=?)") != 1 || !strings.Contains(ledger, "SEARCH m USING PRIMARY KEY (workspace=? AND id=?)") {
-			t.Errorf("plan of %s = %s, want each movement found by its key", selectLedger, ledger)
+			t.Errorf("plan of %s = %s, want each movement found by its key", store.SelectLedger, ledger)
 		}
 		return nil
 	})

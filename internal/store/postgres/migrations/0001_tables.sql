@@ -115,7 +115,8 @@ CREATE TABLE counters (
   workspace  bigint PRIMARY KEY,
   pets       bigint NOT NULL DEFAULT 0 CHECK (pets >= 0),
   categories bigint NOT NULL DEFAULT 0 CHECK (categories >= 0),
-  orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0)
+  orders     bigint NOT NULL DEFAULT 0 CHECK (orders >= 0),
+  movements  bigint NOT NULL DEFAULT 0 CHECK (movements >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE categories (
@@ -130,15 +131,16 @@ CREATE TABLE categories (
 -- Most changes move nothing but stock: room in the page keeps them off the
 -- indexes.
 CREATE TABLE pets (
-  workspace   bigint NOT NULL,
-  id          bigint NOT NULL CHECK (id BETWEEN 1 AND 9007199254740991),
-  category    bigint NOT NULL,
-  quantity    bigint NOT NULL CHECK (quantity >= 0),
-  open_orders bigint NOT NULL CHECK (open_orders >= 0),
-  movements   bigint NOT NULL CHECK (movements >= 0),
-  status      text COLLATE "C" NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
-  name        text COLLATE "C" NOT NULL,
-  folded      text COLLATE "C" NOT NULL,
+  workspace     bigint NOT NULL,
+  id            bigint NOT NULL CHECK (id BETWEEN 1 AND 9007199254740991),
+  category      bigint NOT NULL,
+  quantity      bigint NOT NULL CHECK (quantity >= 0),
+  open_orders   bigint NOT NULL CHECK (open_orders >= 0),
+  movements     bigint NOT NULL CHECK (movements >= 0), -- how many there are of the pet
+  last_movement bigint NOT NULL DEFAULT 0, -- 0 for none
+  status        text COLLATE "C" NOT NULL CHECK (status IN ('available', 'pending', 'sold')),
+  name          text COLLATE "C" NOT NULL,
+  folded        text COLLATE "C" NOT NULL,
   PRIMARY KEY (workspace, id),
   FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
 ) WITH (fillfactor = 70);
@@ -161,8 +163,13 @@ CREATE INDEX orders_by_pet ON orders (workspace, pet, complete, id);
 CREATE INDEX orders_by_complete ON orders (workspace, complete, id);
 CREATE INDEX orders_by_ship_date ON orders (workspace, ship_date, id) WHERE ship_date IS NOT NULL;
 
+-- The ledger. A new movement comes at the end, whichever pet it is of, and names the
+-- movement before it of the same pet. The row of a pet names its last movement. The last
+-- movement of a pet that was deleted is the one of the kind 'deleted'.
 CREATE TABLE movements (
   workspace bigint NOT NULL,
+  id        bigint NOT NULL,
+  before    bigint NOT NULL CHECK (before < id), -- 0 for a pet's first
   pet       bigint NOT NULL,
   number    bigint NOT NULL CHECK (number >= 1),
   delta     bigint NOT NULL,
@@ -170,8 +177,9 @@ CREATE TABLE movements (
   at        bigint NOT NULL,
   order_id  bigint,
   kind      text COLLATE "C" NOT NULL,
-  PRIMARY KEY (workspace, pet, number)
+  PRIMARY KEY (workspace, id)
 );
+CREATE UNIQUE INDEX movements_deleted ON movements (workspace, pet) WHERE kind = 'deleted';
 
 CREATE TABLE receipts (
   workspace   bigint NOT NULL,
