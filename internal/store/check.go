@@ -23,6 +23,10 @@ type Report = func(format string, args ...any)
 
 // Checks are what an engine checks of its own.
 type Checks struct {
+	// Ledgers returns the query of [LedgerColumns] of the ledgers of the pets in the
+	// workspaces $1 to $2, in the order of the workspaces, the pets and, as it is "ASC"
+	// or "DESC", the ids. Movements that are in no ledger may be among them.
+	Ledgers   func(order string) string
 	Structure func(Tx, Report) error // of the tables and their indexes
 	Rows      func(Tx, Report) error // only if no workspace is being removed; nil for none
 }
@@ -50,7 +54,8 @@ func Check(tx Tx, own Checks) ([]string, error) {
 	if removing, err := checkRemovals(tx, found.Report); err != nil || removing {
 		return found, err
 	}
-	for _, check := range []func(Tx, Report) error{checkOrders, checkCounters, checkLedgers, own.Rows} {
+	ledgers := func(tx Tx, report Report) error { return checkLedgers(tx, own.Ledgers("DESC"), report) }
+	for _, check := range []func(Tx, Report) error{checkOrders, checkCounters, ledgers, own.Rows} {
 		if check == nil {
 			continue
 		}

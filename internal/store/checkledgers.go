@@ -2,134 +2,155 @@ package store
 
 import (
 	"fmt"
+	"math"
 
 	"example.com/petstore/internal/petstore"
 )
 
+// selectOpenOrders counts in the index of orders by pet. With a condition for the open ones
+// PostgreSQL would rather sort.
+const selectOpenOrders = "SELECT workspace, pet, sum(CASE WHEN complete THEN 0 ELSE 1 END) FROM orders GROUP BY workspace, pet ORDER BY workspace, pet"
+
 // checkLedgers follows the ledgers of all pets, those that were deleted included, from the
 // last movement to the first, and holds the pets against them.
-func checkLedgers(tx Tx, report Report) error {
-	c := &ledgerCheck{tx: tx, report: report, owned: map[int64]int64{}}
-	for rest := everyPet; ; {
-		from := rest.after
-		heads, next, err := readHeads(tx, rest)
-		if err != nil {
-			return err
-		}
-		if len(heads) == 0 {
-			break
-		}
-		rest = next
-		open, err := openOrders(tx, span{from, rest.after})
-		if err != nil {
-			return err
-		}
-		for i := range heads {
-			if err := c.check(&heads[i], open[heads[i].key]); err != nil {
-				return err
-			}
+func checkLedgers(tx Tx, ledgers string, report Report) error {
+	c := &ledgerCheck{report: report, owned: map[int64]int64{}}
+	var err error
+	if c.pets, err = openPets(tx, 0, math.MaxInt64); err == nil {
+		defer c.pets.stop()
+		c.orders, err = open(tx, func(row Row, n *int64) (pet petKey, err error) {
+			err = row.Scan(&pet.workspace, &pet.id, n)
+			return pet, err
+		}, selectOpenOrders)
+		defer c.orders.stop()
+	}
+	if err == nil {
+		c.ledgers, err = openLedgers(tx, ledgers, 0, math.MaxInt64)
+		defer c.ledgers.stop()
+	}
+	for err == nil && (c.pets.at != noPet || c.ledgers.at != noPet) {
+		if c.ledgers.at.before(c.pets.at) {
+			err = c.deleted(c.ledgers.at)
+		} else {
+			err = c.pet(c.pets.at)
 		}
 	}
-	if err := c.checkDeleted(); err != nil {
+	if err != nil {
 		return err
 	}
-	return c.checkCounts()
-}
-
-var selectOpenOrders = "SELECT workspace, pet, count(*) FROM orders WHERE complete = FALSE AND " + inSpan("workspace, pet") + " GROUP BY workspace, pet"
-
-// openOrders returns how many orders of the pets in a span are open.
-func openOrders(tx Tx, s span) (map[petKey]int64, error) {
-	open := map[petKey]int64{}
-	err := each(tx, selectOpenOrders, func(row Row) error {
-		var (
-			pet petKey
-			n   int64
-		)
-		err := row.Scan(&pet.workspace, &pet.id, &n)
-		open[pet] = n
-		return err
-	}, s.args()...)
-	return open, err
+	return c.counts(tx)
 }
 
 // A ledgerCheck compares the pets with their ledgers, and counts the movements that belong
 // to a pet.
 type ledgerCheck struct {
-	tx     Tx
-	report Report
-	owned  map[int64]int64 // by workspace
+	report  Report
+	owned   map[int64]int64 // by workspace
+	pets    *stream[storedPet]
+	orders  *stream[int64] // how many are open
+	ledgers *stream[storedMovement]
 }
 
-// check looks at a pet, or one that was deleted, given how many of its orders are open.
-func (c *ledgerCheck) check(h *head, open int64) error {
-	name := fmt.Sprintf("ledger: pet %d of workspace %d", h.key.id, h.key.workspace)
-	l, err := c.follow(name, h)
+// pet checks a pet of the catalogue.
+func (c *ledgerCheck) pet(pet petKey) error {
+	p := c.pets.row
+	name := fmt.Sprintf("ledger: pet %d of workspace %d", pet.id, pet.workspace)
+	l, err := c.follow(name, pet, p.lastMovement)
 	if err != nil {
 		return err
 	}
-	if h.gone {
-		if l.quantity != 0 {
-			c.report("%s was deleted, and its movements leave %d", name, l.quantity)
+	for open := int64(0); ; {
+		switch {
+		case c.orders.at.before(pet): // of a pet that was deleted
+		case c.orders.at == pet:
+			open = c.orders.row
+		default:
+			c.compare(name, &p, l, open)
+			return c.pets.advance()
 		}
-		return nil
+		if err := c.orders.advance(); err != nil {
+			return err
+		}
 	}
-	compare := func(what string, have int64, source string, want int64) {
+}
+
+// compare reports where a pet is not as its ledger and its orders say.
+func (c *ledgerCheck) compare(name string, p *storedPet, l outcome, open int64) {
+	same := func(what string, have int64, source string, want int64) {
 		if have != want {
 			c.report("%s: %s is %d, and %s %d", name, what, have, source, want)
 		}
 	}
-	p := &h.pet
 	if p.Quantity < 0 {
 		c.report("%s: the quantity is %d", name, p.Quantity)
 	}
-	compare("the quantity", p.Quantity, "its last movement says", l.quantity)
-	compare("the number of movements", p.Movements, "the last one is numbered", l.number)
-	compare("the number of open orders", p.OpenOrders, "the ledger says", l.open)
-	compare("the number of open orders", p.OpenOrders, "the orders say", open)
-	return nil
+	if l.deleted {
+		c.report("%s was deleted, and is in the catalogue", name)
+	}
+	same("the quantity", p.Quantity, "its last movement says", l.quantity)
+	same("the number of movements", p.Movements, "the last one is numbered", l.number)
+	same("the number of open orders", p.OpenOrders, "the ledger says", l.open)
+	same("the number of open orders", p.OpenOrders, "the orders say", open)
+}
+
+// deleted checks the ledger of a pet that is not in the catalogue.
+func (c *ledgerCheck) deleted(pet petKey) error {
+	if c.ledgers.row.Kind != petstore.MovedDeleted { // nobody's, which the counts tell
+		return c.ledgers.of(pet, func(*storedMovement) error { return nil })
+	}
+	name := fmt.Sprintf("ledger: pet %d of workspace %d", pet.id, pet.workspace)
+	l, err := c.follow(name, pet, c.ledgers.row.id)
+	if l.quantity != 0 {
+		c.report("%s was deleted, and its movements leave %d", name, l.quantity)
+	}
+	return err
 }
 
 // An outcome is what a ledger says of its pet.
-type outcome struct{ quantity, number, open int64 }
+type outcome struct {
+	quantity, number, open int64
+	deleted                bool
+}
 
-// follow reports where a ledger contradicts itself: each movement must count on from the
-// one before, and move its quantity.
-func (c *ledgerCheck) follow(name string, h *head) (o outcome, err error) {
-	var next *storedMovement
-	err = h.pieces(c.tx, func(piece []storedMovement) error {
-		for i := range piece {
-			l := &piece[i]
-			c.owned[h.key.workspace]++
-			switch l.Kind {
-			case petstore.MovedPlaced:
-				o.open++
-			case petstore.MovedCompleted, petstore.MovedCancelled:
-				o.open--
-			}
-			if next == nil {
-				o.quantity, o.number = l.Quantity, l.Number
-			} else {
-				c.compare(name, &next.Movement, &l.Movement)
-			}
-			next = l
+// follow reports where the ledger of a pet, which ends at the movement with the id last,
+// contradicts itself: each movement must count on from the one before, and move its
+// quantity. Movements that no other one leads to are passed over.
+func (c *ledgerCheck) follow(name string, pet petKey, last int64) (o outcome, err error) {
+	var next storedMovement
+	expected := last
+	err = c.ledgers.of(pet, func(m *storedMovement) error {
+		if m.id != expected {
+			return nil
 		}
+		c.owned[pet.workspace]++
+		switch m.Kind {
+		case petstore.MovedPlaced:
+			o.open++
+		case petstore.MovedCompleted, petstore.MovedCancelled:
+			o.open--
+		}
+		if next.id == 0 {
+			o.quantity, o.number, o.deleted = m.Quantity, m.Number, m.Kind == petstore.MovedDeleted
+		} else {
+			c.succeeds(name, &next.Movement, &m.Movement)
+		}
+		next, expected = *m, m.before
 		return nil
 	})
 	switch {
 	case err != nil:
-	case next == nil:
+	case next.id == 0:
 		c.report("%s: its ledger lacks the last movement", name)
-	case next.before != 0:
-		c.report("%s: its ledger lacks the movement %d", name, next.before)
+	case expected != 0:
+		c.report("%s: its ledger lacks the movement %d", name, expected)
 	default:
-		c.compare(name, &next.Movement, &petstore.Movement{})
+		c.succeeds(name, &next.Movement, &petstore.Movement{})
 	}
 	return o, err
 }
 
-// compare reports if a movement does not follow from the one before.
-func (c *ledgerCheck) compare(name string, m, before *petstore.Movement) {
+// succeeds reports if a movement does not follow from the one before.
+func (c *ledgerCheck) succeeds(name string, m, before *petstore.Movement) {
 	if m.Number != before.Number+1 {
 		c.report("%s: the movement %d follows the movement %d", name, m.Number, before.Number)
 	}
@@ -138,20 +159,9 @@ func (c *ledgerCheck) compare(name string, m, before *petstore.Movement) {
 	}
 }
 
-// checkDeleted looks for pets that were deleted, and are there.
-func (c *ledgerCheck) checkDeleted() error {
-	return each(c.tx, `SELECT m.workspace, m.pet FROM movements m JOIN pets p ON p.workspace = m.workspace AND p.id = m.pet
-		WHERE m.kind = 'deleted'`, func(row Row) error {
-		var pet petKey
-		err := row.Scan(&pet.workspace, &pet.id)
-		c.report("ledger: pet %d of workspace %d was deleted, and is in the catalogue", pet.id, pet.workspace)
-		return err
-	})
-}
-
-// checkCounts looks for movements that are in no ledger, and ids that can be issued again.
-func (c *ledgerCheck) checkCounts() error {
-	return each(c.tx, `SELECT workspace, count(*), max(id), coalesce((SELECT c.movements FROM counters c WHERE c.workspace = m.workspace), 0)
+// counts looks for movements that are in no ledger, and ids that can be issued again.
+func (c *ledgerCheck) counts(tx Tx) error {
+	return each(tx, `SELECT workspace, count(*), max(id), coalesce((SELECT c.movements FROM counters c WHERE c.workspace = m.workspace), 0)
 		FROM movements m GROUP BY workspace`, func(row Row) error {
 		var workspace, n, last, issued int64
 		err := row.Scan(&workspace, &n, &last, &issued)

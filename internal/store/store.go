@@ -25,8 +25,8 @@ type DB interface {
 	// Read calls f for reading. Its queries may see different states, a later
 	// one none that is older.
 	Read(ctx context.Context, f func(Tx) error) error
-	// Snapshot calls f for reading. Its queries see the same state, and may take as
-	// long as they like.
+	// Snapshot calls f for reading. Its queries see the same state, may take as long as
+	// they like, and run while the rows of others are read.
 	Snapshot(ctx context.Context, f func(Tx) error) error
 	// Write calls f in a transaction beside those of Change. f changes no pets, and
 	// may be called again.
@@ -62,7 +62,7 @@ type Store struct {
 type Options struct {
 	Tables  []Table // with the rows of workspaces, those that refer to others first
 	Now     func() time.Time
-	Checks  Checks
+	Checks  Checks               // with the query of the ledgers
 	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
 
 	NoEvents bool                  // write no events

@@ -114,7 +114,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Tables: workspaceTables(), Checks: store.Checks{Structure: checkSchema}, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
+		Tables: workspaceTables(), Checks: store.Checks{Ledgers: ledgers, Structure: checkSchema}, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
 	db.queue = store.NewQueue(job.alone)
 	defer func() {
