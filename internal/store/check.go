@@ -21,32 +21,22 @@ func (p *Problems) Report(format string, args ...any) {
 // A Report takes what a check finds.
 type Report = func(format string, args ...any)
 
-// Checks are what an engine checks of its own.
-type Checks struct {
-	// Ledgers returns the query of [LedgerColumns] of the ledgers of the pets in the
-	// workspaces $1 to $2, in the order of the workspaces, the pets and, as it is "ASC"
-	// or "DESC", the ids. Movements that are in no ledger may be among them.
-	Ledgers   func(order string) string
-	Structure func(Tx, Report) error // of the tables and their indexes
-	Rows      func(Tx, Report) error // only if no workspace is being removed; nil for none
-}
-
 // Check looks for damage and returns what it found, in words, at most a hundred problems;
 // none is good. It reads all workspaces, as they are at one moment: the references, and the
 // ledger, which must explain for each pet its stock and its open orders. Other calls go on
 // beside it.
 func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	err = s.db.Snapshot(ctx, func(tx Tx) (err error) {
-		problems, err = Check(tx, s.options.Checks)
+		problems, err = Check(tx, s.options.Dialect)
 		return err
 	})
 	return problems, err
 }
 
 // Check is [Store.Check] of a database that is read by tx, a transaction of one instant.
-func Check(tx Tx, own Checks) ([]string, error) {
+func Check(tx Tx, own Dialect) ([]string, error) {
 	found := Problems{}
-	for _, check := range []func(Tx, Report) error{own.Structure, checkReferences} {
+	for _, check := range []func(Tx, Report) error{own.CheckStructure, checkReferences} {
 		if err := check(tx, found.Report); err != nil {
 			return found, err
 		}
@@ -55,7 +45,7 @@ func Check(tx Tx, own Checks) ([]string, error) {
 		return found, err
 	}
 	ledgers := func(tx Tx, report Report) error { return checkLedgers(tx, own.Ledgers("DESC"), report) }
-	for _, check := range []func(Tx, Report) error{checkOrders, checkCounters, ledgers, own.Rows} {
+	for _, check := range []func(Tx, Report) error{checkOrders, checkCounters, ledgers, own.CheckRows} {
 		if check == nil {
 			continue
 		}

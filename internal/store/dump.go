@@ -14,7 +14,7 @@ const (
 
 // Dump implements [petstore.Bulk]. Nobody waits for it.
 func (s *Store) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
-	d := &dump{ledgers: s.options.Checks.Ledgers("ASC"), workspace: workspace, to: to}
+	d := &dump{ledgers: s.options.Dialect.Ledgers("ASC"), workspace: workspace, to: to}
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
 		d.tx = tx
 		return d.run()

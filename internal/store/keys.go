@@ -92,24 +92,15 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 		if err != nil {
 			return err
 		}
-		if m.Once != nil {
-			before, err := Receipt(tx, m.Key.WorkspaceID, m.Once, s.Lived())
-			if err != nil {
-				return err
-			}
-			if before != nil {
-				made.Body, made.Replayed = before.Body, true
-				return nil
-			}
+		before, err := once(tx, m.Key.WorkspaceID, m.Once, s.Lived(), func() (_ petstore.Receipt, err error) {
+			made.Key, err = s.makeKey(tx, m, holder)
+			made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
+			return petstore.Receipt{Body: made.Body}, err
+		})
+		if before != nil {
+			made.Body, made.Replayed = before.Body, true
 		}
-		if made.Key, err = s.makeKey(tx, m, holder); err != nil {
-			return err
-		}
-		made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
-		if m.Once == nil {
-			return nil
-		}
-		return KeepReceipt(tx, m.Key.WorkspaceID, m.Once, petstore.Receipt{Body: made.Body}, s.Lived())
+		return err
 	})
 	if err != nil {
 		return access.Made{}, err

@@ -70,7 +70,7 @@ const (
 	streamedPets   = "SELECT workspace, " + storedColumns + " FROM pets WHERE workspace >= $1 AND workspace <= $2 ORDER BY workspace, id"
 	streamedOrders = "SELECT workspace, " + orderColumns + " FROM orders WHERE workspace >= $1 AND workspace <= $2 ORDER BY workspace, pet, complete, id"
 
-	// LedgerColumns are what [Checks.Ledgers] selects.
+	// LedgerColumns are what [Dialect.Ledgers] selects.
 	LedgerColumns = movementColumns + ", before, id, workspace"
 )
 

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -70,33 +72,106 @@ func livedOf(tx Tx) (reached int64, err error) {
 	return reached, err
 }
 
-const selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
+const (
+	selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
+	removeReceipt = "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3 AND created_at = $4"
+	insertReceipt = "INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+)
 
-// Receipt returns what a request that must happen once was answered before, or nil.
-// Receipts grow old by lived.
-func Receipt(tx Tx, workspace int64, once *petstore.Idempotency, lived petstore.Time) (*petstore.Receipt, error) {
-	var fingerprint []byte
-	kept, created := petstore.Receipt{}, petstore.Time{Valid: true}
-	found, err := one(tx, selectReceipt, func(row Row) error {
-		return row.Scan(&fingerprint, &created.Millis, &kept.ID, &kept.Body)
-	}, workspace, once.Operation, once.Key)
-	if err != nil || !found || len(fingerprint) != 32 {
-		return nil, err
-	}
-	again, err := once.Replay([32]byte(fingerprint), created, lived)
-	if err != nil || !again {
-		return nil, err
-	}
-	return &kept, nil
+// A receiptID is the key of a receipt.
+type receiptID struct {
+	workspace      int64
+	operation, key string
 }
 
-// KeepReceipt keeps the answer, in place of one that is out of date.
-func KeepReceipt(tx Tx, workspace int64, once *petstore.Idempotency, r petstore.Receipt, lived petstore.Time) error {
-	if err := exec(tx, "DELETE FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3", workspace, once.Operation, once.Key); err != nil {
-		return err
+func idOf(c *petstore.Change) receiptID {
+	return receiptID{c.Workspace, c.Idempotency.Operation, c.Idempotency.Key}
+}
+
+func (r receiptID) compare(s receiptID) int {
+	return cmp.Or(cmp.Compare(r.workspace, s.workspace), cmp.Compare(r.operation, s.operation), cmp.Compare(r.key, s.key))
+}
+
+// A storedReceipt is a row of receipts.
+type storedReceipt struct {
+	petstore.Receipt
+	fingerprint [32]byte
+	created     petstore.Time
+}
+
+func scanReceipt(row Row, r *storedReceipt) error {
+	var fingerprint []byte
+	r.created.Valid = true
+	err := row.Scan(&fingerprint, &r.created.Millis, &r.ID, &r.Body)
+	copy(r.fingerprint[:], fingerprint)
+	return err
+}
+
+// keepReceipt adds the statements that keep an answer, in place of one that is out of date.
+func keepReceipt(b *Batch, id receiptID, old *storedReceipt, kept *storedReceipt) {
+	if old != nil {
+		b.Exec(removeReceipt, id.workspace, id.operation, id.key, old.created.Millis)
 	}
-	return exec(tx, "INSERT INTO receipts (workspace, operation, key, fingerprint, row_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		workspace, once.Operation, once.Key, once.Fingerprint[:], r.ID, r.Body, lived.Millis)
+	body := kept.Body
+	if body == nil {
+		body = []byte{} // nil would be NULL
+	}
+	b.Exec(insertReceipt, id.workspace, id.operation, id.key, kept.fingerprint[:], kept.ID, body, kept.created.Millis)
+}
+
+// once has do carried out, unless it was done before under the same key of idempotency: then it
+// returns the answer of that time. Without a key it is carried out.
+func once(tx Tx, workspace int64, i *petstore.Idempotency, now petstore.Time, do func() (petstore.Receipt, error)) (before *petstore.Receipt, err error) {
+	if i == nil {
+		_, err := do()
+		return nil, err
+	}
+	id, old := receiptID{workspace, i.Operation, i.Key}, new(storedReceipt)
+	found, err := one(tx, selectReceipt, func(row Row) error { return scanReceipt(row, old) }, id.workspace, id.operation, id.key)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		old = nil
+	} else if again, err := i.Replay(old.fingerprint, old.created, now); err != nil {
+		return nil, err
+	} else if again {
+		return &old.Receipt, nil
+	}
+	answer, err := do()
+	if err != nil {
+		return nil, err
+	}
+	var b Batch
+	keepReceipt(&b, id, old, &storedReceipt{answer, i.Fingerprint, now})
+	return nil, tx.Run(&b)
+}
+
+// loadReceipt adds the statement that loads a receipt.
+func (g *Group) loadReceipt(b *Batch, id receiptID) {
+	b.Query(func(row Row) error {
+		r := new(storedReceipt)
+		g.receipts[id] = r
+		return scanReceipt(row, r)
+	}, selectReceipt, id.workspace, id.operation, id.key)
+}
+
+// keepReceipts adds the statements that write the receipts of the changes that leave one,
+// in the order of their keys: other nodes may be writing the same. One that was out of
+// date when it was loaded makes way. If another node has written one meanwhile, the insert
+// fails, and the change is decided anew.
+func (g *Group) keepReceipts(b *Batch) {
+	var kept []*groupedChange
+	g.each(func(m *groupedChange) {
+		if m.receipt != nil {
+			kept = append(kept, m)
+		}
+	})
+	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Job.Change).compare(idOf(b.Job.Change)) })
+	for _, m := range kept {
+		id := idOf(m.Job.Change)
+		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Job.Idempotency.Fingerprint, g.lived})
+	}
 }
 
 // Forget implements [petstore.Store]. It removes old windows, too.

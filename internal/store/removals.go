@@ -96,7 +96,7 @@ func (s *Store) remove(ctx context.Context, workspace int64) error {
 		}
 	}
 	err := s.db.Change(ctx, func(tx Tx) error { return s.end(tx, workspace) })
-	if err == nil && s.options.Written != nil {
+	if err == nil {
 		s.options.Written(workspace)
 	}
 	return err

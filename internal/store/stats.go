@@ -8,6 +8,7 @@ type Stats struct {
 	Writes       int64 // writes in them, refused ones included
 	LostGroups   int64 // groups that were answered with an error
 	LargestGroup int64 // most writes in one commit
+	SplitGroups  int64 // groups that were tried again one by one
 
 	Sizes map[float64]uint64 // of the commits that were carried out: how many had at most so many writes
 }
@@ -17,7 +18,7 @@ var sizes = [...]int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 
 // A Counter counts groups.
 type Counter struct {
-	groups, writes, lost, largest atomic.Int64
+	groups, writes, lost, largest, split atomic.Int64
 
 	sizes [len(sizes)]atomic.Uint64 // cumulative only when they are read
 }
@@ -48,7 +49,8 @@ func (c *Counter) Add(n int, err error) {
 func (c *Counter) Stats() Stats {
 	s := Stats{
 		Groups: c.groups.Load(), Writes: c.writes.Load(), LostGroups: c.lost.Load(), LargestGroup: c.largest.Load(),
-		Sizes: make(map[float64]uint64, len(sizes)),
+		SplitGroups: c.split.Load(),
+		Sizes:       make(map[float64]uint64, len(sizes)),
 	}
 	sum := uint64(0)
 	for i, most := range sizes {

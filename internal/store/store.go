@@ -36,6 +36,14 @@ type DB interface {
 	Step(ctx context.Context, f func(Tx) error) error
 	// PetStep is a Step that changes pets.
 	PetStep(ctx context.Context, f func(Tx) error) error
+	// Group carries out a group of changes in a transaction, and returns after it is
+	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
+	// the fault of one of the changes, and nothing has happened.
+	Group(ctx context.Context, g *Group) error
+	// Load carries out a load: first its Issue, in a transaction of its own or in the same
+	// one, and then its Run. An error means that nothing was kept, unless it says that this
+	// is not known.
+	Load(ctx context.Context, l *Load) error
 	// Bar makes sure that each write to the workspace either is committed or will
 	// see what tx does.
 	Bar(tx Tx, workspace int64) error
@@ -55,18 +63,20 @@ type Store struct {
 	options Options
 	now     func() time.Time
 	lived   lifetime
+	queue   *Queue[change]
+	counted Counter
 	forgot  atomic.Int64 // the day on which old windows were removed last
 }
 
 // Options say what a store is made of.
 type Options struct {
+	Dialect Dialect
 	Tables  []Table // with the rows of workspaces, those that refer to others first
 	Now     func() time.Time
-	Checks  Checks               // with the query of the ledgers
 	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
 
 	NoEvents bool                  // write no events
-	Written  func(workspace int64) // learns that an event was committed; may be nil
+	Written  func(workspace int64) // learns that an event was committed
 }
 
 var _ access.Store = (*Store)(nil)
@@ -77,7 +87,7 @@ func New(db DB, o Options) *Store {
 		began := time.Now()
 		o.Elapsed = func() time.Duration { return time.Since(began) }
 	}
-	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}}
+	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}, queue: NewQueue(change.alone)}
 }
 
 // read returns what f reads.

@@ -68,6 +68,7 @@ func scanMovement(row Row, m *petstore.Movement, after ...any) error {
 // A table says how its rows are written. Its last two columns are the id and the
 // workspace, by which a row is found.
 type table[T any] struct {
+	name    string
 	columns []string
 	insert  string                              // with the values of a row
 	update  string                              // with the values of a row
@@ -76,7 +77,7 @@ type table[T any] struct {
 }
 
 func newTable[T any](name, columns string, values func(workspace int64, row *T) []any) *table[T] {
-	t := &table[T]{columns: strings.Split(columns+", id, workspace", ", "), values: values}
+	t := &table[T]{name: name, columns: strings.Split(columns+", id, workspace", ", "), values: values}
 	var places, sets []string
 	for i, column := range t.columns {
 		places = append(places, fmt.Sprintf("$%d", i+1))

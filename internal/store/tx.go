@@ -13,6 +13,8 @@ type Tx interface {
 	Query(query string, args ...any) iter.Seq2[Row, error]
 	// Run runs the statements of a batch in their order, in one round trip.
 	Run(b *Batch) error
+	// Fill adds many rows to a table, with the values of the columns.
+	Fill(table string, columns []string, rows [][]any) error
 }
 
 // A Row is one row of a result. Its columns are read into *int64, *bool, *string or
@@ -42,6 +44,9 @@ func (b *Batch) Exec(query string, args ...any) {
 func (b *Batch) Query(row func(Row) error, query string, args ...any) {
 	b.Statements = append(b.Statements, Statement{query, args, row})
 }
+
+// Reset takes all statements out.
+func (b *Batch) Reset() { b.Statements = b.Statements[:0] }
 
 // each calls row for each row, until it returns an error.
 func each(tx Tx, query string, row func(Row) error, args ...any) error {

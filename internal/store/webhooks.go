@@ -87,24 +87,19 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 		if err := HasWorkspace(tx, c.Workspace); err != nil {
 			return err
 		}
-		if c.Once != nil {
-			before, err := Receipt(tx, c.Workspace, c.Once, s.Lived())
-			if err != nil {
-				return err
+		before, err := once(tx, c.Workspace, c.Once, s.Lived(), func() (_ petstore.Receipt, err error) {
+			if done.Webhook, err = editWebhook(tx, c); err != nil {
+				return petstore.Receipt{}, err
 			}
-			if before != nil {
-				done.Body, done.Replayed = before.Body, true
-				return nil
+			if c.Once != nil {
+				done.Body = done.Webhook.WithSecret()
 			}
+			return petstore.Receipt{Body: done.Body}, s.audit(tx, access.Actor(c.By), c.Action, done.Webhook.ID, webhookDetail(&done.Webhook))
+		})
+		if before != nil {
+			done.Body, done.Replayed = before.Body, true
 		}
-		if done.Webhook, err = editWebhook(tx, c); err != nil {
-			return err
-		}
-		if err := s.audit(tx, access.Actor(c.By), c.Action, done.Webhook.ID, webhookDetail(&done.Webhook)); err != nil || c.Once == nil {
-			return err
-		}
-		done.Body = done.Webhook.WithSecret()
-		return KeepReceipt(tx, c.Workspace, c.Once, petstore.Receipt{Body: done.Body}, s.Lived())
+		return err
 	})
 	if err != nil {
 		return webhook.Changed{}, err

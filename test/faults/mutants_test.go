@@ -26,40 +26,46 @@ const doNothing = "func(...any) error { return nil }"
 func mutants() []mutant {
 	return []mutant{
 		{"acknowledges before the commit", []edit{
-			calls("internal/store/sqlite", "DB.try", "finish", "func() error { for _, w := range $1 { w.Answer() }; return $f() }"),
+			calls("internal/store", "Group.Write", "addEvents", "func(b *Batch) { $f(b); $0.answer(nil) }"),
 			begins("internal/store", "Write.Answer", "select { case <-$0.done: return; default: }"),
 		}, nil, underPowerCuts},
 		{"synchronous=NORMAL", []edit{says("internal/store/sqlite", "synchronous=FULL", "synchronous=NORMAL")}, nil, underPowerCuts},
 		{"synchronous=OFF", []edit{says("internal/store/sqlite", "synchronous=FULL", "synchronous=OFF")}, nil, underPowerCuts},
-		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/store/sqlite", "conn.do", "KeepReceipt", doNothing)}, nil, underKills},
+		{"keeps no receipt of an Idempotency-Key", []edit{calls("internal/store", "Group.Write", "keepReceipts", "func(*Batch) {}")}, nil, underKills},
 		{"reads the stock before the transaction", []edit{
-			begins("internal/store/sqlite", "DB.Do", `if err := $0.read($1, func(r *conn) error {
-				return keepStale($2)(r.facts($2.Workspace, $2.Needs, petstore.At($0.now())))
-			}); err != nil {
-				return nil, err
-			}`),
-			calls("internal/store/sqlite", "conn.do", "facts", "stale($1, $f)"),
-		}, &declaration{"internal/store/sqlite", `package sqlite
+			begins("internal/store", "Store.Do", "if err := keepStale($1, $0, $2); err != nil { return nil, err }"),
+			calls("internal/store", "Group.decideOne", "facts", "stale"),
+		}, &declaration{"internal/store", `package store
 
-import "sync"
+import (
+	"context"
+	"sync"
 
-var facts sync.Map // by the change that they are of
+	"example.com/petstore/internal/petstore"
+)
 
-type pairOf[A, B any] struct { a A; b B }
+var early sync.Map // the facts by the change that they are of
 
-func keepStale[C any](change C) func(a, b any, err error) error {
-	return func(a, b any, err error) error {
-		facts.Store(any(change), pairOf[any, any]{a, b})
-		return err
-	}
+func keepStale(ctx context.Context, s *Store, c *petstore.Change) error {
+	return s.db.Read(ctx, func(tx Tx) error {
+		g := &Group{store: s, dialect: &Dialect{}, changes: []groupedChange{{Write: NewWrite(change{Change: c})}}}
+		for _, load := range []func(*Batch) error{g.Load, g.LoadRest} {
+			var b Batch
+			if err := load(&b); err != nil {
+				return err
+			}
+			if err := tx.Run(&b); err != nil {
+				return err
+			}
+		}
+		early.Store(c, g.facts(c))
+		return nil
+	})
 }
 
-func stale[C, W, N, T, A, B any](change C, _ func(W, N, T) (A, B, error)) func(W, N, T) (A, B, error) {
-	return func(W, N, T) (A, B, error) {
-		found, _ := facts.Load(any(change))
-		pair := found.(pairOf[any, any])
-		return pair.a.(A), pair.b.(B), nil
-	}
+func stale(c *petstore.Change) petstore.Facts {
+	f, _ := early.Load(c)
+	return f.(petstore.Facts)
 }
 `}, underKills},
 		{"goes on after a failed fsync", []edit{

@@ -102,6 +102,27 @@ func (t accessTx) Run(b *store.Batch) error {
 	return t.SendBatch(t.ctx, batchOf(b)).Close()
 }
 
+// Fill copies the rows.
+func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := t.CopyFrom(t.ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromRows(rows))
+	return err
+}
+
+// each calls f for every row.
+func each(f func(pgx.Rows) error) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := f(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+}
+
 // batchOf returns a batch as the driver has it.
 func batchOf(b *store.Batch) *pgx.Batch {
 	all := new(pgx.Batch)
@@ -112,11 +133,6 @@ func batchOf(b *store.Batch) *pgx.Batch {
 		}
 	}
 	return all
-}
-
-// hasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
-func hasWorkspace(ctx context.Context, c querier, id int64) error {
-	return store.HasWorkspace(accessTx{ctx, c}, id)
 }
 
 // Followed implements [access.Store]: there may be many servers.

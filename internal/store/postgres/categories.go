@@ -35,8 +35,3 @@ func categoryList(workspace int64, q petstore.CategoryQuery) *list[petstore.Cate
 	}
 	return l
 }
-
-var categoryTable = newTable("categories", "workspace, id, name, folded, description",
-	func(workspace int64, c *petstore.Category) []any {
-		return []any{workspace, c.ID, c.Name, petstore.Fold(c.Name), c.Description}
-	})

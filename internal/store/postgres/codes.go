@@ -61,16 +61,11 @@ func gravityOf(err error) gravity {
 // gravityOfOwn judges errors that are not the server's: those of the network,
 // of contexts and of the pool mean that it was not reached.
 func gravityOfOwn(err error) gravity {
-	if _, own := errors.AsType[*ownError](err); own || errors.Is(err, store.ErrPanicked) {
+	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrApart) || errors.Is(err, store.ErrUsedUp) {
 		return ordinary
 	}
 	return absent
 }
-
-// An ownError is a fault that this package found, not the database.
-type ownError struct{ text string }
-
-func (e *ownError) Error() string { return e.text }
 
 // judge turns an error of the database into what a caller sees.
 func judge(err error) error {

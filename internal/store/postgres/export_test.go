@@ -121,7 +121,7 @@ func EmptiedTables() (names []string) {
 // Committed reports whether a load whose commit got no answer finds that it was
 // carried out.
 func Committed(ctx context.Context, db *DB, xid string) bool {
-	return (&load{xid: xid}).committed(ctx, db, petstore.Unavailable(nil))
+	return db.committed(ctx, xid, petstore.Unavailable(nil))
 }
 
 // SettingsOf returns some settings of a session that writes.

@@ -16,15 +16,3 @@ func scanMovement(row pgx.Row, m *petstore.Movement) error {
 	}
 	return err
 }
-
-// A storedMovement is a movement with its id, and that of the movement before it of the
-// same pet.
-type storedMovement struct {
-	petstore.Movement
-	id, before int64
-}
-
-var movementTable = newTable("movements", "workspace, id, before, pet, number, delta, quantity, at, order_id, kind",
-	func(workspace int64, m *storedMovement) []any {
-		return []any{workspace, m.id, m.before, m.PetID, m.Number, m.Delta, m.Quantity, m.At.Millis, optional(m.OrderID, m.OrderID != 0), string(m.Kind)}
-	})

@@ -75,8 +75,3 @@ func shipping(q petstore.OrderQuery) (from, to int64) {
 	}
 	return from, to
 }
-
-var orderTable = newTable("orders", "workspace, id, pet, quantity, ship_date, complete",
-	func(workspace int64, o *petstore.Order) []any {
-		return []any{workspace, o.ID, o.PetID, o.Quantity, optional(o.ShipDate.Millis, o.ShipDate.Valid), o.Complete}
-	})

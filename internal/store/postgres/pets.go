@@ -61,14 +61,3 @@ func texts(statuses []petstore.Status) []string {
 	}
 	return t
 }
-
-// A storedPet is a pet with the id of the last movement of its ledger.
-type storedPet struct {
-	petstore.StockedPet
-	lastMovement int64
-}
-
-var petTable = newTable("pets", "workspace, id, category, quantity, open_orders, movements, last_movement, status, name, folded",
-	func(workspace int64, p *storedPet) []any {
-		return []any{workspace, p.ID, p.CategoryID, p.Quantity, p.OpenOrders, p.Movements, p.lastMovement, string(p.Status), p.Name, petstore.Fold(p.Name)}
-	})

@@ -54,9 +54,7 @@ type DB struct {
 	readers *pgxpool.Pool
 	loaded  atomic.Int64 // units, by Load
 
-	queue    *store.Queue[job]
-	silent   bool // no events are written
-	counted  counters
+	retries  atomic.Int64
 	trouble  atomic.Pointer[error] // what the latest group failed with
 	notifier feedNotifier
 	running  sync.WaitGroup
@@ -90,7 +88,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	}
 	db.running.Go(db.notifyOthers)
 	for range committers {
-		db.running.Go(func() { db.queue.Run(db.commit, nil, nil) })
+		db.running.Go(db.CommitChanges)
 	}
 	return db, nil
 }
@@ -112,11 +110,10 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	if err := becomeCurrent(ctx, url, o); err != nil {
 		return nil, err
 	}
-	db := &DB{url: url, name: name, now: o.Now, log: o.Log, silent: o.NoEvents, notifier: newFeedNotifier()}
+	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Tables: workspaceTables(), Checks: store.Checks{Ledgers: ledgers, Structure: checkSchema}, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
+		Dialect: dialect, Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
 	})
-	db.queue = store.NewQueue(job.alone)
 	defer func() {
 		if err != nil {
 			db.disconnect()
@@ -151,7 +148,7 @@ func (db *DB) disconnect() {
 // of other methods return Unavailable.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
-		db.queue.Close()
+		db.EndChanges()
 		close(db.notifier.quit)
 		db.running.Wait()
 		db.disconnect()
@@ -187,7 +184,6 @@ func (db *DB) Ping(ctx context.Context) error {
 type Stats struct {
 	store.Stats
 
-	SplitGroups int64 // groups that were tried again one by one
 	Retries     int64 // tries after the first one
 	Waiting     int   // changes that wait now
 	Readers     int   // connections for reading that are open
@@ -209,20 +205,13 @@ type Pool struct {
 	Opened, Abandoned int64         // connections made; those who gave up waiting
 }
 
-type counters struct {
-	store.Counter
-
-	split, retries atomic.Int64
-}
-
 // Stats returns the numbers as they stand.
 func (db *DB) Stats() Stats {
 	readers := db.readers.Stat()
 	return Stats{
-		Stats:       db.counted.Stats(),
-		SplitGroups: db.counted.split.Load(),
-		Retries:     db.counted.retries.Load(),
-		Waiting:     db.queue.Len(),
+		Stats:       db.ChangeStats(),
+		Retries:     db.retries.Load(),
+		Waiting:     db.Waiting(),
 		Readers:     int(readers.TotalConns()),
 		IdleReaders: int(readers.IdleConns()),
 		Pools:       []Pool{poolOf("write", db.writer), poolOf("issue", db.issuers), poolOf("read", db.readers)},

@@ -23,7 +23,7 @@ func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 		if err == nil || !again(err, sent, 1) || pause(ctx, n) != nil {
 			break
 		}
-		db.counted.retries.Add(1)
+		db.retries.Add(1)
 	}
 	return judge(err)
 }

@@ -20,82 +20,36 @@ const committers = 2
 // attempts bounds how often a group is tried.
 const attempts = 5
 
-// Do implements [petstore.Store].
-//
-// The changes that wait when a committer is free are carried out together: it
-// loads and locks the rows of all of them with a few statements, decides one
-// after the other in memory, each on what those before it left, writes what
-// they decided with a few statements more, and answers all of them after one
-// commit. A refused change changes nothing; if the database refuses what one
-// of them writes, all are tried again one by one.
-func (db *DB) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	w, err := db.queue.Do(ctx, job{change: c})
-	if err != nil {
-		return nil, petstore.Unavailable(err)
-	}
-	return w.Job.receipt, w.Err
-}
-
-// A job is a change, and the receipt that its caller gets.
-type job struct {
-	change  *petstore.Change
-	receipt *petstore.Receipt
-}
-
-// alone reports whether the change must not share a transaction: whether a
-// category is in use has to be asked of the database, which does not know yet
-// what the others of a group have decided.
-func (j job) alone() bool { return j.change.Needs.CategoryUse }
-
-// A write is a change that waits for a committer.
-type write = store.Write[job]
-
-// commit carries out a group and answers it, one by one if the whole of it is
-// refused because of one.
-func (db *DB) commit(writes []*write) {
-	g, err := db.transact(writes)
-	if err != nil && gravityOf(err) == ordinary && len(writes) > 1 {
-		db.counted.split.Add(1)
-		for i := range writes {
-			db.commit(writes[i : i+1])
-		}
-		return
-	}
+// Group carries out a group, again until it is committed or has failed for good: BEGIN and
+// what the group loads are one round trip, what it writes and COMMIT another.
+func (a accessDB) Group(ctx context.Context, g *store.Group) error {
+	err := a.db.carryOut(ctx, g)
 	if gravityOf(err) == conflict {
 		err = petstore.Unavailable(err)
 	}
 	err = judge(err)
-	db.counted.Add(len(writes), err)
 	if petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
-		db.note(err)
+		a.db.note(err)
 	} else {
-		db.note(nil)
+		a.db.note(nil)
 	}
-	g.answer(err)
-	if err == nil {
-		for workspace := range g.events {
-			db.written(workspace)
-		}
-	}
+	return err
 }
 
-// transact tries a group until it is committed or has failed for good.
-func (db *DB) transact(writes []*write) (g *group, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
+func (db *DB) carryOut(ctx context.Context, g *store.Group) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	for n := range attempts {
-		g = newGroup(writes, petstore.At(db.now()), db.Lived())
-		g.silent = db.silent
 		var sent bool
-		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, len(writes)) {
-			return g, err
+		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, g.Len()) {
+			return err
 		}
-		db.counted.retries.Add(1)
+		db.retries.Add(1)
 		if pause(ctx, n) != nil {
-			return g, err
+			return err
 		}
 	}
-	return g, err
+	return err
 }
 
 // again reports whether a group that failed is to be tried again. sent says
@@ -126,7 +80,7 @@ func pause(ctx context.Context, n int) error {
 
 // try carries out a group in one transaction. sent reports whether its commit
 // may have reached the server.
-func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
+func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	c, err := db.writer.Acquire(ctx)
 	if err != nil {
 		return false, err
@@ -138,17 +92,25 @@ func (db *DB) try(ctx context.Context, g *group) (sent bool, err error) {
 			rollback(ctx, c.Conn())
 		}
 	}()
-	if err := g.load(ctx, c.Conn()); err != nil {
+	b := new(store.Batch)
+	b.Exec("BEGIN")
+	for _, step := range []struct {
+		add func(*store.Batch) error
+		at  querier
+	}{{g.Load, c}, {g.LoadRest, c}, {g.Decide, db.issuers}} {
+		if err := step.add(b); err != nil {
+			return false, err
+		}
+		if err := (accessTx{ctx, step.at}).Run(b); err != nil {
+			return false, err
+		}
+		b.Reset()
+	}
+	if err := g.Write(b); err != nil {
 		return false, err
 	}
-	g.decide()
-	if g.issued, err = issue(ctx, db.issuers, g.demands); err != nil {
-		return false, err
-	}
-	if err := g.assignIDs(); err != nil {
-		return false, err
-	}
-	return true, db.write(ctx, c.Conn(), g)
+	b.Exec("COMMIT")
+	return true, confirmed(c.Conn(), func() error { return accessTx{ctx, c}.Run(b) })
 }
 
 // rollback leaves the connection fit for the next transaction; a connection

@@ -117,7 +117,7 @@ func TestGroupNeighbours(t *testing.T) {
 	t.Parallel()
 	s := openTenant(t, 10)
 	bad := func() error {
-		_, err := s.Do(t.Context(), &petstore.Change{Workspace: s.workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
+		_, err := s.DB.Do(t.Context(), &petstore.Change{Workspace: s.workspace, Decide: func(petstore.Facts) (petstore.Effects, error) {
 			return petstore.Effects{SaveCategory: &petstore.Category{Name: "a\x00b"}}, nil
 		}})
 		if err == nil || petstore.CodeOf(err) != "" {
@@ -220,7 +220,7 @@ func TestPanicIsTheCallersOwn(t *testing.T) {
 				t.Errorf("recovered %v, want boom", v)
 			}
 		}()
-		_, err = s.Do(t.Context(), &petstore.Change{Workspace: s.workspace, Decide: func(petstore.Facts) (petstore.Effects, error) { panic("boom") }})
+		_, err = s.DB.Do(t.Context(), &petstore.Change{Workspace: s.workspace, Decide: func(petstore.Facts) (petstore.Effects, error) { panic("boom") }})
 		t.Errorf("Do = %v, want a panic", err)
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -38,8 +40,44 @@ func (a accessDB) PetStep(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, anything, func(c *conn) error { return f(accessTx{c}) })
 }
 
-// Bar has nothing to do: there is one writer, and it looks at each transaction.
+// Bar has nothing to do: there is one writer, and each group looks who is barred.
 func (accessDB) Bar(store.Tx, int64) error { return nil }
+
+// Group is one job of the writer.
+func (a accessDB) Group(ctx context.Context, g *store.Group) error {
+	return a.db.changeOf(ctx, nothing, func(c *conn) error {
+		err := g.Run(accessTx{c})
+		c.touched.workspaces = append(c.touched.workspaces, g.Workspaces()...)
+		return err
+	})
+}
+
+func (a accessDB) Load(ctx context.Context, l *store.Load) error {
+	return a.db.changeMuch(ctx, nothing, func(c *conn) error {
+		var b store.Batch
+		l.Issue(&b)
+		if err := (accessTx{c}).Run(&b); err != nil {
+			return err
+		}
+		c.touched.workspaces = append(c.touched.workspaces, l.Workspace())
+		return l.Run(accessTx{c})
+	})
+}
+
+// dialect is what SQLite says in its own way. One transaction at a time writes, which is a
+// lock on everything.
+var dialect = store.Dialect{Among: among, Rename: renamePet, Ledgers: ledgers, CheckStructure: checkStructure, CheckRows: checkNames}
+
+func among(ids []int64) (condition string, arg any) {
+	text := []byte("[")
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
+}
 
 // workspaceTables hold the rows of workspaces, those that refer to others first.
 var workspaceTables = []store.Table{
@@ -50,21 +88,6 @@ var workspaceTables = []store.Table{
 	{Name: "orders", Key: "id"},
 	{Name: "pets", Key: "id", First: removeNames},
 	{Name: "categories", Key: "id"},
-}
-
-// lookAtRemovals notes which workspaces are barred.
-func (c *conn) lookAtRemovals() error {
-	clear(c.removed)
-	for row, err := range c.query("SELECT workspace FROM removals") {
-		if err != nil {
-			return err
-		}
-		if c.removed == nil {
-			c.removed = make(map[int64]bool)
-		}
-		c.removed[row.ColumnInt64(0)] = true
-	}
-	return nil
 }
 
 // An accessTx is the transaction of a connection.
@@ -90,13 +113,18 @@ func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 func (t accessTx) Run(b *store.Batch) error {
 	for i := range b.Statements {
 		s := &b.Statements[i]
-		for stmt, err := range t.c.query(s.Query, s.Args...) {
-			if err == nil && s.Row != nil {
-				err = s.Row(accessRow{stmt})
-			}
-			if err != nil {
-				return err
-			}
+		if err := t.c.run(s.Query, s.Args, s.Row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
+	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	for _, row := range rows {
+		if err := t.c.run(query, row, nil); err != nil {
+			return err
 		}
 	}
 	return nil

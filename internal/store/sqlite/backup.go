@@ -135,7 +135,7 @@ var errEmpty = errors.New("the file has no data of Petstore")
 // has.
 func Verify(ctx context.Context, path string) (problems []string, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		problems, err = store.Check(accessTx{c}, checks())
+		problems, err = store.Check(accessTx{c}, dialect)
 		return err
 	})
 	return problems, err

@@ -9,22 +9,23 @@ import (
 )
 
 // A cache holds pets and pages of pets that were read. Each entry has the version
-// that its key had before it was read, and counts as long as that is the key's
-// version. What this process commits changes the versions of its keys, before and
-// after, so that nobody who asks after a commit finds what was before it. What
-// another process commits changes all, as soon as it is seen, see DB.notice.
+// that its workspace had before it was read, and counts as long as that is the
+// workspace's version. What this process commits changes the versions of the workspaces
+// that it wrote to, before and after, so that nobody who asks after a commit finds what
+// was before it. What another process commits changes all, as soon as it is seen, see
+// DB.notice.
 //
 // A nil cache holds nothing.
 type cache struct {
-	all      atomic.Uint64 // counts for every key
-	versions [1 << 14]atomic.Uint64
+	all      atomic.Uint64 // counts for every workspace
+	versions [1 << 10]atomic.Uint64
 	shards   [64]cacheShard
 
 	mu    sync.Mutex
 	pages map[pageKey]cached[[]petstore.Pet]
 }
 
-// A cacheKey names a pet, or with the id 0 what lists of a workspace's pets show.
+// A cacheKey names a pet.
 type cacheKey struct{ workspace, id int64 }
 
 func (k cacheKey) hash() uint64 { return uint64(k.workspace)*0x9E3779B97F4A7C15 + uint64(k.id) } //nolint:gosec // a hash
@@ -62,14 +63,14 @@ func newCache(rows int) *cache {
 	return c
 }
 
-// version returns the version of a key. An odd one is being changed: nothing that
+// version returns the version of a workspace. An odd one is being changed: nothing that
 // was read meanwhile may be kept.
-func (c *cache) version(k cacheKey) uint64 {
-	return c.slot(k).Load() + c.all.Load() // neither ever falls, so the sum is the same only if both are
+func (c *cache) version(workspace int64) uint64 {
+	return c.slot(workspace).Load() + c.all.Load() // neither ever falls, so the sum is the same only if both are
 }
 
-func (c *cache) slot(k cacheKey) *atomic.Uint64 {
-	return &c.versions[k.hash()%uint64(len(c.versions))]
+func (c *cache) slot(workspace int64) *atomic.Uint64 {
+	return &c.versions[uint64(workspace)%uint64(len(c.versions))] //nolint:gosec // a hash
 }
 
 // flush empties the cache.
@@ -116,7 +117,7 @@ func (c *cache) row(k cacheKey) (r row, ok bool, version uint64) {
 	if c == nil {
 		return row{}, false, 0
 	}
-	version = c.version(k)
+	version = c.version(k.workspace)
 	e, ok := c.shard(k).get(k)
 	return e.value, ok && e.version == version, version
 }
@@ -142,8 +143,6 @@ type pageKey struct {
 	statuses                   uint8 // a bit for each
 }
 
-func (k *pageKey) pets() cacheKey { return cacheKey{workspace: k.workspace} }
-
 // pageKeyOf returns the key of a query, and reports whether its pages are held:
 // what people search for is seldom searched for again.
 func pageKeyOf(workspace int64, q *petstore.PetQuery) (pageKey, bool) {
@@ -160,7 +159,7 @@ func (c *cache) page(k pageKey) (pets []petstore.Pet, ok bool, version uint64) {
 	if c == nil {
 		return nil, false, 0
 	}
-	version = c.version(k.pets())
+	version = c.version(k.workspace)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.pages[k]
@@ -185,22 +184,11 @@ func (c *cache) keepPage(k pageKey, pets []petstore.Pet, version uint64) {
 
 // A touched is what the writer's transaction changes of what is cached.
 type touched struct {
-	wrote bool // a row at least
-	all   bool
-	keys  []cacheKey
+	all        bool
+	workspaces []int64
 }
 
-func (t *touched) reset() {
-	t.wrote, t.all, t.keys = false, false, t.keys[:0]
-}
-
-// pet notes the change of a pet; listed, if lists of pets show it.
-func (t *touched) pet(workspace, id int64, listed bool) {
-	t.keys = append(t.keys, cacheKey{workspace, id})
-	if listed {
-		t.keys = append(t.keys, cacheKey{workspace: workspace})
-	}
-}
+func (t *touched) reset() { t.all, t.workspaces = false, t.workspaces[:0] }
 
 // commit carries out the transaction's commit. Only the writer calls it.
 func (c *cache) commit(t *touched, commit func() error) error {
@@ -212,12 +200,12 @@ func (c *cache) commit(t *touched, commit func() error) error {
 		defer c.all.Add(1)
 		return commit()
 	}
-	for _, k := range t.keys {
-		c.slot(k).Or(1)
+	for _, w := range t.workspaces {
+		c.slot(w).Or(1)
 	}
 	err := commit()
-	for _, k := range t.keys {
-		if s := c.slot(k); s.Load()%2 == 1 { // not yet, by another key with this slot
+	for _, w := range t.workspaces {
+		if s := c.slot(w); s.Load()%2 == 1 { // not yet, by another workspace with this slot
 			s.Add(1)
 		}
 	}

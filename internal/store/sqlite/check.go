@@ -2,11 +2,6 @@ package sqlite
 
 import "example.com/petstore/internal/store"
 
-// checks are what is checked in a file alone.
-func checks() store.Checks {
-	return store.Checks{Ledgers: ledgers, Structure: checkStructure, Rows: checkNames}
-}
-
 // ledgers follows the ledger of each pet: to sort all movements would take memory, or room
 // for temporary files. Without the LIMIT the inner ORDER BY would not count.
 func ledgers(order string) string {

@@ -41,27 +41,8 @@ type conn struct {
 
 	known *store.Migrations // that the program knows
 
-	// The writer's, while its transaction lasts.
-	touched touched
-	issued  map[int64]ids              // by workspace
-	removed map[int64]bool             // workspaces whose rows are being removed
-	silent  bool                       // no events are written
-	unsaved map[int64][]petstore.Event // by workspace
-	grown   []int64                    // the workspaces whose feeds have grown
+	touched touched // by the writer's transaction
 }
-
-// The kinds of rows that have ids, each with a counter.
-const (
-	petID = iota
-	categoryID
-	orderID
-	movementID
-	kinds
-)
-
-// ids are the counters of a workspace while the writer's transaction lasts: one
-// that places many orders reads and writes them once.
-type ids [kinds]int64
 
 // openConn opens one connection and sets what SQLite keeps by connection.
 func openConn(path string, readOnly bool) (*conn, error) {
@@ -118,13 +99,29 @@ func (c *conn) query(query string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
 }
 
 // exec runs a statement and drops its rows.
-func (c *conn) exec(query string, args ...any) error {
-	for _, err := range c.query(query, args...) {
-		if err != nil {
+func (c *conn) exec(query string, args ...any) error { return c.run(query, args, nil) }
+
+// run runs a statement and calls row, unless that is nil, for each of its rows.
+func (c *conn) run(query string, args []any, row func(store.Row) error) error {
+	stmt, err := c.Prepare(query)
+	if err != nil {
+		return err
+	}
+	for i, arg := range args {
+		bind(stmt, i+1, arg)
+	}
+	for {
+		found, err := stmt.Step()
+		if err != nil || !found {
 			return err
 		}
+		if row == nil {
+			continue
+		}
+		if err := row(accessRow{stmt}); err != nil {
+			return errors.Join(err, stmt.Reset())
+		}
 	}
-	return nil
 }
 
 // first returns what scan reads of a statement's first row, or nil if there is none.

@@ -16,26 +16,18 @@ const (
 		" AND workspace < 1 << 23 AND id < 1 << 40"
 )
 
-// rename changes the folded name of a pet in the index of names. A pet without the name
-// before, or without the one after, has "".
-func (c *conn) rename(workspace, id int64, before, after string) error {
-	if before == after || workspace >= mostWorkspaces || id >= mostPets {
-		return nil
+// renamePet adds what changes the folded name of a pet in the index of names. A pet without
+// the name before, or without the one after, has "".
+func renamePet(b *store.Batch, workspace, id int64, before, after string) {
+	if workspace >= mostWorkspaces || id >= mostPets {
+		return
 	}
-	for _, step := range [...]struct{ query, name string }{{removeName, before}, {addName, after}} {
-		if step.name == "" {
-			continue
-		}
-		stmt, err := c.ints(step.query, workspace<<idBits+id)
-		if err != nil {
-			return err
-		}
-		stmt.BindText(2, step.name)
-		if _, err := stmt.Step(); err != nil {
-			return err
-		}
+	if before != "" {
+		b.Exec(removeName, workspace<<idBits+id, before)
 	}
-	return nil
+	if after != "" {
+		b.Exec(addName, workspace<<idBits+id, after)
+	}
 }
 
 var termSeed = maphash.MakeSeed()

@@ -29,6 +29,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
 	go db.write()
+	go func() {
+		defer close(db.committed)
+		db.CommitChanges()
+	}()
 	if o.Serve {
 		db.watcher.running.Go(db.watchFiles)
 	}
@@ -60,13 +64,13 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{
 		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
-		stopped: make(chan struct{}),
-		count:   o.Readers,
-		closed:  make(chan struct{}),
-		fault:   fault{failed: make(chan struct{})},
+		stopped: make(chan struct{}), committed: make(chan struct{}),
+		count:  o.Readers,
+		closed: make(chan struct{}),
+		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Tables: workspaceTables, Checks: checks(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
+		Dialect: dialect, Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
 	})
 	db.queue = store.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
@@ -91,7 +95,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 	if err := db.writer.refuseMoved(); err != nil { // it may have been moved in between
 		return err
 	}
-	db.writer.silent = o.NoEvents
 	for _, pragma := range []string{"PRAGMA cache_size=" + strconv.Itoa(writerPages), "PRAGMA cache_spill=" + strconv.Itoa(unspilledPages)} {
 		if err := db.writer.exec(pragma); err != nil {
 			return err
@@ -145,6 +148,8 @@ func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
 		db.watcher.close()
+		db.EndChanges()
+		<-db.committed
 		db.queue.Close()
 		<-db.stopped
 		db.fault.close()

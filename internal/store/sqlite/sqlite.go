@@ -58,6 +58,8 @@ type DB struct {
 	queue   *store.Queue[job]
 	stopped chan struct{} // closed when the writer goroutine has ended
 
+	committed chan struct{} // closed when that has ended which hands it the groups of changes
+
 	wrote time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
@@ -71,7 +73,6 @@ type DB struct {
 	watcher watcher
 
 	fault   fault
-	counted store.Counter
 	closing sync.Once
 }
 
@@ -94,8 +95,8 @@ type Stats struct {
 // Stats returns the numbers as they stand.
 func (db *DB) Stats() Stats {
 	return Stats{
-		Stats:       db.counted.Stats(),
-		Waiting:     db.queue.Len(),
+		Stats:       db.ChangeStats(),
+		Waiting:     db.Waiting() + db.queue.Len(),
 		Readers:     db.count,
 		IdleReaders: len(db.readers.free),
 	}
@@ -111,14 +112,12 @@ type job struct {
 // A write is a job that waits for the writer.
 type write = store.Write[job]
 
-// A reach says what a write may change of what the cache holds, and whether it
-// notes that it wrote a row.
+// A reach says what a write may change of what the cache holds.
 type reach uint8
 
 const (
 	anything reach = iota
-	nothing        // workspaces, keys, webhooks: no pets
-	named          // what it notes in conn.touched
+	nothing        // but what it notes in conn.touched
 )
 
 // change has run carried out in a transaction and returns after it is durable.

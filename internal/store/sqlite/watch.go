@@ -65,7 +65,7 @@ func (db *DB) watchFiles() {
 			}
 		case <-try.C:
 			if db.watcher.err() != nil {
-				db.watcher.running.Go(func() { _ = db.changeOf(ctx, named, touchFile) }) // commit notes it
+				db.watcher.running.Go(func() { _ = db.changeOf(ctx, nothing, touchFile) }) // commit notes it
 			}
 		}
 	}
@@ -87,7 +87,6 @@ func (db *DB) intact() bool {
 
 // touchFile writes the first page as it is. The file's change counter grows.
 func touchFile(c *conn) error {
-	c.touched.wrote = true
 	version, err := c.number("PRAGMA user_version")
 	if err != nil {
 		return err

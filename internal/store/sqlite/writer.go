@@ -35,7 +35,6 @@ func (db *DB) commit(group []*write) {
 	if err != nil {
 		err = petstore.Unavailable(err)
 	}
-	db.counted.Add(len(group), err)
 	for _, w := range group {
 		if err != nil {
 			w.Err = err
@@ -43,65 +42,19 @@ func (db *DB) commit(group []*write) {
 		w.Answer()
 	}
 	if err == nil {
-		db.ring()
 		db.checkpointer.committed(db.writer)
 	}
 }
 
-// errAgain undoes a transaction whose writes have to be kept apart.
-var errAgain = errors.New("a write failed half way")
-
 // transact returns an error if the whole transaction is lost.
 func (db *DB) transact(group []*write) error {
-	err := db.try(group, together(group))
-	if errors.Is(err, errAgain) {
-		for _, w := range group {
-			w.Reset()
-		}
-		err = db.try(group, apart)
-	}
-	return err
-}
-
-// A manner says how the failure of a write is kept from the others.
-type manner uint8
-
-const (
-	apart  manner = iota // by a savepoint each
-	alone                // there are no others
-	united               // it fails before it writes anything, or all is done again, apart
-)
-
-// together returns how a group is carried out. Changes of workspaces are refused
-// before they write, but for what nobody foresaw: so they go without savepoints.
-func together(group []*write) manner {
-	if len(group) == 1 {
-		return alone
-	}
-	for _, w := range group {
-		if w.Job.reach != named {
-			return apart
-		}
-	}
-	return united
-}
-
-func (db *DB) try(group []*write, how manner) error {
 	err := db.begin()
 	if err == nil {
 		err = db.notice()
 	}
-	if err == nil {
-		err = db.writer.lookAtRemovals()
-	}
 	db.writer.touched.reset()
-	db.writer.forget()
-	db.writer.grown = db.writer.grown[:0]
 	for i := 0; err == nil && i < len(group); i++ {
-		err = db.writer.attempt(group[i], how)
-	}
-	if err == nil {
-		err = db.writer.finish()
+		err = db.writer.attempt(group[i], len(group) == 1)
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
 		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
@@ -122,56 +75,29 @@ func (db *DB) try(group []*write, how manner) error {
 	return err
 }
 
-// attempt carries out one write so that its failure undoes nothing but itself.
-// It returns an error if the transaction is lost.
-func (c *conn) attempt(w *write, how manner) error {
-	if how == apart {
+// attempt carries out one write so that its failure undoes nothing but itself: by a
+// savepoint, unless it is alone. It returns an error if the transaction is lost.
+func (c *conn) attempt(w *write, alone bool) error {
+	if !alone {
 		if err := c.exec("SAVEPOINT one"); err != nil {
 			return err
 		}
 	}
-	before := c.touched.wrote
-	c.touched.wrote = false
 	w.Guard(func() error { return w.Job.run(c) })
-	wrote := c.touched.wrote
-	c.touched.wrote = before || wrote && w.Err == nil
-	if w.Err == nil {
-		c.touched.all = c.touched.all || w.Job.reach == anything
-		return c.succeeded(how)
-	}
 	switch {
+	case w.Err == nil:
+		c.touched.all = c.touched.all || w.Job.reach == anything
 	case c.AutocommitEnabled() || gravityOf(w.Err) != ordinary:
 		return w.Err
-	case how == alone:
-		c.forget()
+	case alone:
 		return c.exec("ROLLBACK")
-	case how == united && wrote:
-		return errAgain
-	case how == united:
+	default:
+		if err := c.exec("ROLLBACK TO one"); err != nil {
+			return err
+		}
+	}
+	if alone {
 		return nil
-	}
-	c.forget()
-	if err := c.exec("ROLLBACK TO one"); err != nil {
-		return err
-	}
-	return c.exec("RELEASE one")
-}
-
-// finish writes what was put off until the end of a transaction.
-func (c *conn) finish() error { return errors.Join(c.saveIDs(), c.saveEvents()) }
-
-// forget forgets what was put off.
-func (c *conn) forget() {
-	clear(c.issued)
-	clear(c.unsaved)
-}
-
-func (c *conn) succeeded(how manner) error {
-	if how != apart {
-		return nil
-	}
-	if err := c.finish(); err != nil { // what comes next may read the counters itself
-		return err
 	}
 	return c.exec("RELEASE one")
 }

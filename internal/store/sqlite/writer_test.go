@@ -82,12 +82,39 @@ func TestGroups(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	got := db.Stats()
-	if got.Groups != 3 || got.Writes != callers+1 || got.LargestGroup != store.MaxGroup || got.Waiting != 0 || got.LostGroups != 0 {
-		t.Errorf("Stats = %+v, want 3 groups of %d writes, the largest %d", got, callers+1, store.MaxGroup)
-	}
 	if n := kept(t, db); n != callers {
 		t.Errorf("rows = %d, want %d", n, callers)
+	}
+}
+
+// TestGroupsOfChanges: changes that wait share a commit, up to a bound.
+func TestGroupsOfChanges(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, Options{})
+	ws := newShop(t, db)
+	before := db.Stats()
+	release := occupy(t, db)
+	const callers = store.MaxGroup + 40
+	errs := make(chan error, callers+1)
+	create := func() {
+		_, err := petstore.NewService(db).CreatePet(context.Background(), ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
+		errs <- err
+	}
+	go create()
+	eventually(t, "the first group waits for the writer", func() bool { return db.queue.Len() == 1 })
+	for range callers {
+		go create()
+	}
+	eventually(t, "all changes wait", func() bool { return db.Waiting() == callers })
+	release()
+	for range callers + 1 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	got := db.Stats()
+	if groups := got.Groups - before.Groups; groups != 3 || got.Writes-before.Writes != callers+1 || got.LargestGroup != store.MaxGroup || got.Waiting != 0 || got.LostGroups != 0 {
+		t.Errorf("Stats = %+v, before them %+v, want 3 groups more of %d changes, the largest of %d", got, before, callers+1, store.MaxGroup)
 	}
 }
 
@@ -96,16 +123,14 @@ func TestGroups(t *testing.T) {
 func TestFailuresInAGroup(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 12} {
-		for _, r := range []reach{anything, named} {
-			t.Run(fmt.Sprint(size, r), func(t *testing.T) {
-				t.Parallel()
-				failuresInAGroup(t, size, r)
-			})
-		}
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			failuresInAGroup(t, size)
+		})
 	}
 }
 
-func failuresInAGroup(t *testing.T, size int, r reach) {
+func failuresInAGroup(t *testing.T, size int) {
 	t.Helper()
 	refused := petstore.Errorf("refused", "no")
 	db := openTest(t, Options{Cached: 8})
@@ -123,8 +148,7 @@ func failuresInAGroup(t *testing.T, size int, r reach) {
 				o.panicked = recover()
 				outcomes <- o
 			}()
-			o.err = db.changeOf(context.Background(), r, func(c *conn) error {
-				c.touched.wrote = true
+			o.err = db.change(context.Background(), func(c *conn) error {
 				if err := insert(c, "x"); err != nil || i%4 == 3 {
 					return err
 				}

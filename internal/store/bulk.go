@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// Load implements [petstore.Bulk]. It keeps nobody from writing but those who would delete
+// the categories that it refers to.
+func (s *Store) Load(ctx context.Context, workspace int64, b *petstore.Batch) ([]petstore.Refusal, error) {
+	l := &Load{store: s, workspace: workspace, batch: b}
+	switch err := s.db.Load(ctx, l); {
+	case errors.Is(err, petstore.ErrRefused):
+		return l.refused, nil
+	case err != nil:
+		return nil, err
+	}
+	if b.Imported != nil {
+		s.options.Written(workspace)
+	}
+	return l.refused, nil
+}
+
+// A Load is one batch on its way into the store.
+type Load struct {
+	store     *Store
+	workspace int64
+	batch     *petstore.Batch
+	last      *groupedWorkspace // the ids that were issued for it
+
+	next     demand   // the ids that were given last
+	given    []*int64 // where an id was written that is void if the batch is tried again
+	refused  []petstore.Refusal
+	existing foundRows
+	barred   bool
+
+	categories, pets, orders, movements [][]any
+	names                               Batch
+}
+
+// Workspace returns where the batch goes.
+func (l *Load) Workspace() int64 { return l.workspace }
+
+// Len returns how many units the batch has.
+func (l *Load) Len() int { return len(l.batch.Units) }
+
+// Issue adds the statement that takes the ids from the counters which new rows need.
+func (l *Load) Issue(b *Batch) {
+	need := demand{}
+	for i := range l.batch.Units {
+		u := &l.batch.Units[i]
+		need.movements += int64(len(u.Movements))
+		switch {
+		case u.Category != nil && u.Category.ID == 0:
+			need.categories++
+		case u.Category == nil && u.PetID == 0:
+			need.pets++
+		}
+	}
+	l.last = &groupedWorkspace{id: l.workspace, needs: need, issued: new(demand)}
+	if need != (demand{}) {
+		issueIDs(b, l.last)
+	}
+}
+
+// Run keeps the batch in a transaction. It may be called again if that fails, after
+// another Issue.
+func (l *Load) Run(tx Tx) error {
+	l.begin()
+	if err := l.loadExisting(tx); err != nil {
+		return err
+	}
+	needs := l.last.needs
+	if max(l.next.categories+needs.categories, l.next.pets+needs.pets, l.next.movements+needs.movements) > petstore.MaxID {
+		return usedUp(l.workspace)
+	}
+	var err error
+	if l.refused, err = l.batch.Sift(l.has, l.keep); err != nil {
+		return err
+	}
+	if l.batch.File != "" {
+		if err := Reach(tx, l.workspace, l.batch.File, l.batch.Through); err != nil {
+			return err
+		}
+	}
+	if err := l.write(tx); err != nil || l.batch.Imported == nil {
+		return err
+	}
+	return l.store.Tell(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
+}
+
+// begin forgets an earlier try, and takes back its ids.
+func (l *Load) begin() {
+	for _, id := range l.given {
+		*id = 0
+	}
+	l.given, l.refused, l.next, l.barred = nil, nil, *l.last.issued, false
+	l.existing = newFoundRows()
+	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
+	l.names.Reset()
+}
+
+// keep gives a unit its ids and puts its rows among those to write.
+func (l *Load) keep(u *petstore.Unit) error {
+	if c := u.Category; c != nil {
+		l.issue(&c.ID, &l.next.categories)
+		l.existing[petstore.CategoryRow][c.ID] = true
+		l.categories = append(l.categories, categoryTable.values(l.workspace, c))
+		return nil
+	}
+	if u.Pet != nil {
+		l.keepPet(u)
+	}
+	for i := range u.Orders {
+		o := &u.Orders[i]
+		l.existing[petstore.OrderRow][o.ID] = true
+		l.orders = append(l.orders, orderTable.values(l.workspace, o))
+	}
+	before := int64(0)
+	for _, m := range u.Movements {
+		m.PetID = u.PetID
+		l.next.movements++
+		l.existing[petstore.LedgerRow][u.PetID] = true
+		l.movements = append(l.movements, movementTable.values(l.workspace, &storedMovement{m, l.next.movements, before}))
+		before = l.next.movements
+	}
+	return nil
+}
+
+func (l *Load) keepPet(u *petstore.Unit) {
+	p := u.Pet
+	if u.PetID == 0 {
+		l.issue(&u.PetID, &l.next.pets)
+		p.ID = u.PetID
+		l.given = append(l.given, &p.ID)
+	}
+	l.existing[petstore.PetRow][p.ID] = true
+	row := storedPet{StockedPet: *p}
+	if n := int64(len(u.Movements)); n > 0 {
+		row.lastMovement = l.next.movements + n
+	}
+	l.pets = append(l.pets, petTable.values(l.workspace, &row))
+	if rename := l.store.options.Dialect.Rename; rename != nil {
+		rename(&l.names, l.workspace, p.ID, "", petstore.Fold(p.Name))
+	}
+}
+
+// issue writes the next id to *id unless there is one.
+func (l *Load) issue(id, last *int64) {
+	if issueTo(id, last) {
+		l.given = append(l.given, id)
+	}
+}
+
+// write writes the rows that are kept. Ids that the batch brought along are not issued
+// again; where the counters stand above them already, nobody's counter is locked.
+func (l *Load) write(tx Tx) error {
+	last := l.batch.Last
+	for kind, ids := range l.existing {
+		for id := range ids {
+			switch petstore.RowKind(kind) {
+			case petstore.CategoryRow:
+				last.Categories = max(last.Categories, id)
+			case petstore.OrderRow:
+				last.Orders = max(last.Orders, id)
+			default:
+				last.Pets = max(last.Pets, id)
+			}
+		}
+	}
+	if max(last.Categories, last.Pets, last.Orders) > petstore.MaxID {
+		return usedUp(l.workspace)
+	}
+	for _, t := range []struct {
+		name    string
+		columns []string
+		rows    [][]any
+	}{
+		{categoryTable.name, categoryTable.columns, l.categories},
+		{petTable.name, petTable.columns, l.pets},
+		{orderTable.name, orderTable.columns, l.orders},
+		{movementTable.name, movementTable.columns, l.movements},
+	} {
+		if err := tx.Fill(t.name, t.columns, t.rows); err != nil {
+			return err
+		}
+	}
+	l.names.Exec("UPDATE counters SET categories = $1 WHERE categories < $1 AND workspace = $2", last.Categories, l.workspace)
+	l.names.Exec("UPDATE counters SET pets = $1 WHERE pets < $1 AND workspace = $2", last.Pets, l.workspace)
+	l.names.Exec("UPDATE counters SET orders = $1 WHERE orders < $1 AND workspace = $2", last.Orders, l.workspace)
+	return tx.Run(&l.names)
+}
+
+// foundRows are the ids, of those that a batch names, that the store has; and then those
+// of the batch's own rows.
+type foundRows [petstore.RowKinds]map[int64]bool
+
+func newFoundRows() (f foundRows) {
+	for kind := range f {
+		f[kind] = map[int64]bool{}
+	}
+	return f
+}
+
+// findRows select those of the ids that a batch names.
+var findRows = [petstore.RowKinds]string{
+	petstore.CategoryRow: "SELECT id FROM categories WHERE workspace = $1 AND id",
+	petstore.PetRow:      "SELECT id FROM pets WHERE workspace = $1 AND id",
+	petstore.OrderRow:    "SELECT id FROM orders WHERE workspace = $1 AND id",
+	petstore.LedgerRow:   "SELECT pet FROM movements WHERE workspace = $1 AND kind = 'deleted' AND pet", // that of a pet which is there comes with the pet
+}
+
+// loadExisting finds out which ids are there already, in one round trip. Categories are
+// kept from being deleted.
+func (l *Load) loadExisting(tx Tx) error {
+	dialect := &l.store.options.Dialect
+	var b Batch
+	bar := func(Row) error {
+		l.barred = true
+		return nil
+	}
+	if dialect.Enter != nil {
+		dialect.Enter(&b, []int64{l.workspace}, bar)
+	}
+	b.Query(bar, selectRemoval, l.workspace)
+	exists := false
+	b.Query(func(Row) error {
+		exists = true
+		return nil
+	}, "SELECT 1 FROM workspaces WHERE id = $1", l.workspace)
+	for kind, named := range l.named() {
+		if len(named) == 0 {
+			continue
+		}
+		condition, arg := dialect.Among(slices.Sorted(maps.Keys(named)))
+		if petstore.RowKind(kind) == petstore.CategoryRow {
+			condition += " ORDER BY id" + dialect.LockNamed
+		}
+		b.Query(func(row Row) error {
+			var id int64
+			err := row.Scan(&id)
+			l.existing[kind][id] = true
+			return err
+		}, findRows[kind]+condition, l.workspace, arg)
+	}
+	err := tx.Run(&b)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		return NoWorkspace(l.workspace)
+	case l.barred:
+		return access.Resetting()
+	}
+	return nil
+}
+
+// named returns the ids that the batch brings along or refers to.
+func (l *Load) named() foundRows {
+	n := newFoundRows()
+	for i := range l.batch.Units {
+		u := &l.batch.Units[i]
+		switch {
+		case u.Category != nil:
+			n[petstore.CategoryRow][u.Category.ID] = true
+			continue
+		case u.Pet != nil && u.In != nil:
+			n[petstore.CategoryRow][u.In.ID] = true
+		case u.Pet != nil:
+			n[petstore.CategoryRow][u.Pet.CategoryID] = true
+		}
+		n[petstore.PetRow][u.PetID] = true
+		n[petstore.LedgerRow][u.PetID] = true
+		for _, o := range u.Orders {
+			n[petstore.OrderRow][o.ID] = true
+		}
+	}
+	for _, ids := range n {
+		delete(ids, 0) // of rows that get one
+	}
+	return n
+}
+
+func (l *Load) has(kind petstore.RowKind, id int64) (bool, error) { return l.existing[kind][id], nil }

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"fmt"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// Decide asks every change in turn, each on what those before it left, and adds the
+// statements that issue ids for the new rows.
+func (g *Group) Decide(b *Batch) error {
+	for i := range g.changes {
+		m := &g.changes[i]
+		if m.workspace.barred {
+			m.Err = access.Resetting()
+			continue
+		}
+		if !g.replay(m) {
+			g.decideOne(m)
+		}
+	}
+	for _, w := range g.workspaces {
+		if w.needs != (demand{}) {
+			issueIDs(b, w)
+		}
+	}
+	return nil
+}
+
+// replay reports whether the change has its outcome already: from a receipt, or from a
+// change before it with the same idempotency key.
+func (g *Group) replay(m *groupedChange) bool {
+	i := m.Job.Idempotency
+	if i == nil {
+		return false
+	}
+	id, again := idOf(m.Job.Change), false
+	if first := g.firsts[id]; first != nil {
+		if again, m.Err = i.Replay(first.Job.Idempotency.Fingerprint, g.lived, g.lived); again {
+			m.first = first
+		}
+	} else if stored, ok := g.receipts[id]; ok {
+		if again, m.Err = i.Replay(stored.fingerprint, stored.created, g.lived); again {
+			m.before = &stored.Receipt
+		}
+	}
+	return again || m.Err != nil
+}
+
+// decideOne hands the change copies of the rows and takes them over if it succeeds.
+func (g *Group) decideOne(m *groupedChange) {
+	f := g.facts(m.Job.Change)
+	m.Guard(func() (err error) {
+		m.effects, err = m.Job.Ask(f)
+		return err
+	})
+	if m.Err == nil {
+		m.Err = checkConstraints(&m.effects)
+	}
+	if m.Err != nil {
+		m.effects = petstore.Effects{}
+		return
+	}
+	if m.Job.Idempotency != nil {
+		g.firsts[idOf(m.Job.Change)] = m
+	}
+	g.apply(m)
+}
+
+func (g *Group) facts(c *petstore.Change) petstore.Facts {
+	w, n := c.Workspace, c.Needs
+	f, petID := petstore.Facts{Now: g.now, CategoryInUse: g.inUse}, n.PetID
+	if o := g.orders[rowID{w, n.OrderID}]; o != nil && !o.gone {
+		row := o.row
+		f.Order, petID = &row, row.PetID
+	}
+	if p := g.pets[rowID{w, petID}]; p != nil && !p.gone {
+		row := p.row.StockedPet
+		f.Pet = &row
+	}
+	if c := g.categories[rowID{w, n.CategoryID}]; c != nil && !c.gone {
+		row := c.row
+		f.Category = &row
+	}
+	return f
+}
+
+// checkConstraints refuses what the tables' constraints refuse, before others of the group
+// build on it.
+func checkConstraints(e *petstore.Effects) error {
+	if p := e.SavePet; p != nil && (p.Quantity < 0 || p.OpenOrders < 0 || p.Movements < 0 || !p.Status.Valid()) {
+		return fmt.Errorf("the stock %+v is impossible", *p)
+	}
+	if o := e.SaveOrder; o != nil && o.Quantity <= 0 {
+		return fmt.Errorf("the order %+v is impossible", *o)
+	}
+	return nil
+}
+
+// apply shows the effects to the changes after this one, and counts the ids that they
+// need. Nobody can have asked for a row that is new.
+func (g *Group) apply(m *groupedChange) {
+	w, e := m.workspace, &m.effects
+	if p := e.SavePet; p != nil {
+		if m.inserted.pet = p.ID == 0; m.inserted.pet {
+			w.needs.pets++
+		} else if row := g.pets[rowID{w.id, p.ID}]; row != nil {
+			row.row.StockedPet, row.changed = *p, true
+		}
+	}
+	if c := e.SaveCategory; c != nil {
+		if m.inserted.category = c.ID == 0; m.inserted.category {
+			w.needs.categories++
+		} else if row := g.categories[rowID{w.id, c.ID}]; row != nil {
+			row.row, row.changed = *c, true
+		}
+	}
+	if o := e.SaveOrder; o != nil {
+		if m.inserted.order = o.ID == 0; m.inserted.order {
+			w.needs.orders++
+		} else if row := g.orders[rowID{w.id, o.ID}]; row != nil {
+			row.row, row.changed = *o, true
+		}
+	}
+	if e.Movement != nil {
+		w.needs.movements++
+	}
+	if row := g.pets[rowID{w.id, e.DropPet}]; row != nil {
+		row.gone = true
+	}
+	if row := g.categories[rowID{w.id, e.DropCategory}]; row != nil {
+		row.gone = true
+	}
+	if row := g.orders[rowID{w.id, e.DropOrder}]; row != nil {
+		row.gone = true
+	}
+}

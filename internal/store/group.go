@@ -1,0 +1,181 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// A change is one that waits for a committer, and the receipt that its caller gets.
+type change struct {
+	*petstore.Change
+	receipt *petstore.Receipt
+}
+
+// alone reports whether the change must not share a transaction: whether a category is
+// in use has to be asked of the database, which does not know yet what the others of a
+// group have decided.
+func (c change) alone() bool { return c.Needs.CategoryUse }
+
+// Do implements [petstore.Store].
+//
+// The changes that wait when a committer is free are carried out together, as a [Group].
+// If the database refuses what one of them writes, all are tried again one by one.
+func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
+	w, err := s.queue.Do(ctx, change{Change: c})
+	if err != nil {
+		return nil, petstore.Unavailable(err)
+	}
+	return w.Job.receipt, w.Err
+}
+
+// CommitChanges is a committer of what [Store.Do] is asked for. It returns after
+// EndChanges, when none waits any more.
+func (s *Store) CommitChanges() { s.queue.Run(s.commit, nil, nil) }
+
+// EndChanges refuses further changes. Those that wait are still carried out.
+func (s *Store) EndChanges() { s.queue.Close() }
+
+// Waiting returns how many changes wait for a committer.
+func (s *Store) Waiting() int { return s.queue.Len() }
+
+// ChangeStats counts the groups of changes.
+func (s *Store) ChangeStats() Stats { return s.counted.Stats() }
+
+// ErrApart is why a group is not written whose changes have to be tried one by one.
+var ErrApart = errors.New("one of several changes failed after others had built on it")
+
+// commit carries out a group and answers it, one by one if the whole of it is refused
+// because of one.
+func (s *Store) commit(writes []*Write[change]) {
+	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(writes))}
+	for i, w := range writes {
+		g.changes[i].Write = w
+	}
+	err := s.db.Group(context.Background(), g)
+	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(writes) > 1 {
+		s.counted.split.Add(1)
+		for i := range writes {
+			s.commit(writes[i : i+1])
+		}
+		return
+	}
+	s.counted.Add(len(writes), err)
+	g.answer(err)
+	if err == nil {
+		for _, w := range g.workspaces {
+			if len(w.events) > 0 {
+				s.options.Written(w.id)
+			}
+		}
+	}
+}
+
+// A Group is a number of changes that share a transaction. An engine has it carried out
+// by Load, LoadRest, Decide and Write, in this order. Each adds statements to a batch,
+// which the engine runs before the next: those of Decide in the same transaction, or in
+// one of its own that is committed, and all others in one. If the transaction fails, the
+// engine may begin again with Load.
+type Group struct {
+	store   *Store
+	dialect *Dialect
+	changes []groupedChange
+
+	now, lived petstore.Time
+	workspaces []*groupedWorkspace // in order
+	pets       map[rowID]*loadedPet
+	categories map[rowID]*loadedRow[petstore.Category]
+	orders     map[rowID]*loadedRow[petstore.Order]
+	inUse      bool // the category of the only change
+	receipts   map[receiptID]*storedReceipt
+	firsts     map[receiptID]*groupedChange // who has done what a key stands for
+}
+
+// A groupedChange is a change with its outcome.
+type groupedChange struct {
+	*Write[change]
+	workspace *groupedWorkspace
+	effects   petstore.Effects
+	before    *petstore.Receipt // of an earlier transaction
+	first     *groupedChange    // who in this group has done the same before
+	receipt   *petstore.Receipt // what is kept under the idempotency key
+	inserted  struct{ pet, category, order bool }
+	movement  storedMovement
+}
+
+// effective reports whether the change writes anything that it has decided itself.
+func (m *groupedChange) effective() bool { return m.Err == nil && m.first == nil && m.before == nil }
+
+// A groupedWorkspace is what a group knows of a workspace.
+type groupedWorkspace struct {
+	id     int64
+	barred bool   // its rows are being removed
+	needs  demand // how many ids new rows need
+	issued *demand
+	events []petstore.Event
+}
+
+// A rowID is the key of a row of a workspace.
+type rowID struct{ workspace, id int64 }
+
+func (a rowID) compare(b rowID) int {
+	return cmp.Or(cmp.Compare(a.workspace, b.workspace), cmp.Compare(a.id, b.id))
+}
+
+// A loadedRow is a row as the changes that were decided so far left it.
+type loadedRow[T any] struct {
+	row           T
+	changed, gone bool
+}
+
+// A loadedPet is a pet as the changes that were decided so far left it.
+type loadedPet struct {
+	loadedRow[storedPet]
+	loaded petstore.Pet
+}
+
+// answer tells every caller the outcome. If the transaction is lost, the refused ones
+// too: what they were refused for may not have happened.
+func (g *Group) answer(err error) {
+	for i := range g.changes {
+		m := &g.changes[i]
+		switch {
+		case err != nil:
+			m.Err = err
+		case m.before != nil:
+			m.Job.receipt = m.before
+		case m.first != nil:
+			m.Job.receipt = m.first.receipt
+		}
+		m.Answer()
+	}
+}
+
+// Len returns how many changes the group has.
+func (g *Group) Len() int { return len(g.changes) }
+
+// Workspaces returns the workspaces of the changes.
+func (g *Group) Workspaces() []int64 {
+	ids := make([]int64, len(g.workspaces))
+	for i, w := range g.workspaces {
+		ids[i] = w.id
+	}
+	return ids
+}
+
+// Run carries out the group in a transaction.
+func (g *Group) Run(tx Tx) error {
+	var b Batch
+	for _, step := range []func(*Batch) error{g.Load, g.LoadRest, g.Decide, g.Write} {
+		b.Reset()
+		if err := step(&b); err != nil {
+			return err
+		}
+		if err := tx.Run(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

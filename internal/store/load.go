@@ -1,0 +1,160 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// The statements that load the rows of a group. All transactions lock in one order:
+// workspaces, orders, pets, categories, each ascending; so none waits for another in a
+// circle.
+const (
+	selectRemoval    = "SELECT workspace FROM removals WHERE workspace = $1"
+	selectGroupOrder = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 AND id = $2"
+	selectGroupPet   = "SELECT " + storedColumns + " FROM pets WHERE workspace = $1 AND id = $2"
+	selectGroupKind  = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 AND id = $2"
+
+	// selectCategoryUse is asked after the lock, to see who referred meanwhile.
+	selectCategoryUse = "SELECT 1 FROM pets WHERE workspace = $1 AND category = $2 LIMIT 1"
+)
+
+// Load forgets an earlier try, and adds the statements that load and lock what the
+// changes need. If they need orders, LoadRest adds the others.
+func (g *Group) Load(b *Batch) error {
+	g.begin()
+	ids := g.Workspaces()
+	if g.dialect.Enter != nil {
+		g.dialect.Enter(b, ids, g.bar)
+	}
+	for _, id := range ids {
+		b.Query(g.bar, selectRemoval, id)
+	}
+	var orders []rowID
+	for i := range g.changes {
+		c := g.changes[i].Job.Change
+		if c.Needs.OrderID != 0 {
+			orders = append(orders, rowID{c.Workspace, c.Needs.OrderID})
+		}
+		if c.Idempotency != nil {
+			g.loadReceipt(b, idOf(c))
+		}
+	}
+	for _, id := range ascending(orders) {
+		b.Query(func(row Row) error {
+			o := new(loadedRow[petstore.Order])
+			g.orders[id] = o
+			return scanOrder(row, &o.row)
+		}, selectGroupOrder+g.dialect.Lock, id.workspace, id.id)
+	}
+	if len(orders) == 0 {
+		g.loadPetsAndCategories(b)
+	}
+	return nil
+}
+
+// LoadRest adds the statements that load the pets of orders, and what is locked after
+// them.
+func (g *Group) LoadRest(b *Batch) error {
+	if len(g.orders) > 0 || slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Job.Needs.OrderID != 0 }) {
+		g.loadPetsAndCategories(b)
+	}
+	return nil
+}
+
+// begin forgets an earlier try.
+func (g *Group) begin() {
+	n := len(g.changes)
+	g.now, g.lived = petstore.At(g.store.now()), g.store.Lived()
+	g.pets, g.orders = make(map[rowID]*loadedPet, n), make(map[rowID]*loadedRow[petstore.Order])
+	g.categories, g.inUse = make(map[rowID]*loadedRow[petstore.Category]), false
+	g.receipts, g.firsts = make(map[receiptID]*storedReceipt), make(map[receiptID]*groupedChange)
+	g.workspaces = g.workspaces[:0]
+	byID := make(map[int64]*groupedWorkspace)
+	for i := range g.changes {
+		w := g.changes[i].Write
+		w.Reset()
+		workspace := byID[w.Job.Workspace]
+		if workspace == nil {
+			workspace = &groupedWorkspace{id: w.Job.Workspace}
+			byID[workspace.id] = workspace
+			g.workspaces = append(g.workspaces, workspace)
+		}
+		g.changes[i] = groupedChange{Write: w, workspace: workspace}
+	}
+	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
+}
+
+// ascending returns keys in their order, each once.
+func ascending(ids []rowID) []rowID {
+	slices.SortFunc(ids, rowID.compare)
+	return slices.Compact(ids)
+}
+
+// bar notes a workspace that takes no changes.
+func (g *Group) bar(row Row) error {
+	var id int64
+	err := row.Scan(&id)
+	if w := g.workspace(id); w != nil {
+		w.barred = true
+	}
+	return err
+}
+
+func (g *Group) workspace(id int64) *groupedWorkspace {
+	i, found := slices.BinarySearchFunc(g.workspaces, id, func(w *groupedWorkspace, id int64) int { return cmp.Compare(w.id, id) })
+	if !found {
+		return nil
+	}
+	return g.workspaces[i]
+}
+
+func (g *Group) loadPetsAndCategories(b *Batch) {
+	pets, categories := make([]rowID, 0, len(g.changes)), []rowID(nil)
+	for i := range g.changes {
+		c := g.changes[i].Job.Change
+		if c.Needs.PetID != 0 {
+			pets = append(pets, rowID{c.Workspace, c.Needs.PetID})
+		}
+		if o := g.orders[rowID{c.Workspace, c.Needs.OrderID}]; o != nil {
+			pets = append(pets, rowID{c.Workspace, o.row.PetID})
+		}
+		if c.Needs.CategoryID != 0 {
+			categories = append(categories, rowID{c.Workspace, c.Needs.CategoryID})
+		}
+	}
+	query := selectGroupPet + g.dialect.Lock
+	for _, id := range ascending(pets) {
+		b.Query(func(row Row) error {
+			p := new(loadedPet)
+			g.pets[id] = p
+			err := scanStored(row, &p.row)
+			p.loaded = p.row.Pet
+			return err
+		}, query, id.workspace, id.id)
+	}
+	g.loadCategories(b, ascending(categories))
+}
+
+// loadCategories adds the statements for categories, and for the use of one that is to
+// be deleted, by the only change.
+func (g *Group) loadCategories(b *Batch, ids []rowID) {
+	lock, use := g.dialect.LockKept, g.changes[0].Job.alone()
+	if use {
+		lock = g.dialect.Lock
+	}
+	for _, id := range ids {
+		b.Query(func(row Row) error {
+			c := new(loadedRow[petstore.Category])
+			g.categories[id] = c
+			return scanCategory(row, &c.row)
+		}, selectGroupKind+lock, id.workspace, id.id)
+		if use {
+			b.Query(func(Row) error {
+				g.inUse = true
+				return nil
+			}, selectCategoryUse, id.workspace, id.id)
+		}
+	}
+}

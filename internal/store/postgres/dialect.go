@@ -1,0 +1,30 @@
+package postgres
+
+import "example.com/petstore/internal/store"
+
+// Keys of advisory locks. A workspace's key is its id beside workspaceLocks.
+const (
+	migrationLock  int64 = 0x5045_5453_0000_0001
+	accessLock     int64 = 0x5045_5453_0000_0002
+	workspaceLocks int64 = 0x50 << 56
+)
+
+// dialect is what PostgreSQL says in its own way.
+var dialect = store.Dialect{
+	Lock:      " FOR UPDATE",        // waits for those who refer to the row
+	LockKept:  " FOR NO KEY UPDATE", // lets others refer to the row, but not change it
+	LockNamed: " FOR KEY SHARE",
+	Among:     func(ids []int64) (string, any) { return " = ANY ($2::bigint[])", ids },
+	Enter:     enter,
+
+	Ledgers:        ledgers,
+	CheckStructure: checkSchema,
+}
+
+// lockWorkspaces returns those that are being barred: nobody waits for that. Those that
+// are barred are asked for in a statement after the lock.
+const lockWorkspaces = "SELECT w FROM unnest($1::bigint[]) w WHERE NOT pg_try_advisory_xact_lock_shared(w + $2)"
+
+func enter(b *store.Batch, workspaces []int64, barred func(store.Row) error) {
+	b.Query(barred, lockWorkspaces, workspaces, workspaceLocks)
+}
