@@ -34,4 +34,14 @@ type Dialect struct {
 	// others, too. It returns nil if all names must be tested. arg adds an argument to
 	// the query and returns its parameter.
 	Search func(tx Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*Search, error)
+
+	// Ledgers returns the query of [LedgerColumns] of the ledgers of the pets in the
+	// workspaces $1 to $2, in the order of the workspaces, the pets and, as it is "ASC"
+	// or "DESC", the ids. Movements that are in no ledger may be among them.
+	Ledgers func(order string) string
+
+	// CheckStructure looks for damage of the tables and their indexes. CheckRows, which may
+	// be nil, looks for rows that an index of the engine's own does not fit, and is not
+	// called while a workspace is being removed.
+	CheckStructure, CheckRows func(Tx, Report) error
 }

@@ -28,6 +28,9 @@ type DB interface {
 	Read(ctx context.Context, f func(Tx) error) error
 	// LongRead is Read for queries that may take long: the end of ctx interrupts them.
 	LongRead(ctx context.Context, f func(Tx) error) error
+	// Snapshot calls f for reading. Its queries see the same state, may take as long as
+	// they like, and run while the rows of others are read.
+	Snapshot(ctx context.Context, f func(Tx) error) error
 	// Write calls f in a transaction beside those of Change. f changes no pets, and
 	// may be called again.
 	Write(ctx context.Context, f func(Tx) error) error

@@ -64,9 +64,6 @@ func gravityOfOwn(err error) gravity {
 	if errors.Is(err, store.ErrPanicked) || errors.Is(err, store.ErrApart) || errors.Is(err, store.ErrUsedUp) {
 		return ordinary
 	}
-	if _, taken := errors.AsType[*sinkError](err); taken {
-		return ordinary
-	}
 	return absent
 }
 

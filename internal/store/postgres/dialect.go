@@ -22,6 +22,9 @@ var dialect = store.Dialect{
 	Hint:      func(string) string { return "" },
 	SortParts: true,
 	Search:    searchNames,
+
+	Ledgers:        ledgers,
+	CheckStructure: checkSchema,
 }
 
 // lockWorkspaces returns those that are being barred: nobody waits for that. Those that

@@ -69,6 +69,20 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// unconstrained has a session ignore references, and the database forget its checks.
+const unconstrained = `SET search_path = petstore; SET session_replication_role = replica; DO $$ DECLARE c record; BEGIN
+	FOR c IN SELECT conrelid::regclass AS r, conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'petstore'::regnamespace LOOP
+		EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.r, c.conname);
+	END LOOP; END $$;`
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	storetest.RunDamage(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (storetest.Stores, storetest.Damage) {
+		url := newDatabase(t)
+		return node(t, url, postgres.Options{Now: now, Elapsed: elapsed}), func(statements string) { execute(t, url, unconstrained+statements) }
+	})
+}
+
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)

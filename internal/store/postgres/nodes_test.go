@@ -300,24 +300,6 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-func TestCheckFindsDamage(t *testing.T) {
-	t.Parallel()
-	url := newDatabase(t)
-	db := node(t, url, postgres.Options{})
-	newStocked(t, db, 5)
-	wantSound(t, db)
-	execute(t, url, "UPDATE petstore.pets SET quantity = 6, open_orders = 1; UPDATE petstore.counters SET pets = 0")
-	got, err := db.Check(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"the sum of its movements is 5", "its last movement says 5", "the orders say 0", "the ledger says 0", "never issued"} {
-		if !strings.Contains(strings.Join(got, "\n"), want) {
-			t.Errorf("Check = %q, want %q among it", got, want)
-		}
-	}
-}
-
 // TestImpossibleText: what PostgreSQL cannot hold is not found, and no error.
 func TestImpossibleText(t *testing.T) {
 	t.Parallel()

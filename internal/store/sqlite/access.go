@@ -32,6 +32,10 @@ func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.readLong(ctx, func(c *conn) error { return f(accessTx{c}) })
 }
 
+func (a accessDB) Snapshot(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(accessTx{c}) }))
+}
+
 func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
 }
@@ -75,6 +79,10 @@ var dialect = store.Dialect{
 	Contains:  "instr(folded, ?) > 0",
 	Hint:      func(index string) string { return " INDEXED BY " + index },
 	Search:    searchNames,
+
+	Ledgers:        ledgers,
+	CheckStructure: checkStructure,
+	CheckRows:      checkNames,
 }
 
 func among(ids []int64) (condition string, arg any) {

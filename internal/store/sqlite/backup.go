@@ -131,11 +131,11 @@ func inspect(ctx context.Context, path string, f func(*conn) error) (err error) 
 
 var errEmpty = errors.New("the file has no data of Petstore")
 
-// Verify returns what [DB.Check] finds in the file at path, whichever schema it
+// Verify returns what [store.Check] finds in the file at path, whichever schema it
 // has.
 func Verify(ctx context.Context, path string) (problems []string, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		problems, err = c.problems()
+		problems, err = store.Check(accessTx{c}, dialect)
 		return err
 	})
 	return problems, err

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 
 	"example.com/petstore/internal/store"
-	"zombiezen.com/go/sqlite"
 )
 
 const (
@@ -43,23 +42,32 @@ func termHash(letters string, number int64) uint64 {
 
 // checkNames makes sure that the index has the names of the pets, and nothing else: the
 // sums of the hashes of all terms must be the same.
-func checkNames(c *conn, report store.Report) error {
+func checkNames(tx store.Tx, report store.Report) error {
 	sums := map[int64]uint64{} // by workspace
-	for row, err := range c.query("SELECT number, name FROM indexed_names") {
+	var (
+		number int64
+		text   string
+	)
+	for row, err := range tx.Query("SELECT number, name FROM indexed_names") {
+		if err == nil {
+			err = row.Scan(&number, &text)
+		}
 		if err != nil {
 			return err
 		}
-		number, letters := row.ColumnInt64(0), []rune(asIndexed.Replace(row.ColumnText(1)))
+		letters := []rune(asIndexed.Replace(text))
 		for i := range len(letters) - termLetters + 1 {
 			sums[number>>idBits] += termHash(string(letters[i:i+termLetters]), number)
 		}
 	}
-	for row, err := range c.query("SELECT term, doc FROM pet_name_terms") {
+	for row, err := range tx.Query("SELECT term, doc FROM pet_name_terms") {
+		if err == nil {
+			err = row.Scan(&text, &number)
+		}
 		if err != nil {
 			return err
 		}
-		number := row.ColumnInt64(1)
-		sums[number>>idBits] -= termHash(row.ColumnText(0), number)
+		sums[number>>idBits] -= termHash(text, number)
 	}
 	for workspace, sum := range sums {
 		if sum != 0 {
@@ -67,11 +75,4 @@ func checkNames(c *conn, report store.Report) error {
 		}
 	}
 	return nil
-}
-
-// primeNames makes FTS5 look at the file: else it may check what it remembers of an
-// earlier state.
-func primeNames(c *conn, _ store.Report) error {
-	_, err := first(c, func(*sqlite.Stmt) bool { return true }, "SELECT rowid FROM pet_names WHERE pet_names MATCH 'any'")
-	return err
 }

@@ -231,7 +231,7 @@ func TestSearchesFindAll(t *testing.T) {
 		r.Repeat(m.actions())
 		m.search(r)
 		err := db.read(m.ctx, snapshot(func(c *conn) error {
-			return checkNames(c, func(format string, args ...any) { r.Errorf(format, args...) })
+			return checkNames(accessTx{c}, func(format string, args ...any) { r.Errorf(format, args...) })
 		}))
 		if err != nil {
 			r.Fatal(err)

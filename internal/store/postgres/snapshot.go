@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+
+	"example.com/petstore/internal/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// fetchAtOnce is how many rows of a query a snapshot holds.
+const fetchAtOnce = 1000
+
+// Snapshot has a connection of its own, without time-out.
+func (a accessDB) Snapshot(ctx context.Context, f func(store.Tx) error) error {
+	c, err := connect(ctx, a.db.url, administering)
+	if err != nil {
+		return judge(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return judge(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{accessTx: accessTx{ctx, tx}, conn: c}) }))
+}
+
+// A snapshot is a transaction whose queries are cursors of the server, each read a part at
+// a time.
+type snapshot struct {
+	accessTx
+	conn *pgx.Conn
+	n    int // cursors so far
+}
+
+// Query implements [store.Tx].
+func (s *snapshot) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		s.n++
+		cursor := fmt.Sprint("snapshot_", s.n)
+		if _, err := s.accessTx.Exec("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+query, args...); err != nil {
+			yield(nil, err)
+			return
+		}
+		row := &fetched{types: s.conn.TypeMap()}
+		for {
+			part := s.conn.PgConn().ExecParams(s.ctx, fmt.Sprintf("FETCH %d FROM %s", fetchAtOnce, cursor), nil, nil, nil, []int16{pgtype.BinaryFormatCode}).Read()
+			if part.Err != nil {
+				yield(nil, part.Err)
+				return
+			}
+			row.fields = part.FieldDescriptions
+			for _, row.values = range part.Rows {
+				if !yield(row, nil) {
+					_, _ = s.accessTx.Exec("CLOSE " + cursor) // else the end of the transaction does
+					return
+				}
+			}
+			if len(part.Rows) < fetchAtOnce {
+				return
+			}
+		}
+	}
+}
+
+// A fetched is a row that the server has sent.
+type fetched struct {
+	types  *pgtype.Map
+	fields []pgconn.FieldDescription
+	values [][]byte
+	plans  []plan // of the columns, as they were read before
+}
+
+// A plan is how values of a column are read into a type.
+type plan struct {
+	into reflect.Type
+	scan pgtype.ScanPlan
+}
+
+// Scan implements [store.Row].
+func (f *fetched) Scan(columns ...any) error {
+	if len(f.plans) < len(columns) {
+		f.plans = make([]plan, len(columns))
+	}
+	for i, column := range columns {
+		p := &f.plans[i]
+		if into := reflect.TypeOf(column); p.into != into {
+			*p = plan{into, f.types.PlanScan(f.fields[i].DataTypeOID, pgtype.BinaryFormatCode, column)}
+		}
+		if err := p.scan.Scan(f.values[i], column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
