@@ -23,14 +23,13 @@ import (
 
 // Options say how a database is opened. The zero value is good.
 type Options struct {
-	Now       func() time.Time     // the clock; time.Now if nil
-	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
-	Readers   int                  // connections for reading; 0 for max(4, 2·GOMAXPROCS)
-	NoMigrate bool                 // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int                  // pets that are kept in memory once read; 0 for none
-	NoEvents  bool                 // write no events
-	ReadOnly  bool                 // open for reading alone, and as NoMigrate; writes return Unavailable
-	Log       *slog.Logger         // where a failure of the database is told; discarded if nil
+	Now       func() time.Time // the clock; time.Now if nil
+	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
+	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
+	Cached    int              // pets that are kept in memory once read; 0 for none
+	NoEvents  bool             // write no events
+	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
+	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 
 	// Serve says that the process serves the database, as one process at a time
 	// may. Another one that does is waited for so long. What happens to the files
