@@ -1,7 +1,7 @@
 // Package store keeps everything in the tables of an SQL database, whichever engine has
-// them: workspaces, keys, bans and the audit log ([access.Store]), webhooks
-// ([webhook.Store]), and what all engines do alike for [petstore.Feed],
-// [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
+// them: changes of shops ([petstore.Store], see [Group]), workspaces, keys, bans and the
+// audit log ([access.Store]), webhooks ([webhook.Store]), and what all engines do alike for
+// [petstore.Feed], [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
 // SQLite and PostgreSQL both understand.
 package store
 

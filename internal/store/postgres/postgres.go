@@ -3,8 +3,8 @@
 // ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
 // workspaces did ([usage.Store]).
 //
-// Writes that wait on a node share one durable commit, see writer.go. It
-// decides nothing of the domain: rules come as [petstore.Change].
+// Writes that wait on a node share one durable commit, see [store.Group] and writer.go.
+// It decides nothing of the domain: rules come as [petstore.Change].
 package postgres
 
 import (

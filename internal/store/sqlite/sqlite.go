@@ -2,9 +2,9 @@
 // ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
 // ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
 //
-// Writes that wait share one durable commit, see writer.go; reads run beside
-// them on connections of their own and see what was committed last. It decides
-// nothing of the domain: rules come as [petstore.Change].
+// Writes that wait share one durable commit, see writer.go; a group of changes is one of
+// them, see [store.Group]. Reads run beside them on connections of their own and see what
+// was committed last. It decides nothing of the domain: rules come as [petstore.Change].
 package sqlite
 
 import (
