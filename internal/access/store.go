@@ -214,9 +214,8 @@ type Link struct {
 }
 
 // LinkGrace is how long a used link is remembered after its end, for nodes
-// whose clocks are behind. It must have ended by the clock and also by the time
-// that servers of the database have run, so that a clock that was wrong does not
-// make it good again.
+// whose clocks are behind. The links used last are remembered for longer, so that a
+// clock that was wrong does not make one good again.
 const LinkGrace = time.Hour
 
 // Changes are the workspaces and keys as they are now, of those that changed

@@ -107,22 +107,19 @@ func makeTemplate(s *postgrestest.Server) error {
 	return err
 }
 
-// openStore returns an empty store for the time of one test. Its process has run
-// for as long as the clock has gone.
+// openStore returns an empty store for the time of one test.
 func openStore(t testing.TB, now func() time.Time) store {
 	t.Helper()
 	var (
 		db  store
 		err error
 	)
-	began := now()
-	elapsed := func() time.Duration { return now().Sub(began) }
 	switch *storeName {
 	case "sqlite":
-		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Elapsed: elapsed, Cached: 64})
+		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Cached: 64})
 	default:
 		url := database.Server(t).Database(t, template)
-		db, err = postgres.Open(t.Context(), url, postgres.Options{Now: now, Elapsed: elapsed, Readers: 4, NoMigrate: true})
+		db, err = postgres.Open(t.Context(), url, postgres.Options{Now: now, Readers: 4, NoMigrate: true})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -5,10 +5,8 @@ import (
 	"time"
 )
 
-// KeepReceipts is how long an idempotency key is remembered. A receipt grows older
-// while a server of its store runs, by a clock that nobody sets: one that is ahead
-// makes none old, and one that is behind keeps none longer. The time between two runs
-// does not count.
+// KeepReceipts is how long an idempotency key is remembered, by the clock of the server:
+// one that is set ahead forgets it earlier, one that is set back later.
 const KeepReceipts = 24 * time.Hour
 
 // An Idempotency identifies a request that must happen once.
@@ -26,8 +24,8 @@ type Receipt struct {
 
 // Replay decides on a receipt found under the same workspace, operation and
 // key: it is answered again if the request is the same and the receipt is not
-// older than KeepReceipts, both instants being those of the store's lifetime. It returns false for a receipt that is to be
-// replaced, and idempotency_key_reused for another request.
+// older than KeepReceipts. It returns false for a receipt that is to be replaced, and
+// idempotency_key_reused for another request.
 func (i *Idempotency) Replay(fingerprint [32]byte, kept, now Time) (bool, error) {
 	if now.Millis-kept.Millis >= KeepReceipts.Milliseconds() {
 		return false, nil

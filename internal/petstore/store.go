@@ -41,10 +41,8 @@ type Store interface {
 	// error of NoPet for a pet that there never was.
 	Movements(ctx context.Context, workspace, petID, from int64, limit int) (page []Movement, next int64, err error)
 
-	// Forget removes the receipts that are older than KeepReceipts, and dates anew
-	// those of the future, at most a few thousand of each at a time. It returns how
-	// many it has changed. A server calls it each minute: a crash forgets so much of
-	// the age of receipts at most.
+	// Forget removes the receipts that are older than KeepReceipts, at most a few
+	// thousand at a time, and returns how many. A server calls it each minute.
 	Forget(ctx context.Context) (int, error)
 }
 

@@ -37,11 +37,11 @@ func (g *Group) replay(m *groupedChange) bool {
 	}
 	id, again := idOf(m.Job.Change), false
 	if first := g.firsts[id]; first != nil {
-		if again, m.Err = i.Replay(first.Job.Idempotency.Fingerprint, g.lived, g.lived); again {
+		if again, m.Err = i.Replay(first.Job.Idempotency.Fingerprint, g.now, g.now); again {
 			m.first = first
 		}
 	} else if stored, ok := g.receipts[id]; ok {
-		if again, m.Err = i.Replay(stored.fingerprint, stored.created, g.lived); again {
+		if again, m.Err = i.Replay(stored.fingerprint, stored.created, g.now); again {
 			m.before = &stored.Receipt
 		}
 	}

@@ -83,7 +83,7 @@ type Group struct {
 	dialect *Dialect
 	changes []groupedChange
 
-	now, lived petstore.Time
+	now        petstore.Time
 	workspaces []*groupedWorkspace // in order
 	pets       map[rowID]*loadedPet
 	categories map[rowID]*loadedRow[petstore.Category]

@@ -92,7 +92,7 @@ func (s *Store) MakeKey(ctx context.Context, m access.Making) (made access.Made,
 		if err != nil {
 			return err
 		}
-		before, err := once(tx, m.Key.WorkspaceID, m.Once, s.Lived(), func() (_ petstore.Receipt, err error) {
+		before, err := once(tx, m.Key.WorkspaceID, m.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
 			made.Key, err = s.makeKey(tx, m, holder)
 			made.Body = access.KeyAt{Key: made.Key, At: s.now()}.AppendJSON(nil)
 			return petstore.Receipt{Body: made.Body}, err

@@ -65,7 +65,7 @@ func (g *Group) LoadRest(b *Batch) error {
 // begin forgets an earlier try.
 func (g *Group) begin() {
 	n := len(g.changes)
-	g.now, g.lived = petstore.At(g.store.now()), g.store.Lived()
+	g.now = petstore.At(g.store.now())
 	g.pets, g.orders = make(map[rowID]*loadedPet, n), make(map[rowID]*loadedRow[petstore.Order])
 	g.categories, g.inUse = make(map[rowID]*loadedRow[petstore.Category]), false
 	g.receipts, g.firsts = make(map[receiptID]*storedReceipt), make(map[receiptID]*groupedChange)

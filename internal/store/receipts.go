@@ -4,73 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
-	"sync/atomic"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 )
 
 // forgetAtOnce bounds a call of Forget, so that it does not hold up writers.
 const forgetAtOnce = 2000
-
-// skipReceipts is how far ahead a receipt may be dated without being dated anew:
-// nodes differ by the time between two calls of Forget.
-const skipReceipts = time.Hour
-
-// A lifetime is the clock that receipts are dated by. It goes while a server of the
-// database runs and stands still between two runs, so that no clock that is set, or
-// wrong when a machine starts, makes a receipt older or younger than it is. The
-// database has it in the table meta, as "lived"; what a crash loses of it only keeps
-// receipts longer.
-type lifetime struct {
-	elapsed func() time.Duration // of this process
-	begin   atomic.Int64         // in milliseconds: the lifetime when elapsed was 0
-}
-
-func (l *lifetime) now() int64 { return l.begin.Load() + l.elapsed().Milliseconds() }
-
-// join goes on from what another run, or another node, has reached.
-func (l *lifetime) join(reached int64) {
-	for {
-		begin := l.begin.Load()
-		later := reached - l.elapsed().Milliseconds()
-		if later <= begin || l.begin.CompareAndSwap(begin, later) {
-			return
-		}
-	}
-}
-
-// Lived returns the instant by which receipts are dated and grow old.
-func (s *Store) Lived() petstore.Time { return petstore.Time{Millis: s.lived.now(), Valid: true} }
-
-// Begin goes on from the lifetime that the database has. A database without one has
-// lived up to its newest receipt that is not of the future.
-func (s *Store) Begin(tx Tx) error {
-	reached, err := livedOf(tx)
-	if err != nil {
-		return err
-	}
-	if reached == 0 {
-		now := s.now().UnixMilli()
-		_, err = one(tx, "SELECT coalesce(max(created_at), $1) FROM receipts WHERE created_at <= $1", func(row Row) error { return row.Scan(&reached) }, now)
-	}
-	s.lived.join(reached)
-	return err
-}
-
-// livedOf returns the lifetime that the database has, or 0.
-func livedOf(tx Tx) (reached int64, err error) {
-	_, err = one(tx, "SELECT value FROM meta WHERE name = 'lived'", func(row Row) error {
-		var value []byte
-		if err := row.Scan(&value); err != nil {
-			return err
-		}
-		reached, err = strconv.ParseInt(string(value), 10, 64)
-		return err
-	})
-	return reached, err
-}
 
 const (
 	selectReceipt = "SELECT fingerprint, created_at, row_id, body FROM receipts WHERE workspace = $1 AND operation = $2 AND key = $3"
@@ -170,51 +109,25 @@ func (g *Group) keepReceipts(b *Batch) {
 	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Job.Change).compare(idOf(b.Job.Change)) })
 	for _, m := range kept {
 		id := idOf(m.Job.Change)
-		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Job.Idempotency.Fingerprint, g.lived})
+		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Job.Idempotency.Fingerprint, g.now})
 	}
 }
 
 // Forget implements [petstore.Store]. It removes old windows, too.
-func (s *Store) Forget(ctx context.Context) (changed int, err error) {
+func (s *Store) Forget(ctx context.Context) (removed int, err error) {
 	err = s.db.Step(ctx, func(tx Tx) error {
-		changed = 0
+		removed = 0
 		if err := s.forgetWindows(tx); err != nil {
-			return err
-		}
-		now, err := s.keepLived(tx)
-		if err != nil {
-			return err
-		}
-		dated, err := tx.Exec(`UPDATE receipts SET created_at = $1 WHERE (workspace, operation, key) IN
-			(SELECT workspace, operation, key FROM receipts WHERE created_at > $2 LIMIT $3)`, now, now+skipReceipts.Milliseconds(), int64(forgetAtOnce))
-		if err != nil {
 			return err
 		}
 		n, err := tx.Exec(`DELETE FROM receipts WHERE (workspace, operation, key) IN
 			(SELECT workspace, operation, key FROM receipts WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
-			now-petstore.KeepReceipts.Milliseconds(), int64(forgetAtOnce))
-		changed = int(dated + n)
+			s.now().Add(-petstore.KeepReceipts).UnixMilli(), int64(forgetAtOnce))
+		removed = int(n)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return changed, nil
-}
-
-// keepLived brings this process and the database to the later lifetime of both, and
-// returns it. Without receipts nothing grows old, and nothing is written.
-func (s *Store) keepLived(tx Tx) (int64, error) {
-	reached, err := livedOf(tx)
-	if err != nil {
-		return 0, err
-	}
-	s.lived.join(reached)
-	now := s.lived.now()
-	some, err := one(tx, "SELECT 1 FROM receipts WHERE created_at > $1 LIMIT 1", func(Row) error { return nil }, int64(0))
-	if err != nil || !some || now <= reached {
-		return now, err
-	}
-	return now, exec(tx, "INSERT INTO meta (name, value) VALUES ('lived', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-		[]byte(strconv.FormatInt(now, 10)))
+	return removed, nil
 }

@@ -1,7 +1,7 @@
 // Package store keeps everything in the tables of an SQL database, whichever engine has
-// them: workspaces, keys, bans and the audit log ([access.Store]), webhooks
-// ([webhook.Store]), and what all engines do alike for [petstore.Feed],
-// [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
+// them: changes of shops ([petstore.Store], see [Group]), workspaces, keys, bans and the
+// audit log ([access.Store]), webhooks ([webhook.Store]), and what all engines do alike for
+// [petstore.Feed], [ratelimit.Store] and [usage.Store]. It knows no engine: the statements are those that
 // SQLite and PostgreSQL both understand.
 package store
 
@@ -65,7 +65,6 @@ type Store struct {
 	db      DB
 	options Options
 	now     func() time.Time
-	lived   lifetime
 	queue   *Queue[change]
 	counted Counter
 	forgot  atomic.Int64 // the day on which old windows were removed last
@@ -76,7 +75,6 @@ type Options struct {
 	Dialect Dialect
 	Tables  []Table // with the rows of workspaces, those that refer to others first
 	Now     func() time.Time
-	Elapsed func() time.Duration // for how long the process has run, by a clock that nobody sets; that of the system if nil
 
 	NoEvents bool                  // write no events
 	Written  func(workspace int64) // learns that an event was committed
@@ -84,13 +82,9 @@ type Options struct {
 
 var _ access.Store = (*Store)(nil)
 
-// New returns the store in a database. It can be used after Begin.
+// New returns the store in a database.
 func New(db DB, o Options) *Store {
-	if o.Elapsed == nil {
-		began := time.Now()
-		o.Elapsed = func() time.Duration { return time.Since(began) }
-	}
-	return &Store{Follower: db, db: db, options: o, now: o.Now, lived: lifetime{elapsed: o.Elapsed}, queue: NewQueue(change.alone)}
+	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: NewQueue(change.alone)}
 }
 
 // read returns what f reads.

@@ -87,7 +87,7 @@ func (s *Store) ChangeWebhook(ctx context.Context, c webhook.Change) (done webho
 		if err := HasWorkspace(tx, c.Workspace); err != nil {
 			return err
 		}
-		before, err := once(tx, c.Workspace, c.Once, s.Lived(), func() (_ petstore.Receipt, err error) {
+		before, err := once(tx, c.Workspace, c.Once, petstore.At(s.now()), func() (_ petstore.Receipt, err error) {
 			if done.Webhook, err = editWebhook(tx, c); err != nil {
 				return petstore.Receipt{}, err
 			}

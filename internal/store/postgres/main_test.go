@@ -64,8 +64,8 @@ func node(tb testing.TB, url string, o postgres.Options) *postgres.DB {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
-		return node(t, newDatabase(t), postgres.Options{Now: now, Elapsed: elapsed})
+	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+		return node(t, newDatabase(t), postgres.Options{Now: now})
 	})
 }
 
@@ -86,8 +86,8 @@ func TestDamage(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
-	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
-		return node(t, url, postgres.Options{Now: now, Elapsed: elapsed})
+	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+		return node(t, url, postgres.Options{Now: now})
 	})
 }
 

@@ -44,7 +44,7 @@ func TestPartitioned(t *testing.T) {
 		t.Fatal(err)
 	}
 	partition(t, server.URL(divided))
-	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
-		return node(t, copyOf(t, divided), postgres.Options{Now: now, Elapsed: elapsed})
+	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
+		return node(t, copyOf(t, divided), postgres.Options{Now: now})
 	})
 }

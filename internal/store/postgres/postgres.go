@@ -3,8 +3,8 @@
 // ([access.Store]), what the rate limiter saves ([ratelimit.Store]) and what the
 // workspaces did ([usage.Store]).
 //
-// Writes that wait on a node share one durable commit, see writer.go. It
-// decides nothing of the domain: rules come as [petstore.Change].
+// Writes that wait on a node share one durable commit, see [store.Group] and writer.go.
+// It decides nothing of the domain: rules come as [petstore.Change].
 package postgres
 
 import (
@@ -26,12 +26,11 @@ import (
 
 // Options say how a database is opened. The zero value is good.
 type Options struct {
-	Now       func() time.Time     // the clock; time.Now if nil
-	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
-	Readers   int                  // connections for reading; 0 for max(8, 4·GOMAXPROCS)
-	NoEvents  bool                 // write no events
-	NoMigrate bool                 // do not migrate: refuse a database that is not up to date
-	Log       *slog.Logger         // where trouble with the database is told; discarded if nil
+	Now       func() time.Time // the clock; time.Now if nil
+	Readers   int              // connections for reading; 0 for max(8, 4·GOMAXPROCS)
+	NoEvents  bool             // write no events
+	NoMigrate bool             // do not migrate: refuse a database that is not up to date
+	Log       *slog.Logger     // where trouble with the database is told; discarded if nil
 }
 
 // A DB is an open database. All methods may be called concurrently, and other
@@ -112,7 +111,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Dialect: dialect, Tables: workspaceTables(), Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.written,
+		Dialect: dialect, Tables: workspaceTables(), Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
 	})
 	defer func() {
 		if err != nil {
@@ -132,7 +131,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 			return nil, err
 		}
 	}
-	return db, (accessDB{db}).Read(ctx, db.Begin)
+	return db, nil
 }
 
 // disconnect closes the connections that are open.

@@ -21,9 +21,9 @@ func TestConformance(t *testing.T) {
 
 func conformance(t *testing.T, cached int) {
 	t.Helper()
-	storetest.Run(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return process(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Elapsed: elapsed, Readers: 4, Cached: cached})
+		return process(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
 	})
 }
 
@@ -40,9 +40,9 @@ func TestDamage(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "petstore.db")
-	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) storetest.Stores {
+	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return process(t, path, sqlite.Options{Now: now, Elapsed: elapsed, Readers: 1})
+		return process(t, path, sqlite.Options{Now: now, Readers: 1})
 	})
 }
 

@@ -70,7 +70,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Dialect: dialect, Tables: workspaceTables, Now: o.Now, Elapsed: o.Elapsed, NoEvents: o.NoEvents, Written: db.Ring,
+		Dialect: dialect, Tables: workspaceTables, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
 	})
 	db.queue = store.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
@@ -99,9 +99,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		if err := db.writer.exec(pragma); err != nil {
 			return err
 		}
-	}
-	if err := db.Begin(accessTx{db.writer}); err != nil {
-		return err
 	}
 	for range o.Readers {
 		c, err := openConn(db.path, o.ReadOnly)

@@ -2,9 +2,9 @@
 // ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
 // ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
 //
-// Writes that wait share one durable commit, see writer.go; reads run beside
-// them on connections of their own and see what was committed last. It decides
-// nothing of the domain: rules come as [petstore.Change].
+// Writes that wait share one durable commit, see writer.go; a group of changes is one of
+// them, see [store.Group]. Reads run beside them on connections of their own and see what
+// was committed last. It decides nothing of the domain: rules come as [petstore.Change].
 package sqlite
 
 import (
@@ -23,14 +23,13 @@ import (
 
 // Options say how a database is opened. The zero value is good.
 type Options struct {
-	Now       func() time.Time     // the clock; time.Now if nil
-	Elapsed   func() time.Duration // for how long the process has run, whatever the clock says; that of the system if nil
-	Readers   int                  // connections for reading; 0 for max(4, 2·GOMAXPROCS)
-	NoMigrate bool                 // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int                  // pets that are kept in memory once read; 0 for none
-	NoEvents  bool                 // write no events
-	ReadOnly  bool                 // open for reading alone, and as NoMigrate; writes return Unavailable
-	Log       *slog.Logger         // where a failure of the database is told; discarded if nil
+	Now       func() time.Time // the clock; time.Now if nil
+	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
+	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
+	Cached    int              // pets that are kept in memory once read; 0 for none
+	NoEvents  bool             // write no events
+	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
+	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
 
 	// Serve says that the process serves the database, as one process at a time
 	// may. Another one that does is waited for so long. What happens to the files

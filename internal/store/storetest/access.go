@@ -611,16 +611,22 @@ func testLinks(t *testing.T, open Open) {
 	if ok, err := s.UseLink(s.ctx, other, signIn); !ok || err != nil {
 		t.Errorf("UseLink of another link = %t, %v, want true", ok, err)
 	}
-	// Between its end and the end of the grace a link is refused still; then it is forgotten.
-	for _, step := range []struct {
-		after time.Duration
-		want  bool
-	}{{10*time.Minute + access.LinkGrace - time.Second, false}, {2 * time.Second, true}} {
-		s.clock.advance(step.after)
-		if ok, err := s.UseLink(s.ctx, link, signIn); ok != step.want || err != nil {
-			t.Errorf("%v later UseLink = %t, %v, want %t", step.after, ok, err, step.want)
+	// A link is refused until its end, the grace and the use of a hundred others are over; then it is forgotten.
+	use := func(what string, l access.Link, want bool) {
+		t.Helper()
+		if ok, err := s.UseLink(s.ctx, l, signIn); ok != want || err != nil {
+			t.Errorf("%s: UseLink = %t, %v, want %t", what, ok, err, want)
 		}
 	}
+	s.clock.advance(10*time.Minute + access.LinkGrace - time.Second)
+	for i := range byte(100) {
+		use("one of many", access.Link{Hash: [32]byte{3, i}, Until: s.clock.Now().Add(10 * time.Minute)}, true)
+	}
+	use("before the end of the grace", link, false)
+	s.clock.advance(2 * time.Second)
+	use("among a hundred", link, false)
+	use("the last of many", access.Link{Hash: [32]byte{3, 100}, Until: s.clock.Now()}, true)
+	use("forgotten", link, true)
 	issued := access.AuditEntry{Actor: "cli", Action: "operator.link", Subject: "operator", Detail: "ends soon"}
 	wantCode(t, "Note", s.Note(s.ctx, issued), "")
 	got, err := s.AuditPage(s.ctx, 0, 2)

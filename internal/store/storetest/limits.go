@@ -203,6 +203,12 @@ func testOldDays(t *testing.T, open Open) {
 	}
 }
 
+// clocksOff is how far a clock is wrong.
+var clocksOff = map[string]time.Duration{
+	"an hour ahead": time.Hour, "a day ahead": 24 * time.Hour, "three days ahead": 72 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
+	"an hour behind": -time.Hour, "a day behind": -24 * time.Hour, "a year behind": -365 * 24 * time.Hour,
+}
+
 // testWrongClock: a limiter whose clock is wrong for a while hands out no fresh
 // day to a workspace that asks nothing meanwhile, however often it restarts.
 func testWrongClock(t *testing.T, open Open) {

@@ -30,9 +30,9 @@ type Stores interface {
 	OrphanRows(ctx context.Context) (int64, error)
 }
 
-// An Open returns new, empty stores whose clock is now, in a process that has run
-// for elapsed. They are closed when the test ends.
-type Open func(t *testing.T, now func() time.Time, elapsed func() time.Duration) Stores
+// An Open returns new, empty stores whose clock is now. They are closed when the test
+// ends.
+type Open func(t *testing.T, now func() time.Time) Stores
 
 // Run holds an engine against every promise.
 func Run(t *testing.T, open Open) {
@@ -69,7 +69,6 @@ func Run(t *testing.T, open Open) {
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
-	ran time.Duration
 }
 
 func (c *clock) Now() time.Time {
@@ -82,7 +81,6 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
-	c.ran += d
 }
 
 // set sets the clock, forward or back: no time passes.
@@ -90,13 +88,6 @@ func (c *clock) set(off time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(off)
-}
-
-// Elapsed returns how much time has passed, whatever the clock was set to.
-func (c *clock) Elapsed() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ran
 }
 
 // start is when every test begins.
@@ -126,7 +117,7 @@ func newTenant(t *testing.T, open Open) *tenant {
 func newDamaged(t *testing.T, open Open) *tenant {
 	t.Helper()
 	c := &clock{now: start}
-	s := &tenant{T: t, Stores: open(t, c.Now, c.Elapsed), clock: c, ctx: t.Context()}
+	s := &tenant{T: t, Stores: open(t, c.Now), clock: c, ctx: t.Context()}
 	s.Service = petstore.NewService(s.Stores)
 	s.workspace, s.name = s.newWorkspace("tenant").ID, "tenant"
 	return s
