@@ -13,6 +13,7 @@ func dialect() store.Dialect {
 	return store.Dialect{
 		Parameter: "$",
 		Contains:  "strpos(folded, ?) > 0",
+		LowStock:  "low_stock <= ?",
 		Hint:      func(string) string { return "" },
 		SortParts: true,
 		Search:    searchNames,

@@ -26,6 +26,7 @@ func dialect() store.Dialect {
 	return store.Dialect{
 		Parameter: "+$",
 		Contains:  "instr(folded, ?) > 0",
+		LowStock:  "quantity <= ? AND quantity <= 100",
 		Hint:      func(index string) string { return " INDEXED BY " + index },
 		Search:    searchNames,
 	}
