@@ -9,7 +9,7 @@ import (
 const itemColumns = "id, quantity, status"
 
 func scanItem(row Row, i *petstore.InventoryItem) error {
-	return row.Scan(&i.PetID, &i.Quantity, (*string)(&i.Status))
+	return row.Scan(&i.PetID, &i.Quantity, &i.Status)
 }
 
 // InventoryItem implements [petstore.Store].

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
@@ -113,6 +114,8 @@ func (r accessRow) Scan(columns ...any) error {
 			*v = r.stmt.ColumnBool(i)
 		case *string:
 			*v = r.stmt.ColumnText(i)
+		case *petstore.Status:
+			*v = scanStatus(r.stmt, i)
 		case *[]byte:
 			*v = make([]byte, r.stmt.ColumnLen(i))
 			r.stmt.ColumnBytes(i, *v)
