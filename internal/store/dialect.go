@@ -25,6 +25,7 @@ type Dialect struct {
 
 	Parameter string                    // stands before the number of a parameter
 	Contains  string                    // the condition that the column folded contains the text ?
+	LowStock  string                    // the condition that a pet has at most ? units, of those in the index of low stock
 	Hint      func(index string) string // follows the name of a table to have an index used
 
 	// SortParts is whether the parts of a UNION ALL must be sorted and limited to be merged.

@@ -9,7 +9,7 @@ import (
 const itemColumns = "id, quantity, status"
 
 func scanItem(row Row, i *petstore.InventoryItem) error {
-	return row.Scan(&i.PetID, &i.Quantity, (*string)(&i.Status))
+	return row.Scan(&i.PetID, &i.Quantity, &i.Status)
 }
 
 // InventoryItem implements [petstore.Store].
@@ -26,8 +26,8 @@ func (s *Store) Inventory(ctx context.Context, workspace int64, q petstore.Inven
 	return inventoryList(&s.options.Dialect, workspace, &q).read(ctx, s)
 }
 
-// lowStock is the greatest quantity in the column low_stock, which has an index. Pets are
-// tested one by one for greater ones: with every quantity each order would change the index.
+// lowStock is the greatest quantity in the index of low stock. Pets are tested one by one
+// for greater ones: with every quantity in the index, each order would change it.
 const lowStock = 100
 
 func inventoryList(d *Dialect, workspace int64, q *petstore.InventoryQuery) *list[petstore.InventoryItem] {
@@ -45,7 +45,7 @@ func inventoryList(d *Dialect, workspace int64, q *petstore.InventoryQuery) *lis
 		if len(values) == 0 {
 			values = statuses(petstore.Statuses())
 		}
-		l.findByValue("pets_by_low_stock", "status", values, condition{"low_stock <= ?", *q.MaxQuantity})
+		l.findByValue("pets_by_low_stock", "status", values, condition{d.LowStock, *q.MaxQuantity})
 	}
 	return l
 }

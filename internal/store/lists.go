@@ -74,24 +74,40 @@ func (l *list[T]) possible() bool {
 // ids in order. If many rows match they fill the page, and there is nothing to sort.
 const firstTested = 2000
 
-// run returns the page. Each query is for the whole page, so it is of one state.
-func (l *list[T]) run(tx Tx) ([]T, error) {
-	if l.find == nil {
-		return l.collect(tx, l.all())
+// run returns the page. The query that gives it is for the whole page, so the page is of one
+// state.
+func (l *list[T]) run(tx Tx) (page []T, err error) {
+	if l.find != nil {
+		page, err = l.collect(tx, l.first())
+		if err != nil || len(page) == l.page.Limit {
+			return page, err
+		}
+		s, err := l.found(tx)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return l.collect(tx, s)
+		}
 	}
-	page, err := l.collect(tx, l.first())
-	if err != nil || len(page) == l.page.Limit {
-		return page, err
-	}
-	s := &statement{dialect: l.dialect}
-	found, err := l.find(tx, s)
-	if err != nil {
+	return l.collect(tx, l.all())
+}
+
+// found returns the query that find writes, or nil to test all rows, as where there are no
+// more than were tested.
+func (l *list[T]) found(tx Tx) (*statement, error) {
+	s, rows := &statement{dialect: l.dialect}, int64(0)
+	s.WriteString("SELECT count(*) FROM (" + l.rows(s, "id", nil, firstTested) + ") " + l.table)
+	_, err := one(tx, s.String(), func(row Row) error { return row.Scan(&rows) }, s.args...)
+	if err != nil || rows < firstTested {
 		return nil, err
 	}
-	if !found {
-		s = l.all()
+	s = &statement{dialect: l.dialect}
+	found, err := l.find(tx, s)
+	if err != nil || !found {
+		return nil, err
 	}
-	return l.collect(tx, s)
+	return s, nil
 }
 
 func (l *list[T]) collect(tx Tx, s *statement) ([]T, error) {
@@ -132,7 +148,7 @@ func (l *list[T]) findByValue(index, column string, values []any, matches ...con
 	l.find = func(_ Tx, s *statement) (bool, error) {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) +
 			" ORDER BY id + 0" + l.descending() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
-		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id" +
+		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
 			l.descending() + " LIMIT " + s.arg(l.page.Limit))
 		return true, nil
 	}

@@ -15,11 +15,11 @@ const (
 )
 
 func scanPet(row Row, p *petstore.Pet) error {
-	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status))
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
 }
 
 func scanStockedPet(row Row, p *petstore.StockedPet) error {
-	return row.Scan(&p.ID, &p.Name, &p.CategoryID, (*string)(&p.Status), &p.Quantity, &p.OpenOrders, &p.Movements)
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements)
 }
 
 // StockedPet returns a pet with its stock, or the error of [petstore.NoPet].

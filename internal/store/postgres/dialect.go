@@ -19,6 +19,7 @@ var dialect = store.Dialect{
 
 	Parameter: "$",
 	Contains:  "strpos(folded, ?) > 0",
+	LowStock:  "low_stock <= ?",
 	Hint:      func(string) string { return "" },
 	SortParts: true,
 	Search:    searchNames,

@@ -15,72 +15,8 @@ import (
 // TrigramPattern is by what the index of names is asked for a text.
 var TrigramPattern = trigramPattern
 
-// A Query is the text of a list with its arguments.
-type Query struct {
-	Name string
-	SQL  string
-	Args []any
-}
-
-// Lists returns one query for every combination of filters that has a plan of
-// its own, for the page after an id.
-func Lists(workspace, after int64) []Query {
-	page := petstore.Page{After: after, Limit: 20}
-	yes := true
-	most := int64(5)
-	all := petstore.Statuses()
-	var queries []Query
-	add := func(name, sql string, args []any) { queries = append(queries, Query{name, sql, args}) }
-	for name, q := range map[string]petstore.PetQuery{
-		"pets":                            {},
-		"pets by status":                  {Statuses: all[:1]},
-		"pets by statuses":                {Statuses: all[:2]},
-		"pets by category":                {CategoryID: 2},
-		"pets by category and status":     {CategoryID: 2, Statuses: all[:1]},
-		"pets by name":                    {Name: "e"},
-		"pets by names of many":           {Name: "rex"},
-		"pets by name of none":            {Name: "wolf", Statuses: all[:2], CategoryID: 2},
-		"pets by id":                      {IDs: []int64{after + 5, after + 3, 1}},
-		"pets by id, status and category": {IDs: []int64{after + 5, 3}, Statuses: all[:2], CategoryID: 2},
-	} {
-		q.Page = page
-		sql, args := petList(workspace, q).sql()
-		add(name, sql, args)
-	}
-	for name, q := range map[string]petstore.OrderQuery{
-		"orders":                               {},
-		"orders by completeness":               {Complete: &yes},
-		"orders by pet":                        {PetID: 2},
-		"orders by pet and complete":           {PetID: 2, Complete: &yes},
-		"orders by ship date":                  {ShipDateFrom: petstore.At(time.UnixMilli(0))},
-		"orders by ship dates of few":          {ShipDateFrom: petstore.At(time.UnixMilli(19_990)), ShipDateTo: petstore.At(time.UnixMilli(30_000))},
-		"orders by ship date of none":          {ShipDateFrom: petstore.At(time.UnixMilli(30_000))},
-		"complete orders by ship date of none": {ShipDateTo: petstore.At(time.UnixMilli(-1)), Complete: &yes},
-		"orders by pet and ship date":          {PetID: 2, ShipDateFrom: petstore.At(time.UnixMilli(0))},
-	} {
-		q.Page = page
-		sql, args := orderList(workspace, q).sql()
-		add(name, sql, args)
-	}
-	for name, q := range map[string]petstore.InventoryQuery{
-		"inventory":                 {},
-		"inventory by statuses":     {Statuses: all},
-		"inventory by max quantity": {MaxQuantity: &most},
-	} {
-		q.Page = page
-		sql, args := inventoryList(workspace, q).sql()
-		add(name, sql, args)
-	}
-	sql, args := categoryList(workspace, petstore.CategoryQuery{Page: page, Name: "e"}).sql()
-	add("categories by name", sql, args)
-	return queries
-}
-
-// Search returns the query of a search by name, by the index.
-func Search(name string, workspace int64, q petstore.PetQuery) Query {
-	sql, args := petList(workspace, q).sql()
-	return Query{name, sql, args}
-}
+// Dialect is how the SQL of lists differs for PostgreSQL.
+var Dialect = dialect
 
 // ConnectReading returns a connection that is set up as those are which the store reads by.
 func ConnectReading(ctx context.Context, url string) (*pgx.Conn, error) {

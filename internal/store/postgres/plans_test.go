@@ -9,6 +9,7 @@ import (
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store/storetest"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -16,6 +17,7 @@ import (
 type plan struct {
 	Hit   int64  `json:"Shared Hit Blocks"`
 	Read  int64  `json:"Shared Read Blocks"`
+	Rows  int64  `json:"Actual Rows"`
 	Loops int64  `json:"Actual Loops"` // 0 if it was not needed
 	Type  string `json:"Node Type"`
 	Plans []plan
@@ -71,21 +73,37 @@ func wantCheapLists(t *testing.T, url string, workspace int64) {
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		c := reading(t, url+"&plan_cache_mode="+mode)
 		for _, after := range []int64{0, 2000, 15000} {
-			for _, q := range postgres.Lists(workspace, after) {
-				p := explain(t, c, q)
-				if p.uses("Seq Scan") || p.Hit+p.Read > 160 {
-					t.Errorf("%s after %d, %s: %d blocks: %s", q.Name, after, mode, p.Hit+p.Read, p)
+			filled := "" // the list whose first rows are enough
+			for _, asked := range storetest.ListStatements(postgres.Dialect(), workspace, after) {
+				if asked.List == filled {
+					continue
+				}
+				p := explain(t, c, asked)
+				if p.Rows == storetest.PlannedLimit || p.Type == "Aggregate" && p.Plans[0].Rows < 2000 {
+					filled = asked.List
+				}
+				most := int64(200)
+				if p.Type == "Aggregate" {
+					most = 450 // which sorts all of a status where they are so few
+				}
+				if p.uses("Seq Scan") || p.Hit+p.Read > most {
+					t.Errorf("%s after %d, %s: %d blocks: %s for %s", asked.List, after, mode, p.Hit+p.Read, p, asked.SQL)
 				}
 			}
 		}
 	}
 }
 
-func explain(t *testing.T, c *pgx.Conn, q postgres.Query) plan {
+func explain(t *testing.T, c *pgx.Conn, q storetest.ListStatement) plan {
 	t.Helper()
-	if _, err := c.Prepare(t.Context(), q.Name, q.SQL); err != nil {
+	if _, err := c.Prepare(t.Context(), "asked", q.SQL); err != nil {
 		t.Fatalf("%s: %v", q.SQL, err)
 	}
+	defer func() {
+		if err := c.Deallocate(t.Context(), "asked"); err != nil {
+			t.Error(err)
+		}
+	}()
 	var (
 		text  []byte
 		plans []struct{ Plan plan }
@@ -94,7 +112,7 @@ func explain(t *testing.T, c *pgx.Conn, q postgres.Query) plan {
 	for i := range q.Args {
 		places = append(places, fmt.Sprintf("$%d", i+1))
 	}
-	execute := fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE %q (%s)", q.Name, strings.Join(places, ", "))
+	execute := fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE asked (%s)", strings.Join(places, ", "))
 	err := c.QueryRow(t.Context(), execute, append([]any{pgx.QueryExecModeSimpleProtocol}, q.Args...)...).Scan(&text)
 	if err == nil {
 		err = json.Unmarshal(text, &plans)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
@@ -77,6 +78,7 @@ var dialect = store.Dialect{
 	Rename:    renamePet,
 	Parameter: "+$",
 	Contains:  "instr(folded, ?) > 0",
+	LowStock:  "quantity <= ? AND quantity <= 100",
 	Hint:      func(index string) string { return " INDEXED BY " + index },
 	Search:    searchNames,
 
@@ -158,6 +160,8 @@ func (r accessRow) Scan(columns ...any) error {
 			*v = r.stmt.ColumnBool(i)
 		case *string:
 			*v = r.stmt.ColumnText(i)
+		case *petstore.Status:
+			*v = scanStatus(r.stmt, i)
 		case *[]byte:
 			*v = make([]byte, r.stmt.ColumnLen(i))
 			r.stmt.ColumnBytes(i, *v)

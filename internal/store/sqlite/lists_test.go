@@ -13,7 +13,7 @@ func TestListsSeeOneState(t *testing.T) {
 	db := openForWorkspace(t)
 	items := make([]petstore.InventoryItem, 60)
 	for i := range items {
-		items[i] = petstore.InventoryItem{PetID: firstTested + int64(i) + 1, Quantity: 1, Status: petstore.Statuses()[i%2]}
+		items[i] = petstore.InventoryItem{PetID: int64(i) + 1, Quantity: 1, Status: petstore.Statuses()[i%2]}
 	}
 	stock(t, db, items, nil)
 	done := make(chan struct{})

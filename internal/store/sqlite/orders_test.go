@@ -169,7 +169,7 @@ func (s *sales) list(r *rapid.T) {
 	q.ShipDateFrom, q.ShipDateTo = date.Draw(r, "from"), date.Draw(r, "to")
 	got, err := s.db.Orders(s.t.Context(), s.workspace, q)
 	want := storetest.Naive(s.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
-		return o.PetID == q.PetID && (q.Complete == nil || *q.Complete == o.Complete) && shipsAsAsked(&q, o)
+		return storetest.SelectsOrder(&q, o)
 	})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		r.Fatalf("Orders(%+v) = %v, %v, want %v", q, got, err, want)

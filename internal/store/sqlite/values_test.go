@@ -1,18 +1,14 @@
 package sqlite
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/storetest"
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
-	"pgregory.net/rapid"
 )
 
 const testDay = 24 * 60 * 60 * 1000
@@ -58,99 +54,6 @@ func openForWorkspace(t *testing.T) *DB {
 		t.Fatal(err)
 	}
 	return db
-}
-
-// randomShop returns pets most of which have much stock, and orders of which some
-// have ship dates.
-func randomShop(pets, orders int) (items []petstore.InventoryItem, all []petstore.Order) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for id := range int64(pets) {
-		i := petstore.InventoryItem{PetID: id + 1, Quantity: 1_000 + r.Int64N(1_000_000), Status: petstore.Statuses()[r.IntN(3)]}
-		if r.IntN(100) == 0 || id/1_000 == 2 {
-			i.Quantity = r.Int64N(60)
-		}
-		items = append(items, i)
-	}
-	for id := range int64(orders) {
-		o := petstore.Order{ID: id + 1, PetID: 1, Quantity: 1, Complete: r.IntN(2) == 0}
-		if r.IntN(2) == 0 {
-			day := r.Int64N(int64(orders)) - 1_000
-			if r.IntN(3) == 0 {
-				day = id / 1_000 // as workspaces ship
-			}
-			o.ShipDate = petstore.Time{Millis: day*testDay + r.Int64N(3)*testDay/3, Valid: true}
-		}
-		all = append(all, o)
-	}
-	return items, all
-}
-
-func pagesUpTo(last int64) *rapid.Generator[petstore.Page] {
-	return rapid.Custom(func(t *rapid.T) petstore.Page {
-		return petstore.Page{
-			After: rapid.Int64Range(0, last+10).Draw(t, "after"), Limit: rapid.SampledFrom([]int{1, 2, 7, 21, 101, 1000}).Draw(t, "limit"),
-			Newest: rapid.Bool().Draw(t, "newest"),
-		}
-	})
-}
-
-// TestListsByValueMissNothing holds pages against a naive filter, while stock moves.
-func TestListsByValueMissNothing(t *testing.T) {
-	t.Parallel()
-	const pets, orders = 9_000, 20_000
-	items, all := randomShop(pets, orders)
-	db := openForWorkspace(t)
-	stock(t, db, items, all)
-	most := rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 2_000_000))
-	date := rapid.Custom(func(t *rapid.T) petstore.Time {
-		day := rapid.OneOf(rapid.Int64Range(-1_500, 25_000), rapid.Int64Range(-3, 25)).Draw(t, "day")
-		return petstore.Time{Millis: day*testDay + rapid.Int64Range(0, testDay-1).Draw(t, "time"), Valid: rapid.IntRange(0, 3).Draw(t, "given") > 0}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		restock(t, db, items)
-		q := petstore.InventoryQuery{Page: pagesUpTo(pets).Draw(t, "page"), Statuses: rapid.SliceOfN(rapid.SampledFrom(petstore.Statuses()), 0, 3).Draw(t, "statuses")}
-		m := most.Draw(t, "most")
-		q.MaxQuantity = &m
-		got, err := db.Inventory(t.Context(), 1, q)
-		want := storetest.Naive(items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page, func(i petstore.InventoryItem) bool {
-			return i.Quantity <= m && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status))
-		})
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("Inventory(%+v, at most %d) = %v, %v, want %v", q, m, got, err, want)
-		}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		q := petstore.OrderQuery{Page: pagesUpTo(orders).Draw(t, "page"), ShipDateFrom: date.Draw(t, "from"), ShipDateTo: date.Draw(t, "to")}
-		if rapid.Bool().Draw(t, "by completeness") {
-			complete := rapid.Bool().Draw(t, "complete")
-			q.Complete = &complete
-		}
-		got, err := db.Orders(t.Context(), 1, q)
-		want := storetest.Naive(all, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
-			return (q.Complete == nil || *q.Complete == o.Complete) && shipsAsAsked(&q, o)
-		})
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("Orders(%+v) = %v, %v, want %v", q, got, err, want)
-		}
-	})
-}
-
-func shipsAsAsked(q *petstore.OrderQuery, o petstore.Order) bool {
-	return (!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
-		(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)
-}
-
-// restock gives a pet another stock and status, in the way of every change.
-func restock(t *rapid.T, db *DB, items []petstore.InventoryItem) {
-	i := &items[rapid.IntRange(0, len(items)-1).Draw(t, "pet")]
-	quantity, status := rapid.Int64Range(0, 40).Draw(t, "quantity"), rapid.SampledFrom(petstore.Statuses()).Draw(t, "status")
-	if _, err := db.Do(t.Context(), &petstore.Change{Workspace: 1, Needs: petstore.Needs{PetID: i.PetID}, Decide: func(f petstore.Facts) (petstore.Effects, error) {
-		f.Pet.Quantity, f.Pet.Status = quantity, status
-		return petstore.Effects{SavePet: f.Pet}, nil
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	i.Quantity, i.Status = quantity, status
 }
 
 // TestListsByValueReadLittle: filters that nothing passes, or little, cost the same in

@@ -13,13 +13,13 @@ import (
 type Damage func(statements string)
 
 // RunDamage holds Check of an engine against databases that are not whole.
-func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (Stores, Damage)) {
+func RunDamage(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
 	for _, test := range damages {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var damage Damage
-			s := newDamaged(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (s Stores) {
-				s, damage = open(t, now, elapsed)
+			s := newDamaged(t, func(t *testing.T, now func() time.Time) (s Stores) {
+				s, damage = open(t, now)
 				return s
 			})
 			pet := s.pet(10)
@@ -72,10 +72,10 @@ var damages = []struct{ name, damage, want string }{
 }
 
 // testLongLedger: in a ledger that is read in pieces each movement counts.
-func testLongLedger(t *testing.T, open func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (Stores, Damage)) {
+func testLongLedger(t *testing.T, open func(t *testing.T, now func() time.Time) (Stores, Damage)) {
 	var damage Damage
-	s := newDamaged(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (s Stores) {
-		s, damage = open(t, now, elapsed)
+	s := newDamaged(t, func(t *testing.T, now func() time.Time) (s Stores) {
+		s, damage = open(t, now)
 		return s
 	})
 	dogs := s.category("dogs")

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +21,8 @@ var listTests = map[string]func(*testing.T, Open){
 	"orders":     testOrderLists,
 	"inventory":  testInventoryLists,
 	"limits":     testListLimits,
+	"long":       testLongLists,
+	"search":     testSearches,
 }
 
 // A catalogue is a workspace with all its rows.
@@ -131,11 +135,7 @@ func testPetLists(t *testing.T, open Open) {
 			q.IDs = rapid.SliceOfN(rapid.Int64Range(-1, 50), 1, 30).Draw(t, "ids")
 		}
 		got, err := c.Stores.Pets(c.ctx, c.workspace, q)
-		compare(t, q, got, err, Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, func(p petstore.Pet) bool {
-			return (len(q.IDs) == 0 || slices.Contains(q.IDs, p.ID)) &&
-				(len(q.Statuses) == 0 || slices.Contains(q.Statuses, p.Status)) &&
-				(q.CategoryID == 0 || q.CategoryID == p.CategoryID) && named(p.Name, q.Name)
-		}))
+		compare(t, q, got, err, Naive(c.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, q.Selects))
 	})
 }
 
@@ -167,12 +167,15 @@ func testOrderLists(t *testing.T, open Open) {
 			q.Complete = &complete
 		}
 		got, err := c.Stores.Orders(c.ctx, c.workspace, q)
-		compare(t, q, got, err, Naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool {
-			return (q.PetID == 0 || q.PetID == o.PetID) && (q.Complete == nil || *q.Complete == o.Complete) &&
-				(!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
-				(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)
-		}))
+		compare(t, q, got, err, Naive(c.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool { return SelectsOrder(&q, o) }))
 	})
+}
+
+// SelectsOrder reports whether a query, but for its page, selects an order.
+func SelectsOrder(q *petstore.OrderQuery, o petstore.Order) bool {
+	return (q.PetID == 0 || q.PetID == o.PetID) && (q.Complete == nil || *q.Complete == o.Complete) &&
+		(!q.ShipDateFrom.Valid || o.ShipDate.Valid && o.ShipDate.Millis >= q.ShipDateFrom.Millis) &&
+		(!q.ShipDateTo.Valid || o.ShipDate.Valid && o.ShipDate.Millis <= q.ShipDateTo.Millis)
 }
 
 func testInventoryLists(t *testing.T, open Open) {
@@ -207,4 +210,121 @@ func testListLimits(t *testing.T, open Open) {
 			t.Errorf("Pets(%s) = %v, %v, want none", fmt.Sprintf("%+v", q), got, err)
 		}
 	}
+}
+
+// longLists is how many pets testLongLists has, more than are tested before an index is
+// asked. There are as many orders.
+const longLists = 6000
+
+// A longList is a workspace with many rows, a few of which pass most filters.
+type longList struct {
+	*tenant
+
+	pets   []petstore.Pet
+	items  []petstore.InventoryItem
+	orders []petstore.Order
+}
+
+func newLongList(s *tenant, seed uint64) *longList {
+	l := &longList{tenant: s}
+	r := rand.New(rand.NewPCG(seed, 2))
+	units := []petstore.Unit{{Category: &petstore.Category{ID: 1, Name: "Dogs"}}, {Category: &petstore.Category{ID: 2, Name: "Cats"}}}
+	for id := range int64(longLists) {
+		p := petstore.StockedPet{Pet: petstore.Pet{ID: id + 1, Name: "Luna " + madeUp(r), CategoryID: 1 + r.Int64N(2), Status: petstore.Statuses()[r.IntN(3)]}}
+		if r.IntN(50) > 0 {
+			p.Name = fmt.Sprint("Bella Hartwick ", r.IntN(100))
+		}
+		switch {
+		case p.Status == petstore.Sold:
+		case r.IntN(100) == 0 || id/1000 == 2:
+			p.Quantity = 1 + r.Int64N(60)
+		default:
+			p.Quantity = 1000 + r.Int64N(1_000_000)
+		}
+		o := petstore.Order{ID: id + 1, PetID: id + 1, Quantity: 1, Complete: p.Status == petstore.Sold || r.IntN(2) == 0}
+		if r.IntN(2) == 0 {
+			o.ShipDate = petstore.Time{Millis: r.Int64N(longLists) - 100, Valid: true}
+			if r.IntN(3) == 0 {
+				o.ShipDate.Millis = id / 1000 // as workspaces ship
+			}
+		}
+		if !o.Complete {
+			p.OpenOrders = 1
+		}
+		units = append(units, petstore.Unit{PetID: p.ID, Pet: &p, Orders: []petstore.Order{o}})
+		l.orders = append(l.orders, o)
+	}
+	if refused := s.load(&petstore.Batch{Units: units}); len(refused) > 0 {
+		s.Fatal(refused)
+	}
+	for _, u := range units[2:] {
+		l.pets, l.items = append(l.pets, u.Pet.Pet), append(l.items, u.Pet.Item())
+	}
+	return l
+}
+
+// testLongLists: pages are whole and in order where their first rows are tested one by one
+// and others come by an index, while pets change.
+func testLongLists(t *testing.T, open Open) {
+	s := newTenant(t, open)
+	newLongList(s.beside("other"), 1)
+	l := newLongList(s, 2)
+	page := rapid.Custom(func(t *rapid.T) petstore.Page {
+		return petstore.Page{
+			After: rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, longLists+10)).Draw(t, "after"),
+			Limit: rapid.SampledFrom([]int{1, 2, 7, 21, 101, 1000}).Draw(t, "limit"), Newest: rapid.Bool().Draw(t, "newest"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		l.change(t)
+		l.comparePets(t, page.Draw(t, "page of pets"))
+		l.compareItems(t, page.Draw(t, "page of items"))
+		l.compareOrders(t, page.Draw(t, "page of orders"))
+	})
+}
+
+// change gives a pet another stock and another name.
+func (l *longList) change(t *rapid.T) {
+	i := rapid.IntRange(0, longLists-1).Draw(t, "pet")
+	id := l.pets[i].ID
+	_, err1 := l.UpdateInventory(l.ctx, l.workspace, id, rapid.Int64Range(0, 120).Draw(t, "quantity"), petstore.Condition{})
+	name := rapid.SampledFrom([]string{"Zebedee", "Bella", "100%_"}).Draw(t, "name")
+	_, err2 := l.UpdatePet(l.ctx, l.workspace, id, petstore.PetPatch{Name: petstore.Some(name)}, petstore.Condition{})
+	var err3, err4 error
+	l.pets[i], err3 = l.Stores.Pet(l.ctx, l.workspace, id)
+	l.items[i], err4 = l.Stores.InventoryItem(l.ctx, l.workspace, id)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *longList) comparePets(t *rapid.T, page petstore.Page) {
+	q := petstore.PetQuery{
+		Page: page, Statuses: statuses().Draw(t, "statuses"), CategoryID: rapid.Int64Range(0, 2).Draw(t, "category"),
+		Name: rapid.SampledFrom([]string{"zebedee", "bella", "una ", "a hart", "ella hartwick 7", "100%", "%_", "__", `\\`, "é", "none such", "q"}).Draw(t, "name"),
+	}
+	got, err := l.Stores.Pets(l.ctx, l.workspace, q)
+	compare(t, q, got, err, Naive(l.pets, func(p petstore.Pet) int64 { return p.ID }, q.Page, q.Selects))
+}
+
+func (l *longList) compareItems(t *rapid.T, page petstore.Page) {
+	q := petstore.InventoryQuery{Page: page, Statuses: statuses().Draw(t, "statuses")}
+	most := rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 2_000_000)).Draw(t, "most")
+	q.MaxQuantity = &most
+	got, err := l.Stores.Inventory(l.ctx, l.workspace, q)
+	compare(t, q, got, err, Naive(l.items, func(i petstore.InventoryItem) int64 { return i.PetID }, q.Page, func(i petstore.InventoryItem) bool {
+		return i.Quantity <= most && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, i.Status))
+	}))
+}
+
+func (l *longList) compareOrders(t *rapid.T, page petstore.Page) {
+	date := rapid.Custom(func(t *rapid.T) petstore.Time {
+		return petstore.Time{Millis: rapid.OneOf(rapid.Int64Range(-150, longLists), rapid.Int64Range(-3, 9)).Draw(t, "date"), Valid: rapid.IntRange(0, 3).Draw(t, "given") > 0}
+	})
+	q := petstore.OrderQuery{Page: page, ShipDateFrom: date.Draw(t, "from"), ShipDateTo: date.Draw(t, "to")}
+	if rapid.Bool().Draw(t, "by completeness") {
+		q.Complete = new(rapid.Bool().Draw(t, "complete"))
+	}
+	got, err := l.Stores.Orders(l.ctx, l.workspace, q)
+	compare(t, q, got, err, Naive(l.orders, func(o petstore.Order) int64 { return o.ID }, q.Page, func(o petstore.Order) bool { return SelectsOrder(&q, o) }))
 }

@@ -203,13 +203,12 @@ CREATE TABLE pets (
   movements     INTEGER NOT NULL, -- how many there are of the pet
   last_movement INTEGER NOT NULL DEFAULT 0, -- 0 for none
   folded        TEXT NOT NULL, -- the name in the form in which texts are compared
-  low_stock     INTEGER GENERATED ALWAYS AS (CASE WHEN quantity <= 100 THEN quantity END) VIRTUAL,
   PRIMARY KEY (workspace, id),
   FOREIGN KEY (workspace, category) REFERENCES categories (workspace, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pets_by_status ON pets (workspace, status, id);
 CREATE INDEX pets_by_category ON pets (workspace, category, status, id);
-CREATE INDEX pets_by_low_stock ON pets (workspace, status, low_stock) WHERE low_stock IS NOT NULL; -- with all quantities, each order would change the index
+CREATE INDEX pets_by_low_stock ON pets (workspace, status, quantity) WHERE quantity <= 100; -- with all quantities, each order would change the index
 
 -- An order keeps the id of its pet when that is deleted: no foreign key.
 CREATE TABLE orders (
