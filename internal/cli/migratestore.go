@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/store/move"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -70,7 +70,7 @@ func (m *mover) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
 	began, steps := m.now(), m.newSteps()
-	result, err := (&move.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
+	result, err := (&store.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
 	steps.bar.Finish()
 	if err != nil {
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
@@ -96,7 +96,7 @@ type moveView struct {
 	Seconds float64     `json:"seconds"`
 }
 
-func (m *mover) printMove(result move.Result, took time.Duration) error {
+func (m *mover) printMove(result store.MoveResult, took time.Duration) error {
 	v := moveView{[]movedView{}, result.Rows, result.Resumed, float64(took.Milliseconds()) / 1000}
 	for _, t := range result.Tables {
 		v.Tables = append(v.Tables, movedView(t))

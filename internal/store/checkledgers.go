@@ -15,19 +15,8 @@ const selectOpenOrders = "SELECT workspace, pet, sum(CASE WHEN complete THEN 0 E
 // last movement to the first, and holds the pets against them.
 func checkLedgers(tx Tx, ledgers string, report Report) error {
 	c := &ledgerCheck{report: report, owned: map[int64]int64{}}
-	var err error
-	if c.pets, err = openPets(tx, 0, math.MaxInt64); err == nil {
-		defer c.pets.stop()
-		c.orders, err = open(tx, func(row Row, n *int64) (pet petKey, err error) {
-			err = row.Scan(&pet.workspace, &pet.id, n)
-			return pet, err
-		}, selectOpenOrders)
-		defer c.orders.stop()
-	}
-	if err == nil {
-		c.ledgers, err = openLedgers(tx, ledgers, 0, math.MaxInt64)
-		defer c.ledgers.stop()
-	}
+	err := c.open(tx, ledgers)
+	defer c.close()
 	for err == nil && (c.pets.at != noPet || c.ledgers.at != noPet) {
 		if c.ledgers.at.before(c.pets.at) {
 			err = c.deleted(c.ledgers.at)
@@ -49,6 +38,27 @@ type ledgerCheck struct {
 	pets    *stream[storedPet]
 	orders  *stream[int64] // how many are open
 	ledgers *stream[storedMovement]
+}
+
+func (c *ledgerCheck) open(tx Tx, ledgers string) (err error) {
+	if c.pets, err = openPets(tx, 0, math.MaxInt64); err != nil {
+		return err
+	}
+	c.orders, err = open(tx, func(row Row, n *int64) (pet petKey, err error) {
+		err = row.Scan(&pet.workspace, &pet.id, n)
+		return pet, err
+	}, selectOpenOrders)
+	if err != nil {
+		return err
+	}
+	c.ledgers, err = openLedgers(tx, ledgers, 0, math.MaxInt64)
+	return err
+}
+
+func (c *ledgerCheck) close() {
+	c.pets.close()
+	c.orders.close()
+	c.ledgers.close()
 }
 
 // pet checks a pet of the catalogue.

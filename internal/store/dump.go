@@ -69,17 +69,17 @@ func (d *dump) run() error {
 // its ledger. Orders and ledgers may be of pets that were deleted.
 func (d *dump) pets() error {
 	pets, err := openPets(d.tx, d.workspace, d.workspace)
-	defer pets.stop()
+	defer pets.close()
 	if err != nil {
 		return err
 	}
 	orders, err := openOrders(d.tx, d.workspace, d.workspace)
-	defer orders.stop()
+	defer orders.close()
 	if err != nil {
 		return err
 	}
 	ledgers, err := openLedgers(d.tx, d.ledgers, d.workspace, d.workspace)
-	defer ledgers.stop()
+	defer ledgers.close()
 	for err == nil {
 		pet := pets.at
 		for _, other := range []petKey{orders.at, ledgers.at} {

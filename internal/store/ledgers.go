@@ -30,7 +30,7 @@ type stream[T any] struct {
 	stop func()
 }
 
-// open begins to read a query. The stream is to be stopped.
+// open begins to read a query. The stream is to be closed, after an error too.
 func open[T any](tx Tx, scan func(Row, *T) (petKey, error), query string, args ...any) (*stream[T], error) {
 	s := &stream[T]{scan: scan}
 	s.next, s.stop = iter.Pull2(tx.Query(query, args...))
@@ -51,6 +51,13 @@ func (s *stream[T]) advance() error {
 	s.at, err = s.scan(row, &value)
 	s.row = value
 	return err
+}
+
+// close ends the reading. A nil stream has not begun it.
+func (s *stream[T]) close() {
+	if s != nil {
+		s.stop()
+	}
 }
 
 // of gives the rows of a pet to take.

@@ -18,8 +18,8 @@ type Tx interface {
 }
 
 // A Row is one row of a result. Its columns are read into *int64, *bool, *string or
-// *[]byte, or, if they may be NULL, into **int64 or **string, and a status into a
-// *[petstore.Status]. Other strings of ours are read by way of their *string.
+// *[]byte, or, if they may be NULL, into **int64 or **string, or as they are into *any; a
+// status into a *[petstore.Status]. Other strings of ours are read by way of their *string.
 type Row interface {
 	Scan(columns ...any) error
 }

@@ -77,9 +77,9 @@ const unconstrained = `SET search_path = petstore; SET session_replication_role 
 
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	storetest.RunDamage(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (storetest.Stores, storetest.Damage) {
+	storetest.RunDamage(t, func(t *testing.T, now func() time.Time) (storetest.Stores, storetest.Damage) {
 		url := newDatabase(t)
-		return node(t, url, postgres.Options{Now: now, Elapsed: elapsed}), func(statements string) { execute(t, url, unconstrained+statements) }
+		return node(t, url, postgres.Options{Now: now}), func(statements string) { execute(t, url, unconstrained+statements) }
 	})
 }
 

@@ -59,7 +59,7 @@ func TestNameIsFoundByTheIndex(t *testing.T) {
 		c := reading(t, url+"&plan_cache_mode="+mode)
 		for _, name := range []string{"clara hartdale", "zebra", "ada 100%", "flora hartbury"} {
 			for _, newest := range []bool{false, true} {
-				statements := storetest.Asked(postgres.Dialect(), func(s *store.Store) {
+				statements := storetest.Asked(postgres.Dialect, func(s *store.Store) {
 					_, _ = s.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: name})
 				})
 				asked := statements[len(statements)-1]

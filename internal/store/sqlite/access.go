@@ -151,6 +151,22 @@ func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
 
 type accessRow struct{ stmt *sqlite.Stmt }
 
+// valueOf returns the value of a column as int64, string, []byte or nil: no table of ours
+// has others.
+func valueOf(row *sqlite.Stmt, i int) any {
+	switch row.ColumnType(i) {
+	case sqlite.TypeInteger:
+		return row.ColumnInt64(i)
+	case sqlite.TypeText:
+		return row.ColumnText(i)
+	case sqlite.TypeBlob:
+		b := make([]byte, row.ColumnLen(i))
+		row.ColumnBytes(i, b)
+		return b
+	}
+	return nil
+}
+
 func (r accessRow) Scan(columns ...any) error {
 	for i, column := range columns {
 		switch v := column.(type) {
@@ -175,6 +191,8 @@ func (r accessRow) Scan(columns ...any) error {
 			if !r.stmt.ColumnIsNull(i) {
 				*v = new(r.stmt.ColumnText(i))
 			}
+		case *any:
+			*v = valueOf(r.stmt, i)
 		default:
 			return fmt.Errorf("no column is read into a %T", column)
 		}

@@ -29,9 +29,9 @@ func conformance(t *testing.T, cached int) {
 
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	storetest.RunDamage(t, func(t *testing.T, now func() time.Time, elapsed func() time.Duration) (storetest.Stores, storetest.Damage) {
+	storetest.RunDamage(t, func(t *testing.T, now func() time.Time) (storetest.Stores, storetest.Damage) {
 		path := filepath.Join(t.TempDir(), "petstore.db")
-		return process(t, path, sqlite.Options{Now: now, Elapsed: elapsed, Readers: 1}), func(statements string) {
+		return process(t, path, sqlite.Options{Now: now, Readers: 1}), func(statements string) {
 			script(t, path, "PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; "+statements)
 		}
 	})

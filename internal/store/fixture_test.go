@@ -1,4 +1,4 @@
-package move_test
+package store_test
 
 import (
 	"context"

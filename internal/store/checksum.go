@@ -1,7 +1,6 @@
-package move
+package store
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -52,37 +51,60 @@ func (s *sum) String() string {
 	return hex.EncodeToString(b[:16])
 }
 
-// verify reads a table on both sides, as it is there, and compares.
-func (r *run) verify(ctx context.Context, t *table) (Moved, error) {
-	var from, to sum
-	rows, err := r.From.Rows(t.Name, t.Names())
-	if err != nil {
-		return Moved{}, err
+// valuesOf returns the values of a row, as int64, string, []byte or nil.
+func valuesOf(row Row, n int) ([]any, error) {
+	values, columns := make([]any, n), make([]any, n)
+	for i := range values {
+		columns[i] = &values[i]
 	}
-	defer rows.Close()
-	for rows.Next() {
-		values, err := rows.Values()
+	if err := row.Scan(columns...); err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		switch v := value.(type) {
+		case int32:
+			values[i] = int64(v)
+		case int16:
+			values[i] = int64(v)
+		case bool:
+			values[i] = int64(0)
+			if v {
+				values[i] = int64(1)
+			}
+		}
+	}
+	return values, nil
+}
+
+// addAll adds the rows of a query, and calls each for each.
+func (s *sum) addAll(tx Tx, query string, columns int, each func()) error {
+	for row, err := range tx.Query(query) {
+		var values []any
+		if err == nil {
+			values, err = valuesOf(row, columns)
+		}
 		if err != nil {
-			return Moved{}, err
+			return err
 		}
-		from.add(values)
+		s.add(values)
+		each()
 	}
-	if err := rows.Err(); err != nil {
+	return nil
+}
+
+// verify reads a table on both sides, as it is there, and compares.
+func (r *moveRun) verify(t *movedTable) (Moved, error) {
+	var from, to sum
+	if err := from.addAll(r.From, t.query, len(t.columns), func() {}); err != nil {
 		return Moved{}, err
 	}
-	err = r.To.Rows(ctx, t.Table, func(values []any) {
-		to.add(values)
-		if r.done++; r.done%reportEvery == 0 {
-			r.report(Verifying)
-		}
-	})
-	if err != nil {
+	if err := to.addAll(r.To, t.query, len(t.columns), func() { r.count(Verifying) }); err != nil {
 		return Moved{}, err
 	}
 	if from.rows != to.rows || from.lanes != to.lanes {
 		return Moved{}, fmt.Errorf("the table %s differs: %d rows with the checksum %v in the source, %d with %v in the target; "+
-			"the target stays closed to nodes, and --start-over begins again", t.Name, from.rows, &from, to.rows, &to)
+			"the target stays closed to nodes, and --start-over begins again", t.name, from.rows, &from, to.rows, &to)
 	}
 	r.report(Verifying)
-	return Moved{t.Name, from.rows, from.String()}, ctx.Err()
+	return Moved{t.name, from.rows, from.String()}, r.ctx.Err()
 }

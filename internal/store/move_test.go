@@ -1,4 +1,4 @@
-package move_test
+package store_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/interchange"
 	"example.com/petstore/internal/petstore"
-	"example.com/petstore/internal/store/move"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/webhook"
@@ -26,7 +26,7 @@ type try struct {
 	onProgress func(step string, done, all int64)
 }
 
-func (y try) run(ctx context.Context) (result move.Result, err error) {
+func (y try) run(ctx context.Context) (result store.MoveResult, err error) {
 	source, err := sqlite.OpenSource(ctx, y.from)
 	if err != nil {
 		return result, err
@@ -37,7 +37,7 @@ func (y try) run(ctx context.Context) (result move.Result, err error) {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	return (&move.Move{From: source, To: target, Name: "the shop's new place", StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
+	return (&store.Move{From: source, To: target, Name: "the shop's new place", StartOver: y.startOver, OnProgress: y.onProgress}).Run(ctx)
 }
 
 // runUntil ends a run at the n-th word of its progress, and returns whether it
@@ -202,7 +202,7 @@ func TestMoveGoesOn(t *testing.T) {
 	url, _ := emptyDatabase(t)
 	y := try{from: newFile(t), to: url}
 	ended := 0
-	for y.runUntil(t, 1, move.Copying) {
+	for y.runUntil(t, 1, store.Copying) {
 		if ended++; ended > 100 {
 			t.Fatal("the move does not come to its end")
 		}
@@ -231,7 +231,7 @@ func TestMoveFindsDifferences(t *testing.T) {
 			t.Parallel()
 			url, database := emptyDatabase(t)
 			y := try{from: newFile(t), to: url}
-			if !y.runUntil(t, 1, move.Verifying) {
+			if !y.runUntil(t, 1, store.Verifying) {
 				t.Fatal("the move came to its end")
 			}
 			if name == "a row more" { // the counters are set at the end alone
@@ -293,7 +293,7 @@ func TestMoveIsRefused(t *testing.T) {
 	})
 	t.Run("part of another", func(t *testing.T) {
 		url, _ := emptyDatabase(t)
-		if !(try{from: newFile(t), to: url}).runUntil(t, 3, move.Copying) {
+		if !(try{from: newFile(t), to: url}).runUntil(t, 3, store.Copying) {
 			t.Fatal("the move came to its end")
 		}
 		wantRefused(t, try{from: from, to: url}, "the target holds a part of what was moved from another database")
@@ -309,7 +309,7 @@ func TestMoveIntoPartitions(t *testing.T) {
 	url, database := emptyDatabase(t)
 	_, err := postgres.MigrateUp(t.Context(), url, nil)
 	ok(t, err)
-	script, err := os.ReadFile("../../../deploy/postgres/partition.sql")
+	script, err := os.ReadFile("../../deploy/postgres/partition.sql")
 	ok(t, err)
 	ok(t, shared.Server(t).Exec(t.Context(), database, "BEGIN;"+string(script)+"COMMIT"))
 	y := try{from: newFile(t), to: url}
