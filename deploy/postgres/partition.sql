@@ -28,15 +28,18 @@ DO $$
 DECLARE
   parts CONSTANT integer := 16;
   old record;
+  columns text;
   made record;
 BEGIN
   FOR old IN SELECT * FROM divided LOOP
-    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS) PARTITION BY HASH (workspace)', 'new_' || old.name, old.name);
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING GENERATED) PARTITION BY HASH (workspace)', 'new_' || old.name, old.name);
     FOR part IN 0 .. parts - 1 LOOP
       EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) %s',
         old.name || '_' || part, 'new_' || old.name, parts, part, old.options);
     END LOOP;
-    EXECUTE format('INSERT INTO %I SELECT * FROM %I', 'new_' || old.name, old.name);
+    SELECT string_agg(quote_ident(attname), ', ') INTO columns FROM pg_attribute
+      WHERE attrelid = old.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
+    EXECUTE format('INSERT INTO %I (%s) SELECT %s FROM %I', 'new_' || old.name, columns, columns, old.name);
     EXECUTE format('DROP TABLE %I CASCADE', old.name);
     EXECUTE format('ALTER TABLE %I RENAME TO %I', 'new_' || old.name, old.name);
   END LOOP;

@@ -97,7 +97,7 @@ func inventedName(n int) string {
 // or one, is a small part of the workspace.
 func TestSearchesReadLittle(t *testing.T) {
 	t.Parallel()
-	const pets = 20_000
+	const pets = 30_000
 	db := openTest(t, Options{Readers: 1})
 	workspace := newWorkspace(t, t.Context(), db, "acme")
 	names := make([]string, pets)
