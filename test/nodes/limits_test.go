@@ -14,7 +14,7 @@ import (
 
 const (
 	redisAway   = "petstore_limiter_redis_away"
-	redisFailed = `petstore_limiter_redis_failures_total{cause="any"}`
+	redisFailed = "petstore_limiter_redis_failures_total"
 	redisAsked  = `petstore_limiter_redis_decisions_total{source="redis"}`
 )
 
