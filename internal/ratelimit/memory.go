@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Memory is the Limiter of one process. Its counts are kept over a restart by Keep and Restore.
+// Memory is the Limiter of one process. Keep and Restore keep its counts over a restart.
 //
-// Each subject has one mutex, under which its windows and the penalties of its keys are decided in one step. A workspace
-// is not forgotten before the process ends.
+// Each subject has one mutex, under which a request is decided in one step. A workspace stays in memory until the process
+// ends.
 type Memory struct {
 	now         func() time.Time
 	rules       rules
@@ -22,7 +22,6 @@ type Memory struct {
 	mu         sync.RWMutex // taken before a subject's
 	workspaces map[int64]*subject
 	callers    map[string]*Caller
-	bans       map[string]Ban // of keys without a handle
 }
 
 var _ Limiter = (*Memory)(nil)
@@ -36,7 +35,6 @@ func NewMemory(cfg Config, now func() time.Time) *Memory {
 		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
 		workspaces: map[int64]*subject{},
 		callers:    map[string]*Caller{},
-		bans:       map[string]Ban{},
 	}
 }
 
@@ -57,10 +55,6 @@ func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
 	if c == nil || c.subject.workspace != workspaceID {
 		c = &Caller{id: keyID, subject: m.workspace(workspaceID)}
 		m.callers[keyID] = c
-	}
-	if b, ok := m.bans[keyID]; ok {
-		delete(m.bans, keyID)
-		m.setBan(c, &b)
 	}
 	return c
 }
@@ -171,20 +165,12 @@ func (m *Memory) peekAddress(s *subject) Decision {
 
 // SetBan implements Limiter.
 func (m *Memory) SetBan(keyID string, b *Ban) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.mu.RLock()
 	c := m.callers[keyID]
-	switch {
-	case c != nil:
-		m.setBan(c, b)
-	case b != nil:
-		m.bans[keyID] = *b
-	default:
-		delete(m.bans, keyID)
+	m.mu.RUnlock()
+	if c == nil {
+		return
 	}
-}
-
-func (m *Memory) setBan(c *Caller, b *Ban) {
 	now := m.now().UnixNano()
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
@@ -201,5 +187,4 @@ func (m *Memory) Drop(keyID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.callers, keyID)
-	delete(m.bans, keyID)
 }

@@ -340,7 +340,8 @@ func (r *modelRun) restart(t *rapid.T) {
 	if err := m.Restore(all); err != nil {
 		t.Fatalf("Restore: %v", err)
 	}
-	for _, k := range r.keys[0] {
+	for i, k := range r.keys[0] {
+		r.handle(0, i)
 		switch {
 		case k.ban == nil:
 		case k.ban.From.IsZero(): // the operator's

@@ -220,8 +220,8 @@ func TestARestartForgetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m2 := restarted(t, store, smallTable(), clock.Now)
-	m2.SetBan("k", banned.NewBan)
 	c2 := m2.Caller(1, "k", narrow)
+	m2.SetBan("k", banned.NewBan)
 	did := store.keys["k"]
 	m2.Admit(t.Context(), c2)
 	if got := used(t, m2, "k"); got.Admitted != 0 || got.Refused != 1 || did.Admitted == 0 || did.Refused == 0 {

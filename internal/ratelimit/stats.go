@@ -23,11 +23,6 @@ func (m *Memory) Stats() Stats {
 			s.Bans++
 		}
 	}
-	for _, b := range m.bans {
-		if b.Until.UnixNano() > now {
-			s.Bans++
-		}
-	}
 	return s
 }
 
