@@ -1,22 +1,22 @@
 -- One decision on the two windows of a subject. The functions current, atLeast and admit are those of windows.go: change
 -- them together, the tests compare one with the other. Bans are each node's own and are not here.
 --
--- KEYS[1]     the subject: a workspace, or an address without a key
--- ARGV[1]     1 to count the request, 0 to change nothing
--- ARGV[2]     the instant, or 0 for the server's clock
--- ARGV[3-4]   the limits per minute and per day
--- ARGV[5-8]   the windows last known to the node, in case this server has lost counts
+-- KEYS[1] is the subject: a workspace, or an address without a key. ARGV[1] has eight numbers:
+--   1 to count the request, 0 to change nothing
+--   the instant, or 0 for the server's clock
+--   the limits per minute and per day
+--   the windows last known to the node, in case this server has lost counts
+-- The script returns six numbers: the outcome, the instant, and the windows after the request.
 --
--- The script returns the outcome, the instant, and the windows after the request. The four numbers of windows are the
--- start of the minute, the requests in it, the day, and the requests on it. Times are Unix microseconds and days are counted from the
--- Unix epoch. Lua's numbers are doubles, which hold microseconds exactly until the year 2255.
+-- Windows are four numbers: the start of the minute, the requests in it, the day, and the requests on it. Times are Unix
+-- microseconds, and days are counted from the Unix epoch. Numbers are doubles, which hold microseconds exactly until the
+-- year 2255.
 local ADMITTED, REFUSED_BY_MINUTE, REFUSED_BY_DAY = 0, 1, 2
 local MINUTE, DAY = 60000000, 86400000000
-local STATE = '<dddd'
+local WINDOWS, WINDOWS_SIZE = '<dddd', 32
 local max, floor = math.max, math.floor
 
-local counts, now = ARGV[1] == '1', tonumber(ARGV[2])
-local perMinute, perDay = tonumber(ARGV[3]), tonumber(ARGV[4])
+local counts, now, perMinute, perDay, kStart, kUsed, kDay, kDayUsed = struct.unpack('<dddddddd', ARGV[1])
 if now == 0 then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -39,13 +39,13 @@ end
 
 local start, used, day, dayUsed = 0, 0, 0, 0
 local state = redis.call('GET', KEYS[1])
-if state and #state == struct.size(STATE) then
-  start, used, day, dayUsed = struct.unpack(STATE, state)
+if state and #state == WINDOWS_SIZE then
+  start, used, day, dayUsed = struct.unpack(WINDOWS, state)
 end
 start, used, day, dayUsed = current(start, used, day, dayUsed)
 
 -- atLeast
-local kStart, kUsed, kDay, kDayUsed = current(tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
+kStart, kUsed, kDay, kDayUsed = current(kStart, kUsed, kDay, kDayUsed)
 if kUsed > 0 then
   if used == 0 or kStart < start then
     start = kStart
@@ -63,12 +63,12 @@ if dayFull and (not minuteFull or (day + 1) * DAY >= start + MINUTE) then
   outcome = REFUSED_BY_DAY
 elseif minuteFull then
   outcome = REFUSED_BY_MINUTE
-elseif counts then
+elseif counts == 1 then
   used, dayUsed = used + 1, dayUsed + 1
 end
 
-if counts then
+if counts == 1 then
   local ttl = (day + 1) * DAY - now + MINUTE
-  redis.call('SET', KEYS[1], struct.pack(STATE, start, used, day, dayUsed), 'PX', floor(ttl / 1000))
+  redis.call('SET', KEYS[1], struct.pack(WINDOWS, start, used, day, dayUsed), 'PX', floor(ttl / 1000))
 end
-return {outcome, now, start, used, day, dayUsed}
+return struct.pack('<dddddd', outcome, now, start, used, day, dayUsed)

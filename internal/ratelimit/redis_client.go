@@ -87,11 +87,11 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 		at = r.virtual()
 	}
 	began := time.Now()
-	numbers, err := r.script.Exec(ctx, *client, c.keys(), c.arguments(at)).AsIntSlice()
+	raw, err := r.script.Exec(ctx, *client, []string{keyPrefix + c.subject}, c.arguments(at)).AsBytes()
 	if err != nil {
 		return reply, fmt.Errorf("the limiter's script: %w", err)
 	}
-	if reply, err = parseReply(numbers); err != nil {
+	if reply, err = parseReply(raw); err != nil {
 		return reply, err
 	}
 	r.clock.learn(reply.now)
@@ -179,8 +179,9 @@ func (b *breaker) close() bool {
 // A serverClock estimates the clock of Redis from the instants in its replies. The estimate is late by the time that the
 // fastest reply was on its way, so it is never early unless the clock of Redis was set back by less than a second.
 type serverClock struct {
-	ticks  func() int64 // this node's monotonic clock, in nanoseconds
-	offset atomic.Int64 // what is added to it
+	ticks   func() int64 // this node's monotonic clock, in nanoseconds
+	offset  atomic.Int64 // what is added to it: at first the difference to this node's own time
+	learned atomic.Bool
 }
 
 func (c *serverClock) now() int64 { return c.ticks() + c.offset.Load() }
@@ -188,7 +189,7 @@ func (c *serverClock) now() int64 { return c.ticks() + c.offset.Load() }
 // learn takes the server's instant from a reply that has just come.
 func (c *serverClock) learn(server int64) {
 	offset, old := server-c.ticks(), c.offset.Load()
-	if offset > old || offset < old-second {
+	if first := !c.learned.Swap(true); first || offset > old || offset < old-second {
 		c.offset.CompareAndSwap(old, offset) // if another reply was faster, the next one will do
 	}
 }

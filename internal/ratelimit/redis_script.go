@@ -2,8 +2,9 @@ package ratelimit
 
 import (
 	_ "embed"
+	"encoding/binary"
 	"errors"
-	"strconv"
+	"math"
 	"time"
 )
 
@@ -32,24 +33,21 @@ func (s *subject) newCall(counts bool) scriptCall {
 	return scriptCall{subject: s.name, counts: counts, limits: s.limits, known: s.windows}
 }
 
-func (c *scriptCall) keys() []string { return []string{keyPrefix + c.subject} }
-
 // arguments returns what decide.lua describes. An instant of 0 is the server's own. Instants are rounded down, so that none
 // comes too early.
 func (c *scriptCall) arguments(now int64) []string {
-	counts := "0"
+	var counts int64
 	if c.counts {
-		counts = "1"
+		counts = 1
 	}
-	args := make([]string, 1, 8)
-	args[0] = counts
+	b := make([]byte, 0, 8*8)
 	for _, n := range [...]int64{
-		now / microsecond, c.limits.PerMinute, c.limits.PerDay,
+		counts, now / microsecond, c.limits.PerMinute, c.limits.PerDay,
 		c.known.minuteStart / microsecond, c.known.minuteUsed, c.known.day, c.known.dayUsed,
 	} {
-		args = append(args, strconv.FormatInt(n, 10))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(n)))
 	}
-	return args
+	return []string{string(b)}
 }
 
 // A scriptReply is what the script returned. Times are in nanoseconds.
@@ -62,14 +60,20 @@ type scriptReply struct {
 var errReply = errors.New("the script's reply cannot be read")
 
 // parseReply takes nothing that the script cannot return: another program may have replied.
-func parseReply(n []int64) (scriptReply, error) {
-	if len(n) != 6 || n[0] > int64(RefusedDay) {
+func parseReply(b []byte) (scriptReply, error) {
+	var n [6]int64
+	if len(b) != len(n)*8 {
 		return scriptReply{}, errReply
 	}
-	for _, number := range n {
-		if number < 0 || number > maxExact {
+	for i := range n {
+		f := math.Float64frombits(binary.LittleEndian.Uint64(b[i*8:]))
+		if !(f >= 0 && f <= maxExact) || f != math.Trunc(f) {
 			return scriptReply{}, errReply
 		}
+		n[i] = int64(f)
+	}
+	if n[0] > int64(RefusedDay) {
+		return scriptReply{}, errReply
 	}
 	return scriptReply{
 		outcome: Outcome(n[0]), now: n[1] * microsecond, //nolint:gosec // one of the outcomes

@@ -1,6 +1,8 @@
 package ratelimit
 
 import (
+	"encoding/binary"
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -48,14 +50,21 @@ func TestTheScriptDecidesLikeGo(t *testing.T) {
 
 func TestParseReply(t *testing.T) {
 	t.Parallel()
-	if got, err := parseReply([]int64{2, 9, 7, 1, 20_000, 3}); err != nil || got != (scriptReply{RefusedDay, 9000, windows{7000, 1, 20_000, 3}}) {
+	reply := func(numbers ...float64) (b []byte) {
+		for _, n := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(n))
+		}
+		return b
+	}
+	if got, err := parseReply(reply(2, 9, 7, 1, 20_000, 3)); err != nil || got != (scriptReply{RefusedDay, 9000, windows{7000, 1, 20_000, 3}}) {
 		t.Errorf("parseReply = %+v, %v", got, err)
 	}
-	for _, n := range [][]int64{
-		nil, {0}, {0, 1, 1, 1, 1}, {0, 1, 1, 1, 1, 1, 1}, {3, 1, 1, 1, 1, 1}, {-1, 1, 1, 1, 1, 1}, {0, 1, 1, -1, 1, 1}, {0, 1 << 53, 1, 1, 1, 1},
+	for _, b := range [][]byte{
+		nil, reply(0), reply(0, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 1)[1:], reply(3, 1, 1, 1, 1, 1), reply(-1, 1, 1, 1, 1, 1),
+		reply(0, 1, 1, -1, 1, 1), reply(0, 1<<53, 1, 1, 1, 1), reply(0, 1, 1, 1, 1, 0.5), reply(0, math.NaN(), 1, 1, 1, 1), reply(0, math.Inf(1), 1, 1, 1, 1),
 	} {
-		if got, err := parseReply(n); err == nil {
-			t.Errorf("parseReply(%v) = %+v, want an error", n, got)
+		if got, err := parseReply(b); err == nil {
+			t.Errorf("parseReply(%x) = %+v, want an error", b, got)
 		}
 	}
 }
