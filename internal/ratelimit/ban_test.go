@@ -104,25 +104,6 @@ func TestBansDoubleAndAreForgiven(t *testing.T) {
 	})
 }
 
-func TestStrikesCountWithinAMinuteOnly(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		gap  time.Duration
-		want bool
-	}{
-		{3150 * time.Millisecond, true}, // 20 strikes in 59.85 s
-		{3160 * time.Millisecond, false},
-	} {
-		onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-			c := l.Caller(1, "k", Limits{PerMinute: 100, PerDay: 1})
-			got := manyRequests(l, c, clock, 500, test.gap)
-			if (got[Banned] > 0) != test.want {
-				t.Errorf("a request each %v on a full day = %v, want banned %v", test.gap, got, test.want)
-			}
-		})
-	}
-}
-
 func TestAnAdmissionOrAResetEndsTheRun(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()

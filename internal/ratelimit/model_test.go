@@ -386,31 +386,3 @@ func TestAgainstAReference(t *testing.T) {
 		t.Repeat(actions)
 	})
 }
-
-// TestAYear sends more than is allowed for a year of virtual days, and each day and minute admits exactly what it may.
-func TestAYear(t *testing.T) {
-	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.StrikeWindow = time.Millisecond // this is not about bans
-	onEach(t, cfg, func(t *testing.T, l Limiter, clock *testClock) {
-		days := 365
-		if _, yes := l.(*Redis); yes {
-			days = 3 // two million calls take their time
-		}
-		start := noon.Truncate(24 * time.Hour)
-		clock.set(start)
-		c := l.Caller(1, "k", Limits{PerMinute: 3, PerDay: 1000})
-		perDay := map[int]int{}
-		for clock.Now().Before(start.AddDate(0, 0, days)) {
-			if l.Admit(t.Context(), c).Admitted() {
-				perDay[int(clock.Now().Sub(start)/(24*time.Hour))]++
-			}
-			clock.advance(15 * time.Second)
-		}
-		for d := range days {
-			if perDay[d] != 1000 {
-				t.Fatalf("day %d admitted %d, want 1000", d, perDay[d])
-			}
-		}
-	})
-}

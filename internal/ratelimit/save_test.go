@@ -284,21 +284,6 @@ func TestStateFromAnotherTime(t *testing.T) {
 	}
 }
 
-func TestABanFromTheFutureKeepsItsLength(t *testing.T) {
-	t.Parallel()
-	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", free)
-		l.SetBan("k", &Ban{KeyID: "k", From: noon.Add(48 * time.Hour), Until: noon.Add(49 * time.Hour), Level: 1, By: ByLimiter})
-		if d := l.Admit(t.Context(), c); d.Outcome != Banned || d.RetryAfter != 3600 {
-			t.Errorf("banned in two days for an hour = %+v, want banned now for 3600 s", d)
-		}
-		clock.advance(time.Hour)
-		if d := l.Admit(t.Context(), c); !d.Admitted() {
-			t.Errorf("an hour later = %+v, want admitted", d)
-		}
-	})
-}
-
 func TestRestoreNamesTheRowItCannotRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
