@@ -18,7 +18,7 @@ type refWorkspace struct {
 	today    int
 }
 
-func (w *refWorkspace) settle(now time.Time) {
+func (w *refWorkspace) advance(now time.Time) {
 	if len(w.admitted) > 0 {
 		if w.admitted[0].After(now) {
 			w.admitted[0] = now
@@ -96,7 +96,7 @@ func (k *refKey) setBan(b *Ban) {
 
 // admit decides as the interface describes it, one sentence after the other.
 func (k *refKey) admit(cfg Config, now time.Time) Outcome {
-	k.ws.settle(now)
+	k.ws.advance(now)
 	k.begun = false
 	if k.isBanned(now) {
 		return Banned

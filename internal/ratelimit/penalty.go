@@ -59,9 +59,9 @@ func (p *penalty) bannedUntil(now int64) int64 {
 	return p.banUntil
 }
 
-// note takes note of an outcome at now, given when the window that refused resets. It returns the outcome for the client,
-// which is Banned if a ban runs or begins with this refusal.
-func (p *penalty) note(r *rules, o Outcome, now, reset int64) (told Outcome, begins bool) {
+// note records the outcome of a request at now; reset is when the window that refused resets. It returns the outcome for
+// the client, which is Banned if a ban runs or begins with this refusal.
+func (p *penalty) note(r *rules, o Outcome, now, reset int64) (result Outcome, begins bool) {
 	switch {
 	case o == Admitted:
 		p.endRun() // the client has stopped sending too much
@@ -75,7 +75,7 @@ func (p *penalty) note(r *rules, o Outcome, now, reset int64) (told Outcome, beg
 
 func (p *penalty) endRun() { p.runFrom, p.runUntil = 0, 0 }
 
-// refuse takes note of a refusal and reports whether it starts a ban.
+// refuse records a refusal and reports whether it starts a ban.
 func (p *penalty) refuse(r *rules, now, reset int64) bool {
 	if p.runUntil <= now {
 		p.runFrom = now

@@ -148,7 +148,7 @@ func (r *Redis) admit(s *subject, c *Caller) Decision {
 		return r.admitAlone(s, c)
 	}
 	r.counts.redis.Add(1)
-	r.learn(s, &reply)
+	r.merge(s, &reply)
 	return r.record(s, c, reply.windows, reply.outcome, reply.now)
 }
 
@@ -177,9 +177,9 @@ func (r *Redis) admitAlone(s *subject, c *Caller) Decision {
 	return d
 }
 
-// learn takes over the counts of a reply. Replies may come in another order than Redis made them, and after the node has
-// gone on alone, so a count of the same window only grows. The subject's mutex is held.
-func (r *Redis) learn(s *subject, reply *scriptReply) {
+// merge takes over the counts of a reply. Replies may arrive in another order than Redis sent them, and after the node has
+// admitted requests alone, so a count of the same window only grows. The subject's mutex is held.
+func (r *Redis) merge(s *subject, reply *scriptReply) {
 	now := r.clock.now()
 	s.windows = s.windows.current(now).atLeast(reply.windows.current(now))
 }
@@ -215,6 +215,6 @@ func (r *Redis) refresh(s *subject) {
 	if reply, err := r.call(&call); err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		r.learn(s, &reply)
+		r.merge(s, &reply)
 	}
 }

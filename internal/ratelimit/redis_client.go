@@ -68,7 +68,7 @@ func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	return reply, nil
 }
 
-// ping has the script look at a subject that nobody is.
+// ping has the script look at a subject that no request has.
 func (r *redisClient) ping() error {
 	_, err := r.exec(&scriptCall{subject: "ping"}, max(r.timeout, probeInterval))
 	return err
@@ -94,7 +94,7 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 	if reply, err = parseReply(raw); err != nil {
 		return reply, err
 	}
-	r.clock.learn(reply.now)
+	r.clock.update(reply.now)
 	r.answered(time.Since(began))
 	return reply, nil
 }
@@ -177,19 +177,19 @@ func (b *breaker) close() bool {
 }
 
 // A serverClock estimates the clock of Redis from the instants in its replies. The estimate is late by the time that the
-// fastest reply was on its way, so it is never early unless the clock of Redis was set back by less than a second.
+// fastest reply took to arrive. It is early only after the clock of Redis was set back by less than a second.
 type serverClock struct {
 	ticks   func() int64 // this node's monotonic clock, in nanoseconds
-	offset  atomic.Int64 // what is added to it: at first the difference to this node's own time
-	learned atomic.Bool
+	offset  atomic.Int64 // is added to ticks; before the first reply the sum is this node's own time
+	updated atomic.Bool
 }
 
 func (c *serverClock) now() int64 { return c.ticks() + c.offset.Load() }
 
-// learn takes the server's instant from a reply that has just come.
-func (c *serverClock) learn(server int64) {
+// update takes the server's instant from a reply that has just arrived.
+func (c *serverClock) update(server int64) {
 	offset, old := server-c.ticks(), c.offset.Load()
-	if first := !c.learned.Swap(true); first || offset > old || offset < old-second {
+	if first := !c.updated.Swap(true); first || offset > old || offset < old-second {
 		c.offset.CompareAndSwap(old, offset) // if another reply was faster, the next one will do
 	}
 }

@@ -47,6 +47,7 @@ func TestChangesReachEveryNode(t *testing.T) {
 // within a second.
 func TestABanReachesEveryNode(t *testing.T) {
 	t.Parallel()
+	awaitDay(t)
 	const strikes = 5
 	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL(), fmt.Sprint("--ban-strikes=", strikes), "--ban-grace=0s")
 	key := d.workspace("shop", endless, 1).Key
