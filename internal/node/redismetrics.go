@@ -13,9 +13,7 @@ func newRedisCollector(read func() ratelimit.RedisStats) prometheus.Collector {
 		for source, n := range map[string]int64{"redis": s.Redis, "cached": s.Cached, "local": s.Local, "unavailable": s.Unavailable} {
 			to.count("petstore_limiter_redis_decisions_total", "Decisions by source: redis, cached (a refusal that the node knew already, without a call), local (by the node, without Redis), unavailable (none, as Redis did not answer: 503).", float64(n), "source", source)
 		}
-		for cause, n := range map[string]int64{"any": s.Failed, "late": s.Late} {
-			to.count("petstore_limiter_redis_failures_total", "Calls to Redis that failed, by cause: late (it did nothing, as its deadline had passed), or any.", float64(n), "cause", cause)
-		}
+		to.count("petstore_limiter_redis_failures_total", "Calls to Redis that failed.", float64(s.Failed))
 		away := 0.0
 		if s.Away {
 			away = 1

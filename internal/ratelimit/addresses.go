@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// addressTable holds the subjects of callers without a valid key: a bounded number, whatever arrives. An address keeps
-// its place until its minute and its day are over; nothing that still counts is ever evicted. Addresses that find no
-// place share one subject.
+// addressTable holds the subjects of callers without a valid key, a bounded number of them. An address keeps its place
+// until its minute and its day are over: no count that still matters is removed. Addresses that find no place share one
+// subject.
 type addressTable struct {
 	limits   Limits
-	size     int // the most places
+	size     int // how many places there are
 	overflow *subject
 
 	mu      sync.Mutex // taken before a subject's
@@ -22,8 +22,8 @@ type addressTable struct {
 	sweepAt int64 // when one can find something again
 }
 
-// counted returns what is counted as one: an IPv4 address, or the first half of an IPv6 address.
-func counted(a netip.Addr) netip.Prefix {
+// bucketOf returns what is counted as one: an IPv4 address, or the first half of an IPv6 address.
+func bucketOf(a netip.Addr) netip.Prefix {
 	if a = a.Unmap(); a.Is4() {
 		return netip.PrefixFrom(a, 32)
 	}
@@ -49,27 +49,27 @@ func (t *addressTable) lock(a netip.Addr, now int64) *subject {
 	}
 }
 
-// subject returns the subject of an address. With take, a new one gets a place if there is one.
-func (t *addressTable) subject(a netip.Addr, now int64, take bool) *subject {
+// subject returns the subject of an address. With keep, a new one gets a place if there is one.
+func (t *addressTable) subject(a netip.Addr, now int64, keep bool) *subject {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := counted(a)
-	s := t.places[at]
+	bucket := bucketOf(a)
+	s := t.places[bucket]
 	switch {
 	case s != nil:
 		return s
 	case !a.IsValid() || len(t.places) >= t.size && !t.sweep(now):
 		return t.overflow
 	}
-	s = &subject{name: addressName(at), limits: t.limits}
-	if take {
-		t.places[at] = s
+	s = &subject{name: addressName(bucket), limits: t.limits}
+	if keep {
+		t.places[bucket] = s
 	}
 	return s
 }
 
-// sweep gives back the places whose windows are over and reports whether there were any. It looks at each place, so it
-// runs only when one can be over, and at most once a second. The caller holds mu.
+// sweep frees the places of addresses whose windows are over and reports whether there were any. It looks at each place,
+// so it runs only when one can be over, and at most once a second. The caller holds mu.
 func (t *addressTable) sweep(now int64) bool {
 	if now >= t.swept && now < t.sweepAt {
 		return false
@@ -86,16 +86,14 @@ func (t *addressTable) sweep(now int64) bool {
 	return len(t.places) < before
 }
 
-// countsUntil returns when the windows of an address are over, or marks it as removed if they are. One with a day from a
-// wrong future keeps it as today's from now on, or it would never be over.
+// countsUntil returns when the windows of an address are over, or marks it as removed if they are. It keeps the current
+// windows, since a day from a wrong future would never be over.
 func (s *subject) countsUntil(now int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.windows = s.windows.at(now)
-	w := s.known(now)
+	s.windows = s.windows.current(now)
+	w := s.windows
 	switch {
-	case s.remote != nil && s.remote.asking > 0:
-		return now + second
 	case w.dayUsed > 0:
 		return w.dayEnd()
 	case w.minuteUsed > 0:
@@ -108,7 +106,9 @@ func (s *subject) countsUntil(now int64) int64 {
 // overflowName is the subject of all addresses for which the table has no place.
 const overflowName = "a:*"
 
-func addressName(at netip.Prefix) string { return "a:" + strings.TrimSuffix(at.String(), "/32") }
+func addressName(bucket netip.Prefix) string {
+	return "a:" + strings.TrimSuffix(bucket.String(), "/32")
+}
 
 // parseAddress returns an address of the saved subject "a:192.0.2.7" or "a:2001:db8:0:1::/64".
 func parseAddress(subject string) (netip.Addr, error) {

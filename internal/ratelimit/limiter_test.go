@@ -20,7 +20,7 @@ var implementations = []struct {
 	{"redis", func(t testing.TB, cfg Config, now func() time.Time) Limiter { return newVirtual(t, cfg, now) }},
 }
 
-// onEach runs a test on each limiter, with a clock of its own that stands at noon.
+// onEach runs a test of windows on each limiter, with a clock of its own that stands at noon.
 func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
 	t.Helper()
 	for _, impl := range implementations {
@@ -32,8 +32,7 @@ func onEach(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *
 	}
 }
 
-// onMemory is onEach for tests of the rule alone with more requests than a server is to be asked. That its rule is the
-// same is tested apart.
+// onMemory is onEach for tests of what does not depend on Redis, such as bans.
 func onMemory(t *testing.T, cfg Config, test func(t *testing.T, l Limiter, clock *testClock)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -163,8 +162,8 @@ func TestRefusalsConsumeNothing(t *testing.T) {
 // used returns the row of a key that is to be saved next, and has it saved later.
 func used(t *testing.T, l Limiter, keyID string) SavedKey {
 	t.Helper()
-	rows, redo := l.(interface{ Dirty() (Saved, func()) }).Dirty()
-	redo()
+	rows, requeue := l.(interface{ Dirty() (Saved, func()) }).Dirty()
+	requeue()
 	i := slices.IndexFunc(rows.Keys, func(k SavedKey) bool { return k.KeyID == keyID })
 	if i < 0 {
 		t.Fatalf("no row of %s is to be saved", keyID)

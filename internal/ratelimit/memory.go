@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Memory is the Limiter of one process. Its counts are kept over a restart by Keep and Restore.
+// Memory is the Limiter of one process. Keep and Restore keep its counts over a restart.
 //
-// Each subject has one mutex, under which its windows and the penalties of its keys are decided in one step. A workspace
-// is not forgotten before the process ends.
+// Each subject has one mutex, under which a request is decided in one step. A workspace stays in memory until the process
+// ends.
 type Memory struct {
 	now         func() time.Time
 	rules       rules
@@ -22,7 +22,6 @@ type Memory struct {
 	mu         sync.RWMutex // taken before a subject's
 	workspaces map[int64]*subject
 	callers    map[string]*Caller
-	bans       map[string]Ban // of keys without a handle
 }
 
 var _ Limiter = (*Memory)(nil)
@@ -36,7 +35,6 @@ func NewMemory(cfg Config, now func() time.Time) *Memory {
 		addresses:  newAddressTable(cfg.AddressLimits, cfg.Addresses),
 		workspaces: map[int64]*subject{},
 		callers:    map[string]*Caller{},
-		bans:       map[string]Ban{},
 	}
 }
 
@@ -58,10 +56,6 @@ func (m *Memory) caller(workspaceID int64, keyID string) *Caller {
 		c = &Caller{id: keyID, subject: m.workspace(workspaceID)}
 		m.callers[keyID] = c
 	}
-	if b, ok := m.bans[keyID]; ok {
-		delete(m.bans, keyID)
-		m.setBan(c, &b)
-	}
 	return c
 }
 
@@ -73,6 +67,16 @@ func (m *Memory) workspace(id int64) *subject {
 		m.workspaces[id] = s
 	}
 	return s
+}
+
+// lookUp returns the subject of a workspace. If there is none, it returns one that is not kept.
+func (m *Memory) lookUp(id int64) *subject {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if s := m.workspaces[id]; s != nil {
+		return s
+	}
+	return &subject{name: workspaceName(id), workspace: id}
 }
 
 // Admit implements Limiter.
@@ -90,26 +94,31 @@ func (m *Memory) AdmitAddress(_ context.Context, a netip.Addr) Decision {
 	return m.admit(s, nil)
 }
 
-// admit decides on a request of a key, or of an address without one. The subject's mutex is held, and the clock read under
-// it, so that time goes back only if the clock does.
+// admit decides on a request of a key, or of an address if c is nil. The subject's mutex is held, and the clock is read
+// under it, so that time goes back only if the clock does.
 func (m *Memory) admit(s *subject, c *Caller) Decision {
-	now := m.now().UnixNano()
-	p := c.against()
-	after, o, begins := decide(s.windows, p, s.limits, &m.rules, now)
-	s.windows = after
-	return m.decided(s, c, p, after, o, begins, now)
+	now, o := m.now().UnixNano(), Banned
+	s.windows = s.windows.current(now)
+	if c.bannedUntil(now) == 0 {
+		s.windows, o = s.windows.admit(s.limits)
+	}
+	return m.record(s, c, s.windows, o, now)
 }
 
-// decided notes a decision, after which windows and penalty stand as given, and describes it. The subject's mutex is held.
-func (m *Memory) decided(s *subject, c *Caller, p *penalty, after windows, o Outcome, begins bool, now int64) Decision {
-	m.changes.subject(s)
-	if c != nil {
-		m.changes.key(c)
-		c.usage.count(after.day, o, now)
+// record notes the outcome of a request of a key, or of an address if c is nil, and describes it. The windows are those
+// after the request. Refusals count against the key, so the outcome for the client may be a ban. The subject's mutex is
+// held.
+func (m *Memory) record(s *subject, c *Caller, w windows, o Outcome, now int64) Decision {
+	m.changes.addSubject(s)
+	if c == nil {
+		return newDecision(w, o, 0, s.limits, now)
 	}
-	d := decision(after, o, p, s.limits, now)
+	m.changes.addKey(c)
+	o, begins := c.penalty.note(&m.rules, o, now, w.reset(o))
+	c.usage.count(w.day, o, now)
+	d := newDecision(w, o, c.penalty.banUntil, s.limits, now)
 	if begins {
-		d.NewBan = p.newBan(&m.rules, c.id)
+		d.NewBan = c.penalty.newBan(&m.rules, c.id)
 	}
 	return d
 }
@@ -119,66 +128,58 @@ func (m *Memory) Peek(_ context.Context, c *Caller) Decision {
 	s := c.subject
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, p := m.now().UnixNano(), penalty{}
-	if p.banUntil = c.penalty.banAt(now); p.banUntil != 0 {
-		return decision(s.known(now), Banned, &p, s.limits, now)
+	now := m.now().UnixNano()
+	w := s.windows.current(now)
+	if until := c.bannedUntil(now); until != 0 {
+		return newDecision(w, Banned, until, s.limits, now)
 	}
-	d := s.known(now).describe(s.limits)
+	d := w.describe(s.limits)
 	d.StrikesLeft = c.penalty.strikesLeft(&m.rules, now)
 	return d
 }
 
 // PeekWorkspace implements Limiter.
 func (m *Memory) PeekWorkspace(_ context.Context, id int64, limits Limits) Decision {
-	now := m.now().UnixNano()
-	m.mu.RLock()
-	s := m.workspaces[id]
-	m.mu.RUnlock()
-	if s == nil {
-		return windows{}.at(now).describe(limits)
-	}
+	return m.peekWorkspace(m.lookUp(id), limits)
+}
+
+func (m *Memory) peekWorkspace(s *subject, limits Limits) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known(now).describe(limits)
+	return s.windows.current(m.now().UnixNano()).describe(limits)
 }
 
 // PeekAddress implements Limiter.
 func (m *Memory) PeekAddress(_ context.Context, a netip.Addr) Decision {
-	now := m.now().UnixNano()
-	s := m.addresses.subject(a, now, false)
+	return m.peekAddress(m.addresses.subject(a, m.now().UnixNano(), false))
+}
+
+func (m *Memory) peekAddress(s *subject) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.known(now)
+	now := m.now().UnixNano()
+	w := s.windows.current(now)
 	_, o := w.admit(s.limits)
-	return decision(w, o, nil, s.limits, now)
+	return newDecision(w, o, 0, s.limits, now)
 }
 
 // SetBan implements Limiter.
 func (m *Memory) SetBan(keyID string, b *Ban) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.mu.RLock()
 	c := m.callers[keyID]
-	switch {
-	case c != nil:
-		m.setBan(c, b)
-	case b != nil:
-		m.bans[keyID] = *b
-	default:
-		delete(m.bans, keyID)
+	m.mu.RUnlock()
+	if c == nil {
+		return
 	}
-}
-
-func (m *Memory) setBan(c *Caller, b *Ban) {
 	now := m.now().UnixNano()
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	c.override = c.override.then(b, now)
 	if b != nil {
 		c.penalty.set(b, now)
 	} else {
 		c.penalty.lift(now)
 	}
-	m.changes.key(c)
+	m.changes.addKey(c)
 }
 
 // Drop implements Limiter. A handle that is still in use goes on counting in its workspace, and what it does is saved.
@@ -186,5 +187,4 @@ func (m *Memory) Drop(keyID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.callers, keyID)
-	delete(m.bans, keyID)
 }

@@ -1,25 +1,23 @@
-// Package ratelimit decides whether a request may be served: two windows (a minute and the UTC day) and a temporary ban,
-// in one exact step. It knows workspaces, keys and addresses only as names; plans and their numbers, who a caller is and
-// what a response says live elsewhere.
+// Package ratelimit decides whether a request may be served. Two windows (a minute and the UTC day) and a temporary ban may
+// refuse it. The package knows workspaces, keys and addresses only as names; it does not know plans, or what a response says.
 //
-// What is counted is a subject: a workspace, whose keys share its windows, or an address without a valid key. A decision
-// is one step on the state of one subject and, for a key, on what stands against that key: the pure functions of
-// windows.go and penalty.go, put together by decide.
+// What is counted is a subject: a workspace, whose keys share its windows, or an address without a valid key. The windows of
+// a subject (windows.go) and what is known against a key (penalty.go) are values with pure methods.
 //
-// Memory runs that step in this process, under the subject's mutex. Keep saves what changed to a Store each half second,
-// and Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
+// Memory decides in this process, under the subject's mutex. Keep saves what changed to a Store each half second, and
+// Restore takes it back after a restart, so that a crash forgets the counts of a second at most.
 //
-// Redis has all nodes count in one place: decide.lua is the same step, function by function, and Redis runs it on the
-// subject's key, by its own clock. A call takes 25 ms at most, is not repeated, and bears a deadline after which the
-// script does nothing. A request goes one of four ways:
-//   - cached: the node knows that Redis could only refuse, and that the refusal would change nothing there;
+// Redis has all nodes count in one place: the script decide.lua makes the decision of windows.go on the subject's key, by
+// the clock of Redis. A call takes 25 ms at most and is not repeated. A request is decided in one of four ways:
+//   - cached: the node knows that the key is banned, or that a window is full;
 //   - redis: the script decides;
 //   - local: Redis does not answer, and the node decides from the last known counts;
 //   - unavailable: the same, with RedisOptions.Deny.
 //
-// A node tells Redis what it admitted locally with its next call for the subject, or when Redis is back, and Redis adds it
-// exactly once. No node admits more of a window than what it last knew to be left: with n nodes that last knew k used of a
-// limit of L, at most k + n(L-k).
+// Each node counts strikes by itself, and learns of the bans of others through SetBan. So n nodes may allow n times the
+// strikes before a ban. What a node admits locally is not reported to Redis, but a call includes the counts that the node
+// knows, and Redis takes the greater ones. So n nodes that last knew k used of a limit of L admit at most k + n(L-k) in that
+// window, and the requests that were on their way to Redis when it went away.
 package ratelimit
 
 import (
@@ -69,20 +67,18 @@ type Window struct {
 // Remaining returns how many more requests the window admits, never less than 0.
 func (w Window) Remaining() int64 { return max(0, w.Limit-w.Used) }
 
-// A Decision is the answer to one request, with all that a response says about it.
+// A Decision is the result of one request, with all that a response says about it.
 type Decision struct {
 	Outcome     Outcome
 	Minute, Day Window
 	BannedUntil int64 // end of the ban in Unix seconds, rounded up; 0 if none runs
 
 	// RetryAfter is 0 if the request is admitted, else the whole seconds to wait, at least 1. Waiting exactly that long
-	// from the instant of the decision is enough, whatever fraction of a second the clock stands at, as long as nobody
-	// else spends the workspace's requests. It reaches to the end of the ban, and beyond it only if a window is full
-	// for longer than the ban runs.
+	// from the instant of the decision is enough, as long as nobody else spends the workspace's requests. It reaches to
+	// the end of the ban, or of a window that is full for longer.
 	RetryAfter int64
 
-	// StrikesLeft is how many strikes a key is from a ban. Peek alone says it.
-	StrikesLeft int
+	StrikesLeft int // how many strikes a key is from a ban, at this node; only Peek says it
 
 	NewBan *Ban // the ban that this very refusal started, for the store and the audit; else nil
 }
@@ -91,7 +87,7 @@ type Decision struct {
 func (d Decision) Admitted() bool { return d.Outcome == Admitted }
 
 // Headline returns the one window that the X-RateLimit headers describe: on a refusal the window that refused, else the
-// one with the least remaining, and of two with the same the one that resets later. Of a banned caller it is that
+// one with the least remaining, and if both have the same, the one that resets later. For a banned caller it is that
 // window's limit with nothing remaining until the ban ends, or later, if a window is full for longer.
 func (d Decision) Headline() Window {
 	switch d.Outcome {
@@ -119,11 +115,11 @@ func (d Decision) fuller() Window {
 	return d.Day
 }
 
-// A Ban keeps one key out from From until Until, whatever its windows say.
+// A Ban refuses all requests of one key from From until Until, whatever its windows say.
 type Ban struct {
 	KeyID       string
 	From, Until time.Time
-	Level       int // how many bans of the limiter stand against the key, this one included; 0 on an operator's ban
+	Level       int // how many bans of the limiter the key has that are not forgiven, with this one; 0 on an operator's ban
 	Reason      string
 	By          string // "limiter" or "operator"
 }
@@ -134,7 +130,7 @@ const (
 	ByOperator = "operator"
 )
 
-// Config holds the numbers of a limiter, which nobody checks here: the zero value is not usable, start from DefaultConfig.
+// Config holds the numbers of a limiter. They are not checked, and the zero value is not usable: start from DefaultConfig.
 //
 // A refusal more than Grace after the first of a run of refusals is a strike. A run ends when a request is admitted, and
 // when the window that refused last has reset. Strikes strikes, the first less than StrikeWindow before the last, ban the
@@ -142,12 +138,12 @@ const (
 // strike or a ban: they count from the end of the last ban or from the last strike, whichever is later.
 //
 // So one client that waits for Retry-After, or whose pauses grow by a fifth or more each time to 4 s or more, is never
-// banned. Many workers with one key, each refused and pausing on its own, add up: from 20 on that are refused for more
-// than Grace in one minute, they should share what Retry-After told one of them.
+// banned. Twenty or more workers with one key that are refused for longer than Grace in one minute may be: they should
+// share the Retry-After of one of them.
 type Config struct {
 	Strikes      int           // strikes that ban, at least 1
 	StrikeWindow time.Duration // the time within which they must fall
-	Grace        time.Duration // how long after its first refusal a client is not yet blamed for further ones
+	Grace        time.Duration // how long after the first refusal further ones are no strikes
 	FirstBan     time.Duration // the first ban
 	MaxBan       time.Duration // the longest ban, at least FirstBan
 

@@ -2,10 +2,8 @@ package ratelimit
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -15,59 +13,61 @@ import (
 type RedisOptions struct {
 	URL    string // redis://, rediss://, unix://; with ?master_set= of sentinels, with ?addr= of a cluster
 	Config Config
-	Now    func() time.Time // used before Redis has told its own time
-	Log    *slog.Logger     // says when Redis goes and comes; nil: nobody
+	Now    func() time.Time // is used until Redis has told its own time
+	Log    *slog.Logger     // says when Redis goes away and comes back; may be nil
 
-	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; nil: nothing is
+	Answered func(took time.Duration) // is called for each call that Redis answered, and must not block; may be nil
 
-	// Deny has a node refuse while Redis does not answer: the outcome is Unavailable. Without it each node goes on from
-	// the last known counts, as the package's comment says: in the windows after that, n nodes admit n times a limit.
+	// Deny has a node refuse requests while Redis does not answer: the outcome is Unavailable. Without it each node goes on
+	// from its last known counts, as the package's comment says.
 	Deny bool
 }
 
-// CheckURL returns an error if NewRedis would: the URL cannot be used. It asks no server. The error tells no password.
+// CheckURL returns an error if the URL cannot be used. It asks no server. The error contains no password.
 func CheckURL(url string) error {
 	_, err := clientOptions(url)
 	return err
 }
 
-// Redis is the Limiter of any number of nodes. They share all counts, and the bans that the limiter starts, which Redis
-// (5 or later) or Valkey keeps under one key a workspace and one an address; each decision is one script on one key, by
-// the server's clock. Bans from the store hold on each node that SetBan tells of them.
-//
-// A call that was carried out in time and whose answer was lost counts, beside what the node then decides locally: never
-// more is admitted for it. After three failures in a row Redis counts as away, and is asked each 100 ms whether it is
-// back. A server that has lost counts gets back those that a node still knows. In a cluster, one master that is away is
-// Redis that is away.
-//
-// As the script counts in microseconds, so does this limiter; and in one process it holds what a Memory does.
-type Redis struct {
-	*Memory // what this node knows
-	redisClient
-
-	deny     bool
-	ownClock func() time.Time
-	warned   bool // of a refusal, since Redis last answered; for probe alone
-
-	mu    sync.Mutex            // taken after a subject's
-	owing map[*subject]struct{} // those of which Redis is to be told
-	stop  context.CancelFunc
-	done  chan struct{}
-}
-
-var _ Limiter = (*Redis)(nil)
-
-// AskRedis returns an error, in the words of Redis if it has any, unless it takes decisions. It counts nothing.
+// AskRedis returns an error, in the words of Redis if it has any, unless Redis takes decisions. It counts nothing.
 func AskRedis(o RedisOptions) error {
 	r, err := newRedis(o)
 	if err != nil {
 		return err
 	}
+	defer r.disconnect()
 	if err := r.connect(); err != nil {
 		return err
 	}
-	defer (*r.client.Load()).Close()
 	return r.ping()
+}
+
+// Redis is the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
+// workspace and one for each address; each decision is one script on one key, by the server's clock. Each node counts
+// strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
+//
+// After three failures in a row Redis counts as away, and each 100 ms the node asks whether it is back. In a cluster,
+// Redis is away if one master is. Beside this the limiter is a Memory of what the node knows.
+type Redis struct {
+	*Memory
+	redisClient
+
+	deny bool
+	stop context.CancelFunc
+	done chan struct{} // closed when nothing runs beside the requests
+}
+
+var _ Limiter = (*Redis)(nil)
+
+// NewRedis returns a limiter that counts in Redis. It tries to connect for a second at most; if Redis does not answer,
+// the limiter begins without it. It returns an error if the URL cannot be used. Close ends it.
+func NewRedis(o RedisOptions) (*Redis, error) {
+	r, err := newRedis(o)
+	if err != nil {
+		return nil, err
+	}
+	r.start()
+	return r, nil
 }
 
 func newRedis(o RedisOptions) (*Redis, error) {
@@ -84,34 +84,39 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	begin := time.Now()
 	r := &Redis{
 		redisClient: redisClient{
-			log: o.Log, answered: o.Answered, options: options, node: rand.Text(), timeout: timeout,
+			log: o.Log, answered: o.Answered, options: options, timeout: callTimeout, script: rueidis.NewLuaScript(decideSource),
 			clock: serverClock{ticks: func() int64 { return int64(time.Since(begin)) }},
 		},
-		deny: o.Deny, ownClock: o.Now, owing: map[*subject]struct{}{}, done: make(chan struct{}),
+		deny: o.Deny, stop: func() {}, done: make(chan struct{}),
 	}
-	r.Memory = NewMemory(o.Config, r.time)
-	r.script = rueidis.NewLuaScript(r.rules.script())
+	r.clock.offset.Store(o.Now().UnixNano())
+	r.Memory = NewMemory(o.Config, func() time.Time { return time.Unix(0, r.clock.now()).UTC() })
 	r.breaker.open.Store(true)
 	return r, nil
 }
 
-// time is the clock of what is decided locally: the server's as far as it is known, so that its windows go on.
-func (r *Redis) time() time.Time {
-	earliest, _ := r.instant()
-	return time.Unix(0, earliest).UTC()
-}
-
-// instant returns between which instants the server's clock stands, or this node's own as long as that is not known.
-func (r *Redis) instant() (earliest, latest int64) {
-	earliest, latest, known := r.clock.now()
-	if !known {
-		now := r.ownClock().UnixNano()
-		return now, now
+// start connects and begins to check on Redis.
+func (r *Redis) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	if err := r.check(); err != nil && !r.warned {
+		r.logAway(err)
 	}
-	return floor(earliest, microsecond) * microsecond, latest
+	go func() {
+		defer close(r.done)
+		r.run(ctx)
+	}()
 }
 
-// Admit implements Limiter. It does not look at ctx: a decision once begun is finished, within 25 ms.
+// Close ends the conversation with Redis. It may be repeated. Decisions after that are those of a node without Redis.
+func (r *Redis) Close() {
+	r.stop()
+	<-r.done
+	r.breaker.open.Store(true)
+	r.disconnect()
+}
+
+// Admit implements Limiter. It ignores ctx: a decision is made within 25 ms.
 func (r *Redis) Admit(_ context.Context, c *Caller) Decision {
 	c.subject.mu.Lock()
 	return r.admit(c.subject, c)
@@ -120,133 +125,96 @@ func (r *Redis) Admit(_ context.Context, c *Caller) Decision {
 // AdmitAddress implements Limiter. Config.Addresses bounds how many addresses one node counts apart in Redis: those
 // without a place share one key there too.
 func (r *Redis) AdmitAddress(_ context.Context, a netip.Addr) Decision {
-	now, _ := r.instant()
-	return r.admit(r.addresses.lock(a, now), nil)
+	return r.admit(r.addresses.lock(a, r.clock.now()), nil)
 }
 
-// admit decides on a request of a key, or of an address without one. The subject's mutex is held, and given back.
+// admit decides on a request of a key, or of an address if c is nil. The subject's mutex is held, and unlocked at the end.
 func (r *Redis) admit(s *subject, c *Caller) Decision {
 	defer s.mu.Unlock()
-	if d, ok := r.cached(s, c); ok {
-		return d
+	now := r.clock.now()
+	s.windows = s.windows.current(now)
+	if o := r.knownRefusal(s, c, now); o != Admitted {
+		r.counts.cached.Add(1)
+		return r.record(s, c, s.windows, o, now)
 	}
 	if r.breaker.open.Load() {
-		return r.local(s, c)
+		return r.admitAlone(s, c)
 	}
-	q := s.ask(c, modeAdmit)
-	s.remote.asking++
+	call := s.newCall(true)
 	s.mu.Unlock()
-	a, err := r.call(&q)
+	reply, err := r.call(&call)
 	s.mu.Lock()
-	s.remote.asking--
 	if err != nil {
-		return r.local(s, c)
+		return r.admitAlone(s, c)
 	}
 	r.counts.redis.Add(1)
-	s.learn(c, &q, &a)
-	return r.decided(s, c, &a.penalty, a.windows, a.outcome, a.begins, a.now)
+	r.merge(s, &reply)
+	return r.record(s, c, reply.windows, reply.outcome, reply.now)
 }
 
-// cached refuses without asking if Redis could only refuse too, and would have nothing to note: a key that is banned, or
-// an address of which a window is full. What lies in the future, since a clock was set, is for Redis to judge.
-func (r *Redis) cached(s *subject, c *Caller) (d Decision, ok bool) {
-	now, latest := r.instant()
-	if c != nil {
-		p := &c.penalty
-		if p.operator <= latest && (p.banUntil == 0 || p.banFrom > now && c.override == nil) {
-			return d, false
-		}
-		if p.banned(now) <= latest {
-			return d, false
-		}
-		r.counts.cached.Add(1)
-		return r.decided(s, c, p, s.known(now), Banned, false, now), true
+// knownRefusal returns what refuses a request, if the node knows it without asking Redis, or Admitted. A window that is
+// about to end may be over by the clock of Redis.
+func (r *Redis) knownRefusal(s *subject, c *Caller, now int64) Outcome {
+	if c.bannedUntil(now) != 0 {
+		return Banned
 	}
-	w, o := s.windows.at(now).admit(s.limits)
-	if o == Admitted || s.windows.minuteStart > latest || w.reset(o) <= latest {
-		return d, false
+	if _, o := s.windows.admit(s.limits); o != Admitted && s.windows.reset(o)-now > int64(callTimeout) {
+		return o
 	}
-	r.counts.cached.Add(1)
-	return r.decided(s, nil, nil, w, o, false, now), true
+	return Admitted
 }
 
-// local decides without Redis from all that is known to be admitted, and as if Redis admitted each
-// call that is under way. Bans hold, and go on being counted. The subject's mutex is held.
-func (r *Redis) local(s *subject, c *Caller) Decision {
-	now, _ := r.instant()
-	if r.deny {
-		r.counts.unavailable.Add(1)
-		d := s.known(now).describe(s.limits)
-		d.Outcome, d.RetryAfter = Unavailable, 1
-		return d
+// admitAlone decides without Redis, from what this node knows. What it admits is not reported to Redis. The subject's
+// mutex is held.
+func (r *Redis) admitAlone(s *subject, c *Caller) Decision {
+	if !r.deny {
+		r.counts.local.Add(1)
+		return r.Memory.admit(s, c)
 	}
-	r.counts.local.Add(1)
-	w := s.known(now)
-	if s.remote == nil {
-		s.remote = &remote{}
-	}
-	w.minuteUsed += s.remote.asking
-	w.dayUsed += s.remote.asking
-	p := c.against()
-	after, o, begins := decide(w, p, s.limits, &r.rules, now)
-	if o == Admitted {
-		s.remote.admitted(after, now)
-		r.mu.Lock()
-		r.owing[s] = struct{}{}
-		r.mu.Unlock()
-	}
-	return r.decided(s, c, p, after, o, begins, now)
+	r.counts.unavailable.Add(1)
+	d := s.windows.current(r.clock.now()).describe(s.limits)
+	d.Outcome, d.RetryAfter = Unavailable, 1
+	return d
+}
+
+// merge takes over the counts of a reply. Replies may arrive in another order than Redis sent them, and after the node has
+// admitted requests alone, so a count of the same window only grows. The subject's mutex is held.
+func (r *Redis) merge(s *subject, reply *scriptReply) {
+	now := r.clock.now()
+	s.windows = s.windows.current(now).atLeast(reply.windows.current(now))
 }
 
 // Peek implements Limiter. Without Redis it tells what this node knows.
 func (r *Redis) Peek(ctx context.Context, c *Caller) Decision {
-	a, limits, ok := r.peek(c.subject, c)
-	if !ok {
-		return r.Memory.Peek(ctx, c)
-	}
-	c.subject.mu.Lock()
-	a.penalty.banUntil = max(a.penalty.banUntil, c.penalty.banAt(a.now)) // a ban from the store is not in Redis
-	c.subject.mu.Unlock()
-	if a.penalty.banUntil != 0 {
-		return decision(a.windows, Banned, &a.penalty, limits, a.now)
-	}
-	d := a.windows.describe(limits)
-	d.StrikesLeft = a.penalty.strikesLeft(&r.rules, a.now)
-	return d
+	r.refresh(c.subject)
+	return r.Memory.Peek(ctx, c)
 }
 
 // PeekWorkspace implements Limiter. Without Redis it tells what this node knows.
-func (r *Redis) PeekWorkspace(ctx context.Context, id int64, limits Limits) Decision {
-	r.Memory.mu.RLock()
-	s := r.workspaces[id]
-	r.Memory.mu.RUnlock()
-	if s == nil {
-		s = &subject{name: workspaceName(id)}
-	}
-	if a, _, ok := r.peek(s, nil); ok {
-		return a.windows.describe(limits)
-	}
-	return r.Memory.PeekWorkspace(ctx, id, limits)
+func (r *Redis) PeekWorkspace(_ context.Context, id int64, limits Limits) Decision {
+	s := r.lookUp(id)
+	r.refresh(s)
+	return r.peekWorkspace(s, limits)
 }
 
-// PeekAddress implements Limiter.
-func (r *Redis) PeekAddress(ctx context.Context, a netip.Addr) Decision {
-	now, _ := r.instant()
-	if a, limits, ok := r.peek(r.addresses.subject(a, now, false), nil); ok {
-		_, o := a.windows.admit(limits)
-		return decision(a.windows, o, nil, limits, a.now)
-	}
-	return r.Memory.PeekAddress(ctx, a)
+// PeekAddress implements Limiter. Without Redis it tells what this node knows.
+func (r *Redis) PeekAddress(_ context.Context, a netip.Addr) Decision {
+	s := r.addresses.subject(a, r.clock.now(), false)
+	r.refresh(s)
+	return r.peekAddress(s)
 }
 
-// peek asks Redis how a subject stands, without a change there.
-func (r *Redis) peek(s *subject, c *Caller) (a answer, limits Limits, ok bool) {
+// refresh asks Redis for the counts of a subject, if it answers.
+func (r *Redis) refresh(s *subject) {
 	if r.breaker.open.Load() {
-		return a, limits, false
+		return
 	}
 	s.mu.Lock()
-	q := s.ask(c, modePeek)
+	call := s.newCall(false)
 	s.mu.Unlock()
-	a, err := r.call(&q)
-	return a, q.limits, err == nil
+	if reply, err := r.call(&call); err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r.merge(s, &reply)
+	}
 }

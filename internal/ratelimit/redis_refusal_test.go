@@ -42,13 +42,9 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() {
-				if c := r.client.Load(); c != nil {
-					(*c).Close()
-				}
-			})
+			t.Cleanup(r.disconnect)
 			for range 3 {
-				r.probe()
+				_ = r.check()
 			}
 			got := log.String()
 			if test.want == "" && got != "" {
@@ -74,9 +70,8 @@ func newIdle(t *testing.T, server *redistest.Server) (*Redis, *strings.Builder) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.stop = func() {}
 	close(r.done) // nothing runs beside the test
-	eventually(t, "Redis answers", func() bool { r.probe(); return !r.breaker.open.Load() })
+	eventually(t, "Redis answers", func() bool { _ = r.check(); return !r.breaker.open.Load() })
 	t.Cleanup(r.Close)
 	return r, &log
 }
@@ -87,8 +82,8 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 	server := redistest.Start(t)
 	r, log := newIdle(t, server)
 	server.Kill()
-	for range 2 * patience {
-		r.check()
+	for range 2 * failureThreshold {
+		_ = r.check()
 	}
 	if got := strings.Count(log.String(), "level=ERROR"); got != 1 {
 		t.Errorf("the log is %q, want one error", log)
@@ -99,9 +94,9 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 func TestLoneFailures(t *testing.T) {
 	t.Parallel()
 	r, log := newIdle(t, redistest.Start(t))
-	for range 2 * patience {
-		r.fail(errLate)
-		r.check()
+	for range 2 * failureThreshold {
+		r.fail(errAway)
+		_ = r.check()
 	}
 	if r.breaker.open.Load() {
 		t.Errorf("Redis is not asked any more: %q", log)

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	connecting = time.Second     // for making a connection
-	rechecking = 5 * time.Second // after which sentinels are asked who is the master
+	dialTimeout      = time.Second
+	sentinelInterval = 5 * time.Second // between questions to the sentinels who is the master
 )
 
-// errURL, and what is said beside it, tells nothing of the URL's text, which may hold a password, but a name of an option.
+// errURL and the others tell nothing of the URL but names of options, since its text may contain a password.
 var (
 	errURL      = errors.New("the URL of Redis cannot be read")
 	errDatabase = fmt.Errorf("%w: the database must be a whole number from 0 on", errURL)
-	errAddress  = fmt.Errorf("%w: a server must be HOST or HOST:PORT", errURL)
+	errAddress  = fmt.Errorf("%w: a server must be HOST:PORT", errURL)
 	errSocket   = fmt.Errorf("%w: unix:// must be followed by the path of a socket from / on", errURL)
 	errVerify   = fmt.Errorf("%w: skip_verify must be true or false", errURL)
 )
@@ -36,26 +36,18 @@ var (
 //	rediss://… with the same, over TLS; with skip_verify=true any certificate is good
 //	unix://[USER][:PASSWORD@]/PATH[?db=DATABASE]
 //
-// An option that the form does not have is an error that names it. User and password are the master's; sentinels are
-// asked without, and in the clear.
-func clientOptions(text string) (rueidis.ClientOption, error) {
+// An option that the scheme does not have is an error that names it. User and password are the master's; sentinels are
+// asked without them, and without TLS.
+func clientOptions(text string) (o rueidis.ClientOption, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Fragment != "" || strings.Contains(u.RawQuery, "@") { // then ? or # were in the password
-		return rueidis.ClientOption{}, errURL
-	}
-	q, err := optionsOf(u)
-	if err == nil {
-		err = checkParts(u, q)
-	}
-	if err != nil {
-		return rueidis.ClientOption{}, err
-	}
-	o, err := rueidis.ParseURL(text)
-	if err != nil {
 		return o, errURL
 	}
-	if u.Scheme != "unix" {
-		o.InitAddress, err = addressesOf(u, q["addr"])
+	if err := checkURL(u); err != nil {
+		return o, err
+	}
+	if o, err = rueidis.ParseURL(text); err != nil {
+		return o, errURL
 	}
 	o.ClientName = "petstore"
 	o.ClientSetInfo = rueidis.DisableClientSetInfo
@@ -63,47 +55,58 @@ func clientOptions(text string) (rueidis.ClientOption, error) {
 	o.DisableRetry = true                      // a call that is repeated counts twice
 	o.AlwaysPipelining = true                  // a call that times out leaves its connection alive
 	o.PipelineMultiplex = -1                   // one connection a server
-	o.MaxFlushDelay = 20 * time.Microsecond    // while calls are under way, others gather: fewer system calls on both sides
-	o.Dialer.Timeout, o.ConnWriteTimeout = connecting, connecting
-	o.Sentinel.Dialer.Timeout, o.Sentinel.TopologyRefreshInterval = connecting, rechecking
-	return o, err
+	o.MaxFlushDelay = 20 * time.Microsecond    // while calls are in flight, others are collected: fewer system calls on both sides
+	o.Dialer.Timeout, o.ConnWriteTimeout = dialTimeout, dialTimeout
+	o.Sentinel.Dialer.Timeout, o.Sentinel.TopologyRefreshInterval = dialTimeout, sentinelInterval
+	return o, nil
 }
 
-// optionsOf returns the options in a URL's query: those that its scheme has, and each but addr once.
-func optionsOf(u *url.URL) (url.Values, error) {
-	known := map[string][]string{
-		"redis":  {"addr", "db", "master_set"},
-		"rediss": {"addr", "db", "master_set", "skip_verify"},
-		"unix":   {"db"},
-	}[u.Scheme]
+// knownOptions are the options of each scheme. Only addr may be there more than once.
+var knownOptions = map[string][]string{
+	"redis":  {"addr", "db", "master_set"},
+	"rediss": {"addr", "db", "master_set", "skip_verify"},
+	"unix":   {"db"},
+}
+
+// checkURL names the part of a URL that rueidis would refuse without saying why, or ignore.
+func checkURL(u *url.URL) error {
 	q, err := url.ParseQuery(u.RawQuery)
-	if err != nil || known == nil {
-		return nil, errURL
+	if err != nil || knownOptions[u.Scheme] == nil {
+		return errURL
 	}
+	if err := checkOptions(u.Scheme, q); err != nil {
+		return err
+	}
+	database, servers := strings.TrimPrefix(u.Path, "/"), q["addr"]
+	if u.Scheme == "unix" {
+		if u.Host != "" || database == "" {
+			return errSocket
+		}
+		database = ""
+	} else if u.Port() != "" {
+		servers = append(servers, u.Host)
+	}
+	if slices.ContainsFunc(servers, hasNoPort) {
+		return errAddress
+	}
+	if n, err := strconv.Atoi(cmp.Or(q.Get("db"), database, "0")); err != nil || n < 0 {
+		return errDatabase
+	}
+	return nil
+}
+
+// checkOptions names an option that the scheme does not have, or whose value is missing or wrong.
+func checkOptions(scheme string, q url.Values) error {
+	known := knownOptions[scheme]
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		switch values := q[name]; {
 		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("%w: with %s:// there is no option %q, only %s", errURL, u.Scheme, name, strings.Join(known, ", "))
+			return fmt.Errorf("%w: with %s:// there is no option %q, only %s", errURL, scheme, name, strings.Join(known, ", "))
 		case len(values) > 1 && name != "addr":
-			return nil, fmt.Errorf("%w: the option %s is there twice", errURL, name)
+			return fmt.Errorf("%w: the option %s is there twice", errURL, name)
 		case slices.Contains(values, "") && name != "skip_verify":
-			return nil, fmt.Errorf("%w: the option %s has no value", errURL, name)
+			return fmt.Errorf("%w: the option %s has no value", errURL, name)
 		}
-	}
-	return q, nil
-}
-
-// checkParts names the part of a URL that rueidis would not take, or pass over.
-func checkParts(u *url.URL, q url.Values) error {
-	database := cmp.Or(q.Get("db"), strings.TrimPrefix(u.Path, "/"), "0")
-	if u.Scheme == "unix" {
-		if u.Host != "" || u.Path == "" {
-			return errSocket
-		}
-		database = cmp.Or(q.Get("db"), "0")
-	}
-	if n, err := strconv.Atoi(database); err != nil || n < 0 {
-		return errDatabase
 	}
 	if _, err := strconv.ParseBool(cmp.Or(q.Get("skip_verify"), "true")); err != nil {
 		return errVerify
@@ -111,21 +114,10 @@ func checkParts(u *url.URL, q url.Values) error {
 	return nil
 }
 
-// addressesOf returns the address in the URL, and others. What these lack is that of the first host, and the port of
-// Redis.
-func addressesOf(u *url.URL, others []string) (all []string, err error) {
-	for _, text := range append([]string{u.Host}, others...) {
-		one, err := url.Parse("//" + text)
-		if err != nil || one.Host != text {
-			return nil, errAddress
-		}
-		port := cmp.Or(one.Port(), "6379")
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, errAddress
-		}
-		all = append(all, net.JoinHostPort(cmp.Or(one.Hostname(), u.Hostname(), "localhost"), port))
-	}
-	return all, nil
+func hasNoPort(server string) bool {
+	_, port, err := net.SplitHostPort(server)
+	n, parseErr := strconv.ParseUint(port, 10, 16)
+	return err != nil || parseErr != nil || n == 0
 }
 
 // isRefusal reports whether only another password, user, right, database or certificate can help.

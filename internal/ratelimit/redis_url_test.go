@@ -17,13 +17,13 @@ func TestClientOptions(t *testing.T) {
 		database               int
 	}
 	for url, want := range map[string]server{
-		"redis://h":                              {addresses: "h:6379"},
-		"redis://":                               {addresses: "localhost:6379"},
-		"redis://:p%40ss@h:1/2":                  {addresses: "h:1", password: "p@ss", database: 2},
-		"redis://u:p@h?db=3":                     {addresses: "h:6379", user: "u", password: "p", database: 3},
-		"redis://[::1]:7?addr=[::2]:8&addr=:9":   {addresses: "[::1]:7 [::2]:8 [::1]:9"},
-		"redis://h:1?addr=g&master_set=petstore": {addresses: "h:1 g:6379", master: "petstore"},
-		"unix://u:p@/run/redis.sock?db=1":        {addresses: "/run/redis.sock", user: "u", password: "p", database: 1},
+		"redis://h":                                {addresses: "h:6379"},
+		"redis://":                                 {addresses: "localhost:6379"},
+		"redis://:p%40ss@h:1/2":                    {addresses: "h:1", password: "p@ss", database: 2},
+		"redis://u:p@h?db=3":                       {addresses: "h:6379", user: "u", password: "p", database: 3},
+		"redis://[::1]:7?addr=[::2]:8&addr=:9":     {addresses: "[::1]:7 [::2]:8 [::1]:9"},
+		"redis://h:1?addr=g:2&master_set=petstore": {addresses: "h:1 g:2", master: "petstore"},
+		"unix://u:p@/run/redis.sock?db=1":          {addresses: "/run/redis.sock", user: "u", password: "p", database: 1},
 	} {
 		o, err := clientOptions(url)
 		got := server{strings.Join(o.InitAddress, " "), o.Username, o.Password, o.Sentinel.MasterSet, o.SelectDB}
@@ -48,6 +48,7 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 		"redis://h:port":                  "cannot be read",
 		"redis://h:70000":                 "HOST:PORT",
 		"redis://h?addr=g:x":              "HOST:PORT",
+		"redis://h?addr=g":                "HOST:PORT",
 		"redis://h?addr=g/1":              "HOST:PORT",
 		"redis://h/one":                   "database",
 		"redis://h/-1":                    "database",
@@ -83,8 +84,8 @@ func TestCheckURLAsksNoServer(t *testing.T) {
 	}
 }
 
-// TestALostLinkIsMadeAnew: the server ends the connection. Redis does not count as away for it, and goes on deciding.
-func TestALostLinkIsMadeAnew(t *testing.T) {
+// TestALostConnectionIsMadeAnew has the server end the connection. Redis does not count as away, and goes on deciding.
+func TestALostConnectionIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	awaitMinute(t)
 	server := redistest.Start(t)

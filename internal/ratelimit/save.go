@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Saved is what a limiter keeps over a restart, as plain rows. Bans are not among them: they are stored with the keys,
-// through Decision.NewBan, and come back through SetBan.
+// Saved is what a limiter keeps over a restart, as plain rows. They have no bans: the store keeps these with the keys. It
+// gets them through Decision.NewBan, and they come back through SetBan.
 type Saved struct {
 	Windows []SavedWindow // at most one row a Subject
 	Keys    []SavedKey    // at most one row a KeyID
@@ -47,25 +47,25 @@ type SavedKey struct {
 
 // A Store keeps the rows of a limiter. The stores on SQLite and PostgreSQL implement it.
 type Store interface {
-	// LoadLimits returns the rows of windows, and of the keys against which something stands, unless they were revoked.
-	// Windows of old days the store may delete in time. Never by a clock alone, which may be wrong: at least those of the
-	// seven newest different days are kept.
+	// LoadLimits returns the rows of windows, and the rows of keys with a run, strikes or a level, unless they were revoked.
+	// The store may delete windows of old days, but not by the clock alone, which may be wrong: it keeps at least those of
+	// the seven newest different days.
 	LoadLimits(ctx context.Context) (Saved, error)
 
 	// SaveLimits inserts the rows, or replaces those with the same Subject or KeyID, all or nothing. It leaves out rows of
-	// keys whose workspace is gone: they may have been used to the end. What was admitted and refused for a key on one day
-	// adds up; of a window the greatest count of those saved holds.
+	// keys whose workspace was deleted. What was admitted and refused for a key on one day adds up. Of a window the greatest
+	// count that was saved holds. What several nodes know against a key replaces each other.
 	SaveLimits(ctx context.Context, rows Saved) error
 }
 
-// lastSave bounds, together, the save that is under way when Keep's context ends and the last one.
+// lastSave bounds the time of the save that is running when Keep's context ends and of the last save, together.
 const lastSave = 10 * time.Second
 
-// Keep saves what has changed to the store, each interval until ctx ends, and then once more. A failed save is made up
-// for by the next one, and counted in Stats. Keep returns nil when its last save succeeded, else that save's error. End
-// ctx when requests are no longer admitted: what they use after the last save is not kept.
+// Keep saves what has changed to the store, once in each interval until ctx ends, and then once more. The next save makes
+// up for one that failed, which Stats counts. Keep returns the error of its last save. End ctx when requests are no longer
+// admitted: what they use after the last save is not kept.
 //
-// With a Redis limiter the windows are those of all nodes; what a key did is what it did on this node.
+// With a Redis limiter the windows are those of all nodes. What a key did, and what is known against it, is this node's.
 func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) error {
 	if every <= 0 {
 		return errors.New("the interval between saves must be positive")
@@ -86,47 +86,47 @@ func (m *Memory) Keep(ctx context.Context, store Store, every time.Duration) err
 }
 
 func (m *Memory) save(ctx context.Context, store Store) error {
-	rows, redo := m.Dirty()
+	rows, requeue := m.Dirty()
 	if rows.Empty() {
 		return nil
 	}
 	if err := store.SaveLimits(ctx, rows); err != nil {
-		redo()
+		requeue()
 		m.failedSaves.Add(1)
 		return fmt.Errorf("save rate limits: %w", err)
 	}
 	return nil
 }
 
-// Dirty returns the rows that have changed since it was last called. The caller saves them, or calls redo, so that the
-// next Dirty has them as they are by then, with what these count. Bans in force are not rows; what led to them is.
+// Dirty returns the rows that have changed since the last call. The caller saves them, or calls requeue: then the next
+// Dirty returns them as they are by then, with the counts of these rows. Bans in force are not rows; what led to them is.
 //
-// Keys are read before their workspaces, so that a workspace's row has whatever its keys' rows have.
-func (m *Memory) Dirty() (rows Saved, redo func()) {
+// Keys are read before their workspaces, so a workspace's row has what its keys' rows have.
+func (m *Memory) Dirty() (rows Saved, requeue func()) {
 	now := m.now().UnixNano()
-	keys := take(&m.changes, &m.changes.keys)
+	keys := takeAll(&m.changes, &m.changes.keys)
 	for _, c := range keys {
 		rows.Keys = append(rows.Keys, c.saved(now))
 	}
-	subjects := take(&m.changes, &m.changes.subjects)
+	subjects := takeAll(&m.changes, &m.changes.subjects)
 	for _, s := range subjects {
-		if row, counts := s.saved(now); counts {
+		if row, counts := s.saved(); counts {
 			rows.Windows = append(rows.Windows, row)
 		}
 	}
-	return rows, func() { m.redo(keys, rows.Keys, subjects) }
+	return rows, func() { m.requeue(keys, rows.Keys, subjects) }
 }
 
-func (m *Memory) redo(keys []*Caller, counted []SavedKey, subjects []*subject) {
+func (m *Memory) requeue(keys []*Caller, rows []SavedKey, subjects []*subject) {
 	for i, c := range keys {
 		c.subject.mu.Lock()
-		c.usage.add(&counted[i])
-		m.changes.key(c)
+		c.usage.add(&rows[i])
+		m.changes.addKey(c)
 		c.subject.mu.Unlock()
 	}
 	for _, s := range subjects {
 		s.mu.Lock()
-		m.changes.subject(s)
+		m.changes.addSubject(s)
 		s.mu.Unlock()
 	}
 }
@@ -146,21 +146,21 @@ func (c *Caller) saved(now int64) SavedKey {
 	}
 }
 
-// saved returns a subject's row, and whether it counts anything still.
-func (s *subject) saved(now int64) (row SavedWindow, counts bool) {
+// saved returns a subject's row, and whether the subject still counts anything.
+func (s *subject) saved() (row SavedWindow, counts bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = false
-	w := s.windows.plus(s.remote.unreported(now))
+	w := s.windows
 	return SavedWindow{
 		Subject: s.name, MinuteStart: toMillis(w.minuteStart), MinuteUsed: w.minuteUsed, Day: w.day, DayUsed: w.dayUsed,
 	}, !s.removed
 }
 
-// Restore takes over saved rows, before the first decision. Rows that say nothing any more are left out, and so are
-// addresses for which the table has become too small; negative counts are taken as 0, and a day of the future as today.
-// It returns an error that names the first row it cannot read, and takes over the others all the same. A Redis that has
-// lost counts gets back those that were restored.
+// Restore takes over saved rows, before the first decision. It leaves out windows that are over, and addresses for which
+// the table has become too small. It takes negative counts as 0, and a day of the future as today. It returns an error that
+// names the first row that it cannot read, and takes over the others all the same. A Redis limiter tells Redis the counts
+// that were restored, in case Redis has lost them.
 func (m *Memory) Restore(rows Saved) error {
 	var first error
 	now := m.now().UnixNano()
@@ -175,8 +175,8 @@ func (m *Memory) Restore(rows Saved) error {
 
 func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
 	w := windows{
-		minuteStart: fromMillis(r.MinuteStart), minuteUsed: max(0, r.MinuteUsed),
-		day: min(max(r.Day, 0), math.MaxInt64/day-2), dayUsed: max(0, r.DayUsed),
+		minuteStart: fromMillis(r.MinuteStart), minuteUsed: min(max(0, r.MinuteUsed), maxExact),
+		day: min(max(r.Day, 0), math.MaxInt64/day-2), dayUsed: min(max(0, r.DayUsed), maxExact),
 	}
 	switch {
 	case strings.HasPrefix(r.Subject, "w:"):
@@ -195,18 +195,18 @@ func (m *Memory) restoreWindow(r SavedWindow, now int64) error {
 		if err != nil {
 			return err
 		}
-		if s := m.addresses.subject(a, now, w.live(now)); s != m.addresses.overflow {
+		if s := m.addresses.subject(a, now, w.inUse(now)); s != m.addresses.overflow {
 			s.restore(w, now)
 		}
 	}
 	return nil
 }
 
-// restore takes over what was saved. A day that lies ahead, left by a clock that was wrong, does not replace today's.
+// restore takes over saved windows, unless the subject has some already that are neither over nor of a future day.
 func (s *subject) restore(w windows, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.windows.live(now) || s.windows.day > dayOf(now) {
+	if !s.windows.inUse(now) || s.windows.day > dayOf(now) {
 		s.windows = w
 	}
 }

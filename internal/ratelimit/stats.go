@@ -1,6 +1,6 @@
 package ratelimit
 
-// Stats are figures of what this process knows, for metrics.
+// Stats are figures of this process, for metrics.
 type Stats struct {
 	Workspaces, Keys int
 	Bans             int   // bans that run
@@ -10,7 +10,7 @@ type Stats struct {
 	FailedSaves      int64 // saves by Keep that failed
 }
 
-// Stats returns the figures as they are now. It looks at every key: for once in some seconds.
+// Stats returns the figures of this moment. It looks at every key, so call it once in some seconds at most.
 func (m *Memory) Stats() Stats {
 	now := m.now().UnixNano()
 	s := Stats{FailedSaves: m.failedSaves.Load()}
@@ -23,47 +23,41 @@ func (m *Memory) Stats() Stats {
 			s.Bans++
 		}
 	}
-	for _, b := range m.bans {
-		if b.Until.UnixNano() > now {
-			s.Bans++
-		}
-	}
 	return s
 }
 
 func (c *Caller) isBanned(now int64) bool {
 	c.subject.mu.Lock()
 	defer c.subject.mu.Unlock()
-	return c.penalty.banAt(now) != 0
+	return c.penalty.bannedUntil(now) != 0
 }
 
-// occupancy returns the places taken and in all, and what was admitted today without one.
+// occupancy returns how many places are taken and how many there are, and what was admitted today without one.
 func (t *addressTable) occupancy(now int64) (taken, size int, overflow int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.overflow.mu.Lock()
 	defer t.overflow.mu.Unlock()
-	return len(t.places), t.size, t.overflow.known(now).dayUsed
+	return len(t.places), t.size, t.overflow.windows.current(now).dayUsed
 }
 
 // RedisStats are figures of a Redis limiter for metrics. Each decision is one of the first four.
 type RedisStats struct {
 	Redis       int64 // decisions that Redis made
-	Cached      int64 // refusals that the node knew already, without a call
+	Cached      int64 // refusals that the node made without a call, because it knew of the ban or the full window
 	Local       int64 // decisions that the node made without Redis
-	Unavailable int64 // requests that got no decision, as Redis did not answer and Deny was chosen
+	Unavailable int64 // requests that got no decision, because Redis did not answer and Deny is set
 
 	Failed int64 // calls that failed
-	Late   int64 // calls that came to Redis after their deadline, and did nothing
 	Away   bool  // the breaker is open: Redis is not asked
-	Aways  int64 // how often it has opened
+	Aways  int64 // how often the breaker has opened
 }
 
-// RedisStats returns the figures as they are now.
+// RedisStats returns the figures of this moment.
 func (r *Redis) RedisStats() RedisStats {
 	c := &r.counts
 	return RedisStats{
 		Redis: c.redis.Load(), Cached: c.cached.Load(), Local: c.local.Load(), Unavailable: c.unavailable.Load(),
-		Failed: c.failed.Load(), Late: c.late.Load(), Away: r.breaker.open.Load(), Aways: r.breaker.opened.Load(),
+		Failed: c.failed.Load(), Away: r.breaker.open.Load(), Aways: r.breaker.opened.Load(),
 	}
 }

@@ -12,31 +12,28 @@ type subject struct {
 
 	mu      sync.Mutex
 	limits  Limits
-	windows windows // what was admitted; with a Redis limiter, what Redis is known to have counted
+	windows windows // what was admitted, as far as this node knows
 	changed bool    // since it was saved last
 	removed bool    // from the table of addresses: to be looked up again
-
-	remote *remote // of a Redis limiter alone
 }
 
 // A Caller is the handle of one API key of one workspace. It belongs to the limiter that made it. The subject's mutex
-// guards what follows the subject.
+// guards what follows the subject. A nil Caller is that of an address.
 type Caller struct {
 	id      string
 	subject *subject
 
-	penalty  penalty
-	usage    keyUsage
-	changed  bool       // since it was saved last
-	override *banChange // of a Redis limiter alone: a change of a ban that Redis does not know yet
+	penalty penalty
+	usage   keyUsage
+	changed bool // since it was saved last
 }
 
-// against returns what stands against a key, or nil for an address, which has no Caller.
-func (c *Caller) against() *penalty {
+// bannedUntil returns the end of the ban that runs at now, or 0 if none runs.
+func (c *Caller) bannedUntil(now int64) int64 {
 	if c == nil {
-		return nil
+		return 0
 	}
-	return &c.penalty
+	return c.penalty.bannedUntil(now)
 }
 
 // keyUsage is what a key did on one day since it was saved last.
@@ -64,57 +61,6 @@ func (u *keyUsage) add(r *SavedKey) {
 	}
 }
 
-// remote is what a node keeps of a subject that Redis counts, beside the windows that Redis is known to have. The
-// subject's mutex guards it. A Memory has none.
-type remote struct {
-	calls    int64   // numbers them
-	answered int64   // the latest call whose answer was taken over
-	asking   int64   // calls under way, each of which Redis may admit
-	local    windows // what this node admitted without Redis
-	reported windows // as much of it as Redis is known to have
-}
-
-// unreported returns the local admissions that Redis is not known to have, as they stand at now.
-func (m *remote) unreported(now int64) windows {
-	if m == nil {
-		return windows{}
-	}
-	return m.local.at(now).minus(m.reported.at(now))
-}
-
-// known returns all that is known to be admitted, as it stands at now. The subject's mutex is held.
-func (s *subject) known(now int64) windows { return s.windows.at(now).plus(s.remote.unreported(now)) }
-
-// admitted notes a request that this node admitted without Redis, after which the windows stand as given.
-func (m *remote) admitted(in windows, now int64) {
-	m.local, m.reported = m.local.at(now), m.reported.at(now)
-	if m.local.minuteUsed == 0 {
-		m.local.minuteStart = in.minuteStart
-	}
-	m.local.day = in.day // today, or the one that is counted ahead of a clock that was set back
-	m.local.minuteUsed++
-	m.local.dayUsed++
-}
-
-// A banChange is that a ban was set or lifted at an instant, which ends what stood against the key before.
-type banChange struct {
-	when  int64
-	level int64 // of the ban, 0 if it has none, -1: it was lifted
-}
-
-// then returns the change after another one, to a ban or with nil to none. A ban that is over has its level alone.
-func (o *banChange) then(b *Ban, now int64) *banChange {
-	switch {
-	case b == nil:
-		return &banChange{when: now, level: -1}
-	case b.Until.UnixNano() > now:
-		return &banChange{when: now, level: int64(b.Level)}
-	case o == nil:
-		return &banChange{level: int64(b.Level)}
-	}
-	return o
-}
-
 // changes are the subjects and keys that have changed since they were saved. A subject's mutex is taken before its own.
 type changes struct {
 	mu       sync.Mutex
@@ -122,8 +68,8 @@ type changes struct {
 	keys     []*Caller
 }
 
-// subject notes a change of a subject, whose mutex is held.
-func (c *changes) subject(s *subject) {
+// addSubject notes a change of a subject, whose mutex is held.
+func (c *changes) addSubject(s *subject) {
 	if s.changed {
 		return
 	}
@@ -133,8 +79,8 @@ func (c *changes) subject(s *subject) {
 	c.subjects = append(c.subjects, s)
 }
 
-// key notes a change of a key, whose subject's mutex is held.
-func (c *changes) key(k *Caller) {
+// addKey notes a change of a key, whose subject's mutex is held.
+func (c *changes) addKey(k *Caller) {
 	if k.changed {
 		return
 	}
@@ -144,12 +90,12 @@ func (c *changes) key(k *Caller) {
 	c.keys = append(c.keys, k)
 }
 
-// take returns what has changed since it was last called.
-func take[T any](c *changes, changed *[]T) []T {
+// takeAll empties a list of changes and returns what was in it.
+func takeAll[T any](c *changes, list *[]T) []T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := *changed
-	*changed = nil
+	all := *list
+	*list = nil
 	return all
 }
 

@@ -9,15 +9,14 @@ const (
 	day    = 24 * int64(time.Hour)
 )
 
-// windows is the state of the two windows of one subject. It is a value, and the functions on it are pure. decide.lua has
-// the same under the same names: change both together, the tests hold one against the other.
+// windows is the state of the two windows of one subject. It is a value, and its methods are pure. decide.lua has current,
+// atLeast and admit too: change both together, the tests compare one with the other.
 //
 // The minute runs for 60 s from the request that opened it. The day is a UTC day. The clock may be wrong, and may be set:
-//   - a minute that starts in the future starts now instead, with what it has used: it ends within 60 s;
+//   - a minute that starts in the future starts now instead, with what it has used, so that it ends within 60 s;
 //   - a day that is one ahead goes on counting until it is over: a clock that is set back over midnight and passes it
 //     again hands out no second day;
-//   - a day that is further ahead, left by a clock that was wrong, becomes today with what it has used: its caller waits
-//     for the next midnight at most.
+//   - a day that is further ahead becomes today with what it has used: its caller waits for the next midnight at most.
 type windows struct {
 	minuteStart int64 // no meaning while minuteUsed is 0
 	minuteUsed  int64
@@ -25,8 +24,8 @@ type windows struct {
 	dayUsed     int64
 }
 
-// at returns the windows as they stand at now, with those that are over begun afresh.
-func (w windows) at(now int64) windows {
+// current returns the windows at now: those that are over begin anew.
+func (w windows) current(now int64) windows {
 	if w.minuteUsed == 0 || now-w.minuteStart >= minute {
 		w.minuteStart, w.minuteUsed = now, 0
 	} else if w.minuteStart > now {
@@ -41,8 +40,23 @@ func (w windows) at(now int64) windows {
 	return w
 }
 
-// admit returns what the windows, which are as they stand now, decide on a request, and the windows after it. A refusal
-// counts nothing. If both are full, the one that resets later refuses, so that waiting for it is enough.
+// atLeast returns the windows with no fewer requests used than others count. Both are current. A minute that others opened
+// earlier ends when theirs does.
+func (w windows) atLeast(others windows) windows {
+	if others.minuteUsed > 0 {
+		if w.minuteUsed == 0 || others.minuteStart < w.minuteStart {
+			w.minuteStart = others.minuteStart
+		}
+		w.minuteUsed = max(w.minuteUsed, others.minuteUsed)
+	}
+	if others.dayUsed > 0 && others.day >= w.day {
+		w.day, w.dayUsed = others.day, max(w.dayUsed, others.dayUsed)
+	}
+	return w
+}
+
+// admit decides on one request and returns the windows after it. The windows are current. A refusal counts nothing. If
+// both windows are full, the one that resets later refuses, so that waiting for it is enough.
 func (w windows) admit(l Limits) (windows, Outcome) {
 	minuteFull, dayFull := w.minuteUsed >= l.PerMinute, w.dayUsed >= l.PerDay
 	if !minuteFull && !dayFull {
@@ -67,34 +81,9 @@ func (w windows) reset(o Outcome) int64 {
 	return w.dayEnd()
 }
 
-// plus returns the windows with the requests of others added. Both stand at one instant.
-func (w windows) plus(more windows) windows {
-	if more.minuteUsed > 0 {
-		if w.minuteUsed == 0 || more.minuteStart < w.minuteStart { // no Reset that was told comes too early
-			w.minuteStart = more.minuteStart
-		}
-		w.minuteUsed += more.minuteUsed
-	}
-	if more.dayUsed > 0 && more.day >= w.day {
-		w.day, w.dayUsed = more.day, w.dayUsed+more.dayUsed
-	}
-	return w
-}
-
-// minus returns the windows without the requests that others count in the same minute and on the same day.
-func (w windows) minus(other windows) windows {
-	if w.minuteStart == other.minuteStart {
-		w.minuteUsed = max(0, w.minuteUsed-other.minuteUsed)
-	}
-	if w.day == other.day {
-		w.dayUsed = max(0, w.dayUsed-other.dayUsed)
-	}
-	return w
-}
-
-// live reports whether forgetting the windows would give back requests that were used.
-func (w windows) live(now int64) bool {
-	w = w.at(now)
+// inUse reports whether forgetting the windows at now would give back requests that were used.
+func (w windows) inUse(now int64) bool {
+	w = w.current(now)
 	return w.minuteUsed > 0 || w.dayUsed > 0
 }
 
@@ -106,11 +95,28 @@ func (w windows) describe(l Limits) Decision {
 	}
 }
 
-// dayOf returns the UTC day of an instant, in days since the Unix epoch.
-func dayOf(now int64) int64 { return floor(now, day) }
+// newDecision describes an outcome at now, after which the windows stand as given. bannedUntil is the end of the ban if
+// the outcome is Banned.
+func newDecision(w windows, o Outcome, bannedUntil int64, l Limits, now int64) Decision {
+	d := w.describe(l)
+	d.Outcome = o
+	if o == Admitted {
+		return d
+	}
+	var wait int64
+	if _, full := w.admit(l); full != Admitted {
+		wait = w.reset(full)
+	}
+	if o == Banned {
+		d.BannedUntil = ceil(bannedUntil, second)
+		wait = max(wait, bannedUntil)
+	}
+	d.RetryAfter = max(1, ceil(wait-now, second))
+	return d
+}
 
-// floor returns how many whole units fit into n, rounded down.
-func floor(n, unit int64) int64 { return -ceil(-n, unit) }
+// dayOf returns the UTC day of an instant, in days since the Unix epoch.
+func dayOf(now int64) int64 { return -ceil(-now, day) }
 
 // ceil returns n in units, rounded up.
 func ceil(n, unit int64) int64 {
@@ -119,15 +125,4 @@ func ceil(n, unit int64) int64 {
 		units++
 	}
 	return units
-}
-
-// raised returns the windows with no fewer requests used than others count of the same minute and the same day.
-func (w windows) raised(other windows) windows {
-	if w.minuteStart == other.minuteStart {
-		w.minuteUsed = max(w.minuteUsed, other.minuteUsed)
-	}
-	if w.day == other.day {
-		w.dayUsed = max(w.dayUsed, other.dayUsed)
-	}
-	return w
 }

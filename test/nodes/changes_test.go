@@ -42,6 +42,34 @@ func TestChangesReachEveryNode(t *testing.T) {
 	}
 }
 
+// TestABanReachesEveryNode: a client that asks three nodes in turn is banned by
+// one of them after at most three times the strikes. The ban holds at the others
+// within a second.
+func TestABanReachesEveryNode(t *testing.T) {
+	t.Parallel()
+	awaitDay(t)
+	const strikes = 5
+	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL(), fmt.Sprint("--ban-strikes=", strikes), "--ban-grace=0s")
+	key := d.workspace("shop", endless, 1).Key
+	banned := func(a answer) bool { return a.code == "api_key_banned" }
+	d.change("a ban holds", func() string {
+		refused := 0
+		for i := 0; refused <= 100; i++ {
+			switch a := get(t, d.nodes[i%3].URL+"/pets", key); {
+			case banned(a):
+				if refused > 3*strikes {
+					t.Errorf("banned after %d refusals, want %d at most", refused, 3*strikes)
+				}
+				return key
+			case a.code == "rate_limit_exceeded":
+				refused++
+			}
+		}
+		t.Fatalf("no ban in %d refusals", refused)
+		return key
+	}, banned)
+}
+
 // change makes one, and wants it to hold at each node a second after the command
 // has ended. The command returns the key to ask with.
 func (d *deployment) change(what string, command func() string, holds func(answer) bool) {

@@ -116,18 +116,6 @@ func StartCluster(tb testing.TB, n int) []*Server {
 	return all
 }
 
-// Join makes a server of StartClusterNode one of a cluster, as a master without slots. All know of it then.
-func (s *Server) Join(tb testing.TB, cluster []*Server) {
-	tb.Helper()
-	out, err := exec.CommandContext(tb.Context(), "redis-cli", "--cluster", "add-node", s.Addr(), cluster[0].Addr()).CombinedOutput() //nolint:gosec // addresses of ours
-	if err != nil {
-		tb.Fatalf("redis-cli --cluster add-node: %v: %s", err, out)
-	}
-	for _, one := range append([]*Server{s}, cluster...) {
-		one.awaitInfo(tb, "CLUSTER INFO", "cluster_state:ok", fmt.Sprintf("cluster_known_nodes:%d", len(cluster)+1))
-	}
-}
-
 // StartTLS runs a server that speaks TLS on a port of its own. It returns the URL, and the file with the certificate that
 // a client must trust.
 func StartTLS(tb testing.TB) (s *Server, url, certificate string) {

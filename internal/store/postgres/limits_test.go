@@ -78,11 +78,11 @@ func TestUsedToday(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.limiter.Admit(t.Context(), c.caller)
-	rows, redo := c.limiter.Dirty()
+	rows, requeue := c.limiter.Dirty()
 	if err := c.db.SaveLimits(cancelled, rows); err == nil {
 		t.Error("SaveLimits with a cancelled context succeeds")
 	}
-	redo()
+	requeue()
 	c.serve(0)
 	a.want(17)
 	now = now.Add(24 * time.Hour)
