@@ -15,9 +15,9 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func (a *app) backupCommand() *cobra.Command {
+func backupCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "backup FILE", args: cobra.ExactArgs(1),
 		short: "Write a verified backup of the database",
 		long: `Write a backup of the SQLite database: a snapshot of one moment. A server can keep
@@ -96,9 +96,9 @@ func (a *app) printCopy(did, file string, took time.Duration) error {
 	})
 }
 
-func (a *app) restoreCommand() *cobra.Command {
+func restoreCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "restore FILE", args: cobra.ExactArgs(1),
 		short: "Replace the database with a backup",
 		long: `Replace the SQLite database with a copy of a backup. The copy is verified and

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ type app struct {
 // ctx interrupts the command; serve then ends in good order.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
-	root := a.root()
+	root := newRoot(a, slices.Contains(args, "api") || slices.Contains(args, "webhook"))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -41,19 +42,21 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.exit(ctx, err)
 }
 
-func (a *app) root() *cobra.Command {
-	root := a.group("petstore", "An HTTP API for pets, categories, stock and orders.")
+// newRoot returns the command petstore. Those of its commands that are made from the description of the API are empty
+// unless described is set, because the description takes some milliseconds to read.
+func newRoot(a *app, described bool) *cobra.Command {
+	root := newGroup("petstore", "An HTTP API for pets, categories, stock and orders.")
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "Run a server:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
-		{"access", "Workspaces and keys:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
+		{"service", "Run a server:", []*cobra.Command{serveCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
+		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(a), keyCommand(a)}},
 		{"data", "Data:", []*cobra.Command{
-			a.importCommand(), a.exportCommand(), a.eventsCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
+			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
-		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.webhookCommand(), a.listenCommand(), a.openapiCommand()}},
-		{"other", "Other:", []*cobra.Command{a.versionCommand()}},
+		{"api", "The API:", []*cobra.Command{newAPIGroup(a, described), newWebhookGroup(a, described), listenCommand(a), openapiCommand(a)}},
+		{"other", "Other:", []*cobra.Command{versionCommand(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, cmd := range g.commands {
@@ -100,7 +103,7 @@ type spec struct {
 
 // command returns the command of s. Before it runs, its flags take their values
 // from the environment and the file.
-func (a *app) command(s spec) *cobra.Command {
+func newCommand(a *app, s spec) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
 		Args:                  arguments(s.args),
@@ -127,7 +130,7 @@ func (a *app) command(s spec) *cobra.Command {
 	if s.output != nil {
 		s.output.register(cmd.Flags())
 	}
-	return a.common(cmd)
+	return configure(cmd)
 }
 
 // needed returns an error unless the flags of these names are given.
@@ -142,14 +145,14 @@ func needed(flags *pflag.FlagSet, names []string) error {
 }
 
 // group returns a command that only holds others.
-func (a *app) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short,
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
 		RunE: runGroup,
 	}
 	cmd.AddCommand(commands...)
-	return a.common(cmd)
+	return configure(cmd)
 }
 
 // runGroup says that a word is no command, or that one is needed; the root
@@ -164,7 +167,7 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-func (a *app) common(cmd *cobra.Command) *cobra.Command {
+func configure(cmd *cobra.Command) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)

@@ -20,8 +20,8 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
-	cmd := a.command(spec{
+func doctorCommand(a *app) *cobra.Command {
+	cmd := newCommand(a, spec{
 		use:   "doctor",
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of

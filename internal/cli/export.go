@@ -38,10 +38,10 @@ func (f *formatFlag) of(file string) (interchange.Format, error) {
 	return format, nil
 }
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(a *app) *cobra.Command {
 	var format formatFlag
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "export WORKSPACE [FILE]",
 		args:  cobra.RangeArgs(1, 2),
 		short: "Export a workspace to a file",
@@ -99,7 +99,7 @@ func (a *app) export(ctx context.Context, db node.Store, workspace, file string,
 		if err := a.replaceFile(file, force, write); err != nil {
 			return err
 		}
-		return a.done(v, "Exported %v to %s", v.Counts, file)
+		return a.printDone(v, "Exported %v to %s", v.Counts, file)
 	}
 	if err := write(a.out); err != nil {
 		return err

@@ -66,7 +66,7 @@ func knownCommand(help *cobra.Command, words []string) error {
 // The same release and date give the same pages.
 func WriteManual(dir, release string, date time.Time) error {
 	a := &app{in: nil, out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
-	root := a.root()
+	root := newRoot(a, true)
 	root.DisableAutoGenTag = true
 	return doc.GenManTree(root, &doc.GenManHeader{
 		Title: "PETSTORE", Section: "1", Date: &date, Source: "Petstore " + release, Manual: "Petstore Manual",

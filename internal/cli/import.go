@@ -53,9 +53,9 @@ type importer struct {
 	listed []lineFault
 }
 
-func (a *app) importCommand() *cobra.Command {
+func importCommand(a *app) *cobra.Command {
 	i := &importer{app: a, onError: stopOnError}
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
 		short: "Import a file into a workspace",
 		long: `Import a file into a workspace; - is stdin. A server can keep running meanwhile.
@@ -338,7 +338,7 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	if r.Changed+r.Left > 0 {
 		edits = fmt.Sprintf(", %s changed, %d left as they were", counted(r.Changed, "pet"), r.Left)
 	}
-	err := i.done(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
+	err := i.printDone(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
 		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"), i.unlisted(r))
 	}

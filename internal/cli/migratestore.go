@@ -22,9 +22,9 @@ type mover struct {
 	startOver bool
 }
 
-func (a *app) migrateStoreCommand() *cobra.Command {
+func migrateStoreCommand(a *app) *cobra.Command {
 	m := &mover{app: a}
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "migrate-store",
 		short: "Move everything from SQLite to PostgreSQL",
 		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys, bans,

@@ -20,15 +20,15 @@ type work func(ctx context.Context, op operator.Operator) error
 
 // onOperator returns the command of s, which an operator carries out: on the
 // database, or on a server.
-func (a *app) onOperator(s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
-	return a.onOperatorFor(s, node.StoreUse{Few: true}, func(args []string) (work, error) {
+func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
+	return onOperatorFor(a, s, node.StoreUse{Few: true}, func(args []string) (work, error) {
 		return func(ctx context.Context, op operator.Operator) error { return run(ctx, op, args) }, nil
 	})
 }
 
 // onOperatorFor is onOperator for a command that checks its flags and arguments first,
 // and opens the database for u.
-func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string) (work, error)) *cobra.Command {
+func onOperatorFor(a *app, s spec, u node.StoreUse, prepare func(args []string) (work, error)) *cobra.Command {
 	var server, token string
 	s.settings = []string{"db"}
 	s.run = func(ctx context.Context, args []string) error {
@@ -49,7 +49,7 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 			return do(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return began }, By: actor})
 		})
 	}
-	cmd := a.command(s)
+	cmd := newCommand(a, s)
 	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: use the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER) instead of the database")
 	cmd.Flags().StringVar(&token, "token", "", "the operator's `TOKEN` for --server")
 	config.FromVariable(cmd.Flags(), "server", "PETSTORE_OPS_SERVER") // PETSTORE_SERVER is the API's, which must not get the token

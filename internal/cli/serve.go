@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/internal/node"
 )
 
-func (a *app) serveCommand() *cobra.Command {
+func serveCommand(a *app) *cobra.Command {
 	var demo bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "serve [--demo]",
 		short: "Start the server",
 		long: `Start the server. It creates the database if there is none, and migrates an older

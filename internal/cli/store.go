@@ -21,6 +21,9 @@ import (
 // actor is in whose name the commands change things.
 const actor access.Actor = "cli"
 
+// given reports whether a flag has a value from anywhere but its default.
+func (a *app) given(flag string) bool { return a.origins.Of(flag) != config.Default }
+
 // checkURLs returns an error that names the setting if the URL of the database
 // cannot be one. It asks no server.
 func (a *app) checkURLs() error {

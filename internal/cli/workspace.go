@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-func (a *app) workspaceCommand() *cobra.Command {
-	return a.group("workspace", "Create, list, change and delete workspaces",
-		a.workspaceCreate(), a.workspaceList(), a.workspaceShow(), a.workspaceRename(), a.workspaceSetPlan(), a.workspaceReset(), a.workspaceDelete())
+func workspaceCommand(a *app) *cobra.Command {
+	return newGroup("workspace", "Create, list, change and delete workspaces",
+		workspaceCreate(a), workspaceList(a), workspaceShow(a), workspaceRename(a), workspaceSetPlan(a), workspaceReset(a), workspaceDelete(a))
 }
 
 func workspaceTable(all ...operator.Workspace) rows {
@@ -70,9 +70,9 @@ func (p *planFlags) chosen(args []string) (operator.Plan, error) {
 	return chosen, &config.Fault{Origin: where, Reason: bad.Error()}
 }
 
-func (a *app) workspaceCreate() *cobra.Command {
+func workspaceCreate(a *app) *cobra.Command {
 	var plan planFlags
-	cmd := a.onOperatorFor(spec{
+	cmd := onOperatorFor(a, spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:   "Create a workspace",
 		long:    "Create a workspace. If there is no database yet, it is created too.",
@@ -93,8 +93,8 @@ func (a *app) workspaceCreate() *cobra.Command {
 	return cmd
 }
 
-func (a *app) workspaceList() *cobra.Command {
-	return a.onOperator(spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
+func workspaceList(a *app) *cobra.Command {
+	return onOperator(a, spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
 		all, err := op.Workspaces(ctx)
 		if err != nil {
 			return err
@@ -103,9 +103,9 @@ func (a *app) workspaceList() *cobra.Command {
 	})
 }
 
-func (a *app) workspaceSetPlan() *cobra.Command {
+func workspaceSetPlan(a *app) *cobra.Command {
 	var plan planFlags
-	cmd := a.onOperatorFor(spec{
+	cmd := onOperatorFor(a, spec{
 		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:  "Move a workspace to another plan",
 		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
@@ -121,8 +121,8 @@ func (a *app) workspaceSetPlan() *cobra.Command {
 	return cmd
 }
 
-func (a *app) workspaceRename() *cobra.Command {
-	return a.onOperatorFor(spec{
+func workspaceRename(a *app) *cobra.Command {
+	return onOperatorFor(a, spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
 		short:  "Rename a workspace",
 		long:   "Rename a workspace. Its id, keys and data stay the same.",
@@ -139,24 +139,24 @@ func (a *app) workspaceRename() *cobra.Command {
 	})
 }
 
-func (a *app) workspaceReset() *cobra.Command {
-	return a.destructive(spec{
+func workspaceReset(a *app) *cobra.Command {
+	return destructive(a, spec{
 		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders from a workspace",
 		long: "Remove all pets, categories and orders from a workspace. This cannot be undone.\n\nIts keys stay. Ids are not used again. Requests of this workspace get 503 until\neverything is removed; other workspaces are not affected.",
 	}, "remove all pets, categories and orders from %s", "Emptied", operator.Operator.Reset)
 }
 
-func (a *app) workspaceDelete() *cobra.Command {
-	return a.destructive(spec{
+func workspaceDelete(a *app) *cobra.Command {
+	return destructive(a, spec{
 		use: "delete NAME [--yes]", short: "Delete a workspace with its keys and all its data",
 	}, "delete the workspace %s with its keys and all its data", "Deleted", operator.Operator.Delete)
 }
 
 // destructive returns a command that asks before it does.
-func (a *app) destructive(s spec, what, did string, do func(op operator.Operator, ctx context.Context, id int64) error) *cobra.Command {
+func destructive(a *app, s spec, what, did string, do func(op operator.Operator, ctx context.Context, id int64) error) *cobra.Command {
 	var yes bool
 	s.args, s.output = cobra.ExactArgs(1), tables()
-	cmd := a.onOperator(s, func(ctx context.Context, op operator.Operator, args []string) error {
+	cmd := onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
 		w, err := op.Find(ctx, args[0])
 		if err != nil {
 			return err
@@ -171,14 +171,14 @@ func (a *app) destructive(s spec, what, did string, do func(op operator.Operator
 		if err != nil {
 			return err
 		}
-		return a.done(w, "%s the workspace %s", did, w.Name)
+		return a.printDone(w, "%s the workspace %s", did, w.Name)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
-func (a *app) workspaceShow() *cobra.Command {
-	return a.onOperator(spec{
+func workspaceShow(a *app) *cobra.Command {
+	return onOperator(a, spec{
 		use: "show NAME", args: cobra.ExactArgs(1),
 		short: "Show the plan, usage, keys, pets and orders of a workspace",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
