@@ -63,7 +63,7 @@ name of FILE; without a name it is NDJSON.`,
 			if err != nil {
 				return err
 			}
-			return a.withReader(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force) })
+			return a.withReader(ctx, func(db node.Store) error { return exportWorkspace(ctx, a, db, args[0], file, f, force) })
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -80,7 +80,7 @@ type exportView struct {
 	interchange.Counts
 }
 
-func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {
+func exportWorkspace(ctx context.Context, a *app, db node.Store, workspace, file string, f interchange.Format, force bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err

@@ -12,9 +12,8 @@ import (
 	"example.com/petstore/internal/config"
 )
 
-// builtin adds the commands of the library, help and completion, which then
-// refuse what they do not know as ours do.
-func (a *app) builtin(root *cobra.Command) {
+// addBuiltin adds the commands of the library, help and completion. They refuse unknown words as our commands do.
+func addBuiltin(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

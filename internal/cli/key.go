@@ -26,14 +26,14 @@ func keyCreate(a *app) *cobra.Command {
 		short:  "Create a key and print it, once",
 		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
-		n, err := a.newKey(name, commas(scopes), expires)
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
+		n, err := newKey(a, name, commas(scopes), expires)
 		return func(ctx context.Context, op operator.Operator) error {
-			k, err := named(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
+			k, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
 			if err != nil {
 				return err
 			}
-			return a.printNewKey(k)
+			return printNewKey(a, k)
 		}, err
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
@@ -43,7 +43,7 @@ func keyCreate(a *app) *cobra.Command {
 }
 
 // newKey returns the key to ask for.
-func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewKey, err error) {
+func newKey(a *app, name, scope string, expires time.Duration) (n operator.NewKey, err error) {
 	if n.Name, err = access.CheckName(name); err != nil {
 		return n, a.fault("name", "%v", err)
 	}
@@ -58,7 +58,7 @@ func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewK
 	return n, nil
 }
 
-func (a *app) printNewKey(k operator.Key) error {
+func printNewKey(a *app, k operator.Key) error {
 	return a.printSecret("key", k.ID, k, rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", commas(k.Scopes)}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}, {}, {k.Key}})
 }
 
@@ -74,7 +74,7 @@ func keyRotate(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printNewKey(k)
+		return printNewKey(a, k)
 	})
 	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
@@ -84,7 +84,7 @@ func keyList(a *app) *cobra.Command {
 	return onOperator(a, spec{
 		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		keys, err := named(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
+		keys, err := withWorkspace(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
 		if err != nil {
 			return err
 		}

@@ -22,18 +22,18 @@ func migrateUp(a *app) *cobra.Command {
 		use:   "up",
 		short: "Migrate the database to this version",
 		long:  "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
-	}, a.applyMigrations)
+	}, applyMigrations)
 }
 
 func migrateStatus(a *app) *cobra.Command {
-	return onMigrations(a, spec{use: "status", short: "List all migrations, and which of them are applied"}, a.knownMigrations)
+	return onMigrations(a, spec{use: "status", short: "List all migrations, and which of them are applied"}, knownMigrations)
 }
 
 // onMigrations returns the command that prints the migrations that it gets.
-func onMigrations(a *app, s spec, get func(context.Context) ([]migrationView, error)) *cobra.Command {
+func onMigrations(a *app, s spec, get func(context.Context, *app) ([]migrationView, error)) *cobra.Command {
 	s.settings, s.output = []string{"db"}, tables()
 	s.run = func(ctx context.Context, _ []string) error {
-		all, err := get(ctx)
+		all, err := get(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ type migrationView struct {
 }
 
 // applyMigrations brings the database up to date and returns what it lacked.
-func (a *app) applyMigrations(ctx context.Context) ([]migrationView, error) {
+func applyMigrations(ctx context.Context, a *app) ([]migrationView, error) {
 	if a.config.OnPostgres() {
 		all, err := postgres.MigrateUp(ctx, a.config.DB, a.now)
 		return migrationViews(all), err
@@ -67,7 +67,7 @@ func (a *app) applyMigrations(ctx context.Context) ([]migrationView, error) {
 }
 
 // knownMigrations returns all migrations, and which of them were applied.
-func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
+func knownMigrations(ctx context.Context, a *app) ([]migrationView, error) {
 	if a.config.OnPostgres() {
 		all, err := postgres.MigrateStatus(ctx, a.config.DB)
 		return migrationViews(all), err

@@ -70,7 +70,7 @@ func (m *mover) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	began, steps := m.now(), m.newSteps()
+	began, steps := m.now(), newSteps(m.app)
 	result, err := (&move.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
 	steps.bar.Finish()
 	if err != nil {

@@ -63,7 +63,7 @@ type tokenView struct {
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 }
 
-func (a *app) viewToken(t access.Token) tokenView {
+func viewToken(a *app, t access.Token) tokenView {
 	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), operator.Instant(t.CreatedAt), operator.Instant(t.ExpiresAt), operator.Instant(t.RevokedAt)}
 }
 
@@ -99,7 +99,7 @@ revoke it when you no longer use the program.`,
 			if err != nil {
 				return err
 			}
-			v := a.viewToken(t)
+			v := viewToken(a, t)
 			v.Token = secret
 			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
 		},
@@ -119,7 +119,7 @@ func tokenList(a *app) *cobra.Command {
 				}
 				views := make([]tokenView, len(all))
 				for i, t := range all {
-					views[i] = a.viewToken(t)
+					views[i] = viewToken(a, t)
 				}
 				return a.print(views, func() rows {
 					r := rows{{"ID", "NAME", "TOKEN", "STATE", "CREATED", "EXPIRES"}}
@@ -143,7 +143,7 @@ func tokenRevoke(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printDone(a.viewToken(t), "Revoked the token %s (%s)", t.ID, t.Name)
+				return a.printDone(viewToken(a, t), "Revoked the token %s (%s)", t.ID, t.Name)
 			})
 		},
 	})

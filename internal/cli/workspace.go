@@ -27,7 +27,7 @@ func workspaceTable(all ...operator.Workspace) rows {
 	return r
 }
 
-func (a *app) printWorkspace(w operator.Workspace, err error) error {
+func printWorkspace(a *app, w operator.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func workspaceCreate(a *app) *cobra.Command {
 		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
 		output:  tables(),
-	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (operatorAction, error) {
 		name, err := access.CheckName(args[0])
 		if err != nil {
 			return nil, usagef("NAME: %v", err)
@@ -86,7 +86,7 @@ func workspaceCreate(a *app) *cobra.Command {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: name, Plan: p})
-			return a.printWorkspace(w, err)
+			return printWorkspace(a, w, err)
 		}, err
 	})
 	plan.register(cmd)
@@ -110,11 +110,11 @@ func workspaceSetPlan(a *app) *cobra.Command {
 		short:  "Move a workspace to another plan",
 		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
-			return a.printWorkspace(w, err)
+			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
+			return printWorkspace(a, w, err)
 		}, err
 	})
 	plan.register(cmd)
@@ -127,14 +127,14 @@ func workspaceRename(a *app) *cobra.Command {
 		short:  "Rename a workspace",
 		long:   "Rename a workspace. Its id, keys and data stay the same.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
 		name, err := access.CheckName(args[1])
 		if err != nil {
 			return nil, usagef("NEW: %v", err)
 		}
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
-			return a.printWorkspace(w, err)
+			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
+			return printWorkspace(a, w, err)
 		}, nil
 	})
 }
@@ -188,7 +188,7 @@ The database is up to half a second behind. If nodes count in Redis, use "petsto
 api account" or --server for the latest counts.`,
 		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		v, err := named(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
+		v, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
 		if err != nil {
 			return err
 		}
