@@ -94,7 +94,7 @@ func (m *member) register(flags *pflag.FlagSet) {
 
 // usage returns the help of the flag.
 func (m *member) usage() string {
-	text, _, _ := strings.Cut(plain(m.about), "; repeat the parameter") // here commas are another way
+	text, _, _ := strings.Cut(strings.TrimSuffix(plain(m.about), "."), "; repeat the parameter") // commas do as well here
 	if m.schema.Type != "boolean" {
 		text = firstSentence(text)
 	}
