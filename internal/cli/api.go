@@ -195,7 +195,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 	switch {
 	case err != nil:
 		return err
-	case c.method == http.MethodDelete:
+	case c.result == nil:
 		return c.printRemoval(c.args[0].value)
 	case c.Successor != "":
 		return c.printOnly(args[0], req.Path, answer)

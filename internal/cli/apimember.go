@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,13 +176,13 @@ func (m *member) nullWords() []string {
 	return nil
 }
 
-// wordsPattern is a pattern that takes only some words, as a nullable enum is written.
-var wordsPattern = regexp.MustCompile(`^\^\((\w+(?:\|\w+)+)\)\$$`)
-
-// Words returns all that m takes, if that is a few words.
+// Words returns all that m takes, if that is a few words: those of an enum, or of a pattern such as ^(active|paused)$, as
+// the description has it for an enum with null.
 func (m *member) Words() []string {
-	if found := wordsPattern.FindStringSubmatch(m.schema.Pattern); found != nil {
-		return strings.Split(found[1], "|")
+	inner, begins := strings.CutPrefix(m.schema.Pattern, "^(")
+	inner, ends := strings.CutSuffix(inner, ")$")
+	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
+		return strings.Split(inner, "|")
 	}
 	return m.schema.Enum
 }
