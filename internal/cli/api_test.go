@@ -195,6 +195,66 @@ func TestEveryOperationIsACommand(t *testing.T) {
 	}
 }
 
+// TestNamesStay: the commands, arguments and flags that scripts use are still there, whatever the description calls them.
+func TestNamesStay(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&app{config: config.New()}, true)
+	for usage, flags := range map[string]string{
+		"api account":                       "",
+		"api categories create NAME":        "description",
+		"api categories delete ID":          "",
+		"api categories get ID":             "",
+		"api categories list":               "name limit cursor all newest",
+		"api categories update ID":          "name description",
+		"api inventory get PET":             "",
+		"api inventory list":                "status max-quantity limit cursor all newest",
+		"api inventory movements PET":       "limit cursor all",
+		"api inventory set PET QUANTITY":    "",
+		"api inventory update PET QUANTITY": "",
+		"api keys create NAME":              "scope expires",
+		"api keys get ID":                   "",
+		"api keys list":                     "limit cursor all",
+		"api keys revoke ID":                "",
+		"api keys rotate ID":                "overlap",
+		"api keys update ID":                "name expires",
+		"api orders cancel ID":              "",
+		"api orders delete ID":              "",
+		"api orders create PET":             "quantity ship-date complete idempotency-key",
+		"api orders get ID":                 "",
+		"api orders list":                   "pet complete from to limit cursor all newest",
+		"api orders update ID":              "ship-date complete",
+		"api pets create NAME":              "category status",
+		"api pets delete ID":                "",
+		"api pets get ID":                   "",
+		"api pets list":                     "id status category name limit cursor all newest",
+		"api pets update ID":                "name category status",
+		"webhook create URL":                "type description",
+		"webhook delete ID":                 "",
+		"webhook deliveries ID":             "limit cursor all",
+		"webhook list":                      "limit cursor all",
+		"webhook replay ID":                 "after",
+		"webhook rotate ID":                 "",
+		"webhook show ID":                   "",
+		"webhook test ID":                   "",
+		"webhook update ID":                 "url state type description",
+	} {
+		words := strings.Fields(usage)
+		cmd, args, err := root.Find(words)
+		if err != nil || cmd.HasSubCommands() || cmd.Args(cmd, args) != nil {
+			t.Errorf("%s is %s with %v, %v", usage, cmd.CommandPath(), args, err)
+			continue
+		}
+		for flag := range strings.FieldsSeq(flags + " output server key") {
+			if cmd.Flags().Lookup(flag) == nil {
+				t.Errorf("%s has no --%s", usage, flag)
+			}
+		}
+		if use := cmd.Use + " "; !strings.Contains(use, " "+strings.Join(append(args, ""), " ")) {
+			t.Errorf("the usage of %s is %s", usage, use)
+		}
+	}
+}
+
 // TestWebhookTest: webhook test fails unless the receiver took the event, and prints its answer in any case.
 func TestWebhookTest(t *testing.T) {
 	t.Parallel()
