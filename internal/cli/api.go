@@ -25,7 +25,7 @@ type override struct {
 
 	before func(context.Context, *client.Client, []string, map[string]any) error // checks the arguments and the body
 	after  func(answer json.RawMessage) error                                    // judges an answer that was printed
-	show   func(answer json.RawMessage) (rows, error)                            // returns the table of an answer
+	show   func(answer json.RawMessage) rows                                     // returns the table of an answer
 }
 
 // overrides are by the operationId. Everything else follows the rules of newAPICommand.
@@ -46,23 +46,17 @@ type apiCommand struct {
 	*operation
 	override
 	noun, verb string
-	about      string    // what the noun is
 	args       []*member // in their order
 	flags      []*member
 	result     *schema // nil if there is no body
-	mediaType  string  // of the body of the request; "" if there is none
 	all        bool    // whether all pages are printed
-	newest     bool    // whether a list begins with the newest
 }
 
 // newAPICommand returns the command of o. Its arguments are the ids in the path, and for a body the first member that it
 // must have. All others are flags.
 func newAPICommand(a *app, d *description, o *operation) *apiCommand {
-	c := &apiCommand{app: a, operation: o, override: overrides[o.ID], about: d.tag(o), result: d.result(o)}
+	c := &apiCommand{app: a, operation: o, override: overrides[o.ID], result: d.result(o)}
 	c.noun, c.verb = o.names()
-	if o.RequestBody != nil {
-		_, c.mediaType = d.json(*o.RequestBody)
-	}
 	named := false // whether an argument is a member of the body
 	members := d.members(o, a.now)
 	slices.SortStableFunc(members, func(m, n *member) int {
@@ -116,8 +110,9 @@ safe. With -o json, everything that the server sent is printed, with its values 
 			all[0].verb = noun
 			group.AddCommand(all[0].command())
 		default:
-			ofNoun := newGroup(noun, firstSentence(all[0].about))
-			ofNoun.Long = all[0].about
+			about := readDescription().about(all[0].operation)
+			ofNoun := newGroup(noun, firstSentence(about))
+			ofNoun.Long = about
 			for _, c := range all {
 				ofNoun.AddCommand(c.command())
 			}
@@ -127,15 +122,8 @@ safe. With -o json, everything that the server sent is printed, with its values 
 	return group
 }
 
-// The parameters that choose a part of a list.
-const (
-	order    = "sort" // is sent for --newest
-	pageSize = "limit"
-	cursor   = "cursor"
-)
-
 // lastFlags are the members whose flags come after all others in the help.
-var lastFlags = []string{order, pageSize, cursor, "Idempotency-Key"}
+var lastFlags = []string{order, pageSize, cursor, replayed}
 
 // command returns the command of c for cobra.
 func (c *apiCommand) command() *cobra.Command {
@@ -161,10 +149,8 @@ func (c *apiCommand) command() *cobra.Command {
 
 func (c *apiCommand) registerFlags(flags *pflag.FlagSet) {
 	for _, m := range c.flags {
-		if m.name == order {
-			flags.BoolVar(&c.newest, "newest", false, "print the newest first")
-		} else {
-			m.register(flags)
+		if f := flags.VarPF(m, m.flag, "", m.usage()); m.schema.Type == "boolean" {
+			f.NoOptDefVal = "true"
 		}
 	}
 	if c.isPaged() {
@@ -180,15 +166,13 @@ func (c *apiCommand) isPaged() bool {
 // run makes the request and prints the answer.
 func (c *apiCommand) run(ctx context.Context, server *client.Client, args []string) error {
 	body, req, opts, err := c.request(args)
-	if err != nil {
+	if err == nil && c.before != nil {
+		err = c.before(ctx, server, args, body)
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.before != nil {
-		if err := c.before(ctx, server, args, body); err != nil {
-			return err
-		}
-	}
-	if c.all {
+	case c.all:
 		return c.printAll(ctx, server, req)
 	}
 	answer, resp, err := server.Do(ctx, req, opts...)
@@ -203,8 +187,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 	if err := c.printAnswer(answer); err != nil {
 		return err
 	}
-	c.sayMore(resp)
-	if c.after != nil {
+	if c.sayMore(resp); c.after != nil {
 		return c.after(answer)
 	}
 	return nil
@@ -212,7 +195,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 
 // request returns the request for the arguments and for the flags that were given, and its body.
 func (c *apiCommand) request(args []string) (body map[string]any, req client.Request, opts []client.CallOption, err error) {
-	req = client.Request{Operation: c.ID, Method: c.method, Path: c.path, Query: url.Values{}, MediaType: c.mediaType}
+	req = client.Request{Operation: c.ID, Method: c.method, Path: c.path, Query: url.Values{}, MediaType: "application/json"}
 	body = map[string]any{}
 	maps.Copy(body, c.values)
 	for i, m := range c.args {
@@ -221,44 +204,34 @@ func (c *apiCommand) request(args []string) (body map[string]any, req client.Req
 		}
 		m.addTo(&req, body)
 	}
+	var changes []string
 	for _, m := range c.flags {
-		switch {
-		case m.in == "header" && c.given(m.flag):
-			opts = append(opts, client.IdempotencyKey(m.text))
-		case c.given(m.flag):
-			m.addTo(&req, body)
+		changes = append(changes, "--"+m.flag)
+		if !c.given(m.flag) {
+			continue
 		}
-	}
-	if c.newest {
-		req.Query.Set(order, string(client.SortNewestFirst))
+		if m.addTo(&req, body); m.in == "header" {
+			opts = append(opts, client.IdempotencyKey(m.text(m.value)))
+		}
 	}
 	if c.all && !c.given(pageSize) {
 		req.Query.Set(pageSize, "100")
 	}
-	if c.Successor != "" { // "GET /pets?id={petId}"
-		_, target, _ := strings.Cut(c.Successor, " ")
-		at, query, _ := strings.Cut(target, "?")
+	if c.Successor != "" { // such as "GET /pets?id={petId}"
+		target, query, _ := strings.Cut(strings.TrimPrefix(c.Successor, "GET "), "?")
 		name, _, _ := strings.Cut(query, "=")
-		req.Path, req.Query = at, url.Values{name: {args[0]}}
+		req.Path, req.Query = target, url.Values{name: {args[0]}}
 	}
-	if c.mediaType == "" {
-		return body, req, opts, nil
+	if c.RequestBody != nil {
+		req.Body = body
 	}
-	req.Body = body
-	return body, req, opts, c.checkChanges(body)
-}
-
-// checkChanges returns an error if a command that changes something has nothing to change.
-func (c *apiCommand) checkChanges(body map[string]any) error {
-	if c.method != http.MethodPatch || len(body) > 0 {
-		return nil
+	if c.method == http.MethodPatch {
+		if req.MediaType = "application/merge-patch+json"; len(body) == 0 {
+			last := len(changes) - 1
+			return nil, req, nil, usagef("nothing to change: give %s or %s", strings.Join(changes[:last], ", "), changes[last])
+		}
 	}
-	var flags []string
-	for _, m := range c.flags {
-		flags = append(flags, "--"+m.flag)
-	}
-	last := len(flags) - 1
-	return usagef("nothing to change: give %s or %s", strings.Join(flags[:last], ", "), flags[last])
+	return body, req, opts, nil
 }
 
 // keepOwnKey refuses to rotate the key that the command uses without an overlap: the answer, if it is lost, could not be

@@ -21,7 +21,7 @@ var views = map[string]string{
 	"Movement":    "number at kind orderId delta quantity",
 	"Webhook":     "id url types state after failingSince",
 	"MadeWebhook": "id url types state",
-	"Delivery":    "id=EVENT type state tries status nextTryAt answer+error=ANSWER",
+	"Delivery":    "id=EVENT type state tries status nextTryAt answer error",
 }
 
 // secrets are the members that a server shows only once, by the name of the schema.
@@ -32,118 +32,77 @@ var whenMissing = map[string]string{
 	"expiresAt": "never", "bannedUntil": "-", "failingSince": "-", "nextTryAt": "-", "types": "all", "status": "none",
 }
 
-// A resource is an object of an answer.
-type resource map[string]json.RawMessage
-
 // printAnswer prints an answer. As JSON, it is laid out over lines and otherwise unchanged.
 func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 	if !json.Valid(answer) {
 		return fmt.Errorf("the answer to %s is not JSON", c.ID)
 	}
-	if secret, made := secrets[c.result.name]; made {
-		return c.printMade(secret, answer)
+	secret, made := secrets[c.result.name]
+	if !made {
+		return c.app.print(answer, func() rows { return c.tableOf(answer) })
 	}
-	if c.chosen() == "json" {
-		return c.app.print(answer, nil)
-	}
-	table, err := c.tableOf(answer)
-	if err != nil {
-		return fmt.Errorf("the answer to %s: %w", c.ID, err)
-	}
-	return c.table(table)
-}
-
-// printMade prints a resource with its secret.
-func (c *apiCommand) printMade(secret string, answer json.RawMessage) error {
-	var made resource
-	if err := json.Unmarshal(answer, &made); err != nil {
-		return fmt.Errorf("the answer to %s: %w", c.ID, err)
-	}
+	var resource map[string]json.RawMessage
+	_ = json.Unmarshal(answer, &resource) // what is no object has no members
 	var table rows
-	for _, f := range c.fields() {
-		table.add(f.title, f.cell(made))
+	for _, column := range c.columns() {
+		name, title := titled(column)
+		table.add(title, cell(name, resource[name]))
 	}
-	table = append(table, nil, []string{cell(made[secret])})
-	return c.printSecret(secret, cell(made["id"]), answer, table)
+	return c.printSecret(secret, cell("id", resource["id"]), answer, append(table, nil, []string{cell(secret, resource[secret])}))
 }
 
 // tableOf returns an answer as a table, with a line for each resource.
-func (c *apiCommand) tableOf(answer json.RawMessage) (rows, error) {
+func (c *apiCommand) tableOf(answer json.RawMessage) rows {
 	if c.show != nil {
 		return c.show(answer)
 	}
-	var all []resource
 	if c.result.Type != "array" {
 		answer = fmt.Appendf(nil, "[%s]", answer)
 	}
-	if err := json.Unmarshal(answer, &all); err != nil {
-		return nil, err
-	}
-	fields := c.fields()
-	table := make(rows, 1, len(all)+1)
-	for _, f := range fields {
-		table[0] = append(table[0], f.title)
-	}
-	for _, r := range all {
-		var line []string
-		for _, f := range fields {
-			line = append(line, f.cell(r))
+	var all []map[string]json.RawMessage
+	_ = json.Unmarshal(answer, &all) // what is no list of objects has no lines
+	table := make(rows, 1+len(all))
+	for _, column := range c.columns() {
+		name, title := titled(column)
+		table[0] = append(table[0], title)
+		for i, resource := range all {
+			table[i+1] = append(table[i+1], cell(name, resource[name]))
 		}
-		table = append(table, line)
 	}
-	return table, nil
+	return table
 }
 
-// A field is a column of a table.
-type field struct {
-	members []string // whose values are shown one after the other
-	title   string
-}
-
-// fields returns the columns for the resources of the answer.
-func (c *apiCommand) fields() []field {
+// columns returns the columns for the resources of the answer.
+func (c *apiCommand) columns() []string {
 	s := c.result
 	if s.Type == "array" {
 		s = readDescription().resolve(s.Items)
 	}
-	var all []field
-	for word := range strings.FieldsSeq(views[s.name]) {
-		members, title, named := strings.Cut(word, "=")
-		if !named {
-			title = strings.ToUpper(label(members))
-		}
-		all = append(all, field{strings.Split(members, "+"), title})
-	}
+	all := strings.Fields(views[s.name])
 	if all == nil {
 		for _, p := range s.Properties {
-			all = append(all, field{[]string{p.name}, strings.ToUpper(label(p.name))})
+			all = append(all, p.name)
 		}
 	}
 	return all
 }
 
-// cell returns what the column shows of a resource.
-func (f field) cell(r resource) string {
-	text := ""
-	for _, name := range f.members {
-		text += cell(r[name])
+// titled returns the member and the title of a column.
+func titled(column string) (name, title string) {
+	name, title, given := strings.Cut(column, "=")
+	if !given {
+		title = strings.ToUpper(label(name))
 	}
-	switch {
-	case text == "":
-		return whenMissing[f.members[0]]
-	case f.members[0] == "prefix": // of a key
-		return text + "…"
-	}
-	return text
+	return name, title
 }
 
-// cell returns a value for a table: an instant in words, of a text the first line, and of a list all elements.
-func cell(value json.RawMessage) string {
+// cell returns the value of a member for a table: an instant in words, of a text the first line, of a list all elements.
+func cell(name string, value json.RawMessage) string {
 	var text string
 	var list []string
 	switch {
 	case value == nil || string(value) == "null":
-		return ""
+		return whenMissing[name]
 	case json.Unmarshal(value, &list) == nil:
 		return strings.Join(list, ",")
 	case json.Unmarshal(value, &text) != nil:
@@ -152,8 +111,11 @@ func cell(value json.RawMessage) string {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return moment(t, "")
 	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+	text, _, _ = strings.Cut(text, "\n")
+	if name == "prefix" { // of a key
+		text += "…"
+	}
+	return text
 }
 
 // printAll prints a page of a list and all that follow as one list.
@@ -185,15 +147,17 @@ func (c *apiCommand) printOnly(id, path string, list json.RawMessage) error {
 		return fmt.Errorf("the answer to %s: %w", c.ID, err)
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("GET %s: 404 %s_not_found: There is no %s %s", path, c.item(), c.item(), id)
+		_, item := c.words()
+		return fmt.Errorf("GET %s: 404 %s_not_found: There is no %s %s", path, item, item, id)
 	}
 	return c.printAnswer(found[0])
 }
 
 // printRemoval says that a resource is no more.
 func (c *apiCommand) printRemoval(id any) error {
+	verb, item := c.words()
 	did, member := "Deleted", "deleted"
-	switch c.verb {
+	switch verb {
 	case "cancel":
 		did = "Cancelled"
 	case "revoke":
@@ -203,53 +167,43 @@ func (c *apiCommand) printRemoval(id any) error {
 	if err != nil {
 		return err
 	}
-	return c.printDone(json.RawMessage(fmt.Sprintf(`{"id":%s,%q:true}`, text, member)), "%s the %s %v", did, c.item(), id)
+	return c.printDone(json.RawMessage(fmt.Sprintf(`{"id":%s,%q:true}`, text, member)), "%s the %s %v", did, item, id)
 }
 
 // sayMore says on stderr where the next page of a list starts.
 func (c *apiCommand) sayMore(resp client.Response) {
-	switch {
-	case resp.Header.Get("X-Has-More") != "true":
-	case c.isPaged():
-		fmt.Fprintf(c.err, "petstore: there is more: use --all, or --cursor %s\n", resp.Next())
-	default:
-		fmt.Fprintf(c.err, "petstore: there is more: use --after %s\n", resp.Next())
+	if resp.Header.Get("X-Has-More") != "true" {
+		return
 	}
+	how := "--after"
+	if c.isPaged() {
+		how = "--all, or --cursor"
+	}
+	fmt.Fprintf(c.err, "petstore: there is more: use %s %s\n", how, resp.Next())
 }
 
-func accountTable(answer json.RawMessage) (rows, error) {
+func accountTable(answer json.RawMessage) rows {
 	var v client.Account
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return nil, err
+	_ = json.Unmarshal(answer, &v) // members of other types stay empty
+	left := func(w client.RateLimitWindow) string {
+		return fmt.Sprintf("%d of %d left until %s", w.Remaining, w.Limit, moment(time.Unix(w.Reset, 0), ""))
 	}
-	table := rows{
-		{"WORKSPACE", v.Workspace.Name},
-		{"PLAN", string(v.Plan)},
-		{"KEY", v.Key.ID + " (" + v.Key.Name + ")"},
-		{"SCOPES", commas(v.Key.Scopes)},
-		{"EXPIRES", moment(v.Key.ExpiresAt, "never")},
-		{"STRIKES LEFT", strconv.Itoa(v.Key.StrikesLeft)},
+	return rows{
+		{"WORKSPACE", v.Workspace.Name}, {"PLAN", string(v.Plan)}, {"KEY", v.Key.ID + " (" + v.Key.Name + ")"}, {"SCOPES", commas(v.Key.Scopes)},
+		{"EXPIRES", moment(v.Key.ExpiresAt, "never")}, {"STRIKES LEFT", strconv.Itoa(v.Key.StrikesLeft)},
+		{"MINUTE", left(v.Limits.Minute)}, {"DAY", left(v.Limits.Day)},
 	}
-	for _, w := range []struct {
-		name   string
-		window client.RateLimitWindow
-	}{{"MINUTE", v.Limits.Minute}, {"DAY", v.Limits.Day}} {
-		table.add(w.name, number(w.window.Remaining)+" of "+number(w.window.Limit)+" left until "+moment(time.Unix(w.window.Reset, 0), ""))
-	}
-	return table, nil
 }
 
 // testTable shows the response of a receiver to a test event.
-func testTable(answer json.RawMessage) (rows, error) {
+func testTable(answer json.RawMessage) rows {
 	var v client.WebhookAnswer
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(answer, &v) // as above
 	status := "none"
 	if v.Status != 0 {
 		status = strconv.Itoa(v.Status)
 	}
-	return rows{{"STATUS", status}, {"LATENCY", number(v.LatencyMs) + " ms"}, {"ANSWER", v.Answer + v.Error}}, nil
+	return rows{{"STATUS", status}, {"LATENCY", number(v.LatencyMs) + " ms"}, {"ANSWER", v.Answer + v.Error}}
 }
 
 // testPassed returns an error unless the receiver took the test event.

@@ -11,11 +11,21 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spf13/pflag"
-
 	"example.com/petstore/client"
 	"example.com/petstore/internal/config"
 )
+
+// The members that a command sets in its own way.
+const (
+	order    = "sort" // --newest
+	pageSize = "limit"
+	cursor   = "cursor"
+	expiry   = "expiresAt" // a duration from now
+	replayed = "Idempotency-Key"
+)
+
+// durationPattern is the pattern of durations in the description.
+const durationPattern = "^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
 
 // A member is a parameter of an operation, or a member of its body. It is an argument or a flag of the command, and
 // implements pflag.Value.
@@ -23,42 +33,47 @@ type member struct {
 	name     string // in the request
 	in       string // path, query, header or body
 	flag     string // the name of its flag
-	required bool
-	schema   *schema // of one element if list is set
-	list     bool    // whether there are several, separated by commas
-	nullable bool
 	about    string // what it means
+	required bool
+	nullable bool
+	list     bool    // whether there may be several, separated by commas
+	schema   *schema // of one of them
 	now      func() time.Time
 
-	value any    // as it is sent: nil for null
-	text  string // as it was given
+	value any // as it is sent: nil for null
 }
 
-// members returns the members of o that a command sends. Of the headers that is the idempotency key alone.
+// members returns the members of o that a command sends. The only header among them is the idempotency key.
 func (d *description) members(o *operation, now func() time.Time) []*member {
 	var all []*member
 	add := func(name, in, about string, required bool, s *schema) {
 		s = d.resolve(s)
-		m := &member{name: name, in: in, required: required, schema: s, nullable: s.Nullable && s.Type != "boolean", now: now, about: cmp.Or(about, s.Description)}
-		m.flag = strings.ReplaceAll(label(name), " ", "-")
-		if s.Type == "array" {
-			m.list, m.schema = true, d.resolve(s.Items)
-			if in == "body" {
-				m.flag = strings.TrimSuffix(m.flag, "s")
-			}
+		m := &member{name: name, in: in, required: required, schema: s, now: now, about: cmp.Or(about, s.Description),
+			flag: strings.ReplaceAll(label(name), " ", "-"), nullable: s.Nullable && s.Type != "boolean", list: s.Type == "array"}
+		if m.list {
+			m.schema = d.resolve(s.Items)
 		}
-		if in == "header" {
+		switch {
+		case in == "body" && m.list:
+			m.flag = strings.TrimSuffix(m.flag, "s")
+		case in == "header":
 			m.flag = strings.ToLower(name)
+		case name == order:
+			m.flag, m.about, m.schema = "newest", "print the newest first", &schema{Type: "boolean"}
 		}
 		all = append(all, m)
 	}
 	for _, p := range o.Parameters {
-		if p.In != "header" || p.Name == "Idempotency-Key" {
+		if p.Ref != "" {
+			p = d.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
+		}
+		again := slices.ContainsFunc(all, func(m *member) bool { return m.name == p.Name && m.in == p.In })
+		if !again && (p.In != "header" || p.Name == replayed) {
 			add(p.Name, p.In, p.Description, p.Required, p.Schema)
 		}
 	}
 	if o.RequestBody != nil {
-		body, _ := d.json(*o.RequestBody)
+		body := d.json(*o.RequestBody)
 		for _, p := range body.Properties {
 			if p.name != "id" { // it is the one of the path
 				add(p.name, "body", "", slices.Contains(body.Required, p.name), p.schema)
@@ -73,6 +88,9 @@ func (m *member) isID() bool {
 	return m.schema.Type == "integer" && (m.name == "id" || strings.HasSuffix(m.name, "Id"))
 }
 
+// lasts reports whether m is given as a duration.
+func (m *member) lasts() bool { return m.name == expiry || m.schema.Pattern == durationPattern }
+
 // argument returns the name of m as an argument of a command about a noun: the id of a pet is ID among pets, and PET
 // elsewhere.
 func (m *member) argument(noun string) string {
@@ -83,17 +101,9 @@ func (m *member) argument(noun string) string {
 	return strings.ToUpper(name)
 }
 
-// register adds the flag of m. A flag of a boolean needs no value.
-func (m *member) register(flags *pflag.FlagSet) {
-	f := flags.VarPF(m, m.flag, "", m.usage())
-	if m.schema.Type == "boolean" {
-		f.NoOptDefVal = "true"
-	}
-}
-
 // usage returns the help of the flag.
 func (m *member) usage() string {
-	text, _, _ := strings.Cut(strings.TrimSuffix(plain(m.about), "."), "; repeat the parameter") // commas do as well here
+	text, _, _ := strings.Cut(plain(m.about), "; repeat the parameter") // commas do as well here
 	if m.schema.Type != "boolean" {
 		text = firstSentence(text)
 	}
@@ -112,7 +122,7 @@ func (m *member) usage() string {
 		text += fmt.Sprintf(" (default %v)", m.schema.Default)
 	}
 	if m.nullable {
-		text += fmt.Sprintf(" (%s for null)", strings.Join(append(m.nullWords(), "empty"), " or "))
+		text += fmt.Sprintf(" (%s for null)", strings.Join(append(m.nulls()[1:], "empty"), " or "))
 	}
 	return text
 }
@@ -138,18 +148,16 @@ func (m *member) Type() string {
 	return word
 }
 
-// String implements pflag.Value.
-func (m *member) String() string { return m.text }
+// String implements pflag.Value. No flag has a default of its own.
+func (m *member) String() string { return "" }
 
 // Set implements pflag.Value. The values of a list add up.
-func (m *member) Set(text string) error {
-	m.text = text
-	if m.nullable && (text == "" || slices.Contains(m.nullWords(), text)) {
+func (m *member) Set(text string) (err error) {
+	if m.nullable && slices.Contains(m.nulls(), text) {
 		m.value = nil
 		return nil
 	}
 	if !m.list {
-		var err error
 		m.value, err = m.read(text)
 		return err
 	}
@@ -165,15 +173,15 @@ func (m *member) Set(text string) error {
 	return nil
 }
 
-// nullWords returns what stands for null besides the empty value.
-func (m *member) nullWords() []string {
+// nulls returns what stands for null: the empty text first.
+func (m *member) nulls() []string {
 	switch {
 	case len(m.Words()) > 0:
-		return []string{"none"}
+		return []string{"", "none"}
 	case m.lasts():
-		return []string{"never"}
+		return []string{"", "never"}
 	}
-	return nil
+	return []string{""}
 }
 
 // Words returns all that m takes, if that is a few words: those of an enum, or of a pattern such as ^(active|paused)$, as
@@ -187,15 +195,6 @@ func (m *member) Words() []string {
 	return m.schema.Enum
 }
 
-// The pattern of a duration, and the member that is an instant in the API and a duration from now on the command line.
-const (
-	durationPattern = "^([0-9]+h)?([0-9]+m)?([0-9]+s)?$"
-	expiry          = "expiresAt"
-)
-
-// lasts reports whether m is given as a duration.
-func (m *member) lasts() bool { return m.name == expiry || m.schema.Pattern == durationPattern }
-
 // read returns a value of the type that the schema asks for. Its error says what would be right.
 func (m *member) read(word string) (any, error) {
 	s := m.schema
@@ -204,6 +203,9 @@ func (m *member) read(word string) (any, error) {
 		return config.Word[string](nil, m.Words()...).Read(word)
 	case s.Type == "integer":
 		return config.Whole[int64](nil, bound(s.Minimum, math.MinInt64), bound(s.Maximum, math.MaxInt64)).Read(word)
+	case m.name == order:
+		newest, err := strconv.ParseBool(word)
+		return map[bool]client.Sort{true: client.SortNewestFirst, false: client.SortOldestFirst}[newest], err
 	case s.Type == "boolean":
 		return strconv.ParseBool(word)
 	case m.name == expiry:
@@ -218,49 +220,42 @@ func (m *member) read(word string) (any, error) {
 	return text(nil).Read(word)
 }
 
-// maxSafeInteger is the maximum of ids in the description. To people it is no bound.
-const maxSafeInteger = 1<<53 - 1
-
+// bound returns a limit of the description, or none. The largest id is no limit that people have to know.
 func bound(given *int64, none int64) int64 {
-	if given == nil || *given >= maxSafeInteger {
+	if given == nil || *given >= 1<<53-1 {
 		return none
 	}
 	return *given
 }
 
 // setArgument takes the value of an argument. Its error names the argument.
-func (m *member) setArgument(name, text string) error {
+func (m *member) setArgument(name, text string) (err error) {
 	if m.isID() {
-		id, err := idOf(name, text)
-		m.value = id
-		return err
+		m.value, err = idOf(name, text)
+	} else if err = m.Set(text); err != nil {
+		err = usagef("%s: %q: %v", name, text, err)
 	}
-	if err := m.Set(text); err != nil {
-		return usagef("%s: %q: %v", name, text, err)
-	}
-	return nil
+	return err
 }
 
 // addTo adds the value to the path or the query of a request, or to its body.
 func (m *member) addTo(req *client.Request, body map[string]any) {
-	switch m.in {
-	case "path":
-		req.Path = strings.Replace(req.Path, "{"+m.name+"}", url.PathEscape(queryText(m.value)), 1)
-	case "query":
-		values, several := m.value.([]any)
-		if !several {
-			values = []any{m.value}
-		}
-		for _, one := range values {
-			req.Query.Add(m.name, queryText(one))
-		}
-	case "body":
+	switch values, several := m.value.([]any); {
+	case m.in == "body":
 		body[m.name] = m.value
+	case m.in == "path":
+		req.Path = strings.Replace(req.Path, "{"+m.name+"}", url.PathEscape(m.text(m.value)), 1)
+	case m.in == "query" && several:
+		for _, one := range values {
+			req.Query.Add(m.name, m.text(one))
+		}
+	case m.in == "query":
+		req.Query.Set(m.name, m.text(m.value))
 	}
 }
 
-// queryText returns a value as text in a path or a query.
-func queryText(value any) string {
+// text returns a value as text in a path, a query or a header.
+func (m *member) text(value any) string {
 	if t, ok := value.(time.Time); ok {
 		return t.Format(time.RFC3339Nano)
 	}

@@ -14,17 +14,15 @@ import (
 
 // A description is what the commands need of the OpenAPI description of the API.
 type description struct {
-	Tags       []struct{ Name, Description string }
-	Paths      map[string]pathItem
+	Tags  []struct{ Name, Description string }
+	Paths map[string]struct {
+		Parameters                    []parameter
+		Get, Post, Put, Patch, Delete *operation
+	}
 	Components struct {
 		Parameters map[string]parameter
 		Schemas    map[string]*schema
 	}
-}
-
-type pathItem struct {
-	Parameters                    []parameter
-	Get, Post, Put, Patch, Delete *operation
 }
 
 // An operation is one method of a path.
@@ -40,9 +38,8 @@ type operation struct {
 	method, path string
 }
 
-// A content is what a body holds, by its media type.
 type content struct {
-	Content map[string]struct{ Schema *schema }
+	Content map[string]struct{ Schema *schema } // by media type
 }
 
 type parameter struct {
@@ -78,21 +75,15 @@ type property struct {
 // UnmarshalJSON keeps the order, which a map would lose.
 func (p *properties) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil { // the brace
-		return err
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
+	name, err := d.Token() // the brace
+	for err == nil && d.More() {
+		var s *schema
+		if name, err = d.Token(); err == nil {
+			err = d.Decode(&s)
 		}
-		one := property{name: fmt.Sprint(name)}
-		if err := d.Decode(&one.schema); err != nil {
-			return err
-		}
-		*p = append(*p, one)
+		*p = append(*p, property{fmt.Sprint(name), s})
 	}
-	return nil
+	return err
 }
 
 // readDescription returns the embedded description, which is decoded when a command first needs it.
@@ -107,34 +98,18 @@ var readDescription = sync.OnceValue(func() *description {
 	return d
 })
 
-// operations returns all operations, with their own parameters and those of their path.
+// operations returns all operations. Their parameters begin with those of the path.
 func (d *description) operations() []*operation {
 	var all []*operation
 	for at, item := range d.Paths {
 		for method, o := range map[string]*operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete} {
 			if o != nil {
-				complete := *o
-				complete.method, complete.path = method, at
-				complete.Parameters = d.parameters(item.Parameters, o.Parameters)
-				all = append(all, &complete)
+				full := *o
+				full.method, full.path = method, at
+				full.Parameters = append(item.Parameters[:len(item.Parameters):len(item.Parameters)], o.Parameters...)
+				all = append(all, &full)
 			}
 		}
-	}
-	return all
-}
-
-// parameters returns the parameters of a path and of its operation, which may describe one of the path's again.
-func (d *description) parameters(ofPath, own []parameter) []parameter {
-	var all []parameter
-	known := map[string]bool{}
-	for _, p := range append(ofPath[:len(ofPath):len(ofPath)], own...) {
-		if p.Ref != "" {
-			p = d.Components.Parameters[path.Base(p.Ref)]
-		}
-		if !known[p.In+" "+p.Name] {
-			all = append(all, p)
-		}
-		known[p.In+" "+p.Name] = true
 	}
 	return all
 }
@@ -147,29 +122,21 @@ func (d *description) resolve(s *schema) *schema {
 	return s
 }
 
-// json returns the schema of the JSON in a body, or nil, and the most specific media type for it.
-func (d *description) json(c content) (s *schema, mediaType string) {
-	for _, mediaType := range []string{"application/merge-patch+json", "application/json"} {
-		if body, ok := c.Content[mediaType]; ok {
-			return d.resolve(body.Schema), mediaType
-		}
-	}
-	return nil, ""
-}
+// json returns the schema of a body of JSON, or nil.
+func (d *description) json(c content) *schema { return d.resolve(c.Content["application/json"].Schema) }
 
 // result returns the schema of the successful response to o, or nil if it has no body.
 func (d *description) result(o *operation) *schema {
 	for status, response := range o.Responses {
 		if strings.HasPrefix(status, "2") {
-			s, _ := d.json(response)
-			return s
+			return d.json(response)
 		}
 	}
 	return nil
 }
 
-// tag returns the description of the tag of o.
-func (d *description) tag(o *operation) string {
+// about returns the description of the tag of o.
+func (d *description) about(o *operation) string {
 	for _, t := range d.Tags {
 		if t.Name == o.Tags[0] {
 			return plain(t.Description)
@@ -178,33 +145,24 @@ func (d *description) tag(o *operation) string {
 	return ""
 }
 
-// names returns the noun and the verb of the command of o: of /store/orders the noun is orders, of
-// /keys/{keyId}/rotate the verb is rotate. A path without a verb has that of the operationId.
+// words returns the verb of the operationId, and what it is about: get and pet for getPet.
+func (o *operation) words() (verb, item string) {
+	i := strings.IndexFunc(o.ID, unicode.IsUpper)
+	return o.ID[:i], strings.ToLower(o.ID[i:])
+}
+
+// names returns the noun and the verb of the command of o: orders of /store/orders, and rotate of /keys/{keyId}/rotate. If
+// the path has no verb, it is that of the operationId.
 func (o *operation) names() (noun, verb string) {
-	inItem := false
-	for segment := range strings.SplitSeq(o.path[1:], "/") {
-		switch {
-		case strings.HasPrefix(segment, "{"):
-			inItem = true
-		case inItem:
-			verb = segment
-		default:
-			noun = segment
-		}
+	verb, _ = o.words()
+	before, after, _ := strings.Cut(o.path, "/{")
+	if _, last, found := strings.Cut(after, "}/"); found {
+		verb = path.Base(last)
 	}
-	if verb == "" {
-		verb = o.ID[:strings.IndexFunc(o.ID, unicode.IsUpper)]
-	}
-	return noun, verb
+	return path.Base(before), verb
 }
 
-// item returns what o is about, in the singular: pet for getPet.
-func (o *operation) item() string {
-	return strings.ToLower(o.ID[strings.IndexFunc(o.ID, unicode.IsUpper):])
-}
-
-// label returns the name of a member for people, in lower-case words: "ship date" for shipDate, and "category" for
-// categoryId.
+// label returns the name of a member in lower-case words: "ship date" for shipDate, and "category" for categoryId.
 func label(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -213,17 +171,16 @@ func label(name string) string {
 		}
 		b.WriteRune(unicode.ToLower(r))
 	}
-	words := b.String()
-	return strings.TrimSuffix(strings.TrimSuffix(words, " id"), " at")
+	return strings.TrimSuffix(strings.TrimSuffix(b.String(), " id"), " at")
 }
 
-// plain returns a text of the description, which is Markdown, as plain text in one line.
+// plain returns a text of the description, which is Markdown, as plain text in one line and without its last full stop.
 func plain(markdown string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(markdown), " "), "`", "")
+	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(strings.Fields(markdown), " "), "`", ""), ".")
 }
 
-// firstSentence returns a text up to the end of its first sentence, without the full stop.
+// firstSentence returns a plain text up to the end of its first sentence.
 func firstSentence(text string) string {
 	first, _, _ := strings.Cut(text, ". ")
-	return strings.TrimSuffix(first, ".")
+	return first
 }

@@ -72,22 +72,6 @@ type listener struct {
 	after  *int64               // the last event that was forwarded; nil to begin with the oldest
 }
 
-// A listenStart is the first line that listen prints as JSON.
-type listenStart struct {
-	Workspace string `json:"workspace"`
-	ForwardTo string `json:"forwardTo"`
-	Secret    string `json:"secret"`
-}
-
-// A forwarded is an event that was posted, as listen prints it. The response has a status, or there was an error.
-type forwarded struct {
-	ID        int64  `json:"id"`
-	Type      string `json:"type"`
-	Status    int    `json:"status,omitempty"`
-	Error     string `json:"error,omitempty"`
-	LatencyMs int64  `json:"latencyMs"`
-}
-
 func (l *listener) run(ctx context.Context) error {
 	everywhere := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	l.sender = webhook.NewSender(webhook.SenderOptions{Guard: webhook.NewGuard(true, everywhere), Now: l.now, Version: version().Version})
@@ -101,7 +85,7 @@ func (l *listener) run(ctx context.Context) error {
 		return err
 	}
 	l.after = &last
-	if err := l.printLine(listenStart{account.Workspace.Name, l.to, l.secret},
+	if err := l.printLine(map[string]any{"workspace": account.Workspace.Name, "forwardTo": l.to, "secret": l.secret},
 		fmt.Sprintf("Forwarding the events of %s to %s\nSecret: %s", account.Workspace.Name, l.to, l.secret)); err != nil {
 		return err
 	}
@@ -193,12 +177,13 @@ func (l *listener) forward(ctx context.Context, workspace int64, event json.RawM
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		said := answer.Error
-		if answer.Status != 0 {
-			said = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
-		}
 		latency := answer.Latency.Milliseconds()
-		if err := l.printLine(forwarded{e.ID, e.Type, answer.Status, answer.Error, latency}, fmt.Sprintf("%-8d %-18s  %s (%d ms)", e.ID, e.Type, said, latency)); err != nil {
+		line, said := map[string]any{"id": e.ID, "type": e.Type, "latencyMs": latency, "error": answer.Error}, answer.Error
+		if answer.Status != 0 {
+			delete(line, "error")
+			line["status"], said = answer.Status, fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
+		}
+		if err := l.printLine(line, fmt.Sprintf("%-8d %-18s  %s (%d ms)", e.ID, e.Type, said, latency)); err != nil {
 			return err
 		}
 		if answer.Status != 0 {
