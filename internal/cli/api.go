@@ -16,6 +16,9 @@ import (
 	"example.com/petstore/client"
 )
 
+// webhooks is the noun of the operations that are the commands of "petstore webhook".
+const webhooks = "webhooks"
+
 // An override is where a command differs from what the description of its operation gives.
 type override struct {
 	name    string // of the command
@@ -58,11 +61,7 @@ func newAPICommand(a *app, d *description, o *operation) *apiCommand {
 	c := &apiCommand{app: a, operation: o, override: overrides[o.ID], result: d.result(o)}
 	c.noun, c.verb = o.names()
 	named := false // whether an argument is a member of the body
-	members := d.members(o, a.now)
-	slices.SortStableFunc(members, func(m, n *member) int {
-		return cmp.Compare(slices.Index(lastFlags, m.name), slices.Index(lastFlags, n.name))
-	})
-	for _, m := range members {
+	for _, m := range d.members(o, a.now) {
 		_, optional := c.values[m.name]
 		m.required = m.required && !optional
 		m.flag = cmp.Or(c.override.flags[m.name], m.flag)
@@ -122,8 +121,18 @@ safe. With -o json, everything that the server sent is printed, with its values 
 	return group
 }
 
-// lastFlags are the members whose flags come after all others in the help.
-var lastFlags = []string{order, pageSize, cursor, replayed}
+// newWebhookGroup returns "petstore webhook", whose commands are made as those of "petstore api".
+func newWebhookGroup(a *app, described bool) *cobra.Command {
+	group := newGroup("webhook", "Create, list, show, change, test and replay the webhooks of a workspace")
+	group.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scopes\nread and manage, which is best given as PETSTORE_KEY. Secrets are printed once. A webhook\nbelongs to the workspace: it goes on when the key that created it is revoked or expires."
+	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
+	if described {
+		for _, c := range apiCommands(a)[webhooks] {
+			group.AddCommand(c.command())
+		}
+	}
+	return group
+}
 
 // command returns the command of c for cobra.
 func (c *apiCommand) command() *cobra.Command {
@@ -149,7 +158,7 @@ func (c *apiCommand) command() *cobra.Command {
 
 func (c *apiCommand) registerFlags(flags *pflag.FlagSet) {
 	for _, m := range c.flags {
-		if f := flags.VarPF(m, m.flag, "", m.usage()); m.schema.Type == "boolean" {
+		if f := flags.VarPF(m, m.flag, "", m.usage()); m.form == "bool" {
 			f.NoOptDefVal = "true"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,10 +36,12 @@ type member struct {
 	flag     string // the name of its flag
 	about    string // what it means
 	required bool
-	nullable bool
-	list     bool    // whether there may be several, separated by commas
-	schema   *schema // of one of them
-	now      func() time.Time
+	list     bool     // whether there may be several, separated by commas
+	nulls    []string // what stands for null; none if it cannot be null
+	schema   *schema  // of one of them
+	form     string   // the word that stands for a value in the help
+	words    []string // all that it takes, if that is a few words
+	read     func(string) (any, error)
 
 	value any // as it is sent: nil for null
 }
@@ -46,50 +49,117 @@ type member struct {
 // members returns the members of o that a command sends. The only header among them is the idempotency key.
 func (d *description) members(o *operation, now func() time.Time) []*member {
 	var all []*member
-	add := func(name, in, about string, required bool, s *schema) {
-		s = d.resolve(s)
-		m := &member{name: name, in: in, required: required, schema: s, now: now, about: cmp.Or(about, s.Description),
-			flag: strings.ReplaceAll(label(name), " ", "-"), nullable: s.Nullable && s.Type != "boolean", list: s.Type == "array"}
-		if m.list {
-			m.schema = d.resolve(s.Items)
-		}
-		switch {
-		case in == "body" && m.list:
-			m.flag = strings.TrimSuffix(m.flag, "s")
-		case in == "header":
-			m.flag = strings.ToLower(name)
-		case name == order:
-			m.flag, m.about, m.schema = "newest", "print the newest first", &schema{Type: "boolean"}
-		}
-		all = append(all, m)
-	}
 	for _, p := range o.Parameters {
 		if p.Ref != "" {
-			p = d.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
+			p = d.Components.Parameters[path.Base(p.Ref)]
 		}
 		again := slices.ContainsFunc(all, func(m *member) bool { return m.name == p.Name && m.in == p.In })
 		if !again && (p.In != "header" || p.Name == replayed) {
-			add(p.Name, p.In, p.Description, p.Required, p.Schema)
+			all = append(all, d.member(p, now))
 		}
 	}
 	if o.RequestBody != nil {
 		body := d.json(*o.RequestBody)
 		for _, p := range body.Properties {
 			if p.name != "id" { // it is the one of the path
-				add(p.name, "body", "", slices.Contains(body.Required, p.name), p.schema)
+				all = append(all, d.member(parameter{Name: p.name, In: "body", Required: slices.Contains(body.Required, p.name), Schema: p.schema}, now))
 			}
 		}
 	}
 	return all
 }
 
+// member returns the member for p, which may be a member of a body too.
+func (d *description) member(p parameter, now func() time.Time) *member {
+	s := d.resolve(p.Schema)
+	m := &member{name: p.Name, in: p.In, required: p.Required, schema: s, about: cmp.Or(p.Description, s.Description), list: s.Type == "array"}
+	m.flag = strings.ReplaceAll(label(p.Name), " ", "-")
+	switch {
+	case p.In == "header":
+		m.flag = strings.ToLower(p.Name)
+	case p.In == "body" && m.list:
+		m.flag = strings.TrimSuffix(m.flag, "s")
+	case p.Name == order:
+		m.flag, m.about = "newest", "print the newest first"
+	}
+	if s.Nullable {
+		m.nulls = []string{""}
+	}
+	if m.list {
+		m.schema = d.resolve(s.Items)
+	}
+	m.form = strings.ToUpper(m.flag[strings.LastIndexByte(m.flag, '-')+1:])
+	m.setType(now)
+	return m
+}
+
+// setType sets how m reads a value, as its schema says.
+func (m *member) setType(now func() time.Time) {
+	s := m.schema
+	m.words = s.words()
+	switch {
+	case m.name == order:
+		m.form, m.words, m.read = "bool", nil, func(word string) (any, error) {
+			newest, err := strconv.ParseBool(word)
+			return map[bool]client.Sort{true: client.SortNewestFirst, false: client.SortOldestFirst}[newest], err
+		}
+	case len(m.words) > 0:
+		m.read = reader(config.Word[string](nil, m.words...))
+		m.addNull("none")
+	case s.Type == "integer":
+		m.form, m.read = "N", reader(config.Whole[int64](nil, bound(s.Minimum, math.MinInt64), bound(s.Maximum, math.MaxInt64)))
+		if m.isID() {
+			m.form = "ID"
+		}
+	case s.Type == "boolean":
+		m.form, m.nulls = "bool", nil
+		m.read = func(word string) (any, error) { return strconv.ParseBool(word) }
+	case m.name == expiry:
+		m.form, m.about = "DURATION", "how long the key lasts, such as 30d or 12h"
+		m.read = func(word string) (any, error) {
+			length, err := duration(nil, 1).Read(word)
+			return now().Add(length), err
+		}
+		m.addNull("never")
+	case s.Pattern == durationPattern:
+		m.form, m.read = "DURATION", func(word string) (any, error) {
+			length, err := duration(nil, 0).Read(word)
+			return fmt.Sprintf("%ds", int64(length.Seconds())), err
+		}
+	case s.Format == "date-time":
+		m.form, m.read = "INSTANT", reader(instantFlag(nil))
+	default:
+		m.read = reader(text(nil))
+	}
+}
+
+// reader returns what reads a value as v does.
+func reader[T any](v *value[T]) func(string) (any, error) {
+	return func(word string) (any, error) { return v.Read(word) }
+}
+
+// addNull lets a word stand for null too, if m can be null.
+func (m *member) addNull(word string) {
+	if m.nulls != nil {
+		m.nulls = append(m.nulls, word)
+	}
+}
+
+// words returns all values of s, if those are a few words: of an enum, or of a pattern such as ^(active|paused)$, as the
+// description has it for an enum with null.
+func (s *schema) words() []string {
+	inner, begins := strings.CutPrefix(s.Pattern, "^(")
+	inner, ends := strings.CutSuffix(inner, ")$")
+	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
+		return strings.Split(inner, "|")
+	}
+	return s.Enum
+}
+
 // isID reports whether m is the id of a resource.
 func (m *member) isID() bool {
 	return m.schema.Type == "integer" && (m.name == "id" || strings.HasSuffix(m.name, "Id"))
 }
-
-// lasts reports whether m is given as a duration.
-func (m *member) lasts() bool { return m.name == expiry || m.schema.Pattern == durationPattern }
 
 // argument returns the name of m as an argument of a command about a noun: the id of a pet is ID among pets, and PET
 // elsewhere.
@@ -104,12 +174,10 @@ func (m *member) argument(noun string) string {
 // usage returns the help of the flag.
 func (m *member) usage() string {
 	text, _, _ := strings.Cut(plain(m.about), "; repeat the parameter") // commas do as well here
-	if m.schema.Type != "boolean" {
+	if m.form != "bool" {
 		text = firstSentence(text)
 	}
-	switch words := strings.Join(m.Words(), ", "); {
-	case m.name == expiry:
-		text = "how long the key lasts, such as 30d or 12h"
+	switch words := strings.Join(m.words, ", "); {
 	case words != "" && m.about == m.schema.Description && m.schema.name != "": // that of the type, and not of the member
 		text = "one of " + words
 	case words != "":
@@ -118,42 +186,32 @@ func (m *member) usage() string {
 	if !unicode.IsUpper(rune(text[1])) {
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
-	if m.schema.Default != nil && m.schema.Type != "boolean" {
+	if m.schema.Default != nil && m.form != "bool" {
 		text += fmt.Sprintf(" (default %v)", m.schema.Default)
 	}
-	if m.nullable {
-		text += fmt.Sprintf(" (%s for null)", strings.Join(append(m.nulls()[1:], "empty"), " or "))
+	if m.nulls != nil {
+		text += fmt.Sprintf(" (%s for null)", strings.Join(append(m.nulls[1:len(m.nulls):len(m.nulls)], "empty"), " or "))
 	}
 	return text
 }
 
 // Type implements pflag.Value: it is the word that stands for the value.
 func (m *member) Type() string {
-	word := strings.ToUpper(m.flag[strings.LastIndexByte(m.flag, '-')+1:])
-	switch {
-	case m.schema.Type == "boolean":
-		return "bool"
-	case m.isID():
-		word = "ID"
-	case m.schema.Type == "integer":
-		word = "N"
-	case m.lasts():
-		word = "DURATION"
-	case m.schema.Format == "date-time":
-		word = "INSTANT"
-	}
 	if m.list {
-		return word + ",..."
+		return m.form + ",..."
 	}
-	return word
+	return m.form
 }
+
+// Words implements worded.
+func (m *member) Words() []string { return m.words }
 
 // String implements pflag.Value. No flag has a default of its own.
 func (m *member) String() string { return "" }
 
 // Set implements pflag.Value. The values of a list add up.
 func (m *member) Set(text string) (err error) {
-	if m.nullable && slices.Contains(m.nulls(), text) {
+	if slices.Contains(m.nulls, text) {
 		m.value = nil
 		return nil
 	}
@@ -171,53 +229,6 @@ func (m *member) Set(text string) (err error) {
 	}
 	m.value = all
 	return nil
-}
-
-// nulls returns what stands for null: the empty text first.
-func (m *member) nulls() []string {
-	switch {
-	case len(m.Words()) > 0:
-		return []string{"", "none"}
-	case m.lasts():
-		return []string{"", "never"}
-	}
-	return []string{""}
-}
-
-// Words returns all that m takes, if that is a few words: those of an enum, or of a pattern such as ^(active|paused)$, as
-// the description has it for an enum with null.
-func (m *member) Words() []string {
-	inner, begins := strings.CutPrefix(m.schema.Pattern, "^(")
-	inner, ends := strings.CutSuffix(inner, ")$")
-	if begins && ends && !strings.ContainsAny(inner, `()[]\.*+?^$`) {
-		return strings.Split(inner, "|")
-	}
-	return m.schema.Enum
-}
-
-// read returns a value of the type that the schema asks for. Its error says what would be right.
-func (m *member) read(word string) (any, error) {
-	s := m.schema
-	switch {
-	case len(m.Words()) > 0:
-		return config.Word[string](nil, m.Words()...).Read(word)
-	case s.Type == "integer":
-		return config.Whole[int64](nil, bound(s.Minimum, math.MinInt64), bound(s.Maximum, math.MaxInt64)).Read(word)
-	case m.name == order:
-		newest, err := strconv.ParseBool(word)
-		return map[bool]client.Sort{true: client.SortNewestFirst, false: client.SortOldestFirst}[newest], err
-	case s.Type == "boolean":
-		return strconv.ParseBool(word)
-	case m.name == expiry:
-		length, err := duration(nil, 1).Read(word)
-		return m.now().Add(length), err
-	case s.Pattern == durationPattern:
-		length, err := duration(nil, 0).Read(word)
-		return fmt.Sprintf("%ds", int64(length.Seconds())), err
-	case s.Format == "date-time":
-		return instantFlag(nil).Read(word)
-	}
-	return text(nil).Read(word)
 }
 
 // bound returns a limit of the description, or none. The largest id is no limit that people have to know.
