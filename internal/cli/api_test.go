@@ -61,6 +61,24 @@ func TestAnswersAreUnchanged(t *testing.T) {
 	}
 }
 
+// TestTables: a table shows the members of a resource, or those that its view names, each in words.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ command, sent, want string }{
+		{"api categories list", `[{"name":"Dogs","id":1},{"id":2,"name":"Cats","description":"a\u001bb"}]`, "ID  NAME  DESCRIPTION\n1   Dogs  \n2   Cats  a\\u001bb\n"},
+		{"api orders get 1", `{"id":1,"petId":2,"quantity":3,"complete":false,"shipDate":"2026-03-01T09:30:00+01:00"}`,
+			"ID  PET  QUANTITY  SHIP DATE                COMPLETE\n1   2    3         2026-03-01 08:30:00 UTC  false\n"},
+		{"webhook list", `[{"id":"wh_1","url":"u","state":"active","after":0}]`, "ID    URL  TYPES  STATE   AFTER  FAILING SINCE\nwh_1  u    all    active  0      -\n"},
+		{"api keys create till", `{"id":"key_1","name":"till","scopes":["read","write"],"key":"pst_2"}`, "ID       key_1\nNAME     till\nSCOPES   read,write\nEXPIRES  never\n\npst_2\n"},
+		{"api pets delete 7", "", "Deleted the pet 7\n"},
+		{"api keys revoke key_1", "", "Revoked the key key_1\n"},
+	} {
+		if code, out, said := call(t, answer(test.sent), append(strings.Fields(test.command), "-o", "table")...); code != Success || out != test.want {
+			t.Errorf("%s = %d, said %q, printed\n%s\nwant\n%s", test.command, code, said, out, test.want)
+		}
+	}
+}
+
 // TestAllPages: --all joins the pages of a list, which are unchanged too.
 func TestAllPages(t *testing.T) {
 	t.Parallel()

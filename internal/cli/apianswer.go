@@ -79,7 +79,7 @@ func (c *apiCommand) columns() []string {
 		s = readDescription().resolve(s.Items)
 	}
 	all := strings.Fields(views[s.name])
-	if all == nil {
+	if len(all) == 0 {
 		for _, p := range s.Properties {
 			all = append(all, p.name)
 		}

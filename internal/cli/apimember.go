@@ -190,7 +190,7 @@ func (m *member) usage() string {
 		text += fmt.Sprintf(" (default %v)", m.schema.Default)
 	}
 	if m.nulls != nil {
-		text += fmt.Sprintf(" (%s for null)", strings.Join(append(m.nulls[1:len(m.nulls):len(m.nulls)], "empty"), " or "))
+		text += fmt.Sprintf(" (%s for null)", strings.Join(slices.Concat(m.nulls[1:], []string{"empty"}), " or "))
 	}
 	return text
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -75,8 +76,9 @@ type property struct {
 // UnmarshalJSON keeps the order, which a map would lose.
 func (p *properties) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
-	name, err := d.Token() // the brace
+	_, err := d.Token() // the brace
 	for err == nil && d.More() {
+		var name json.Token
 		var s *schema
 		if name, err = d.Token(); err == nil {
 			err = d.Decode(&s)
@@ -106,7 +108,7 @@ func (d *description) operations() []*operation {
 			if o != nil {
 				full := *o
 				full.method, full.path = method, at
-				full.Parameters = append(item.Parameters[:len(item.Parameters):len(item.Parameters)], o.Parameters...)
+				full.Parameters = slices.Concat(item.Parameters, o.Parameters)
 				all = append(all, &full)
 			}
 		}
