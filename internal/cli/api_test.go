@@ -165,7 +165,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api pets update 1":                         `nothing to change: give --name, --category or --status`,
 		"webhook retry wh_1 first":                  `DELIVERY: "first" is not an id: must be a whole number from 1 on`,
 		"api pets list --server 127.0.0.1:8080":     `--server: the base URL "127.0.0.1:8080" is not an absolute http or https URL`,
-		"listen --forward-to http://h --secret abc": `--secret: "abc": must be whsec_ and base64, as the secret of a webhook`,
+		"listen --forward-to http://h --secret abc": `--secret: must be whsec_ and base64, as the secret of a webhook`,
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

@@ -39,25 +39,25 @@ read, no webhook and no public address. It continues after an interruption on ei
 	}, func(f *pflag.FlagSet) {
 		f.StringVar(&l.to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
 		f.Var(listOf(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
-		f.Var(&value[string]{To: &l.secret, Read: readSecret}, "secret", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
+		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
 		config.FromEnvironment(f, "secret")
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		if u, err := url.Parse(l.to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return usagef("--forward-to: %q is not an absolute http or https URL", l.to)
 		}
 		l.client, l.json = c, a.chosen() == "json"
-		l.secret = cmp.Or(l.secret, webhook.MintSecret())
+		if l.secret = cmp.Or(l.secret, webhook.MintSecret()); !usableSecret(l.secret) {
+			return a.fault("secret", "must be whsec_ and base64, as the secret of a webhook")
+		}
 		return l.run(ctx)
 	})
 }
 
-// readSecret returns a secret that events can be signed with.
-func readSecret(text string) (string, error) {
+// usableSecret reports whether events can be signed with a secret.
+func usableSecret(text string) bool {
 	encoded, prefixed := strings.CutPrefix(text, "whsec_")
-	if key, err := base64.StdEncoding.DecodeString(encoded); !prefixed || err != nil || len(key) == 0 {
-		return "", errors.New("must be whsec_ and base64, as the secret of a webhook")
-	}
-	return text, nil
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	return prefixed && err == nil && len(key) > 0
 }
 
 // A listener forwards events to a receiver.

@@ -64,9 +64,8 @@ func apiError(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
-	}
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		return usage
+	case isUsage(err):
+		return err
 	}
 	return errors.New(withoutPrefix(err))
 }
