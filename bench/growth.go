@@ -10,9 +10,9 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/processtest"
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
-	"example.com/petstore/internal/processtest"
 )
 
 // What is measured of growth: up to three real nodes, which share a core with PostgreSQL and Redis.

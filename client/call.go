@@ -60,6 +60,9 @@ type Response struct {
 	Attempts  int         // how many requests it took, at least 1
 }
 
+// Next returns the Cursor of the next page of a list, or of events the After; "" if there is none.
+func (r Response) Next() string { return place(r.Header, "next") }
+
 func newResponse(resp *http.Response, attempts int) Response {
 	return Response{
 		Status:    resp.StatusCode,

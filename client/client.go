@@ -51,6 +51,8 @@ type Option func(*Client)
 func New(baseURL, key string, opts ...Option) (*Client, error) {
 	base, err := url.Parse(baseURL)
 	switch {
+	case err != nil && !strings.Contains(baseURL, "://"):
+		return nil, fmt.Errorf("petstore: the base URL %q is not an absolute http or https URL", baseURL)
 	case err != nil:
 		return nil, fmt.Errorf("petstore: the base URL: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":

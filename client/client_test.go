@@ -3,6 +3,7 @@ package client_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"http://127.0.0.1:8080/", "pst_key", true},
 		{"https://petstore.example/below/a/path/", "pst_key", true},
 		{"petstore.example", "pst_key", false},
+		{"127.0.0.1:8080", "pst_key", false},
 		{"", "pst_key", false},
 		{"ftp://petstore.example", "pst_key", false},
 		{"https://user:secret@petstore.example", "pst_key", false},
@@ -53,6 +55,43 @@ func TestRequestIsBelowTheBasePath(t *testing.T) {
 	}
 	if got.Header.Get("Authorization") != "Bearer pst_key" || got.UserAgent() != "till/2" {
 		t.Errorf("ListPets sent %v, want the key and the name", got.Header)
+	}
+}
+
+func TestNewNamesAMissingScheme(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"127.0.0.1:8080", "localhost:8080", "petstore.example", "[::1]:8080"} {
+		if _, err := client.New(base, "pst_key"); err == nil || !strings.Contains(err.Error(), "is not an absolute http or https URL") {
+			t.Errorf("New(%q) = %v, want an error that names the scheme", base, err)
+		}
+	}
+}
+
+// Do returns the bytes of the answer, and repeats and fails as the methods do.
+func TestDoReturnsTheAnswerUnchanged(t *testing.T) {
+	t.Parallel()
+	const body = "[ {\"id\":1.0e0,\"new\":\"\\u003c\",\"complete\":false} ]\n"
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests++; requests == 1 {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if got := r.Method + " " + r.RequestURI; got != "GET /shop/store/orders?limit=1" {
+			t.Errorf("Do asked for %s", got)
+		}
+		w.Header().Set("Link", `</store/orders?cursor=c2>; rel="next"`)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL+"/shop", "pst_key", client.WithRetry(client.Retry{Attempts: 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, resp, err := c.Do(t.Context(), client.Request{Operation: "listOrders", Method: http.MethodGet, Path: "/store/orders", Query: url.Values{"limit": {"1"}}})
+	if err != nil || string(got) != body || resp.Next() != "c2" || resp.Attempts != 2 {
+		t.Errorf("Do = %q, next %q after %d attempts, %v", got, resp.Next(), resp.Attempts, err)
 	}
 }
 

@@ -30,6 +30,22 @@ type request struct {
 	mediaType    string
 }
 
+// A Request is a call whose answer the caller decodes itself.
+type Request struct {
+	Operation string     // the operationId, for errors and reports
+	Method    string     // of HTTP
+	Path      string     // below the base URL; its segments are escaped
+	Query     url.Values // nil for none
+	Body      any        // is sent as JSON; nil for no body
+	MediaType string     // of the body
+}
+
+// Do makes a request as the other methods do, with the same repetitions and errors, and returns the body of the answer
+// unchanged. The body is empty if the answer has none.
+func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) ([]byte, Response, error) {
+	return c.send(ctx, request{r.Operation, r.Method, r.Path, r.Query, r.Body, r.MediaType}, newCall(r.Method, opts))
+}
+
 // none is the result of an operation without one.
 type none struct{}
 
@@ -50,7 +66,7 @@ func list[T any](ctx context.Context, c *Client, r request, opts []CallOption) (
 	if err != nil {
 		return Page[T]{}, err
 	}
-	return Page[T]{Items: items, Next: place(resp.Header, "next")}, nil
+	return Page[T]{Items: items, Next: resp.Next()}, nil
 }
 
 // place returns the Cursor, or of events the After, of the page that a link with a relation leads to; "" if there is none.

@@ -1,218 +1,256 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"iter"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
-	"example.com/petstore/internal/config"
 )
 
-func (a *app) apiCommand() *cobra.Command {
-	cmd := a.group("api", "Call the API of any server",
-		a.apiPets(), a.apiCategories(), a.apiOrders(), a.apiInventory(), a.apiKeys(), a.apiAccount())
-	cmd.Long = `Call the API of any server, with an API key.
+// webhooks is the noun of the operations that are the commands of "petstore webhook".
+const webhooks = "webhooks"
+
+// An override is where a command differs from what the description of its operation gives.
+type override struct {
+	name    string // of the command
+	aliases []string
+	flags   map[string]string // names of flags, by the member
+	values  map[string]any    // what is sent for members that are not given
+
+	before func(context.Context, *client.Client, []string, map[string]any) error // checks the arguments and the body
+	after  func(answer json.RawMessage) error                                    // judges an answer that was printed
+	show   func(answer json.RawMessage) rows                                     // returns the table of an answer
+}
+
+// overrides are by the operationId. Everything else follows the rules of newAPICommand.
+var overrides = map[string]override{
+	"cancelOrder":     {aliases: []string{"delete"}},
+	"updateInventory": {name: "set", aliases: []string{"update"}},
+	"listOrders":      {flags: map[string]string{"shipDateFrom": "from", "shipDateTo": "to"}},
+	"rotateKey":       {before: keepOwnKey},
+	"getAccount":      {show: accountTable},
+	"getWebhook":      {name: "show", aliases: []string{"get"}},
+	"replayWebhook":   {values: map[string]any{"after": 0}},
+	"testWebhook":     {show: testTable, after: testPassed},
+}
+
+// An apiCommand is a command that makes one request, as the description of an operation says.
+type apiCommand struct {
+	*app
+	*operation
+	override
+	noun, verb string
+	args       []*member // in their order
+	flags      []*member
+	result     *schema // nil if there is no body
+	all        bool    // whether all pages are printed
+}
+
+// newAPICommand returns the command of o. Its arguments are the ids in the path, and for a body the first member that it
+// must have. All others are flags.
+func newAPICommand(a *app, d *description, o *operation) *apiCommand {
+	c := &apiCommand{app: a, operation: o, override: overrides[o.ID], result: d.result(o)}
+	c.noun, c.verb = o.names()
+	named := false // whether an argument is a member of the body
+	for _, m := range d.members(o, a.now) {
+		_, optional := c.values[m.name]
+		m.required = m.required && !optional
+		m.flag = cmp.Or(c.override.flags[m.name], m.flag)
+		if m.in == "path" || m.in == "body" && m.required && !named {
+			c.args = append(c.args, m)
+			named = named || m.in == "body"
+		} else {
+			c.flags = append(c.flags, m)
+		}
+	}
+	return c
+}
+
+// apiCommands returns the commands of all operations, by their nouns.
+func apiCommands(a *app) map[string][]*apiCommand {
+	byNoun := map[string][]*apiCommand{}
+	d := readDescription()
+	for _, o := range d.operations() {
+		c := newAPICommand(a, d, o)
+		byNoun[c.noun] = append(byNoun[c.noun], c)
+	}
+	return byNoun
+}
+
+// newAPIGroup returns "petstore api": a command for each noun, which holds one for each operation. They are left out
+// unless described is set.
+func newAPIGroup(a *app, described bool) *cobra.Command {
+	group := newGroup("api", "Call the API of any server")
+	group.Long = `Call the API of any server, with an API key.
 
 Give the key as PETSTORE_KEY rather than as a flag: other users of this machine can see
 the command lines of running programs. The key is never printed.
 
 If the rate limit refuses a request, it is repeated when the server says so, unless that
 takes more than two minutes. If a response is lost, the request is repeated if that is
-safe.`
-	cmd.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore api pets list --status available --all"
+safe. With -o json, everything that the server sent is printed, with its values unchanged.`
+	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore api pets list --status available --all"
+	if !described {
+		return group
+	}
+	for noun, all := range apiCommands(a) {
+		switch {
+		case noun == webhooks: // they have a group of their own
+		case len(all) == 1: // as account
+			all[0].verb = noun
+			group.AddCommand(all[0].command())
+		default:
+			about := readDescription().about(all[0].operation)
+			ofNoun := newGroup(noun, firstSentence(about))
+			ofNoun.Long = about
+			for _, c := range all {
+				ofNoun.AddCommand(c.command())
+			}
+			group.AddCommand(ofNoun)
+		}
+	}
+	return group
+}
+
+// newWebhookGroup returns "petstore webhook", whose commands are made as those of "petstore api".
+func newWebhookGroup(a *app, described bool) *cobra.Command {
+	group := newGroup("webhook", "Create, list, show, change, test and replay the webhooks of a workspace")
+	group.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scopes\nread and manage, which is best given as PETSTORE_KEY. Secrets are printed once. A webhook\nbelongs to the workspace: it goes on when the key that created it is revoked or expires."
+	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
+	if described {
+		for _, c := range apiCommands(a)[webhooks] {
+			group.AddCommand(c.command())
+		}
+	}
+	return group
+}
+
+// command returns the command of c for cobra.
+func (c *apiCommand) command() *cobra.Command {
+	use, needs := []string{cmp.Or(c.override.name, c.verb)}, []string{}
+	for _, m := range c.args {
+		use = append(use, m.argument(c.noun))
+	}
+	for _, m := range c.flags {
+		if m.required {
+			needs = append(needs, m.flag)
+			use = append(use, "--"+m.flag+" "+m.Type())
+		}
+	}
+	if len(c.flags) > len(needs) {
+		use = append(use, "[FLAGS]")
+	}
+	cmd := overAPI(c.app, spec{
+		use: strings.Join(use, " "), args: cobra.ExactArgs(len(c.args)), short: c.Summary, needs: needs, output: tables(),
+	}, c.registerFlags, c.run)
+	cmd.Aliases = c.aliases
 	return cmd
 }
 
-// A remote is a command on a server.
-type remote struct {
-	use, short, long string
-	args             cobra.PositionalArgs
-	aliases, needs   []string
-	changes          []string // flags of which one must be given at least
-	flags            func(*pflag.FlagSet)
-	run              func(ctx context.Context, c *client.Client, args []string) error
-}
-
-// remote returns the command of r, with the flags that each has.
-func (a *app) remote(r remote) *cobra.Command {
-	var server, key string
-	cmd := a.command(spec{
-		use: r.use, args: r.args, needs: r.needs, short: r.short, long: r.long, output: tables(),
-		run: func(ctx context.Context, args []string) error {
-			c, err := a.dial(server, key)
-			if err != nil {
-				return err
-			}
-			if len(r.changes) > 0 && !slices.ContainsFunc(r.changes, a.given) {
-				last := len(r.changes) - 1
-				return usagef("nothing to change: give --%s or --%s", strings.Join(r.changes[:last], ", --"), r.changes[last])
-			}
-			return apiError(ctx, r.run(ctx, c, args))
-		},
-	})
-	if r.flags != nil {
-		r.flags(cmd.Flags())
-	}
-	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "`URL` of the server")
-	cmd.Flags().StringVar(&key, "key", "", "the API `KEY`")
-	config.FromEnvironment(cmd.Flags(), "server", "key")
-	cmd.Aliases = r.aliases
-	return cmd
-}
-
-// item returns the command that has the server do something, and prints the item that it answers.
-func item[T any](a *app, r remote, table func([]T) rows, do func(ctx context.Context, c *client.Client, args []string) (T, error)) *cobra.Command {
-	r.run = func(ctx context.Context, c *client.Client, args []string) error {
-		got, err := do(ctx, c, args)
-		if err != nil {
-			return err
+func (c *apiCommand) registerFlags(flags *pflag.FlagSet) {
+	for _, m := range c.flags {
+		if f := flags.VarPF(m, m.flag, "", m.usage()); m.form == "bool" {
+			f.NoOptDefVal = "true"
 		}
-		return a.print(got, func() rows { return table([]T{got}) })
 	}
-	return a.remote(r)
-}
-
-// byID is the work of a command whose first argument, which use names as what, is the id of a row.
-func byID[T any](what string, do func(ctx context.Context, c *client.Client, id int64) (T, error)) func(context.Context, *client.Client, []string) (T, error) {
-	return func(ctx context.Context, c *client.Client, args []string) (result T, err error) {
-		id, err := idOf(what, args[0])
-		if err != nil {
-			return result, err
-		}
-		return do(ctx, c, id)
+	if c.isPaged() {
+		flags.BoolVar(&c.all, "all", false, "print all pages")
 	}
 }
 
-// dial returns the client for a command. It does not call the server yet.
-func (a *app) dial(server, key string) (*client.Client, error) {
-	if key == "" {
-		return nil, usagef("an API key is needed: set PETSTORE_KEY, or --key")
-	}
-	c, err := client.New(server, key,
-		client.WithUserAgent("petstore-cli"),
-		client.OnRetry(func(t client.Attempt) {
-			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), withoutPrefix(t.Err))
-		}),
-		client.OnDeprecation(func(d client.Deprecation) {
-			fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
-		}),
-	)
-	if err != nil {
-		return nil, usagef("--server or --key: %s", withoutPrefix(err))
-	}
-	return c, nil
+// isPaged reports whether the answer is a page of a list that has an end. The feed of events has none.
+func (c *apiCommand) isPaged() bool {
+	return slices.ContainsFunc(c.flags, func(m *member) bool { return m.name == cursor })
 }
 
-// apiError returns err in the words of the command line.
-func apiError(ctx context.Context, err error) error {
+// run makes the request and prints the answer.
+func (c *apiCommand) run(ctx context.Context, server *client.Client, args []string) error {
+	body, req, opts, err := c.request(args)
+	if err == nil && c.before != nil {
+		err = c.before(ctx, server, args, body)
+	}
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return ctx.Err()
+	case err != nil:
+		return err
+	case c.all:
+		return c.printAll(ctx, server, req)
 	}
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		return usage
+	answer, resp, err := server.Do(ctx, req, opts...)
+	switch {
+	case err != nil:
+		return err
+	case c.result == nil:
+		return c.printRemoval(c.args[0].value)
+	case c.Successor != "":
+		return c.printOnly(args[0], req.Path, answer)
 	}
-	return errors.New(withoutPrefix(err))
-}
-
-// withoutPrefix returns the text of err without the program's name, which is said once for all errors.
-func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
-
-// given reports whether a flag has a value from anywhere but its default.
-func (a *app) given(flag string) bool { return a.origins.Of(flag) != config.Default }
-
-// idOf reads an id, which use names as what.
-func idOf(what, text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usagef("%s: %q is not an id: must be a whole number from 1 on", what, text)
-	}
-	return id, nil
-}
-
-// pageFlags choose what part of a list is printed.
-type pageFlags struct {
-	limit  int
-	cursor string
-	all    bool
-	newest bool
-}
-
-func (p *pageFlags) register(flags *pflag.FlagSet) {
-	flags.Var(config.Whole(&p.limit, 1, 100), "limit", "print at most `N` items, 1 to 100 (default 20)")
-	flags.Var(text(&p.cursor), "cursor", "continue at `CURSOR`, which the previous page printed")
-	flags.BoolVar(&p.all, "all", false, "print all pages")
-}
-
-// sorted is register for a list that can begin with the newest.
-func (p *pageFlags) sorted(flags *pflag.FlagSet) {
-	p.register(flags)
-	flags.BoolVar(&p.newest, "newest", false, "print the newest first")
-}
-
-func (p *pageFlags) sort() string {
-	if p.newest {
-		return string(client.SortNewestFirst)
-	}
-	return ""
-}
-
-// listed prints a page, or all pages, of items. It says on stderr where the next page starts.
-func listed[T any](a *app, p pageFlags, page func() (client.Page[T], error), all iter.Seq2[T, error], table func([]T) rows) error {
-	items := []T{}
-	if p.all {
-		for item, err := range all {
-			if err != nil {
-				return err
-			}
-			items = append(items, item)
-		}
-		return a.print(items, func() rows { return table(items) })
-	}
-	got, err := page()
-	if err != nil {
+	if err := c.printAnswer(answer); err != nil {
 		return err
 	}
-	if err := a.print(append(items, got.Items...), func() rows { return table(got.Items) }); err != nil {
-		return err
-	}
-	if got.Next != "" {
-		fmt.Fprintf(a.err, "petstore: there is more: use --all, or --cursor %s\n", got.Next)
+	if c.sayMore(resp); c.after != nil {
+		return c.after(answer)
 	}
 	return nil
 }
 
-// removal is what is printed of something that is no more.
-type removal[ID int64 | string] struct {
-	ID      ID   `json:"id"`
-	Deleted bool `json:"deleted"`
-}
-
-// removed returns the command that does away with what has an id.
-func (a *app) removed(r remote, did string, remove func(*client.Client, context.Context, int64, ...client.CallOption) error) *cobra.Command {
-	r.args = cobra.ExactArgs(1)
-	r.run = func(ctx context.Context, c *client.Client, args []string) error {
-		id, err := idOf("ID", args[0])
-		if err != nil {
-			return err
+// request returns the request for the arguments and for the flags that were given, and its body.
+func (c *apiCommand) request(args []string) (body map[string]any, req client.Request, opts []client.CallOption, err error) {
+	req = client.Request{Operation: c.ID, Method: c.method, Path: c.path, Query: url.Values{}, MediaType: "application/json"}
+	body = map[string]any{}
+	maps.Copy(body, c.values)
+	for i, m := range c.args {
+		if err := m.setArgument(m.argument(c.noun), args[i]); err != nil {
+			return nil, req, nil, err
 		}
-		if err := remove(c, ctx, id); err != nil {
-			return err
-		}
-		return a.done(removal[int64]{id, true}, "%s %d", did, id)
+		m.addTo(&req, body)
 	}
-	return a.remote(r)
+	var changes []string
+	for _, m := range c.flags {
+		changes = append(changes, "--"+m.flag)
+		if !c.given(m.flag) {
+			continue
+		}
+		if m.addTo(&req, body); m.in == "header" {
+			opts = append(opts, client.IdempotencyKey(m.text(m.value)))
+		}
+	}
+	if c.all && !c.given(pageSize) {
+		req.Query.Set(pageSize, "100")
+	}
+	if c.Successor != "" { // such as "GET /pets?id={petId}"
+		target, query, _ := strings.Cut(strings.TrimPrefix(c.Successor, "GET "), "?")
+		name, _, _ := strings.Cut(query, "=")
+		req.Path, req.Query = target, url.Values{name: {args[0]}}
+	}
+	if c.RequestBody != nil {
+		req.Body = body
+	}
+	if c.method == http.MethodPatch {
+		if req.MediaType = "application/merge-patch+json"; len(body) == 0 {
+			last := len(changes) - 1
+			return nil, req, nil, usagef("nothing to change: give %s or %s", strings.Join(changes[:last], ", "), changes[last])
+		}
+	}
+	return body, req, opts, nil
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+// keepOwnKey refuses to rotate the key that the command uses without an overlap: the answer, if it is lost, could not be
+// asked for again.
+func keepOwnKey(ctx context.Context, server *client.Client, args []string, body map[string]any) error {
+	if body["overlap"] != "0s" {
+		return nil
+	}
+	if who, err := server.GetAccount(ctx); err == nil && who.Key.ID == args[0] {
+		return usagef("the key that you are using could end before you get the new one: give an --overlap, such as 1m")
+	}
+	return nil
+}

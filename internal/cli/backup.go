@@ -15,9 +15,9 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func (a *app) backupCommand() *cobra.Command {
+func backupCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "backup FILE", args: cobra.ExactArgs(1),
 		short: "Write a verified backup of the database",
 		long: `Write a backup of the SQLite database: a snapshot of one moment. A server can keep
@@ -33,7 +33,7 @@ against the ledger. Only its owner can read it, because it contains everything. 
 				return err
 			}
 			if args[0] == standardStream {
-				return a.backupToStream(ctx)
+				return backupToStream(ctx, a)
 			}
 			if err := mayReplace(args[0], force); err != nil {
 				return err
@@ -42,7 +42,7 @@ against the ledger. Only its owner can read it, because it contains everything. 
 			if err := sqlite.Backup(ctx, a.config.DB, args[0]); err != nil {
 				return err
 			}
-			return a.printCopy("Backed up "+a.config.DB+" to ", args[0], a.now().Sub(began))
+			return printCopy(a, "Backed up "+a.config.DB+" to ", args[0], a.now().Sub(began))
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -51,7 +51,7 @@ against the ledger. Only its owner can read it, because it contains everything. 
 }
 
 // backupToStream writes a backup to stdout once it is verified.
-func (a *app) backupToStream(ctx context.Context) (err error) {
+func backupToStream(ctx context.Context, a *app) (err error) {
 	if terminal(a.out) {
 		return usagef("a backup cannot be printed on a terminal; give a FILE, or redirect stdout")
 	}
@@ -85,7 +85,7 @@ type copyView struct {
 	Verified bool    `json:"verified"`
 }
 
-func (a *app) printCopy(did, file string, took time.Duration) error {
+func printCopy(a *app, did, file string, took time.Duration) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
@@ -96,9 +96,9 @@ func (a *app) printCopy(did, file string, took time.Duration) error {
 	})
 }
 
-func (a *app) restoreCommand() *cobra.Command {
+func restoreCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "restore FILE", args: cobra.ExactArgs(1),
 		short: "Replace the database with a backup",
 		long: `Replace the SQLite database with a copy of a backup. The copy is verified and
@@ -116,14 +116,14 @@ itself is not changed. With -, it is read from stdin.`,
 				return err
 			}
 			if args[0] != standardStream {
-				return a.restore(ctx, args[0], args[0])
+				return restoreFile(ctx, a, args[0], args[0])
 			}
 			temp, done, err := spool(ctx, "restore", a.in)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, done()) }()
-			return a.restore(ctx, temp.Name(), "stdin")
+			return restoreFile(ctx, a, temp.Name(), "stdin")
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -131,8 +131,8 @@ itself is not changed. With -, it is read from stdin.`,
 	return cmd
 }
 
-// restore restores the backup at path, which the operator called name.
-func (a *app) restore(ctx context.Context, path, name string) error {
+// restoreFile restores the backup at path, which the operator called name.
+func restoreFile(ctx context.Context, a *app, path, name string) error {
 	began := a.now()
 	warning, err := sqlite.Restore(ctx, path, a.config.DB, sqlite.Options{Now: a.now, Readers: 1})
 	if err != nil {
@@ -141,5 +141,5 @@ func (a *app) restore(ctx context.Context, path, name string) error {
 	if warning != nil {
 		fmt.Fprintf(a.err, "petstore: %v\n", warning)
 	}
-	return a.printCopy("Restored "+name+" to ", a.config.DB, a.now().Sub(began))
+	return printCopy(a, "Restored "+name+" to ", a.config.DB, a.now().Sub(began))
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 	"example.com/petstore/internal/config"
 )
 
-// An app is one run of the program.
+// An app is one run of the program. Commands are made by functions that take it.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
@@ -23,16 +24,16 @@ type app struct {
 	now      func() time.Time
 
 	config  *config.Config
-	origins config.Origins // of the flags of the command that runs
-	output  *output        // of the command that runs: how it prints
+	origins config.Origins // where the flags of the command that runs have their values from
+	output  *output        // how the command that runs prints
 }
 
-// Main runs the command that args, without the program's name, ask for, and
-// returns the exit code. Results go to stdout, all else to stderr. The end of
-// ctx interrupts the command; serve then ends in good order.
+// Main runs the command that args name, without the program's name, and returns the exit
+// code. It writes results to stdout and everything else to stderr. The end of ctx interrupts
+// the command; serve then stops as after a SIGTERM.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	a := &app{in: stdin, out: stdout, err: stderr, getenv: getenv, now: time.Now, config: config.New()}
-	root := a.root()
+	root := newRoot(a, slices.Contains(args, "api") || slices.Contains(args, "webhook"))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -41,19 +42,21 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.exit(ctx, err)
 }
 
-func (a *app) root() *cobra.Command {
-	root := a.group("petstore", "An HTTP API for pets, categories, stock and orders.")
+// newRoot returns the command petstore. Those of its commands that are made from the description of the API are empty
+// unless described is set, because the description takes some milliseconds to read.
+func newRoot(a *app, described bool) *cobra.Command {
+	root := newGroup("petstore", "An HTTP API for pets, categories, stock and orders.")
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"service", "Run a server:", []*cobra.Command{a.serveCommand(), a.healthcheckCommand(), a.doctorCommand(), a.configCommand(), a.operatorCommand()}},
-		{"access", "Workspaces and keys:", []*cobra.Command{a.workspaceCommand(), a.keyCommand()}},
+		{"service", "Run a server:", []*cobra.Command{serveCommand(a), healthcheckCommand(a), doctorCommand(a), configCommand(a), operatorCommand(a)}},
+		{"access", "Workspaces and keys:", []*cobra.Command{workspaceCommand(a), keyCommand(a)}},
 		{"data", "Data:", []*cobra.Command{
-			a.importCommand(), a.exportCommand(), a.eventsCommand(), a.backupCommand(), a.restoreCommand(), a.migrateCommand(), a.migrateStoreCommand(),
+			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
-		{"api", "The API:", []*cobra.Command{a.apiCommand(), a.webhookCommand(), a.listenCommand(), a.openapiCommand()}},
-		{"other", "Other:", []*cobra.Command{a.versionCommand()}},
+		{"api", "The API:", []*cobra.Command{newAPIGroup(a, described), newWebhookGroup(a, described), listenCommand(a), openapiCommand(a)}},
+		{"other", "Other:", []*cobra.Command{versionCommand(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, cmd := range g.commands {
@@ -72,19 +75,19 @@ PETSTORE_LOG_LEVEL for --log-level, or in the YAML file of --config. A flag take
 precedence over its variable, a variable over the file, and the file over the default.
 "petstore config print" shows each value and where it comes from.
 
-These flags have variables too: --config, --key, --token, -o (PETSTORE_OUTPUT) and
---server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
+These flags have variables too: --config, --key, --secret, --token, -o (PETSTORE_OUTPUT)
+and --server (PETSTORE_SERVER for "petstore api"; PETSTORE_OPS_SERVER for "petstore
 workspace" and "petstore key"). All other flags can only be given on the command line.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.`
 	root.Example = "  petstore serve --demo"
 	root.PersistentFlags().String(config.FileFlag, "", "read settings from the YAML `FILE`")
 	complete(root)
-	a.builtin(root)
+	addBuiltin(root)
 	return root
 }
 
-// A spec is what distinguishes one command from another.
+// A spec describes a command.
 type spec struct {
 	use     string               // the words of the command line, arguments in capitals
 	args    cobra.PositionalArgs // nil for none
@@ -98,9 +101,8 @@ type spec struct {
 	run      func(ctx context.Context, args []string) error
 }
 
-// command returns the command of s. Before it runs, its flags take their values
-// from the environment and the file.
-func (a *app) command(s spec) *cobra.Command {
+// newCommand returns the command of s. Before it runs, its flags take their values from the environment and the file.
+func newCommand(a *app, s spec) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: s.use, Short: s.short, Long: s.long, Example: s.example,
 		Args:                  arguments(s.args),
@@ -127,7 +129,7 @@ func (a *app) command(s spec) *cobra.Command {
 	if s.output != nil {
 		s.output.register(cmd.Flags())
 	}
-	return a.common(cmd)
+	return configure(cmd)
 }
 
 // needed returns an error unless the flags of these names are given.
@@ -141,19 +143,19 @@ func needed(flags *pflag.FlagSet, names []string) error {
 	return nil
 }
 
-// group returns a command that only holds others.
-func (a *app) group(name, short string, commands ...*cobra.Command) *cobra.Command {
+// newGroup returns a command that only holds others.
+func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short,
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2,
 		RunE: runGroup,
 	}
 	cmd.AddCommand(commands...)
-	return a.common(cmd)
+	return configure(cmd)
 }
 
-// runGroup says that a word is no command, or that one is needed; the root
-// without a word helps.
+// runGroup returns the error for a word that is no command, or for a group without one. The root without a word prints
+// its help.
 func runGroup(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:
@@ -164,7 +166,8 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-func (a *app) common(cmd *cobra.Command) *cobra.Command {
+// configure sets what all commands have in common.
+func configure(cmd *cobra.Command) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)

@@ -8,8 +8,8 @@ import (
 	"example.com/petstore/internal/config"
 )
 
-func (a *app) configCommand() *cobra.Command {
-	return a.group("config", "Show the settings of the server", a.configPrint())
+func configCommand(a *app) *cobra.Command {
+	return newGroup("config", "Show the settings of the server", configPrint(a))
 }
 
 // settingView is a setting as it is printed.
@@ -19,8 +19,8 @@ type settingView struct {
 	Source config.Origin `json:"source"`
 }
 
-func (a *app) configPrint() *cobra.Command {
-	cmd := a.command(spec{
+func configPrint(a *app) *cobra.Command {
+	cmd := newCommand(a, spec{
 		use:   "print",
 		short: "Print each setting, its value and where it comes from",
 		long: `Print each setting, its value, and where it comes from: a flag, a variable, a line of

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"example.com/petstore/internal/store"
 	"fmt"
 	"io/fs"
 	"net"
@@ -16,12 +15,12 @@ import (
 
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
-	"example.com/petstore/internal/store/postgres"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
-	cmd := a.command(spec{
+func doctorCommand(a *app) *cobra.Command {
+	cmd := newCommand(a, spec{
 		use:   "doctor",
 		short: "Check the database and the configuration, and say what to do",
 		long: `Check the configuration, the files and their modes, the migrations, the integrity of
@@ -37,14 +36,14 @@ are only warnings.`,
 			if err := node.CheckLimiter(a.config, a.origins); err != nil {
 				return err
 			}
-			return a.printDiagnosis(a.examine(ctx))
+			return printDiagnosis(a, examine(ctx, a))
 		},
 	})
 	a.config.Register(cmd.Flags())
 	return cmd
 }
 
-// A verdict is how a finding is to be taken.
+// A verdict says how bad a finding is.
 type verdict string
 
 const (
@@ -78,46 +77,46 @@ func (e *examination) add(v verdict, advice, format string, args ...any) {
 	e.findings = append(e.findings, finding{e.check, v, oneLine(fmt.Sprintf(format, args...)), advice})
 }
 
-// A step is one check, which adds what it finds.
-type step struct {
+// A check is one part of an examination. It adds what it finds.
+type check struct {
 	name string
-	when func() bool // whether there is something to look at; nil for always
+	when func() bool // whether the check can be made; nil for always
 	run  func(context.Context)
 }
 
-// examine runs every check that has something to look at.
-func (a *app) examine(ctx context.Context) []finding {
+// examine runs every check that can be made, and returns the findings.
+func examine(ctx context.Context, a *app) []finding {
 	e := &examination{app: a}
-	steps := e.steps()
+	checks := e.checks()
 	if a.config.OnPostgres() {
-		steps = (&serverExamination{examination: e}).steps()
+		checks = (&serverExamination{examination: e}).checks()
 	}
-	for _, s := range steps {
-		if s.when != nil && !s.when() {
+	for _, c := range checks {
+		if c.when != nil && !c.when() {
 			continue
 		}
-		e.check = s.name
-		if s.run(ctx); e.blameless() {
+		e.check = c.name
+		if c.run(ctx); e.foundNothing() {
 			e.add(fine, "", "nothing found")
 		}
 	}
 	return e.findings
 }
 
-// blameless reports whether the present check has found nothing.
-func (e *examination) blameless() bool {
+// foundNothing reports whether the check that runs has found nothing yet.
+func (e *examination) foundNothing() bool {
 	n := len(e.findings)
 	return n == 0 || e.findings[n-1].Check != e.check
 }
 
-// steps returns the checks of a database in a file.
-func (e *examination) steps() []step {
+// checks returns the checks of a database in a file.
+func (e *examination) checks() []check {
 	there, current := true, false
 	present := func() bool { return there }
-	return []step{
+	return []check{
 		{"configuration", nil, e.configuration},
 		{"files", nil, func(context.Context) { there = e.files() }},
-		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.blameless() }},
+		{"migrations", present, func(ctx context.Context) { there = !e.migrations(ctx); current = e.foundNothing() }},
 		{"integrity and ledger", present, e.integrity},
 		{"events", func() bool { return there && current }, e.events},
 		{"leftovers", func() bool { return there && current }, e.leftovers},
@@ -128,8 +127,7 @@ func (e *examination) steps() []step {
 	}
 }
 
-// configuration looks for what is allowed and seldom meant. What is wrong has
-// been refused before.
+// configuration looks for settings that are allowed but seldom meant. Settings that are wrong have been refused before.
 func (e *examination) configuration(context.Context) {
 	c := e.config
 	if c.BaseURL == "" && !loopback(c.Addr) {
@@ -216,9 +214,9 @@ func (e *examination) fileMode(path string, owner int) {
 	}
 }
 
-// migrations reports whether the database is another one now.
+// migrations looks for migrations that are not applied. It reports whether the data has moved to another database.
 func (e *examination) migrations(ctx context.Context) (moved bool) {
-	all, err := e.knownMigrations(ctx)
+	all, err := knownMigrations(ctx, e.app)
 	if errors.Is(err, sqlite.ErrMoved) {
 		e.add(problem, "use that database, and put the file away", "%v", err)
 		return true
@@ -245,7 +243,7 @@ func (e *examination) integrity(ctx context.Context) {
 	}
 }
 
-// events looks whether what there is is as the feeds of the workspaces say.
+// events compares the data of each workspace with what its feed of events says.
 func (e *examination) events(ctx context.Context) {
 	e.read(ctx, func(db node.Store) error {
 		all, err := db.Workspaces(ctx)
@@ -263,7 +261,7 @@ func (e *examination) events(ctx context.Context) {
 	})
 }
 
-// leftovers counts rows that nobody sees.
+// leftovers counts rows of keys or workspaces that no longer exist.
 func (e *examination) leftovers(ctx context.Context) {
 	e.read(ctx, func(db node.Store) error {
 		n, err := db.OrphanRows(ctx)
@@ -293,7 +291,7 @@ func (e *examination) clock(ctx context.Context) {
 	e.compareClock(newest)
 }
 
-// compareClock looks whether the database has something of the future.
+// compareClock adds a finding if newest, the time of the latest row, is in the future.
 func (e *examination) compareClock(newest time.Time) {
 	if ahead := newest.Sub(e.now()); ahead > clockSlack {
 		e.add(problem, "set the clock (NTP); limits, expiries and bans go by it", "the clock says %s, but the database has entries of %s: the clock was set back by %v, or was wrong then",
@@ -301,8 +299,7 @@ func (e *examination) compareClock(newest time.Time) {
 	}
 }
 
-// The room below which doctor complains, besides that for one copy of the
-// database.
+// The free space below which doctor reports a problem, and a warning: the latter in addition to a copy of the database.
 const (
 	leastRoom = 64 << 20
 	scantRoom = 512 << 20
@@ -357,7 +354,7 @@ func suffix(err error) string {
 	return ": " + err.Error()
 }
 
-func (a *app) printDiagnosis(findings []finding) error {
+func printDiagnosis(a *app, findings []finding) error {
 	problems := 0
 	for _, f := range findings {
 		if f.Verdict == problem {
@@ -375,66 +372,4 @@ func (a *app) printDiagnosis(findings []finding) error {
 		err = fmt.Errorf("%s: problems found: %d", a.database(), problems)
 	}
 	return err
-}
-
-// A serverExamination is that of a database on PostgreSQL, whose files, disk
-// and backups are its administrator's.
-type serverExamination struct {
-	*examination
-	diagnosis postgres.Diagnosis
-	asked     time.Time // this machine's clock when the server told its own
-	reached   bool
-	current   bool // its schema is the newest
-}
-
-// steps returns the checks in their order.
-func (e *serverExamination) steps() []step {
-	reached := func() bool { return e.reached }
-	return []step{
-		{"configuration", nil, e.configuration},
-		{"server", nil, e.server},
-		{"migrations", reached, e.schema},
-		{"integrity and ledger", func() bool { return e.current }, e.ledger},
-		{"events", func() bool { return e.current }, e.events},
-		{"leftovers", func() bool { return e.current }, e.leftovers},
-		{"clock", reached, e.clocks},
-		{"limiter", e.onRedis, e.limiter},
-	}
-}
-
-// server reports whether the server answers, and keeps data.
-func (e *serverExamination) server(ctx context.Context) {
-	var err error
-	if e.diagnosis, err = postgres.Diagnose(ctx, e.config.DB); err != nil {
-		e.add(problem, "check that the server runs, and that --db has the right host, database, user and password", "%v", err)
-		return
-	}
-	e.reached, e.asked = true, e.now()
-	for _, p := range e.diagnosis.Problems {
-		e.add(problem, "change this in the server's configuration, or use another server", "%s", p)
-	}
-}
-
-func (e *serverExamination) schema(ctx context.Context) {
-	e.migrations(ctx)
-	e.current = e.blameless()
-}
-
-func (e *serverExamination) ledger(ctx context.Context) {
-	e.read(ctx, func(db node.Store) error {
-		problems, err := db.Check(ctx)
-		for _, p := range problems {
-			e.add(problem, "keep a copy of the database, restore the latest good backup, and report this", "%s", p)
-		}
-		return err
-	})
-}
-
-// clocks holds the clock of this machine against the server's and the rows.
-func (e *serverExamination) clocks(context.Context) {
-	if off := e.asked.Sub(e.diagnosis.Now); off.Abs() > clockSlack {
-		e.add(problem, "set the clocks of both machines (NTP); limits, expiries and bans go by them", "the clock says %s, and the server's clock %s: they are %v apart",
-			moment(e.asked, ""), moment(e.diagnosis.Now, ""), off.Abs().Round(time.Second))
-	}
-	e.compareClock(e.diagnosis.Newest)
 }

@@ -36,7 +36,7 @@ func doctorOn(t *testing.T, at time.Time, spoil func(path string), flags ...stri
 	spoil(path)
 	var out, errs bytes.Buffer
 	a := &app{out: &out, err: &errs, getenv: func(string) string { return "" }, now: func() time.Time { return at }, config: config.New()}
-	root := a.root()
+	root := newRoot(a, false)
 	root.SetArgs(append([]string{"doctor", "-o", "json", "--db", path}, flags...))
 	runErr := root.ExecuteContext(context.Background())
 	var d diagnosis

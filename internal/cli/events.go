@@ -20,11 +20,11 @@ const (
 	lookForMore  = 500 * time.Millisecond
 )
 
-func (a *app) eventsCommand() *cobra.Command {
+func eventsCommand(a *app) *cobra.Command {
 	var q petstore.EventQuery
 	after := int64(-1) // the oldest that is kept
 	var follow bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "events WORKSPACE [--follow] [--type TYPE,...] [--after ID]", args: cobra.ExactArgs(1),
 		short: "Print the events of a workspace",
 		long: `Print the events of a workspace, one per line, from the oldest that is kept. With

@@ -38,10 +38,10 @@ func (f *formatFlag) of(file string) (interchange.Format, error) {
 	return format, nil
 }
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(a *app) *cobra.Command {
 	var format formatFlag
 	var force bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "export WORKSPACE [FILE]",
 		args:  cobra.RangeArgs(1, 2),
 		short: "Export a workspace to a file",
@@ -63,7 +63,7 @@ name of FILE; without a name it is NDJSON.`,
 			if err != nil {
 				return err
 			}
-			return a.withReader(ctx, func(db node.Store) error { return a.export(ctx, db, args[0], file, f, force) })
+			return a.withReader(ctx, func(db node.Store) error { return exportWorkspace(ctx, a, db, args[0], file, f, force) })
 		},
 	})
 	cmd.ValidArgsFunction = nil
@@ -80,7 +80,7 @@ type exportView struct {
 	interchange.Counts
 }
 
-func (a *app) export(ctx context.Context, db node.Store, workspace, file string, f interchange.Format, force bool) error {
+func exportWorkspace(ctx context.Context, a *app, db node.Store, workspace, file string, f interchange.Format, force bool) error {
 	w, err := db.Workspace(ctx, workspace)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *app) export(ctx context.Context, db node.Store, workspace, file string,
 		if err := a.replaceFile(file, force, write); err != nil {
 			return err
 		}
-		return a.done(v, "Exported %v to %s", v.Counts, file)
+		return a.printDone(v, "Exported %v to %s", v.Counts, file)
 	}
 	if err := write(a.out); err != nil {
 		return err

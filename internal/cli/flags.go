@@ -3,19 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"time"
 
-	"example.com/petstore/client"
 	"example.com/petstore/internal/config"
 )
 
-// A value is a flag that takes what Read takes.
+// A value is a flag whose text Read checks and converts.
 type value[T any] = config.Value[T]
 
-// listOf returns the flag of values like one.
+// listOf returns a flag that takes several values, each as one does.
 func listOf[T any](to *[]T, one *value[T]) *config.List[T] { return &config.List[T]{To: to, One: *one} }
 
 // text returns a flag that takes any text but none.
@@ -28,21 +25,6 @@ func text(to *string) *value[string] {
 	}}
 }
 
-// nullable returns a flag for a member of a patch that takes what v takes. The empty value,
-// and each of the words, removes the member.
-func nullable[T any](to *client.Nullable[T], v *value[T], words ...string) *value[client.Nullable[T]] {
-	return &value[client.Nullable[T]]{To: to, Known: v.Known, Read: func(s string) (client.Nullable[T], error) {
-		if s == "" || slices.Contains(words, s) {
-			return client.Null[T](), nil
-		}
-		t, err := v.Read(s)
-		return client.Set(t), err
-	}}
-}
-
-// id returns a flag that takes an id.
-func id(to *int64) *value[int64] { return config.Whole(to, 1, math.MaxInt64) }
-
 // instantFlag returns a flag that takes an instant.
 func instantFlag(to *time.Time) *value[time.Time] {
 	return &value[time.Time]{To: to, Read: func(s string) (time.Time, error) {
@@ -54,8 +36,7 @@ func instantFlag(to *time.Time) *value[time.Time] {
 	}}
 }
 
-// duration returns a flag that takes a duration, at least as long as least: 0,
-// or 1 for any but none.
+// duration returns a flag that takes a duration of at least least, which is 0 or 1.
 func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	return &value[time.Duration]{To: to, Read: func(s string) (time.Duration, error) {
 		d, err := config.ParseDuration(s)
@@ -73,16 +54,7 @@ func duration(to *time.Duration, least time.Duration) *value[time.Duration] {
 	}}
 }
 
-// fromNow returns a flag that takes how long it is until an instant.
-func (a *app) fromNow(to *time.Time) *value[time.Time] {
-	after := duration(nil, 1)
-	return &value[time.Time]{To: to, Read: func(s string) (time.Time, error) {
-		d, err := after.Read(s)
-		return a.now().Add(d), err
-	}}
-}
-
-// atMost bounds what a flag of a duration takes, by whole days.
+// atMost adds an upper bound to the flag of a duration. The error gives it in days.
 func atMost(most time.Duration, v *value[time.Duration]) *value[time.Duration] {
 	read := v.Read
 	v.Read = func(s string) (time.Duration, error) {

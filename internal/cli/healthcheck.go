@@ -22,9 +22,9 @@ type healthView struct {
 	Reason string `json:"reason,omitempty"` // why it is not
 }
 
-func (a *app) healthcheckCommand() *cobra.Command {
+func healthcheckCommand(a *app) *cobra.Command {
 	timeout := 3 * time.Second
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:      "healthcheck",
 		short:    "Ask a running server whether it is ready",
 		long:     "Ask the operations listener of a running server whether it is ready, and fail if it is\nnot. This is for containers and scripts. It prints only errors, unless you use -o json.",

@@ -12,9 +12,8 @@ import (
 	"example.com/petstore/internal/config"
 )
 
-// builtin adds the commands of the library, help and completion, which then
-// refuse what they do not know as ours do.
-func (a *app) builtin(root *cobra.Command) {
+// addBuiltin adds the commands of the library, help and completion. They refuse unknown words as our commands do.
+func addBuiltin(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -66,7 +65,7 @@ func knownCommand(help *cobra.Command, words []string) error {
 // The same release and date give the same pages.
 func WriteManual(dir, release string, date time.Time) error {
 	a := &app{in: nil, out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }, now: time.Now, config: config.New()}
-	root := a.root()
+	root := newRoot(a, true)
 	root.DisableAutoGenTag = true
 	return doc.GenManTree(root, &doc.GenManHeader{
 		Title: "PETSTORE", Section: "1", Date: &date, Source: "Petstore " + release, Manual: "Petstore Manual",

@@ -53,9 +53,9 @@ type importer struct {
 	listed []lineFault
 }
 
-func (a *app) importCommand() *cobra.Command {
+func importCommand(a *app) *cobra.Command {
 	i := &importer{app: a, onError: stopOnError}
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "import WORKSPACE FILE", args: cobra.ExactArgs(2),
 		short: "Import a file into a workspace",
 		long: `Import a file into a workspace; - is stdin. A server can keep running meanwhile.
@@ -182,7 +182,7 @@ func isFile(f *os.File) bool {
 func (i *importer) try(ctx context.Context, db node.Store, workspace string) error {
 	began := i.now()
 	var report interchange.Report
-	err := i.onCopy(ctx, db, workspace, func(scratch node.Store) error {
+	err := onCopy(ctx, i.app, db, workspace, func(scratch node.Store) error {
 		w, err := scratch.Workspace(ctx, workspace)
 		if err != nil {
 			return err
@@ -338,7 +338,7 @@ func (i *importer) printReport(r interchange.Report, took time.Duration) error {
 	if r.Changed+r.Left > 0 {
 		edits = fmt.Sprintf(", %s changed, %d left as they were", counted(r.Changed, "pet"), r.Left)
 	}
-	err := i.done(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
+	err := i.printDone(v, "%s %v%s in %v", did, r, edits, took.Round(time.Millisecond))
 	if err == nil && r.Skipped > 0 {
 		err = fmt.Errorf("%s has %s%s; the rows at fault were left out", i.file, counted(r.Skipped, "fault"), i.unlisted(r))
 	}
@@ -355,7 +355,7 @@ func (i *importer) unlisted(r interchange.Report) string {
 
 // onCopy runs f on a temporary copy: of the whole database if that is a file,
 // else of the workspace, in a file.
-func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f func(node.Store) error) (err error) {
+func onCopy(ctx context.Context, a *app, db node.Store, workspace string, f func(node.Store) error) (err error) {
 	temp, err := scratch.Make("dry-run")
 	if err != nil {
 		return err
@@ -374,7 +374,7 @@ func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f fun
 	scratch := node.FileStore{DB: raw}
 	defer func() { err = errors.Join(err, scratch.Close()) }()
 	if _, yes := db.(node.FileStore); !yes {
-		if err := a.copyWorkspace(ctx, db, scratch, workspace); err != nil {
+		if err := copyWorkspace(ctx, a, db, scratch, workspace); err != nil {
 			return err
 		}
 	}
@@ -382,7 +382,7 @@ func (a *app) onCopy(ctx context.Context, db node.Store, workspace string, f fun
 }
 
 // copyWorkspace makes a workspace of the same name with all that it has.
-func (a *app) copyWorkspace(ctx context.Context, from, to node.Store, name string) error {
+func copyWorkspace(ctx context.Context, a *app, from, to node.Store, name string) error {
 	w, err := from.Workspace(ctx, name)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func TestImportIsRepeated(t *testing.T) {
 		}
 		return time.Now()
 	}}
-	root := a.root()
+	root := newRoot(a, false)
 	root.SetArgs([]string{"import", "acme", file, db})
 	if code := a.exit(ctx, root.ExecuteContext(ctx)); code != Interrupted || !strings.Contains(said.String(), "run the command again with the same file") {
 		t.Fatalf("import = %d, %s, want %d and how to go on", code, said.String(), Interrupted)

@@ -12,28 +12,28 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-func (a *app) keyCommand() *cobra.Command {
-	return a.group("key", "Create, list, rotate, revoke and ban API keys",
-		a.keyCreate(), a.keyList(), a.keyRotate(), a.keyRevoke(), a.keyBan(), a.keyUnban())
+func keyCommand(a *app) *cobra.Command {
+	return newGroup("key", "Create, list, rotate, revoke and ban API keys",
+		keyCreate(a), keyList(a), keyRotate(a), keyRevoke(a), keyBan(a), keyUnban(a))
 }
 
-func (a *app) keyCreate() *cobra.Command {
+func keyCreate(a *app) *cobra.Command {
 	var name string
 	scopes := []string{"read", "write"}
 	var expires time.Duration
-	cmd := a.onOperatorFor(spec{
+	cmd := onOperatorFor(a, spec{
 		use: "create WORKSPACE [--name N] [--scope read,write] [--expires 30d]", args: cobra.ExactArgs(1),
 		short:  "Create a key and print it, once",
 		long:   "Create a key and print it. This is the only time: the database keeps just its hash. The key works immediately.\n\nTo manage keys of the workspace, a key needs the scope manage; for webhooks, both read and manage. A webhook belongs to the workspace: it goes on when the key that created it is revoked or expires.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
-		n, err := a.newKey(name, commas(scopes), expires)
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
+		n, err := newKey(a, name, commas(scopes), expires)
 		return func(ctx context.Context, op operator.Operator) error {
-			k, err := named(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
+			k, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Key, error) { return op.CreateKey(ctx, id, n) })
 			if err != nil {
 				return err
 			}
-			return a.printNewKey(k)
+			return printNewKey(a, k)
 		}, err
 	})
 	cmd.Flags().StringVar(&name, "name", "default", "`NAME` of the key")
@@ -43,7 +43,7 @@ func (a *app) keyCreate() *cobra.Command {
 }
 
 // newKey returns the key to ask for.
-func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewKey, err error) {
+func newKey(a *app, name, scope string, expires time.Duration) (n operator.NewKey, err error) {
 	if n.Name, err = access.CheckName(name); err != nil {
 		return n, a.fault("name", "%v", err)
 	}
@@ -58,13 +58,13 @@ func (a *app) newKey(name, scope string, expires time.Duration) (n operator.NewK
 	return n, nil
 }
 
-func (a *app) printNewKey(k operator.Key) error {
+func printNewKey(a *app, k operator.Key) error {
 	return a.printSecret("key", k.ID, k, rows{{"ID", k.ID}, {"NAME", k.Name}, {"SCOPES", commas(k.Scopes)}, {"EXPIRES", momentOf(k.ExpiresAt, "never")}, {}, {k.Key}})
 }
 
-func (a *app) keyRotate() *cobra.Command {
+func keyRotate(a *app) *cobra.Command {
 	overlap := 24 * time.Hour
-	cmd := a.onOperator(spec{
+	cmd := onOperator(a, spec{
 		use: "rotate ID [--overlap 24h]", args: cobra.ExactArgs(1),
 		short:  "Replace a key, with a time during which both work",
 		long:   "Create a key with the same workspace, name, scopes and expiry as another, and print it, once. Both work during the overlap; then the old one expires. A key that has been rotated or revoked, or has expired, cannot be rotated.",
@@ -74,17 +74,17 @@ func (a *app) keyRotate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printNewKey(k)
+		return printNewKey(a, k)
 	})
 	cmd.Flags().Var(atMost(operator.MaxOverlap, duration(&overlap, 0)), "overlap", "keep the old key valid for `DURATION` (default 24h)")
 	return cmd
 }
 
-func (a *app) keyList() *cobra.Command {
-	return a.onOperator(spec{
+func keyList(a *app) *cobra.Command {
+	return onOperator(a, spec{
 		use: "list WORKSPACE", args: cobra.ExactArgs(1), short: "List the keys of a workspace, with their use today", output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		keys, err := named(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
+		keys, err := withWorkspace(ctx, op, args[0], func(id int64) ([]operator.Key, error) { return op.Keys(ctx, id) })
 		if err != nil {
 			return err
 		}
@@ -109,19 +109,19 @@ func momentOf(t *time.Time, none string) string {
 }
 
 // onKey returns a command that does something to a key, and says what.
-func (a *app) onKey(s spec, did string, do func(ctx context.Context, op operator.Operator, id string) (operator.Key, error)) *cobra.Command {
+func onKey(a *app, s spec, did string, do func(ctx context.Context, op operator.Operator, id string) (operator.Key, error)) *cobra.Command {
 	s.args, s.output = cobra.ExactArgs(1), tables()
-	return a.onOperator(s, func(ctx context.Context, op operator.Operator, args []string) error {
+	return onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
 		k, err := do(ctx, op, args[0])
 		if err != nil {
 			return err
 		}
-		return a.done(k, "%s the key %s (%s) of %s", did, k.ID, k.Name, k.Workspace)
+		return a.printDone(k, "%s the key %s (%s) of %s", did, k.ID, k.Name, k.Workspace)
 	})
 }
 
-func (a *app) keyRevoke() *cobra.Command {
-	return a.onKey(spec{
+func keyRevoke(a *app) *cobra.Command {
+	return onKey(a, spec{
 		use:   "revoke ID",
 		short: "Revoke a key for good",
 		long:  "Revoke a key. It stops working within one second. This cannot be undone.",
@@ -130,9 +130,9 @@ func (a *app) keyRevoke() *cobra.Command {
 	})
 }
 
-func (a *app) keyBan() *cobra.Command {
+func keyBan(a *app) *cobra.Command {
 	var ban operator.NewBan
-	cmd := a.onKey(spec{use: "ban ID --for 1h --reason R", short: "Ban a key for some time", needs: []string{"for", "reason"}}, "Banned",
+	cmd := onKey(a, spec{use: "ban ID --for 1h --reason R", short: "Ban a key for some time", needs: []string{"for", "reason"}}, "Banned",
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.BanKey(ctx, id, ban)
 		})
@@ -141,8 +141,8 @@ func (a *app) keyBan() *cobra.Command {
 	return cmd
 }
 
-func (a *app) keyUnban() *cobra.Command {
-	return a.onKey(spec{use: "unban ID", short: "Lift the ban of a key"}, "Unbanned",
+func keyUnban(a *app) *cobra.Command {
+	return onKey(a, spec{use: "unban ID", short: "Lift the ban of a key"}, "Unbanned",
 		func(ctx context.Context, op operator.Operator, id string) (operator.Key, error) {
 			return op.UnbanKey(ctx, id)
 		})

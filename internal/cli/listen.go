@@ -1,46 +1,63 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/webhook"
 )
 
 // listenPause is how long listen waits after a failure.
 const listenPause = time.Second
 
-func (a *app) listenCommand() *cobra.Command {
-	var to string
-	var types []client.EventType
-	return a.remote(remote{
-		use: "listen --forward-to URL [--type TYPE,...]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
+func listenCommand(a *app) *cobra.Command {
+	l := &listener{app: a}
+	return overAPI(a, spec{
+		use: "listen --forward-to URL [--type TYPE,...] [--secret SECRET]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
 		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
-would, signed with a secret that is printed. Each event is printed on a line, with
-the receiver's response. This needs only a server and a key with the scope read, no
-webhook and no public address. It continues after an interruption on either side.`,
-		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
-			eventTypeFlag(f, &types, "forward only events of the types `TYPE,...`")
-		},
-		run: func(ctx context.Context, c *client.Client, _ []string) error {
-			if u, err := url.Parse(to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				return usagef("--forward-to: %q is not an absolute http or https URL", to)
-			}
-			l := &listener{app: a, client: c, to: to, secret: webhook.MintSecret(), params: client.ListEventsParams{Type: types}}
-			return l.run(ctx)
-		},
+would, signed with a secret that is printed: a new one at each start unless --secret or
+PETSTORE_SECRET gives one. Each event is printed on a line, with the receiver's response.
+With -o json, each line is an object. This needs only a server and a key with the scope
+read, no webhook and no public address. It continues after an interruption on either side.`,
+		output: words(),
+	}, func(f *pflag.FlagSet) {
+		f.StringVar(&l.to, "forward-to", "", "post the events to `URL`, such as http://127.0.0.1:3000/events")
+		f.Var(listOf(&l.types, config.Word(new(petstore.EventType), petstore.EventTypes()...)), "type", "forward only events of the types `TYPE,...`")
+		f.StringVar(&l.secret, "secret", "", "sign the events with `SECRET`, such as that of a webhook (default a new one)")
+		config.FromEnvironment(f, "secret")
+	}, func(ctx context.Context, c *client.Client, _ []string) error {
+		if u, err := url.Parse(l.to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return usagef("--forward-to: %q is not an absolute http or https URL", l.to)
+		}
+		l.client, l.json = c, a.chosen() == "json"
+		if l.secret = cmp.Or(l.secret, webhook.MintSecret()); !usableSecret(l.secret) {
+			return a.fault("secret", "must be whsec_ and base64, as the secret of a webhook")
+		}
+		return l.run(ctx)
 	})
+}
+
+// usableSecret reports whether events can be signed with a secret.
+func usableSecret(text string) bool {
+	encoded, prefixed := strings.CutPrefix(text, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	return prefixed && err == nil && len(key) > 0
 }
 
 // A listener forwards events to a receiver.
@@ -50,7 +67,9 @@ type listener struct {
 	sender *webhook.Sender
 	to     string
 	secret string
-	params client.ListEventsParams // After is the last event that was forwarded; nil to begin with the oldest
+	types  []petstore.EventType // none for all
+	json   bool                 // whether objects are printed
+	after  *int64               // the last event that was forwarded; nil to begin with the oldest
 }
 
 func (l *listener) run(ctx context.Context) error {
@@ -65,8 +84,11 @@ func (l *listener) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.params.After = &last
-	fmt.Fprintf(l.out, "Forwarding the events of %s to %s\nSecret: %s\n", account.Workspace.Name, l.to, l.secret)
+	l.after = &last
+	if err := l.printLine(map[string]any{"workspace": account.Workspace.Name, "forwardTo": l.to, "secret": l.secret},
+		fmt.Sprintf("Forwarding the events of %s to %s\nSecret: %s", account.Workspace.Name, l.to, l.secret)); err != nil {
+		return err
+	}
 	for {
 		err := l.follow(ctx, account.Workspace.ID)
 		e, answered := errors.AsType[*client.Error](err)
@@ -94,50 +116,93 @@ func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
 		return err
 	}
 	next := fromOldest
-	if l.params.After != nil && *l.params.After > last { // the server has another feed now
-		l.params.After, next = &last, fromEnd
+	if l.after != nil && *l.after > last { // the server has another feed now
+		l.after, next = &last, fromEnd
 	} else {
-		l.params.After = nil
+		l.after = nil
 	}
 	fmt.Fprintf(l.err, "petstore: %s %s\n", expired.Message, next)
 	return nil
 }
 
-// follow forwards events until the server cannot be asked.
+// follow forwards events, as the server sends them, until the server cannot be asked.
 func (l *listener) follow(ctx context.Context, workspace int64) error {
-	for e, err := range l.client.FollowEvents(ctx, l.params) {
+	for ctx.Err() == nil {
+		answer, resp, err := l.client.Do(ctx, client.Request{Operation: "listEvents", Method: http.MethodGet, Path: "/events", Query: l.query()})
 		if err != nil {
 			return err
 		}
-		if err := l.forward(ctx, workspace, e); err != nil {
-			return err
+		var page []json.RawMessage
+		if err := json.Unmarshal(answer, &page); err != nil {
+			return fmt.Errorf("the answer to listEvents: %w", err)
 		}
-		l.params.After = &e.ID
+		for _, event := range page {
+			if err := l.forward(ctx, workspace, event); err != nil {
+				return err
+			}
+		}
+		next, err := strconv.ParseInt(resp.Next(), 10, 64)
+		if err != nil {
+			return fmt.Errorf("the answer to listEvents lacks a link: %w", err)
+		}
+		l.after = &next
 	}
 	return ctx.Err()
 }
 
+// query asks for the next events, or waits for one for 20 seconds, which is less than the client waits for an answer.
+func (l *listener) query() url.Values {
+	q := url.Values{"limit": {"100"}, "wait": {"20"}}
+	for _, t := range l.types {
+		q.Add("type", string(t))
+	}
+	if l.after != nil {
+		q.Set("after", number(*l.after))
+	}
+	return q
+}
+
 // forward posts an event until the receiver answers.
-func (l *listener) forward(ctx context.Context, workspace int64, e client.Event) error {
-	body, err := json.Marshal(e)
-	if err != nil {
+func (l *listener) forward(ctx context.Context, workspace int64, event json.RawMessage) error {
+	var e struct {
+		ID   int64
+		Type string
+	}
+	if err := json.Unmarshal(event, &e); err != nil {
 		return err
 	}
-	m := webhook.Message{ID: webhook.MessageID(workspace, e.ID), URL: l.to, Secrets: []string{l.secret}, Body: body}
+	m := webhook.Message{ID: webhook.MessageID(workspace, e.ID), URL: l.to, Secrets: []string{l.secret}, Body: event}
 	for {
 		answer := l.sender.Send(ctx, m)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		said := answer.Error
+		latency := answer.Latency.Milliseconds()
+		line, said := map[string]any{"id": e.ID, "type": e.Type, "latencyMs": latency, "error": answer.Error}, answer.Error
 		if answer.Status != 0 {
-			said = fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
+			delete(line, "error")
+			line["status"], said = answer.Status, fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
 		}
-		if _, err := fmt.Fprintf(l.out, "%-8d %-18s  %s (%d ms)\n", e.ID, e.Type, said, answer.Latency.Milliseconds()); err != nil || answer.Status != 0 {
+		if err := l.printLine(line, fmt.Sprintf("%-8d %-18s  %s (%d ms)", e.ID, e.Type, said, latency)); err != nil {
 			return err
+		}
+		if answer.Status != 0 {
+			l.after = &e.ID
+			return nil
 		}
 		pause(ctx, listenPause)
 	}
+}
+
+// printLine prints v as JSON in a line, or text.
+func (l *listener) printLine(v any, text string) error {
+	if l.json {
+		line := json.NewEncoder(l.out)
+		line.SetEscapeHTML(false)
+		return line.Encode(v)
+	}
+	_, err := fmt.Fprintln(l.out, text)
+	return err
 }
 
 // pause waits before something is tried again.

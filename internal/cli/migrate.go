@@ -13,27 +13,27 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func (a *app) migrateCommand() *cobra.Command {
-	return a.group("migrate", "Migrate the database, or show which migrations it has", a.migrateUp(), a.migrateStatus())
+func migrateCommand(a *app) *cobra.Command {
+	return newGroup("migrate", "Migrate the database, or show which migrations it has", migrateUp(a), migrateStatus(a))
 }
 
-func (a *app) migrateUp() *cobra.Command {
-	return a.onMigrations(spec{
+func migrateUp(a *app) *cobra.Command {
+	return onMigrations(a, spec{
 		use:   "up",
 		short: "Migrate the database to this version",
 		long:  "Create the database, or migrate it to this version, as serve does when it starts.\nThere is no way back, so make a backup first.",
-	}, a.applyMigrations)
+	}, applyMigrations)
 }
 
-func (a *app) migrateStatus() *cobra.Command {
-	return a.onMigrations(spec{use: "status", short: "List all migrations, and which of them are applied"}, a.knownMigrations)
+func migrateStatus(a *app) *cobra.Command {
+	return onMigrations(a, spec{use: "status", short: "List all migrations, and which of them are applied"}, knownMigrations)
 }
 
 // onMigrations returns the command that prints the migrations that it gets.
-func (a *app) onMigrations(s spec, get func(context.Context) ([]migrationView, error)) *cobra.Command {
+func onMigrations(a *app, s spec, get func(context.Context, *app) ([]migrationView, error)) *cobra.Command {
 	s.settings, s.output = []string{"db"}, tables()
 	s.run = func(ctx context.Context, _ []string) error {
-		all, err := get(ctx)
+		all, err := get(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (a *app) onMigrations(s spec, get func(context.Context) ([]migrationView, e
 			return r
 		})
 	}
-	return a.command(s)
+	return newCommand(a, s)
 }
 
 // migrationView is a migration as it is printed.
@@ -57,7 +57,7 @@ type migrationView struct {
 }
 
 // applyMigrations brings the database up to date and returns what it lacked.
-func (a *app) applyMigrations(ctx context.Context) ([]migrationView, error) {
+func applyMigrations(ctx context.Context, a *app) ([]migrationView, error) {
 	if a.config.OnPostgres() {
 		all, err := postgres.MigrateUp(ctx, a.config.DB, a.now)
 		return migrationViews(all), err
@@ -67,7 +67,7 @@ func (a *app) applyMigrations(ctx context.Context) ([]migrationView, error) {
 }
 
 // knownMigrations returns all migrations, and which of them were applied.
-func (a *app) knownMigrations(ctx context.Context) ([]migrationView, error) {
+func knownMigrations(ctx context.Context, a *app) ([]migrationView, error) {
 	if a.config.OnPostgres() {
 		all, err := postgres.MigrateStatus(ctx, a.config.DB)
 		return migrationViews(all), err

@@ -22,9 +22,9 @@ type mover struct {
 	startOver bool
 }
 
-func (a *app) migrateStoreCommand() *cobra.Command {
+func migrateStoreCommand(a *app) *cobra.Command {
 	m := &mover{app: a}
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "migrate-store",
 		short: "Move everything from SQLite to PostgreSQL",
 		long: `Move everything from a SQLite file to a PostgreSQL database: workspaces, keys, bans,
@@ -69,7 +69,7 @@ func (m *mover) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
-	began, steps := m.now(), m.newSteps()
+	began, steps := m.now(), newSteps(m.app)
 	result, err := (&store.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
 	steps.bar.Finish()
 	if err != nil {

@@ -15,41 +15,39 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-// A work is what a command has an operator do.
-type work func(ctx context.Context, op operator.Operator) error
+// An operatorAction is what a command does through an operator.
+type operatorAction func(ctx context.Context, op operator.Operator) error
 
-// onOperator returns the command of s, which an operator carries out: on the
-// database, or on a server.
-func (a *app) onOperator(s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
-	return a.onOperatorFor(s, node.StoreUse{Few: true}, func(args []string) (work, error) {
+// onOperator returns the command of s. It runs with an operator: on the database, or on a server.
+func onOperator(a *app, s spec, run func(ctx context.Context, op operator.Operator, args []string) error) *cobra.Command {
+	return onOperatorFor(a, s, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
 		return func(ctx context.Context, op operator.Operator) error { return run(ctx, op, args) }, nil
 	})
 }
 
-// onOperatorFor is onOperator for a command that checks its flags and arguments first,
-// and opens the database for u.
-func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string) (work, error)) *cobra.Command {
+// onOperatorFor is onOperator for a command that checks its flags and arguments first and opens the database as u says.
+func onOperatorFor(a *app, s spec, u node.StoreUse, prepare func(args []string) (operatorAction, error)) *cobra.Command {
 	var server, token string
 	s.settings = []string{"db"}
 	s.run = func(ctx context.Context, args []string) error {
-		began := a.now() // the instant of all that is done: an end that is to come then is not past
+		began := a.now() // all checks use this time: an expiry that is in the future now stays valid
 		do, err := prepare(args)
 		if err != nil {
 			return err
 		}
-		toServer, err := a.wantsServer()
+		toServer, err := wantsServer(a)
 		if err != nil {
 			return err
 		}
 		if toServer {
-			return a.onServer(ctx, server, token, do)
+			return onServer(ctx, a, server, token, do)
 		}
 		u.Now = a.now
-		return a.using(ctx, u, func(db node.Store) error {
+		return a.withStoreFor(ctx, u, func(db node.Store) error {
 			return do(ctx, &operator.Local{Store: db, Counts: operator.Saved(db, a.now), Now: func() time.Time { return began }, By: actor})
 		})
 	}
-	cmd := a.command(s)
+	cmd := newCommand(a, s)
 	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:9090", "with a token: use the server whose operations listener is at `URL` (or PETSTORE_OPS_SERVER) instead of the database")
 	cmd.Flags().StringVar(&token, "token", "", "the operator's `TOKEN` for --server")
 	config.FromVariable(cmd.Flags(), "server", "PETSTORE_OPS_SERVER") // PETSTORE_SERVER is the API's, which must not get the token
@@ -57,8 +55,8 @@ func (a *app) onOperatorFor(s spec, u node.StoreUse, prepare func(args []string)
 	return cmd
 }
 
-// named has an operator do something with the workspace of a name.
-func named[T any](ctx context.Context, op operator.Operator, name string, do func(id int64) (T, error)) (result T, err error) {
+// withWorkspace calls do with the id of the workspace that has the name.
+func withWorkspace[T any](ctx context.Context, op operator.Operator, name string, do func(id int64) (T, error)) (result T, err error) {
 	w, err := op.Find(ctx, name)
 	if err != nil {
 		return result, err
@@ -66,9 +64,9 @@ func named[T any](ctx context.Context, op operator.Operator, name string, do fun
 	return do(w.ID)
 }
 
-// wantsServer reports whether a command goes to a server: if one or a token is given,
-// and not --db on the command line.
-func (a *app) wantsServer() (bool, error) {
+// wantsServer reports whether a command calls a server: it does if a server or a token is given, unless --db is on the
+// command line.
+func wantsServer(a *app) (bool, error) {
 	if a.origins.Of("db") != "--db" {
 		return a.given("server") || a.given("token"), nil
 	}
@@ -78,8 +76,8 @@ func (a *app) wantsServer() (bool, error) {
 	return false, nil
 }
 
-// onServer has a server do it.
-func (a *app) onServer(ctx context.Context, server, token string, do work) error {
+// onServer runs do with a server. If only a variable with a token made the command call it, errors say so.
+func onServer(ctx context.Context, a *app, server, token string, do operatorAction) error {
 	if token == "" {
 		return usagef("an operator's token is needed: set PETSTORE_TOKEN or --token; create one with petstore operator token create")
 	}
@@ -90,7 +88,11 @@ func (a *app) onServer(ctx context.Context, server, token string, do work) error
 	if host, open := inTheOpen(server); open {
 		fmt.Fprintf(a.err, "petstore: the token is sent to %s unencrypted, and anybody on the way can read it; use https, or a tunnel to the server's loopback\n", host)
 	}
-	return do(ctx, c)
+	err = do(ctx, c)
+	if from := a.origins.Of("token"); err != nil && from != "--token" && !a.given("server") {
+		err = fmt.Errorf("asked %s instead of the database, because %s is set: %w", server, from, err)
+	}
+	return err
 }
 
 // inTheOpen reports whether what is sent to a URL leaves this machine without TLS, and

@@ -8,8 +8,8 @@ import (
 	"example.com/petstore/api"
 )
 
-func (a *app) openapiCommand() *cobra.Command {
-	return a.command(spec{
+func openapiCommand(a *app) *cobra.Command {
+	return newCommand(a, spec{
 		use: "openapi [-o json|yaml]", short: "Print the OpenAPI description of the API",
 		output: &output{forms: []string{"yaml", "json"}},
 		run: func(context.Context, []string) error {

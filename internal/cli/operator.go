@@ -13,8 +13,8 @@ import (
 	"example.com/petstore/internal/portal/console"
 )
 
-func (a *app) operatorCommand() *cobra.Command {
-	return a.group("operator", "Sign in to the operator's console, and manage tokens for the operator's API", a.operatorLogin(), a.operatorToken())
+func operatorCommand(a *app) *cobra.Command {
+	return newGroup("operator", "Sign in to the operator's console, and manage tokens for the operator's API", operatorLogin(a), operatorToken(a))
 }
 
 // signInView is a link to sign in, as it is printed.
@@ -22,8 +22,8 @@ type signInView struct {
 	URL string `json:"url"`
 }
 
-func (a *app) operatorLogin() *cobra.Command {
-	return a.command(spec{
+func operatorLogin(a *app) *cobra.Command {
+	return newCommand(a, spec{
 		use:   "login",
 		short: "Print a link to sign in to the operator's console",
 		long: `Print a link to sign in to the operator's console. It works once, within ten minutes.
@@ -40,14 +40,14 @@ Give it the same --db and --ops-addr as the server.`,
 					return err
 				}
 				link := node.LocalURL(a.config.OpsAddr) + path
-				return a.done(signInView{link}, "%s", link)
+				return a.printDone(signInView{link}, "%s", link)
 			})
 		},
 	})
 }
 
-func (a *app) operatorToken() *cobra.Command {
-	return a.group("token", "Create, list and revoke tokens for the operator's API", a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+func operatorToken(a *app) *cobra.Command {
+	return newGroup("token", "Create, list and revoke tokens for the operator's API", tokenCreate(a), tokenList(a), tokenRevoke(a))
 }
 
 // tokenView is a token as it is printed. Token is the token itself, which is known
@@ -63,7 +63,7 @@ type tokenView struct {
 	RevokedAt *time.Time `json:"revokedAt,omitempty"`
 }
 
-func (a *app) viewToken(t access.Token) tokenView {
+func viewToken(a *app, t access.Token) tokenView {
 	return tokenView{t.ID, "", t.Name, t.Prefix, t.State(a.now()), operator.Instant(t.CreatedAt), operator.Instant(t.ExpiresAt), operator.Instant(t.RevokedAt)}
 }
 
@@ -73,9 +73,9 @@ const (
 	maxToken   = 366 * 24 * time.Hour
 )
 
-func (a *app) tokenCreate() *cobra.Command {
+func tokenCreate(a *app) *cobra.Command {
 	expires := usualToken
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use: "create NAME [--expires 90d]", args: cobra.ExactArgs(1),
 		short: "Create a token and print it, once",
 		long: `Create a token for the operator's API and print it. This is the only time: the
@@ -99,7 +99,7 @@ revoke it when you no longer use the program.`,
 			if err != nil {
 				return err
 			}
-			v := a.viewToken(t)
+			v := viewToken(a, t)
 			v.Token = secret
 			return a.printSecret("token", t.ID, v, rows{{"ID", t.ID}, {"NAME", t.Name}, {"EXPIRES", moment(t.ExpiresAt, "")}, {}, {secret}})
 		},
@@ -108,8 +108,8 @@ revoke it when you no longer use the program.`,
 	return cmd
 }
 
-func (a *app) tokenList() *cobra.Command {
-	return a.command(spec{
+func tokenList(a *app) *cobra.Command {
+	return newCommand(a, spec{
 		use: "list", short: "List all tokens", settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, _ []string) error {
 			return a.withStore(ctx, func(db node.Store) error {
@@ -119,7 +119,7 @@ func (a *app) tokenList() *cobra.Command {
 				}
 				views := make([]tokenView, len(all))
 				for i, t := range all {
-					views[i] = a.viewToken(t)
+					views[i] = viewToken(a, t)
 				}
 				return a.print(views, func() rows {
 					r := rows{{"ID", "NAME", "TOKEN", "STATE", "CREATED", "EXPIRES"}}
@@ -133,8 +133,8 @@ func (a *app) tokenList() *cobra.Command {
 	})
 }
 
-func (a *app) tokenRevoke() *cobra.Command {
-	return a.command(spec{
+func tokenRevoke(a *app) *cobra.Command {
+	return newCommand(a, spec{
 		use: "revoke ID", args: cobra.ExactArgs(1), short: "Revoke a token, on every node",
 		settings: []string{"db"}, output: tables(),
 		run: func(ctx context.Context, args []string) error {
@@ -143,7 +143,7 @@ func (a *app) tokenRevoke() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.done(a.viewToken(t), "Revoked the token %s (%s)", t.ID, t.Name)
+				return a.printDone(viewToken(a, t), "Revoked the token %s (%s)", t.ID, t.Name)
 			})
 		},
 	})

@@ -77,8 +77,8 @@ func (a *app) print(v any, table func() rows) error {
 	return a.table(table())
 }
 
-// done prints v as JSON, or else in words what was done.
-func (a *app) done(v any, did string, args ...any) error {
+// printDone prints v as JSON, or else in words what was done.
+func (a *app) printDone(v any, did string, args ...any) error {
 	return a.print(v, func() rows { return rows{{fmt.Sprintf(did, args...)}} })
 }
 

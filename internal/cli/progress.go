@@ -28,7 +28,7 @@ type steps struct {
 	bar  *progressbar.ProgressBar
 }
 
-func (a *app) newSteps() *steps { return &steps{app: a, bar: a.newBar(0)} }
+func newSteps(a *app) *steps { return &steps{app: a, bar: a.newBar(0)} }
 
 // update shows a step and how many of all rows it has done.
 func (s *steps) update(step string, done, all int64) {

@@ -10,9 +10,9 @@ import (
 	"example.com/petstore/internal/node"
 )
 
-func (a *app) serveCommand() *cobra.Command {
+func serveCommand(a *app) *cobra.Command {
 	var demo bool
-	cmd := a.command(spec{
+	cmd := newCommand(a, spec{
 		use:   "serve [--demo]",
 		short: "Start the server",
 		long: `Start the server. It creates the database if there is none, and migrates an older
@@ -32,7 +32,7 @@ creates a key that is valid for a week, and prints it.`,
 		run: func(ctx context.Context, _ []string) error {
 			return node.Run(ctx, node.Options{
 				Config: a.config, Origins: a.origins, Getenv: a.getenv, Version: version().Version,
-				Log: a.err, Demo: demo, Ready: a.announce,
+				Log: a.err, Demo: demo, Ready: func(s node.Serving) error { return announce(a, s) },
 			})
 		},
 	})
@@ -42,7 +42,7 @@ creates a key that is valid for a week, and prints it.`,
 }
 
 // announce prints where the service is, and with a demo how to try it.
-func (a *app) announce(s node.Serving) error {
+func announce(a *app, s node.Serving) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Petstore %s serves %s\n\n", version().Version, s.URL)
 	fmt.Fprintf(&text, "  docs        %s/docs\n", s.URL)

@@ -18,8 +18,11 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-// actor is in whose name the commands change things.
+// actor is the name of the commands in the audit log.
 const actor access.Actor = "cli"
+
+// given reports whether a flag has a value from anywhere but its default.
+func (a *app) given(flag string) bool { return a.origins.Of(flag) != config.Default }
 
 // checkURLs returns an error that names the setting if the URL of the database
 // cannot be one. It asks no server.
@@ -35,11 +38,11 @@ func (a *app) checkURLs() error {
 
 // withStore runs f on the database, which must exist and be up to date.
 func (a *app) withStore(ctx context.Context, f func(node.Store) error) error {
-	return a.using(ctx, node.StoreUse{Few: true, Now: a.now}, f)
+	return a.withStoreFor(ctx, node.StoreUse{Few: true, Now: a.now}, f)
 }
 
-// using runs f on the database, opened for u.
-func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
+// withStoreFor runs f on the database, opened as u says.
+func (a *app) withStoreFor(ctx context.Context, u node.StoreUse, f func(node.Store) error) (err error) {
 	u.Waiting = a.waiting
 	db, err := node.OpenStore(ctx, a.config, u)
 	if err != nil {
@@ -52,8 +55,7 @@ func (a *app) using(ctx context.Context, u node.StoreUse, f func(node.Store) err
 	return a.awaitServer(ctx, db)
 }
 
-// awaitServer waits until the server on the database, if one runs, goes by what
-// was changed, so that the next request meets it.
+// awaitServer waits until a server that runs on the database has read the change, so that its next response shows it.
 func (a *app) awaitServer(ctx context.Context, db node.Store) error {
 	followed, err := db.AwaitFollower(ctx)
 	if err == nil && !followed {
@@ -81,7 +83,7 @@ func (a *app) withReader(ctx context.Context, f func(node.Store) error) error {
 	return a.withFile(ctx, sqlite.Options{ReadOnly: true}, func(db *sqlite.DB) error { return f(node.FileStore{DB: db}) })
 }
 
-// waiting tells that a command waits for another process, which writes.
+// waiting says that the command waits for another process that writes.
 func (a *app) waiting(process string) {
 	fmt.Fprintf(a.err, "petstore: waiting for process %s, which is writing to %s\n", process, a.database())
 }
@@ -95,11 +97,10 @@ func (a *app) onlyFile(what, instead string) error {
 	return a.fault("db", "%s works on SQLite alone; %s", what, instead)
 }
 
-// database returns how the database is called, without its password.
+// database returns the path or the URL of the database without its password.
 func (a *app) database() string { return config.Redact(a.config.DB) }
 
-// confirm returns nil if the operator means it: --yes was given, or answer is
-// typed on the terminal. The end of ctx ends the question.
+// confirm returns nil if --yes was given, or if the operator types answer on the terminal. It returns when ctx ends.
 func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error {
 	if yes {
 		return nil
@@ -123,9 +124,8 @@ func (a *app) confirm(ctx context.Context, yes bool, what, answer string) error 
 	return nil
 }
 
-// interruptible returns what read does, or the error of ctx when that ends first:
-// read may wait for somebody to write. One that is given up so takes what comes
-// next, and ends with it; what it sets must not be looked at.
+// interruptible returns the result of read, or the error of ctx if that ends first. Then read still waits for its input,
+// and what it sets must not be used.
 func interruptible(ctx context.Context, read func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- read() }()
@@ -137,9 +137,8 @@ func interruptible(ctx context.Context, read func() error) error {
 	}
 }
 
-// spool copies a stream, until its end or that of ctx, to a file in a temporary
-// folder whose name has what it is for. The file is at its start; done closes and
-// removes it.
+// spool copies a stream to a file in a temporary folder, until the stream or ctx ends. The folder's name contains what.
+// The file is at its start; done closes and removes it.
 func spool(ctx context.Context, what string, from io.Reader) (temp *os.File, done func() error, err error) {
 	folder, err := scratch.Make(what)
 	if err != nil {

@@ -41,8 +41,8 @@ func version() versionView {
 	return v
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	return a.command(spec{
+func versionCommand(a *app) *cobra.Command {
+	return newCommand(a, spec{
 		use: "version", short: "Print the version",
 		output: tables(),
 		run: func(context.Context, []string) error {

@@ -14,9 +14,9 @@ import (
 	"example.com/petstore/internal/operator"
 )
 
-func (a *app) workspaceCommand() *cobra.Command {
-	return a.group("workspace", "Create, list, change and delete workspaces",
-		a.workspaceCreate(), a.workspaceList(), a.workspaceShow(), a.workspaceRename(), a.workspaceSetPlan(), a.workspaceReset(), a.workspaceDelete())
+func workspaceCommand(a *app) *cobra.Command {
+	return newGroup("workspace", "Create, list, change and delete workspaces",
+		workspaceCreate(a), workspaceList(a), workspaceShow(a), workspaceRename(a), workspaceSetPlan(a), workspaceReset(a), workspaceDelete(a))
 }
 
 func workspaceTable(all ...operator.Workspace) rows {
@@ -27,7 +27,7 @@ func workspaceTable(all ...operator.Workspace) rows {
 	return r
 }
 
-func (a *app) printWorkspace(w operator.Workspace, err error) error {
+func printWorkspace(a *app, w operator.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,15 @@ func (p *planFlags) chosen(args []string) (operator.Plan, error) {
 	return chosen, &config.Fault{Origin: where, Reason: bad.Error()}
 }
 
-func (a *app) workspaceCreate() *cobra.Command {
+func workspaceCreate(a *app) *cobra.Command {
 	var plan planFlags
-	cmd := a.onOperatorFor(spec{
+	cmd := onOperatorFor(a, spec{
 		use: "create NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:   "Create a workspace",
 		long:    "Create a workspace. If there is no database yet, it is created too.",
 		example: "  petstore workspace create acme --plan pro\n  petstore workspace create huge --plan enterprise --per-minute 5000 --per-day 1000000",
 		output:  tables(),
-	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true, Migrate: true}, func(args []string) (operatorAction, error) {
 		name, err := access.CheckName(args[0])
 		if err != nil {
 			return nil, usagef("NAME: %v", err)
@@ -86,15 +86,15 @@ func (a *app) workspaceCreate() *cobra.Command {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
 			w, err := op.CreateWorkspace(ctx, operator.NewWorkspace{Name: name, Plan: p})
-			return a.printWorkspace(w, err)
+			return printWorkspace(a, w, err)
 		}, err
 	})
 	plan.register(cmd)
 	return cmd
 }
 
-func (a *app) workspaceList() *cobra.Command {
-	return a.onOperator(spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
+func workspaceList(a *app) *cobra.Command {
+	return onOperator(a, spec{use: "list", short: "List all workspaces", output: tables()}, func(ctx context.Context, op operator.Operator, _ []string) error {
 		all, err := op.Workspaces(ctx)
 		if err != nil {
 			return err
@@ -103,60 +103,60 @@ func (a *app) workspaceList() *cobra.Command {
 	})
 }
 
-func (a *app) workspaceSetPlan() *cobra.Command {
+func workspaceSetPlan(a *app) *cobra.Command {
 	var plan planFlags
-	cmd := a.onOperatorFor(spec{
+	cmd := onOperatorFor(a, spec{
 		use: "set-plan NAME --plan PLAN [--per-minute N --per-day N]", args: cobra.RangeArgs(1, 2),
 		short:  "Move a workspace to another plan",
 		long:   "Move a workspace to another plan. It takes effect within one second. What was already used today still counts.\n\nThe plan can also be given as a second argument: set-plan NAME PLAN.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
 		p, err := plan.chosen(args)
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
-			return a.printWorkspace(w, err)
+			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.SetPlan(ctx, id, p) })
+			return printWorkspace(a, w, err)
 		}, err
 	})
 	plan.register(cmd)
 	return cmd
 }
 
-func (a *app) workspaceRename() *cobra.Command {
-	return a.onOperatorFor(spec{
+func workspaceRename(a *app) *cobra.Command {
+	return onOperatorFor(a, spec{
 		use: "rename NAME NEW", args: cobra.ExactArgs(2),
 		short:  "Rename a workspace",
 		long:   "Rename a workspace. Its id, keys and data stay the same.",
 		output: tables(),
-	}, node.StoreUse{Few: true}, func(args []string) (work, error) {
+	}, node.StoreUse{Few: true}, func(args []string) (operatorAction, error) {
 		name, err := access.CheckName(args[1])
 		if err != nil {
 			return nil, usagef("NEW: %v", err)
 		}
 		return func(ctx context.Context, op operator.Operator) error {
-			w, err := named(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
-			return a.printWorkspace(w, err)
+			w, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Workspace, error) { return op.Rename(ctx, id, name) })
+			return printWorkspace(a, w, err)
 		}, nil
 	})
 }
 
-func (a *app) workspaceReset() *cobra.Command {
-	return a.destructive(spec{
+func workspaceReset(a *app) *cobra.Command {
+	return destructive(a, spec{
 		use: "reset NAME [--yes]", short: "Remove all pets, categories and orders from a workspace",
 		long: "Remove all pets, categories and orders from a workspace. This cannot be undone.\n\nIts keys stay. Ids are not used again. Requests of this workspace get 503 until\neverything is removed; other workspaces are not affected.",
 	}, "remove all pets, categories and orders from %s", "Emptied", operator.Operator.Reset)
 }
 
-func (a *app) workspaceDelete() *cobra.Command {
-	return a.destructive(spec{
+func workspaceDelete(a *app) *cobra.Command {
+	return destructive(a, spec{
 		use: "delete NAME [--yes]", short: "Delete a workspace with its keys and all its data",
 	}, "delete the workspace %s with its keys and all its data", "Deleted", operator.Operator.Delete)
 }
 
 // destructive returns a command that asks before it does.
-func (a *app) destructive(s spec, what, did string, do func(op operator.Operator, ctx context.Context, id int64) error) *cobra.Command {
+func destructive(a *app, s spec, what, did string, do func(op operator.Operator, ctx context.Context, id int64) error) *cobra.Command {
 	var yes bool
 	s.args, s.output = cobra.ExactArgs(1), tables()
-	cmd := a.onOperator(s, func(ctx context.Context, op operator.Operator, args []string) error {
+	cmd := onOperator(a, s, func(ctx context.Context, op operator.Operator, args []string) error {
 		w, err := op.Find(ctx, args[0])
 		if err != nil {
 			return err
@@ -171,14 +171,14 @@ func (a *app) destructive(s spec, what, did string, do func(op operator.Operator
 		if err != nil {
 			return err
 		}
-		return a.done(w, "%s the workspace %s", did, w.Name)
+		return a.printDone(w, "%s the workspace %s", did, w.Name)
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
-func (a *app) workspaceShow() *cobra.Command {
-	return a.onOperator(spec{
+func workspaceShow(a *app) *cobra.Command {
+	return onOperator(a, spec{
 		use: "show NAME", args: cobra.ExactArgs(1),
 		short: "Show the plan, usage, keys, pets and orders of a workspace",
 		long: `Show the plan of a workspace, how much of it is used, and how many live keys, pets
@@ -188,7 +188,7 @@ The database is up to half a second behind. If nodes count in Redis, use "petsto
 api account" or --server for the latest counts.`,
 		output: tables(),
 	}, func(ctx context.Context, op operator.Operator, args []string) error {
-		v, err := named(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
+		v, err := withWorkspace(ctx, op, args[0], func(id int64) (operator.Detail, error) { return op.Workspace(ctx, id) })
 		if err != nil {
 			return err
 		}

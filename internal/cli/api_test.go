@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/internal/config"
+)
+
+// call runs a command on a server and returns its exit code, and what it prints and says.
+func call(t *testing.T, server http.HandlerFunc, args ...string) (code int, out, said string) {
+	t.Helper()
+	s := httptest.NewServer(server)
+	defer s.Close()
+	env := map[string]string{"PETSTORE_SERVER": s.URL, "PETSTORE_KEY": "pst_key"}
+	var stdout, stderr bytes.Buffer
+	code = Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+	return code, stdout.String(), stderr.String()
+}
+
+// answer answers every request with a body.
+func answer(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
+}
+
+// TestAnswersAreUnchanged: with -o json nothing that a server sends is left out or rewritten, also what is false, empty or
+// unknown to this program. Only spaces and lines are added.
+func TestAnswersAreUnchanged(t *testing.T) {
+	t.Parallel()
+	const order = `{"quantity":1e0,"complete":false,"id":1,"petId":9007199254740993,"new":{"z":0,"a":[]},"note":"<&\u003c\u2028\/ü"}`
+	for command, sent := range map[string]string{
+		"api orders list":                     "[" + order + ",{}]",
+		"api orders list --all":               "[" + order + "]",
+		"api orders get 1":                    order,
+		"api orders create 1":                 order,
+		"api orders update 1 --complete":      order,
+		"api categories list":                 "[]",
+		"api account":                         `{"workspace":{},"extra":null}`,
+		"api keys create till":                `{"id":"key_1","key":"pst_2","rotatedTo":"","scopes":[]}`,
+		"webhook list":                        `[{"id":"wh_1","after":0,"types":[]}]`,
+		"webhook deliveries wh_1":             `[{"id":1,"tries":0,"latencyMs":0}]`,
+		"api pets replace 1 Rex --category 2": order,
+		"api events list":                     "[" + order + "]",
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			code, out, said := call(t, answer(sent), append(strings.Fields(command), "-o", "json")...)
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, []byte(out)); err != nil || code != Success || compact.String() != sent {
+				t.Errorf("%s = %d, %v, said %q, printed\n%s\nwant\n%s", command, code, err, said, compact.String(), sent)
+			}
+		})
+	}
+}
+
+// TestTables: a table shows the members of a resource, or those that its view names, each in words.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ command, sent, want string }{
+		{"api categories list", `[{"name":"Dogs","id":1},{"id":2,"name":"Cats","description":"a\u001bb"}]`, "ID  NAME  DESCRIPTION\n1   Dogs  \n2   Cats  a\\u001bb\n"},
+		{"api orders get 1", `{"id":1,"petId":2,"quantity":3,"complete":false,"shipDate":"2026-03-01T09:30:00+01:00"}`,
+			"ID  PET  QUANTITY  SHIP DATE                COMPLETE\n1   2    3         2026-03-01 08:30:00 UTC  false\n"},
+		{"webhook list", `[{"id":"wh_1","url":"u","state":"active","after":0}]`, "ID    URL  TYPES  STATE   AFTER  FAILING SINCE\nwh_1  u    all    active  0      -\n"},
+		{"api keys create till", `{"id":"key_1","name":"till","scopes":["read","write"],"key":"pst_2"}`, "ID       key_1\nNAME     till\nSCOPES   read,write\nEXPIRES  never\n\npst_2\n"},
+		{"api pets delete 7", "", "Deleted the pet 7\n"},
+		{"api keys revoke key_1", "", "Revoked the key key_1\n"},
+	} {
+		if code, out, said := call(t, answer(test.sent), append(strings.Fields(test.command), "-o", "table")...); code != Success || out != test.want {
+			t.Errorf("%s = %d, said %q, printed\n%s\nwant\n%s", test.command, code, said, out, test.want)
+		}
+	}
+}
+
+// TestAllPages: --all joins the pages of a list, which are unchanged too.
+func TestAllPages(t *testing.T) {
+	t.Parallel()
+	pages := func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("limit") != "100" || r.FormValue("complete") != "false" {
+			t.Errorf("--all asked for %s", r.RequestURI)
+		}
+		if r.FormValue("cursor") == "" {
+			w.Header().Set("Link", `</store/orders?cursor=c2>; rel="next"`)
+			fmt.Fprint(w, `[{"id":1,"complete":false}]`)
+			return
+		}
+		fmt.Fprint(w, `[{"id":2,"complete":false,"x":"&"}]`)
+	}
+	code, out, said := call(t, pages, "api", "orders", "list", "--all", "--complete=false", "-o", "json")
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(out)); err != nil || code != Success || compact.String() != `[{"id":1,"complete":false},{"id":2,"complete":false,"x":"&"}]` {
+		t.Errorf("orders list --all = %d, %v, said %q, printed %s", code, err, said, out)
+	}
+}
+
+// TestRequests: arguments and flags arrive where the description says, with its types.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ command, method, uri, body string }{
+		{"api pets list --id 1,2 --id 3 --status sold --newest --limit 5", "GET", "/pets?id=1&id=2&id=3&limit=5&sort=-id&status=sold", ""},
+		{"api pets get 7", "GET", "/pets?id=7", ""},
+		{"api pets create Rex --category 3", "POST", "/pets", `{"categoryId":3,"name":"Rex"}`},
+		{"api pets update 7 --status none --name Max", "PATCH", "/pets/7", `{"name":"Max","status":null}`},
+		{"api pets replace 7 Max --category 3 --status sold", "PUT", "/pets/7", `{"categoryId":3,"name":"Max","status":"sold"}`},
+		{"api categories update 3 --description=", "PATCH", "/categories/3", `{"description":null}`},
+		{"api orders list --from 2026-03-01T09:30:00+01:00 --to 2026-03-01T09:30:00Z --complete=false", "GET",
+			"/store/orders?complete=false&shipDateFrom=2026-03-01T09%3A30%3A00%2B01%3A00&shipDateTo=2026-03-01T09%3A30%3A00Z", ""},
+		{"api orders create 7 --quantity 2 --complete", "POST", "/store/orders", `{"complete":true,"petId":7,"quantity":2}`},
+		{"api orders delete 7", "DELETE", "/store/orders/7", ""},
+		{"api inventory set 7 0", "PATCH", "/inventory/7", `{"quantity":0}`},
+		{"api inventory update 7 5", "PATCH", "/inventory/7", `{"quantity":5}`},
+		{"api inventory list --max-quantity 0", "GET", "/inventory?maxQuantity=0", ""},
+		{"api keys get a/b", "GET", "/keys/a%2Fb", ""},
+		{"api keys update key_1 --expires never", "PATCH", "/keys/key_1", `{"expiresAt":null}`},
+		{"api keys rotate key_1 --overlap 1d", "POST", "/keys/key_1/rotate", `{"overlap":"86400s"}`},
+		{"api keys rotate key_1", "POST", "/keys/key_1/rotate", `{}`},
+		{"api events list --after 0 --type pet.created", "GET", "/events?after=0&type=pet.created", ""},
+		{"webhook replay wh_1", "POST", "/webhooks/wh_1/replay", `{"after":0}`},
+		{"webhook replay wh_1 --after 9", "POST", "/webhooks/wh_1/replay", `{"after":9}`},
+		{"webhook update wh_1 --type pet.created,pet.deleted", "PATCH", "/webhooks/wh_1", `{"types":["pet.created","pet.deleted"]}`},
+		{"webhook retry wh_1 7", "POST", "/webhooks/wh_1/deliveries/7/retry", ""},
+		{"webhook rotate wh_1", "POST", "/webhooks/wh_1/rotate", ""},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			t.Parallel()
+			_, _, said := call(t, func(w http.ResponseWriter, r *http.Request) {
+				var body bytes.Buffer
+				_, _ = body.ReadFrom(r.Body)
+				if r.Method != test.method || r.RequestURI != test.uri || body.String() != test.body {
+					t.Errorf("the request is %s %s %s, want %s %s %s", r.Method, r.RequestURI, &body, test.method, test.uri, test.body)
+				}
+				fmt.Fprint(w, "{}")
+			}, strings.Fields(test.command)...)
+			if strings.Contains(said, "usage") {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// TestArgumentsAreChecked: a value of a wrong type is refused by name, before anything is asked.
+func TestArgumentsAreChecked(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"api pets get Rex":                          `ID: "Rex" is not an id: must be a whole number from 1 on`,
+		"api inventory get 0":                       `PET: "0" is not an id: must be a whole number from 1 on`,
+		"api orders create Rex":                     `PET: "Rex" is not an id: must be a whole number from 1 on`,
+		"api inventory set 1 many":                  `QUANTITY: "many": must be a whole number from 0 to 1000000000`,
+		"api orders create 1 --quantity many":       `--quantity: "many": must be a whole number from 1 to 1000000`,
+		"api pets list --id 1,x":                    `--id: "1,x": must be a whole number from 1 on`,
+		"api pets list --status gone":               `--status: "gone": must be available, pending or sold`,
+		"api pets update 1 --status gone":           `--status: "gone": must be available, pending or sold`,
+		"api orders list --complete=maybe":          `--complete: "maybe": must be true or false`,
+		"api orders list --from today":              `--from: "today": must be an instant such as 2026-03-01T09:30:00Z`,
+		"api keys create till --expires soon":       `--expires: "soon": must be a duration such as 30d, 12h or 1h30m`,
+		"api keys rotate key_1 --overlap -1h":       `--overlap: "-1h": must not be negative`,
+		"api pets create Rex":                       `--category is needed: ID of the category the pet belongs to`,
+		"api pets update 1":                         `nothing to change: give --name, --category or --status`,
+		"webhook retry wh_1 first":                  `DELIVERY: "first" is not an id: must be a whole number from 1 on`,
+		"api pets list --server 127.0.0.1:8080":     `--server: the base URL "127.0.0.1:8080" is not an absolute http or https URL`,
+		"listen --forward-to http://h --secret abc": `--secret: must be whsec_ and base64, as the secret of a webhook`,
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			code, out, said := call(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the server was asked for %s", r.URL) }, strings.Fields(command)...)
+			if code != WrongUsage || said != "petstore: "+want+"\n" || out != "" {
+				t.Errorf("%s = %d, %q, said %q, want %q", command, code, out, said, want)
+			}
+		})
+	}
+}
+
+// TestEveryOperationIsACommand: each operation of the description has one command, with help.
+func TestEveryOperationIsACommand(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&app{config: config.New()}, true)
+	commands := map[string]int{}
+	for noun, all := range apiCommands(&app{}) {
+		for _, c := range all {
+			path := []string{"api", noun, cmp.Or(c.name, c.verb)}
+			switch noun {
+			case webhooks:
+				path = []string{"webhook", path[2]}
+			case "account":
+				path = path[:2]
+			}
+			cmd, rest, err := root.Find(path)
+			if err != nil || len(rest) > 0 || cmd.Short != c.Summary || cmd.Short == "" {
+				t.Errorf("the command of %s, %v, is %q %v, %v", c.ID, path, cmd.CommandPath(), rest, err)
+			}
+			commands[cmd.CommandPath()]++
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if f.Usage == "" {
+					t.Errorf("%s: --%s has no help", cmd.CommandPath(), f.Name)
+				}
+			})
+		}
+	}
+	for path, n := range commands {
+		if n > 1 {
+			t.Errorf("%d operations are the command %s", n, path)
+		}
+	}
+	if n := len(readDescription().operations()); len(commands) != n {
+		t.Errorf("there are %d commands for %d operations", len(commands), n)
+	}
+}
+
+// TestNamesStay: the commands, arguments and flags that scripts use are still there, whatever the description calls them.
+func TestNamesStay(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&app{config: config.New()}, true)
+	for usage, flags := range map[string]string{
+		"api account":                       "",
+		"api categories create NAME":        "description",
+		"api categories delete ID":          "",
+		"api categories get ID":             "",
+		"api categories list":               "name limit cursor all newest",
+		"api categories update ID":          "name description",
+		"api inventory get PET":             "",
+		"api inventory list":                "status max-quantity limit cursor all newest",
+		"api inventory movements PET":       "limit cursor all",
+		"api inventory set PET QUANTITY":    "",
+		"api inventory update PET QUANTITY": "",
+		"api keys create NAME":              "scope expires",
+		"api keys get ID":                   "",
+		"api keys list":                     "limit cursor all",
+		"api keys revoke ID":                "",
+		"api keys rotate ID":                "overlap",
+		"api keys update ID":                "name expires",
+		"api orders cancel ID":              "",
+		"api orders delete ID":              "",
+		"api orders create PET":             "quantity ship-date complete idempotency-key",
+		"api orders get ID":                 "",
+		"api orders list":                   "pet complete from to limit cursor all newest",
+		"api orders update ID":              "ship-date complete",
+		"api pets create NAME":              "category status",
+		"api pets delete ID":                "",
+		"api pets get ID":                   "",
+		"api pets list":                     "id status category name limit cursor all newest",
+		"api pets update ID":                "name category status",
+		"webhook create URL":                "type description",
+		"webhook delete ID":                 "",
+		"webhook deliveries ID":             "limit cursor all",
+		"webhook list":                      "limit cursor all",
+		"webhook replay ID":                 "after",
+		"webhook rotate ID":                 "",
+		"webhook show ID":                   "",
+		"webhook test ID":                   "",
+		"webhook update ID":                 "url state type description",
+	} {
+		words := strings.Fields(usage)
+		cmd, args, err := root.Find(words)
+		if err != nil || cmd.HasSubCommands() || cmd.Args(cmd, args) != nil {
+			t.Errorf("%s is %s with %v, %v", usage, cmd.CommandPath(), args, err)
+			continue
+		}
+		for flag := range strings.FieldsSeq(flags + " output server key") {
+			if cmd.Flags().Lookup(flag) == nil {
+				t.Errorf("%s has no --%s", usage, flag)
+			}
+		}
+		if use := cmd.Use + " "; !strings.Contains(use, " "+strings.Join(append(args, ""), " ")) {
+			t.Errorf("the usage of %s is %s", usage, use)
+		}
+	}
+}
+
+// TestWebhookTest: webhook test fails unless the receiver took the event, and prints its answer in any case.
+func TestWebhookTest(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		`{"latencyMs":1,"status":204}`:                                     "",
+		`{"latencyMs":1,"status":500,"answer":"no"}`:                       "petstore: the test failed: the receiver answered 500\n",
+		`{"latencyMs":1,"status":302}`:                                     "petstore: the test failed: the receiver answered 302\n",
+		`{"latencyMs":1,"error":"There was no answer within 15 seconds."}`: "petstore: the test failed: There was no answer within 15 seconds\n",
+	} {
+		code, out, said := call(t, answer(sent), "webhook", "test", "wh_1", "-o", "json")
+		if (code == Success) != (want == "") || said != want || !strings.Contains(out, `"latencyMs": 1`) {
+			t.Errorf("webhook test with %s = %d, said %q, printed %s, want %q", sent, code, said, out, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestListenAsJSON: listen prints an object on each line, signs with the secret it is given, and posts an event as the
+// server sent it.
+func TestListenAsJSON(t *testing.T) {
+	t.Parallel()
+	const secret = "whsec_c2VjcmV0"
+	const event = `{"type":"pet.created","id":8,"new":1e0,"createdAt":"2026-03-01T09:30:00Z","data":{"note":"<&"}}`
+	var got string
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = string(body)
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer receiver.Close()
+	server := func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/account":
+			fmt.Fprint(w, `{"workspace":{"id":1,"name":"acme"}}`)
+		case r.FormValue("after") == "8": // the event was forwarded
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"code":"insufficient_scope","message":"Enough.","status":403}`)
+		case r.FormValue("after") == "7":
+			w.Header().Set("Link", `</events?after=8>; rel="next", </events?after=8>; rel="last"`)
+			fmt.Fprint(w, "["+event+"]")
+		default:
+			w.Header().Set("Link", `</events?after=7>; rel="next", </events?after=7>; rel="last"`)
+			fmt.Fprint(w, "[]")
+		}
+	}
+	code, out, said := call(t, server, "listen", "--forward-to", receiver.URL, "--secret", secret, "-o", "json")
+	if code != Failure || !strings.Contains(said, "403 insufficient_scope") || got != event {
+		t.Errorf("listen = %d, said %q, and posted %s, want %s", code, said, got, event)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("listen printed %q, want two lines", out)
+	}
+	var start, posted map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &start); err != nil || !reflect.DeepEqual(start, map[string]any{"workspace": "acme", "forwardTo": receiver.URL, "secret": secret}) {
+		t.Errorf("the first line is %s, %v", lines[0], err)
+	}
+	err := json.Unmarshal([]byte(lines[1]), &posted)
+	if delete(posted, "latencyMs"); err != nil || !reflect.DeepEqual(posted, map[string]any{"id": 8., "type": "pet.created", "status": 418.}) {
+		t.Errorf("the second line is %s, %v", lines[1], err)
+	}
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"example.com/petstore/client"
+	"example.com/petstore/internal/config"
+)
+
+// overAPI returns the command of s, which run carries out with the API of a server. It has the flags that register adds,
+// and those that name the server and the key.
+func overAPI(a *app, s spec, register func(*pflag.FlagSet), run func(ctx context.Context, server *client.Client, args []string) error) *cobra.Command {
+	var server, key string
+	s.run = func(ctx context.Context, args []string) error {
+		c, err := dial(a, server, key)
+		if err != nil {
+			return err
+		}
+		return apiError(ctx, run(ctx, c, args))
+	}
+	cmd := newCommand(a, s)
+	register(cmd.Flags())
+	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8080", "`URL` of the server")
+	cmd.Flags().StringVar(&key, "key", "", "the API `KEY`")
+	config.FromEnvironment(cmd.Flags(), "server", "key")
+	return cmd
+}
+
+// dial returns the client for a command. It does not call the server yet.
+func dial(a *app, server, key string) (*client.Client, error) {
+	if key == "" {
+		return nil, usagef("an API key is needed: set PETSTORE_KEY, or --key")
+	}
+	if _, err := client.New(server, "any"); err != nil {
+		return nil, a.fault("server", "%s", withoutPrefix(err))
+	}
+	c, err := client.New(server, key,
+		client.WithUserAgent("petstore-cli"),
+		client.OnRetry(func(t client.Attempt) {
+			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), withoutPrefix(t.Err))
+		}),
+		client.OnDeprecation(func(d client.Deprecation) {
+			fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))
+		}),
+	)
+	if err != nil {
+		return nil, a.fault("key", "%s", withoutPrefix(err))
+	}
+	return c, nil
+}
+
+// apiError returns err in the words of the command line.
+func apiError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case isUsage(err):
+		return err
+	}
+	return errors.New(withoutPrefix(err))
+}
+
+// withoutPrefix returns the text of err without the program's name, which is said once for all errors.
+func withoutPrefix(err error) string { return strings.TrimPrefix(err.Error(), "petstore: ") }
+
+// idOf reads an id, which the usage of the command calls name.
+func idOf(name, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usagef("%s: %q is not an id: must be a whole number from 1 on", name, text)
+	}
+	return id, nil
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
