@@ -200,10 +200,6 @@ func (r accessRow) Scan(columns ...any) error {
 	return nil
 }
 
-// ready returns CodeWorkspaceNotFound or access.Resetting unless the workspace can
-// be used.
-func (c *conn) ready(id int64) error { return store.Ready(accessTx{c}, id) }
-
 // How long a command waits for the server, and how often it looks.
 const (
 	awaitFollower = time.Second
@@ -238,4 +234,17 @@ func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// scanStatus reads a status without allocating one.
+func scanStatus(row *sqlite.Stmt, col int) petstore.Status {
+	var text [16]byte
+	n := row.ColumnBytes(col, text[:])
+	switch string(text[:n]) {
+	case string(petstore.Available):
+		return petstore.Available
+	case string(petstore.Pending):
+		return petstore.Pending
+	}
+	return petstore.Sold
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
@@ -138,8 +137,8 @@ func first[T any](c *conn, scan func(*sqlite.Stmt) T, query string, args ...any)
 
 // number returns the number in the first column of a statement's first row, 0 if there
 // is none.
-func (c *conn) number(query string, args ...any) (int64, error) {
-	n, err := first(c, scanInt, query, args...)
+func (c *conn) number(query string) (int64, error) {
+	n, err := first(c, scanInt, query)
 	if n == nil {
 		return 0, err
 	}
@@ -153,19 +152,6 @@ func (c *conn) text(query string) (string, error) {
 		return "", err
 	}
 	return *s, nil
-}
-
-// ints prepares a statement whose first parameters are numbers: the way of
-// everything that must be fast.
-func (c *conn) ints(query string, args ...int64) (*sqlite.Stmt, error) {
-	stmt, err := c.Prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	for i, arg := range args {
-		stmt.BindInt64(i+1, arg)
-	}
-	return stmt, nil
 }
 
 func bind(stmt *sqlite.Stmt, i int, arg any) {
@@ -187,28 +173,7 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 	}
 }
 
-// find returns the row that a query of a workspace and an id selects, or nil.
-func find[T any](c *conn, query string, workspace, id int64, scan func(*sqlite.Stmt) T) (*T, error) {
-	stmt, err := c.ints(query, workspace, id)
-	if err != nil {
-		return nil, err
-	}
-	found, err := stmt.Step()
-	if err != nil || !found {
-		return nil, err
-	}
-	row := scan(stmt)
-	return &row, stmt.Reset()
-}
-
 func scanInt(row *sqlite.Stmt) int64 { return row.ColumnInt64(0) }
-
-func scanTime(row *sqlite.Stmt, col int) petstore.Time {
-	if row.ColumnIsNull(col) {
-		return petstore.Time{}
-	}
-	return petstore.Time{Millis: row.ColumnInt64(col), Valid: true}
-}
 
 // A stack holds the connections to read with that nobody uses. The one given
 // back last is taken first: its cache is warm. A channel of connections would be

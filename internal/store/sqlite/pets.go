@@ -5,46 +5,7 @@ import (
 	"slices"
 
 	"example.com/petstore/internal/petstore"
-	"zombiezen.com/go/sqlite"
 )
-
-// The columns of pets, in the order in which the scan functions read them.
-const (
-	petColumns    = "id, pets.name, category, status" // the index of names has a name, too
-	storedColumns = petColumns + ", quantity, open_orders, movements, last_movement"
-	selectStored  = "SELECT " + storedColumns + " FROM pets WHERE workspace=?1 AND id=?2"
-)
-
-// A stored is a pet with the id of the last movement of its ledger.
-type stored struct {
-	petstore.StockedPet
-	lastMovement int64
-}
-
-func scanPet(row *sqlite.Stmt) petstore.Pet {
-	return petstore.Pet{ID: row.ColumnInt64(0), Name: row.ColumnText(1), CategoryID: row.ColumnInt64(2), Status: scanStatus(row, 3)}
-}
-
-func scanStocked(row *sqlite.Stmt) petstore.StockedPet {
-	return petstore.StockedPet{Pet: scanPet(row), Quantity: row.ColumnInt64(4), OpenOrders: row.ColumnInt64(5), Movements: row.ColumnInt64(6)}
-}
-
-func scanStored(row *sqlite.Stmt) stored {
-	return stored{scanStocked(row), row.ColumnInt64(7)}
-}
-
-// scanStatus reads a status without allocating one.
-func scanStatus(row *sqlite.Stmt, col int) petstore.Status {
-	var text [16]byte
-	n := row.ColumnBytes(col, text[:])
-	switch string(text[:n]) {
-	case string(petstore.Available):
-		return petstore.Available
-	case string(petstore.Pending):
-		return petstore.Pending
-	}
-	return petstore.Sold
-}
 
 // Pet implements [petstore.Store].
 func (db *DB) Pet(ctx context.Context, workspace, id int64) (petstore.Pet, error) {

@@ -163,7 +163,7 @@ func (c changedBy) Do(ctx context.Context, change *petstore.Change) (*petstore.R
 // changeAll makes a change of each kind.
 func changeAll(t *testing.T, s *petstore.Service, workspace int64) {
 	t.Helper()
-	ctx, any, once := t.Context(), petstore.Condition{}, &petstore.Idempotency{Operation: "a", Key: "b"}
+	ctx, always, once := t.Context(), petstore.Condition{}, &petstore.Idempotency{Operation: "a", Key: "b"}
 	for i, step := range []func() error{
 		func() error {
 			_, err := s.CreateCategory(ctx, workspace, petstore.NewCategory{Name: "Dogs"}, nil)
@@ -177,22 +177,22 @@ func changeAll(t *testing.T, s *petstore.Service, workspace int64) {
 			_, err := s.CreatePet(ctx, workspace, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
 			return err
 		},
-		func() error { _, err := s.UpdateInventory(ctx, workspace, 1, 500, any); return err },
+		func() error { _, err := s.UpdateInventory(ctx, workspace, 1, 500, always); return err },
 		func() error {
 			_, err := s.CreateOrder(ctx, workspace, petstore.NewOrder{PetID: 1, Quantity: 1}, once)
 			return err
 		},
 		func() error {
-			_, err := s.UpdateOrder(ctx, workspace, 1, petstore.OrderPatch{ShipDate: petstore.Some(petstore.Time{Millis: 1, Valid: true})}, any)
+			_, err := s.UpdateOrder(ctx, workspace, 1, petstore.OrderPatch{ShipDate: petstore.Some(petstore.Time{Millis: 1, Valid: true})}, always)
 			return err
 		},
-		func() error { return s.CancelOrder(ctx, workspace, 1, any) },
+		func() error { return s.CancelOrder(ctx, workspace, 1, always) },
 		func() error {
-			_, err := s.UpdatePet(ctx, workspace, 1, petstore.PetPatch{Name: petstore.Some("Tom")}, any)
+			_, err := s.UpdatePet(ctx, workspace, 1, petstore.PetPatch{Name: petstore.Some("Tom")}, always)
 			return err
 		},
-		func() error { return s.DeletePet(ctx, workspace, 1, any) },
-		func() error { return s.DeleteCategory(ctx, workspace, 2, any) },
+		func() error { return s.DeletePet(ctx, workspace, 1, always) },
+		func() error { return s.DeleteCategory(ctx, workspace, 2, always) },
 	} {
 		if err := step(); err != nil {
 			t.Fatalf("change %d: %v", i, err)

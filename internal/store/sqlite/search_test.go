@@ -36,11 +36,6 @@ func newWorkspace(t testing.TB, ctx context.Context, db *DB, name string) int64 
 	return w.ID
 }
 
-// rebuildNames rebuilds the index of names, as docs/troubleshooting.md says.
-func rebuildNames(ctx context.Context, db *DB) error {
-	return db.change(ctx, func(c *conn) error { return c.exec("INSERT INTO pet_names (pet_names) VALUES ('rebuild')") })
-}
-
 // TestSearchesFindNoncharacters, which FTS5 takes for another letter.
 func TestSearchesFindNoncharacters(t *testing.T) {
 	t.Parallel()
