@@ -130,7 +130,7 @@ func (g *Group) loadPetsAndCategories(b *Batch) {
 // loadCategories adds the statements for categories, and for the use of one that is to
 // be deleted, by the only change.
 func (g *Group) loadCategories(b *Batch, ids []rowID) {
-	lock, use := g.dialect.LockKept, g.changes[0].Job.alone()
+	lock, use := g.dialect.LockKept, len(ids) > 0 && g.changes[0].Job.alone()
 	if use {
 		lock = g.dialect.Lock
 	}
