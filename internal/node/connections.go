@@ -32,12 +32,9 @@ const (
 	// beside it, and so is what the system keeps for sockets.
 	ofMemory = 0.5
 
-	// mostMemory is what clients may make wait in memory where that is not short.
-	mostMemory = 256 << 20
-
 	// readCost and writeCost are what a request that is carried out may hold: a page of
-	// a hundred of the largest rows, and the largest body with what is made of it.
-	readCost, writeCost = 512 << 10, 128 << 10
+	// a hundred of the largest events, and the largest body with what is made of it.
+	readCost, writeCost = 1 << 20, 128 << 10
 
 	// importCost is what the import of a file in the console may hold beside the file.
 	importCost = 6 << 20
@@ -51,8 +48,9 @@ func (n *node) limitMemory() {
 	}
 }
 
-// A budget divides Go's memory. A quarter each is for connections, for what clients
-// make wait and for the requests that are carried out, and one for everything else.
+// A budget divides Go's memory. A quarter each is for connections and for the requests that
+// are carried out, an eighth for what clients make wait, and the rest for everything else:
+// if what is held came close to the limit, the collector would take half of the processors.
 type budget struct {
 	memory  int64 // Go's, in bytes
 	quarter int64 // or less, if that is enough
@@ -92,7 +90,7 @@ func (n *node) connectionLimits() http1.Limits {
 	}
 	return http1.Limits{
 		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
-		Memory:      min(n.budget.quarter, mostMemory),
+		Memory:      n.budget.quarter / 2,
 		SendBuffer:  buffer,
 		Exempt:      n.Config.TrustedProxies,
 	}
