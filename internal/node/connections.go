@@ -22,7 +22,7 @@ const (
 	// for which there is connectionCost; mostStreams where there is more. RFC 9113 §6.5.2
 	// recommends that at least. It may always have fewestStreams, even if
 	// --max-connections says more than memory is for.
-	streamsInCost, mostStreams, fewestStreams = 32, 100, 4
+	streamsInCost, mostStreams, fewestStreams = 8, 100, 4
 
 	// shortBuffer is how many bytes the system keeps of what a connection sends, where
 	// memory is short: a control group counts them too.
@@ -63,7 +63,9 @@ func newBudget(memory int64) budget {
 }
 
 // streams returns how many requests a client of HTTP/2 may have open on each of so many
-// connections: before they begin, nothing can count what they hold.
+// connections: before they begin, nothing can count what they hold, which is some 16 KiB.
+// Over TLS a record brings hundreds at once, and net/http keeps four times as many that
+// the client has reset.
 func (b budget) streams(connections int64) int {
 	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
