@@ -40,10 +40,10 @@ type Options struct {
 	// does not bound the zero Holder; 0 bounds nobody.
 	Each int64
 
-	// Queue is how many may wait to whom nobody gives way. If it is full, the
-	// newest of the holder that waits for most makes room for one that waits for
-	// less, and otherwise the one that comes is refused.
-	Queue int
+	// Queue is how many units may be waited for for which nobody gives way. If it is
+	// full, the newest of the holder that waits for most make room for one that waits
+	// for less, and otherwise the one that comes is refused.
+	Queue int64
 
 	// Wait is how long each waits; 0 is as long as its context lasts.
 	Wait time.Duration
@@ -132,7 +132,7 @@ func (p *Pool) Enter(ctx context.Context, h Holder, size int64, yield func()) (*
 	}
 	w := &waiter{share: s, account: a, ready: make(chan error, 1)}
 	victims := p.makeRoom(w)
-	if !w.promised && !p.mayQueue(a) {
+	if !w.promised && !p.mayQueue(a, s.size) {
 		p.dropIfUnused(a)
 		p.refused++
 		p.mu.Unlock()
@@ -253,23 +253,25 @@ func (p *Pool) victim(w *waiter) *Share {
 // held and asks for size more: only if it still holds as much as the other then.
 func givesWay(most, held, size int64) bool { return most > held+size }
 
-// mayQueue reports whether one more of an account may wait, for which another
-// may have to be refused.
-func (p *Pool) mayQueue(a *account) bool {
-	if p.queue.unpromised() < p.o.Queue {
-		return true
-	}
-	if p.o.Queue == 0 {
+// mayQueue reports whether one more of an account may wait for size units, for which
+// others may have to be refused.
+func (p *Pool) mayQueue(a *account, size int64) bool {
+	if size > p.o.Queue {
 		return false
 	}
-	other := p.queue.longest()
-	if other == nil || len(other.waiters) <= len(a.waiters)+1 {
-		return false
+	for p.queue.units-p.promised > p.o.Queue-size {
+		other := p.queue.longest()
+		if other == nil {
+			return false
+		}
+		last := other.waiters[len(other.waiters)-1]
+		if other.waiting-last.share.size < a.waiting+size {
+			return false
+		}
+		p.remove(last)
+		p.refused++
+		last.ready <- ErrFull
 	}
-	last := other.waiters[len(other.waiters)-1]
-	p.remove(last)
-	p.refused++
-	last.ready <- ErrFull
 	return true
 }
 

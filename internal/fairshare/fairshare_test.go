@@ -312,6 +312,36 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
+// TestWaitingUnits has large shares wait: a queue is as long as their units say.
+func TestWaitingUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{Capacity: 10, Queue: 6, Wait: time.Second})
+		if _, err := p.Enter(t.Context(), workspace(1), 10, nil); err != nil {
+			t.Fatal(err)
+		}
+		told := make(map[string]error)
+		var mu sync.Mutex
+		wait := func(name string, w int64, size int64) {
+			go func() {
+				_, err := p.Enter(t.Context(), workspace(w), size, nil)
+				mu.Lock()
+				defer mu.Unlock()
+				told[name] = err
+			}()
+			synctest.Wait()
+		}
+		wait("three units", 2, 3)
+		wait("three more", 2, 3)
+		wait("one unit of another workspace", 3, 1)
+		wait("seven units", 4, 7)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) != 2 || !errors.Is(told["three more"], ErrFull) || !errors.Is(told["seven units"], ErrFull) {
+			t.Errorf("at once %v were told, want ErrFull for three more and for seven units", told)
+		}
+	})
+}
+
 // A station serves one at a time, each for as long as it says.
 type station struct {
 	turn chan struct{} // not a mutex, on which the clock of a bubble would stand

@@ -15,14 +15,11 @@ type waiter struct {
 type queue struct {
 	accounts []*account // with waiters
 	length   int
-	promises int // waiters that are promised
+	units    int64 // that they wait for
 	came     uint64
 }
 
 func (q *queue) empty() bool { return q.length == 0 }
-
-// unpromised returns how many wait to whom nobody gives way.
-func (q *queue) unpromised() int { return q.length - q.promises }
 
 func (q *queue) add(w *waiter) {
 	q.came++
@@ -33,9 +30,7 @@ func (q *queue) add(w *waiter) {
 	w.account.waiters = append(w.account.waiters, w)
 	w.account.waiting += w.share.size
 	q.length++
-	if w.promised {
-		q.promises++
-	}
+	q.units += w.share.size
 }
 
 func (q *queue) remove(w *waiter) {
@@ -48,9 +43,7 @@ func (q *queue) remove(w *waiter) {
 		q.accounts = slices.Delete(q.accounts, i, i+1)
 	}
 	q.length--
-	if w.promised {
-		q.promises--
-	}
+	q.units -= w.share.size
 }
 
 // next returns who is to be admitted next, or nil: the first to have come of the
@@ -84,12 +77,12 @@ func (a *account) before(b *account) bool {
 	return a.waiters[0].number < b.waiters[0].number
 }
 
-// longest returns the account for which most wait to whom nobody gives way, or
-// nil. Its newest waiter is such a one.
+// longest returns the account that waits for most, and whose newest waiter is one to
+// whom nobody gives way, or nil.
 func (q *queue) longest() *account {
 	var most *account
 	for _, a := range q.accounts {
-		if !a.waiters[len(a.waiters)-1].promised && (most == nil || len(a.waiters) > len(most.waiters)) {
+		if !a.waiters[len(a.waiters)-1].promised && (most == nil || a.waiting > most.waiting) {
 			most = a
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -205,10 +206,17 @@ type debt struct {
 // a PING is 17 bytes, and what is kept to acknowledge it takes some 120.
 const owedPerByte = 8
 
-// Read implements net.Conn. Bytes that come while nothing can be sent are counted.
+// Read implements net.Conn. Over HTTP/2, bytes that come while nothing can be sent are
+// counted.
 func (m *member) Read(p []byte) (int, error) {
+	if !m.http2.Load() {
+		return m.Conn.Read(p)
+	}
+	// A request that has been read counts once it begins. It does before more is read, or
+	// many connections could fill the memory while the processors are busy with reading.
+	runtime.Gosched()
 	n, err := m.Conn.Read(p)
-	if n > 0 && m.http2.Load() && !m.owe(n) {
+	if n > 0 && !m.owe(n) {
 		_ = m.Conn.Close() // the error is this one's
 		return 0, net.ErrClosed
 	}

@@ -169,10 +169,10 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 // A client of HTTP/2 that sends and does not read makes no more wait than it may.
 func TestHTTP2ClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	limit, dial := openLarder(t, Limits{Connections: 9, Memory: 1 << 20})
+	limit, dial := openLarder(t, Limits{Connections: 9, Memory: 1 << 20, SendBuffer: 64 << 10})
 	c := dial()
 	f := newFrameClient(t, c, 0)
-	if err := c.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil { // each frame is two reads of the server
 		t.Fatal(err)
 	}
 	var err error

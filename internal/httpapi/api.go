@@ -194,7 +194,7 @@ func (a *API) Server() *http.Server {
 		ErrorLog:                     slog.NewLogLogger(a.pipeline.env.log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream:     maxBody,
-			MaxReceiveBufferPerConnection: 4 * maxBody,
+			MaxReceiveBufferPerConnection: maxBody, // nothing counts it before its requests begin
 			SendPingTimeout:               readTimeout,
 			WriteByteTimeout:              writeTimeout,
 		},

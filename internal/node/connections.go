@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"os"
-	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -19,11 +18,11 @@ const (
 	// to its bound, read and copied, its buffers and its stack.
 	connectionCost = 64 << 10
 
-	// fewStreams is how many requests a client of HTTP/2 may have open on a connection
-	// where memory is short: before they begin, nothing can count what they hold. Else it is
-	// mostStreams, which is what RFC 9113 §6.5.2 recommends at least.
-	fewStreams  = 32
-	mostStreams = 100
+	// streamsInCost is how many requests a client of HTTP/2 may have open on a connection
+	// for which there is connectionCost; mostStreams where there is more. RFC 9113 §6.5.2
+	// recommends that at least. It may always have fewestStreams, even if
+	// --max-connections says more than memory is for.
+	streamsInCost, mostStreams, fewestStreams = 8, 100, 4
 
 	// shortBuffer is how many bytes the system keeps of what a connection sends, where
 	// memory is short: a control group counts them too.
@@ -33,12 +32,9 @@ const (
 	// beside it, and so is what the system keeps for sockets.
 	ofMemory = 0.5
 
-	// mostMemory is what clients may make wait in memory where that is not short.
-	mostMemory = 256 << 20
-
 	// readCost and writeCost are what a request that is carried out may hold: a page of
-	// a hundred of the largest rows, and the largest body with what is made of it.
-	readCost, writeCost = 512 << 10, 128 << 10
+	// a hundred of the largest events, and the largest body with what is made of it.
+	readCost, writeCost = 1 << 20, 128 << 10
 
 	// importCost is what the import of a file in the console may hold beside the file.
 	importCost = 6 << 20
@@ -52,24 +48,26 @@ func (n *node) limitMemory() {
 	}
 }
 
-// A budget divides Go's memory. A quarter each is for connections, for what clients
-// make wait and for the requests that are carried out, and one for everything else.
+// A budget divides Go's memory. A quarter each is for connections and for the requests that
+// are carried out, an eighth for what clients make wait, and the rest for everything else:
+// if what is held came close to the limit, the collector would take half of the processors.
 type budget struct {
-	quarter int64 // in bytes
+	memory  int64 // Go's, in bytes
+	quarter int64 // or less, if that is enough
 	limited bool  // it is not enough for as many connections as there may be
 }
 
-func newBudget() budget {
-	quarter := min(debug.SetMemoryLimit(-1)/4, mostConnections*connectionCost)
-	return budget{quarter, quarter < mostConnections*connectionCost}
+func newBudget(memory int64) budget {
+	quarter := min(memory/4, mostConnections*connectionCost)
+	return budget{memory, quarter, quarter < mostConnections*connectionCost}
 }
 
-// streams returns how many requests a client of HTTP/2 may have open on a connection.
-func (b budget) streams() int {
-	if b.limited {
-		return fewStreams
-	}
-	return mostStreams
+// streams returns how many requests a client of HTTP/2 may have open on each of so many
+// connections: before they begin, nothing can count what they hold, which is some 16 KiB.
+// Over TLS a record brings hundreds at once, and net/http keeps four times as many that
+// the client has reset.
+func (b budget) streams(connections int64) int {
+	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
 
 // reads and writes return how many requests are carried out at once. The most are
@@ -94,7 +92,7 @@ func (n *node) connectionLimits() http1.Limits {
 	}
 	return http1.Limits{
 		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
-		Memory:      min(n.budget.quarter, mostMemory),
+		Memory:      n.budget.quarter / 2,
 		SendBuffer:  buffer,
 		Exempt:      n.Config.TrustedProxies,
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer n.stopTraces()
 	n.limitMemory()
-	n.budget = newBudget()
+	n.budget = newBudget(debug.SetMemoryLimit(-1))
 	n.connections = http1.NewLimit(n.connectionLimits())
 	sockets, err := n.listen()
 	if err != nil {

@@ -66,7 +66,7 @@ func NewDeliverer(o Options) *Deliverer {
 	if o.Node == "" {
 		o.Node = rand.Text()
 	}
-	slots := fairshare.New(fairshare.Options{Capacity: perProcess, Queue: math.MaxInt}) // each worker waits for one
+	slots := fairshare.New(fairshare.Options{Capacity: perProcess, Queue: math.MaxInt64}) // each worker waits for one
 	return &Deliverer{o: o, slots: slots, rest: rest, changed: make(chan struct{}, 1), results: make(chan result, perProcess)}
 }
 

@@ -44,6 +44,13 @@ func framedFloods() []attack {
 			}
 			return nil
 		})},
+		{name: "15 KB of heads", one: flood2(func(f *flooder) error {
+			return forever(f, func(uint32) error {
+				f.next += 2
+				block := append(f.head("GET", "/pets"), bytes.Repeat(f.field("x-field", strings.Repeat("x", 39)), 170)...)
+				return f.WriteHeaders(http2.HeadersFrameParam{StreamID: f.next - 2, BlockFragment: block, EndHeaders: true, EndStream: true})
+			})
+		}, closed)},
 		{name: "resets", one: flood2(func(f *flooder) error {
 			return forever(f, func(uint32) error {
 				if err := f.request("GET", "/pets", true); err != nil {

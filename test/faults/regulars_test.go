@@ -170,7 +170,7 @@ func TestCrowds(t *testing.T) {
 	}
 	t.Run("in 64 MiB", func(t *testing.T) {
 		t.Logf("at most %d MiB in memory", peak>>20)
-		if bound := 80 << 20; peak > bound { // pages of the program's file are among them
+		if bound := 64 << 20; peak > bound {
 			t.Errorf("memory = %d MiB, want %d or less", peak>>20, bound>>20)
 		}
 		if uncapped != nil {

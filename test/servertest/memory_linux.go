@@ -115,10 +115,11 @@ func CapMemory(t *testing.T, pid, size int) (forbidden error) {
 	return forbidden
 }
 
-// PeakMemory returns the most bytes that a process had in memory.
+// PeakMemory returns the most bytes that a process had in memory, without what is there of
+// files, such as its program: the kernel can drop that.
 func PeakMemory(t *testing.T, pid int) int {
 	t.Helper()
-	return MemoryOf(t, pid, "VmHWM:")
+	return MemoryOf(t, pid, "VmHWM:") - MemoryOf(t, pid, "RssFile:")
 }
 
 // MemoryOf returns so much of /proc/PID/status in bytes.

@@ -28,9 +28,14 @@ type modest struct {
 	n     int          // requests that it has made
 }
 
-func (s *site) newModest() (*modest, error) {
+func (s *site) newClient() *modest {
 	ctx, leave := context.WithCancel(context.Background())
-	m := &modest{site: s, c: s.clientFrom(ctx, s.modest.from), leave: leave}
+	return &modest{site: s, c: s.clientFrom(ctx, s.modest.from), leave: leave}
+}
+
+// newModest returns a client whose workspace has a webhook.
+func (s *site) newModest() (*modest, error) {
+	m := s.newClient()
 	var made struct{ ID string }
 	body := fmt.Sprintf(`{"url":"%s/good","types":["order.completed"]}`, s.receivers.url)
 	err := ask{"POST", s.URL + "/webhooks", s.modest.keys[0].Key, "", body}.into(m.c, &made)

@@ -25,7 +25,7 @@ func TestTenants(t *testing.T) {
 			}
 			for _, protocol := range protocols {
 				t.Run(fmt.Sprintf("%d MiB/HTTP %c/%s", size, protocol, r.name), func(t *testing.T) {
-					r.withstand(t, newSite(t, size<<20, protocol == '2'))
+					r.withstand(t, newSite(t, size<<20, protocol == '2'), newSite(t, size<<20, protocol == '2'))
 				})
 			}
 		}
@@ -35,17 +35,10 @@ func TestTenants(t *testing.T) {
 // alone is how long the modest workspace is measured before the others come.
 const alone = 200 * time.Millisecond
 
-// tolerated returns a p99 that says nothing on a machine that is busy with other tests, or
-// with the matrix alone.
-func tolerated() time.Duration {
-	if *matrix {
-		return 250 * time.Millisecond
-	}
-	return 2 * time.Second
-}
-
-// withstand lets the greedy workspaces hold what the row says.
-func (r *row) withstand(t *testing.T, s *site) {
+// withstand lets the greedy workspaces hold what the row says of s. They leave apart in
+// peace: what the modest workspace waits for there is the machine's doing and not the
+// server's, since it runs the clients of all, and other tests.
+func (r *row) withstand(t *testing.T, s, apart *site) {
 	if r.prepare != nil {
 		r.prepare(t, s)
 	}
@@ -54,6 +47,8 @@ func (r *row) withstand(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	defer m.leave()
+	calm := apart.newClient()
+	defer calm.leave()
 	before := m.mix(alone)
 	took, failed := m.run()
 	t.Logf("alone: %v; %s", before, list(took))
@@ -70,31 +65,47 @@ func (r *row) withstand(t *testing.T, s *site) {
 	if r.begun != nil {
 		r.begun(t, s)
 	}
-	r.judge(t, m, before)
+	r.judge(t, m, calm)
 	m.leave()
+	calm.leave()
 	t.Logf("%d connections were let go; the process had %d MiB at most", g.opened.Load(), s.peak(t)>>20)
 	s.ends(t, r, g, was)
 }
 
-// judge measures the modest workspace among the others. What else runs on the machine may
-// delay it: the best of five measurements counts. Nothing excuses a refusal.
-func (r *row) judge(t *testing.T, m *modest, before sample) {
+// noise is what p99 says nothing of: a processor that another process has for a while.
+const noise = 10 * time.Millisecond
+
+// tolerated returns a p99 that says nothing, on a machine that is busy with other tests:
+// the busier server gets less of it. The matrix has the machine for itself.
+func tolerated() time.Duration {
+	if *matrix {
+		return 0
+	}
+	return 2 * time.Second
+}
+
+// judge measures the modest workspace among the others, and at the same time where they
+// are not. What else runs on the machine may delay it more here than there: the best of
+// five measurements counts. Nothing excuses a refusal.
+func (r *row) judge(t *testing.T, m, calm *modest) {
 	t.Helper()
-	bound := max(3*before.p99(), tolerated())
 	for n := range 5 {
-		among := m.mix(*holdTime)
+		there := make(chan sample)
+		go func() { there <- calm.mix(*holdTime) }()
+		among, apart := m.mix(*holdTime), <-there
 		if !m.lives() {
 			return
 		}
-		t.Logf("among: %v; %s", among, m.metrics())
+		t.Logf("among: %v; apart: %v; %s", among, apart, m.metrics())
 		if len(among.failed) > 0 {
 			t.Errorf("of the modest workspace's requests failed: %s", list(among.failed))
 		}
+		bound := max(3*apart.p99()+noise, tolerated())
 		if among.p99() <= bound || len(among.failed) > 0 {
 			break
 		}
 		if n == 4 {
-			t.Errorf("p99 = %v, want %v or less, as it was %v without the others", short(among.p99()), short(bound), short(before.p99()))
+			t.Errorf("p99 = %v, want %v or less, as it was %v apart from the others", short(among.p99()), short(bound), short(apart.p99()))
 		}
 	}
 	took, failed := m.run()

@@ -1,0 +1,34 @@
+package node
+
+import (
+	"math"
+	"testing"
+)
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		memory, connections int64 // 0 for as many as there are by default
+		want                int
+	}{
+		{32 << 20, 0, 8},
+		{512 << 20, 0, 8},
+		{2 << 30, 0, 8},
+		{8 << 30, 0, 32},
+		{64 << 30, 0, 100},
+		{math.MaxInt64, 0, 100},
+		{32 << 20, 16, 64},
+		{32 << 20, 256, 4},
+		{32 << 20, 8192, 4},
+		{math.MaxInt64, 1_000_000, 100},
+	} {
+		b := newBudget(c.memory)
+		connections := c.connections
+		if connections == 0 {
+			connections = b.quarter / connectionCost
+		}
+		if got := b.streams(connections); got != c.want {
+			t.Errorf("with %d MiB, streams(%d) = %d, want %d", c.memory>>20, connections, got, c.want)
+		}
+	}
+}
