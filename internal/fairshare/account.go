@@ -12,7 +12,7 @@ type account struct {
 	parent    *account // of an address; nil for a workspace and for all without a key
 	held      int64    // units
 	yieldable int64    // of them, of shares that can give way and were not asked to
-	waiting   int64    // units that its waiters ask for
+	waiting   int64    // units that its waiters, or those of its members, ask for
 	promised  int64    // of them, units for which others give way
 	waiters   []*waiter
 	admitted  uint64 // when one of its waiters was, in their order; 0 if none yet

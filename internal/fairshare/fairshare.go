@@ -253,24 +253,28 @@ func (p *Pool) victim(w *waiter) *Share {
 // held and asks for size more: only if it still holds as much as the other then.
 func givesWay(most, held, size int64) bool { return most > held+size }
 
-// mayQueue reports whether one more of an account may wait for size units, for which
-// others may have to be refused.
+// mayQueue reports whether one more of an account may wait for size units. If others have
+// to be refused for that, they are; if that were not enough, none is.
 func (p *Pool) mayQueue(a *account, size int64) bool {
 	if size > p.o.Queue {
 		return false
 	}
+	var refused []*waiter
 	for p.queue.units-p.promised > p.o.Queue-size {
-		other := p.queue.longest()
-		if other == nil {
+		last := p.queue.last()
+		if last == nil || !last.makesPlace(a, size) {
+			for _, w := range slices.Backward(refused) {
+				p.queue.put(w)
+			}
 			return false
 		}
-		last := other.waiters[len(other.waiters)-1]
-		if other.waiting-last.share.size < a.waiting+size {
-			return false
-		}
-		p.remove(last)
+		p.queue.remove(last)
+		refused = append(refused, last)
+	}
+	for _, w := range refused {
+		p.dropIfUnused(w.account)
 		p.refused++
-		last.ready <- ErrFull
+		w.ready <- ErrFull
 	}
 	return true
 }

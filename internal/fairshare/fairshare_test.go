@@ -312,34 +312,52 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// TestWaitingUnits has large shares wait: a queue is as long as their units say.
+// TestWaitingUnits has large shares wait: a queue is as long as their units say, and who
+// waits for most is refused for others, but only if that is enough.
 func TestWaitingUnits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := New(Options{Capacity: 10, Queue: 6, Wait: time.Second})
-		if _, err := p.Enter(t.Context(), workspace(1), 10, nil); err != nil {
-			t.Fatal(err)
+	for name, test := range map[string]struct {
+		wait    []asked
+		refused []int // places in wait
+	}{
+		"the newest of who waits for most": {[]asked{{workspace(2), 3}, {workspace(2), 3}, {workspace(3), 1}}, []int{1}},
+		"more than ever":                   {[]asked{{workspace(4), 7}}, []int{0}},
+		"none if it were not enough":       {slices.Concat(slices.Repeat([]asked{{workspace(2), 1}}, 6), []asked{{workspace(3), 4}}), []int{6}},
+		"several":                          {slices.Concat(slices.Repeat([]asked{{workspace(2), 1}}, 6), []asked{{workspace(3), 3}}), []int{3, 4, 5}},
+		"addresses together": {
+			[]asked{{address(1), 1}, {address(2), 1}, {address(3), 1}, {address(4), 1}, {address(5), 1}, {address(6), 1}, {workspace(2), 2}}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { wantRefused(t, test.wait, test.refused) }) })
+	}
+}
+
+// An asked is a share that is asked for.
+type asked struct {
+	holder Holder
+	size   int64
+}
+
+// wantRefused has all wait for a pool that is full, whose queue has six units. Without
+// places, it wants two of those before the last refused, whichever.
+func wantRefused(t *testing.T, wait []asked, places []int) {
+	p := New(Options{Capacity: 10, Queue: 6, Wait: time.Second})
+	if _, err := p.Enter(t.Context(), workspace(1), 10, nil); err != nil {
+		t.Fatal(err)
+	}
+	told := make([]error, len(wait))
+	for i, a := range wait {
+		go func() { _, told[i] = p.Enter(t.Context(), a.holder, a.size, nil) }()
+		synctest.Wait()
+	}
+	var refused []int
+	for i, err := range told {
+		if errors.Is(err, ErrFull) {
+			refused = append(refused, i)
 		}
-		told := make(map[string]error)
-		var mu sync.Mutex
-		wait := func(name string, w int64, size int64) {
-			go func() {
-				_, err := p.Enter(t.Context(), workspace(w), size, nil)
-				mu.Lock()
-				defer mu.Unlock()
-				told[name] = err
-			}()
-			synctest.Wait()
-		}
-		wait("three units", 2, 3)
-		wait("three more", 2, 3)
-		wait("one unit of another workspace", 3, 1)
-		wait("seven units", 4, 7)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(told) != 2 || !errors.Is(told["three more"], ErrFull) || !errors.Is(told["seven units"], ErrFull) {
-			t.Errorf("at once %v were told, want ErrFull for three more and for seven units", told)
-		}
-	})
+	}
+	if places == nil && (len(refused) != 2 || refused[1] == len(wait)-1) || places != nil && !slices.Equal(refused, places) {
+		t.Errorf("%v were refused at once, want %v", refused, places)
+	}
 }
 
 // A station serves one at a time, each for as long as it says.

@@ -24,11 +24,16 @@ func (q *queue) empty() bool { return q.length == 0 }
 func (q *queue) add(w *waiter) {
 	q.came++
 	w.number = q.came
+	q.put(w)
+}
+
+// put has a waiter wait as the last of its account.
+func (q *queue) put(w *waiter) {
 	if len(w.account.waiters) == 0 {
 		q.accounts = append(q.accounts, w.account)
 	}
 	w.account.waiters = append(w.account.waiters, w)
-	w.account.waiting += w.share.size
+	w.account.wait(w.share.size)
 	q.length++
 	q.units += w.share.size
 }
@@ -37,13 +42,20 @@ func (q *queue) remove(w *waiter) {
 	a := w.account
 	i := slices.Index(a.waiters, w)
 	a.waiters = slices.Delete(a.waiters, i, i+1)
-	a.waiting -= w.share.size
+	a.wait(-w.share.size)
 	if len(a.waiters) == 0 {
 		i = slices.Index(q.accounts, a)
 		q.accounts = slices.Delete(q.accounts, i, i+1)
 	}
 	q.length--
 	q.units -= w.share.size
+}
+
+// wait adds units to what an account waits for, and to what its group does.
+func (a *account) wait(units int64) {
+	for ; a != nil; a = a.parent {
+		a.waiting += units
+	}
 }
 
 // next returns who is to be admitted next, or nil: the first to have come of the
@@ -77,14 +89,35 @@ func (a *account) before(b *account) bool {
 	return a.waiters[0].number < b.waiters[0].number
 }
 
-// longest returns the account that waits for most, and whose newest waiter is one to
-// whom nobody gives way, or nil.
-func (q *queue) longest() *account {
+// last returns the newest waiter to whom nobody gives way of those whose group, and in it
+// whose account, waits for most, or nil.
+func (q *queue) last() *waiter {
 	var most *account
 	for _, a := range q.accounts {
-		if !a.waiters[len(a.waiters)-1].promised && (most == nil || a.waiting > most.waiting) {
+		if !a.waiters[len(a.waiters)-1].promised && (most == nil || a.waitsForMore(most)) {
 			most = a
 		}
 	}
-	return most
+	if most == nil {
+		return nil
+	}
+	return most.waiters[len(most.waiters)-1]
+}
+
+func (a *account) waitsForMore(b *account) bool {
+	if g, h := a.group(), b.group(); g.waiting != h.waiting {
+		return g.waiting > h.waiting
+	}
+	return a.waiting > b.waiting
+}
+
+// makesPlace reports whether w, which waits, is refused for one more of an account that
+// asks for size units: if its group, or its account in the same group, still waits for as
+// much then.
+func (w *waiter) makesPlace(a *account, size int64) bool {
+	mine, other := a, w.account
+	if a.group() != other.group() {
+		mine, other = a.group(), other.group()
+	}
+	return other.waiting-w.share.size >= mine.waiting+size
 }
