@@ -75,7 +75,9 @@ type Store interface {
 	// key, for a holder as of a Making. The error of edit changes nothing. edit may
 	// be called again.
 	UpdateKey(ctx context.Context, id string, by Actor, holder string, edit func(holder, k *Key) error) (Key, error)
-	SetBan(ctx context.Context, b Ban, by Actor) error // replaces the key's ban
+	// SetBan replaces the key's ban. One of the limiter leaves a ban that runs as it is: several
+	// nodes may refuse one client at once, and an operator's ban holds.
+	SetBan(ctx context.Context, b Ban, by Actor) error
 	LiftBan(ctx context.Context, keyID string, by Actor) error
 
 	// Changes returns what changed after the state numbered since, 0 being before

@@ -7,6 +7,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
 )
 
 const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at,
@@ -343,7 +344,10 @@ func ends(k access.Key) string {
 
 // SetBan implements [access.Store].
 func (s *Store) SetBan(ctx context.Context, b access.Ban, by access.Actor) error {
-	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, _ access.Key) (string, error) {
+	return s.changeKey(ctx, b.KeyID, by, "ban.set", func(tx Tx, k access.Key) (string, error) {
+		if b.By == ratelimit.ByLimiter && k.Ban != nil && !k.Ban.From.After(b.From) && k.Ban.Until.After(b.From) {
+			return "", nil
+		}
 		return fmt.Sprintf("until %s: %s", b.Until.UTC().Format(time.RFC3339), b.Reason), putBan(tx, b)
 	})
 }

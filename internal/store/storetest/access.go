@@ -328,6 +328,10 @@ func testBans(t *testing.T, open Open) {
 		k.Ban = &access.Ban{KeyID: k.ID, From: start, Until: start.Add(time.Duration(level+1) * time.Minute), Level: level, Reason: "too fast", By: by}
 		wantCode(t, "SetBan", s.SetBan(s.ctx, *k.Ban, "limiter"), "")
 		s.wantKey(k)
+
+		other := access.Ban{KeyID: k.ID, From: start.Add(time.Second), Until: start.Add(time.Hour), Level: 1, Reason: "too fast", By: "limiter"}
+		wantCode(t, "SetBan of another node", s.SetBan(s.ctx, other, "limiter"), "")
+		s.wantKey(k)
 	}
 	k.Ban = nil
 	for range 2 {
