@@ -212,8 +212,8 @@ func (m *member) Read(p []byte) (int, error) {
 	if !m.http2.Load() {
 		return m.Conn.Read(p)
 	}
-	// A request that has been read counts once it begins. It does before more is read, or
-	// many connections could fill the memory while the processors are busy with reading.
+	// A request that has been read counts once it begins. Let those begin that wait for a
+	// processor, or many connections could fill the memory before any of them does.
 	runtime.Gosched()
 	n, err := m.Conn.Read(p)
 	if n > 0 && !m.owe(n) {

@@ -242,14 +242,14 @@ func (m *modest) hear(ctx context.Context) error {
 }
 
 // run runs the errands, and returns how long each took and what failed.
-func (m *modest) run() (took, failed map[string]string) {
-	took, failed = make(map[string]string), make(map[string]string)
+func (m *modest) run() (took map[string]time.Duration, failed map[string]string) {
+	took, failed = make(map[string]time.Duration), make(map[string]string)
 	for _, e := range m.errands() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		began := time.Now()
 		err := e.do(ctx)
 		cancel()
-		took[e.name] = short(time.Since(began)).String()
+		took[e.name] = short(time.Since(began))
 		if err != nil {
 			failed[e.name] = m.inShort(err)
 		}

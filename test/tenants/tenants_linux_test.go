@@ -35,9 +35,9 @@ func TestTenants(t *testing.T) {
 // alone is how long the modest workspace is measured before the others come.
 const alone = 200 * time.Millisecond
 
-// withstand lets the greedy workspaces hold what the row says of s. They leave apart in
-// peace: what the modest workspace waits for there is the machine's doing and not the
-// server's, since it runs the clients of all, and other tests.
+// withstand lets the greedy workspaces hold what the row says of s. They ask nothing of
+// apart, another server on the same machine. The modest workspace asks both: how long it
+// waits there shows how busy the processors are, which run the clients of all, too.
 func (r *row) withstand(t *testing.T, s, apart *site) {
 	if r.prepare != nil {
 		r.prepare(t, s)
@@ -72,16 +72,27 @@ func (r *row) withstand(t *testing.T, s, apart *site) {
 	s.ends(t, r, g, was)
 }
 
-// noise is what p99 says nothing of: a processor that another process has for a while.
-const noise = 10 * time.Millisecond
+const (
+	// noise is how long another process may have a processor now and then.
+	noise = 10 * time.Millisecond
 
-// tolerated returns a p99 that says nothing, on a machine that is busy with other tests:
-// the busier server gets less of it. The matrix has the machine for itself.
-func tolerated() time.Duration {
+	// busy is a p99 that is no fault of the server where other tests run beside this one:
+	// a server that works more waits longer for a processor. The matrix has the machine
+	// for itself.
+	busy = 2 * time.Second
+
+	// mostEver and soon are bounds of the matrix, whatever the other server does: for p99,
+	// and for a webhook to hear.
+	mostEver = 500 * time.Millisecond
+	soon     = 2 * time.Second
+)
+
+// bound returns what p99 may be among the greedy, if it is so much apart from them.
+func bound(apart time.Duration) time.Duration {
 	if *matrix {
-		return 0
+		return min(3*apart+noise, mostEver)
 	}
-	return 2 * time.Second
+	return max(3*apart+noise, busy)
 }
 
 // judge measures the modest workspace among the others, and at the same time where they
@@ -97,21 +108,25 @@ func (r *row) judge(t *testing.T, m, calm *modest) {
 			return
 		}
 		t.Logf("among: %v; apart: %v; %s", among, apart, m.metrics())
-		if len(among.failed) > 0 {
-			t.Errorf("of the modest workspace's requests failed: %s", list(among.failed))
+		if len(among.failed)+len(apart.failed) > 0 {
+			t.Errorf("of the modest workspace's requests failed: %s; apart from the others: %s", list(among.failed), list(apart.failed))
+			break
 		}
-		bound := max(3*apart.p99()+noise, tolerated())
-		if among.p99() <= bound || len(among.failed) > 0 {
+		most := bound(apart.p99())
+		if among.p99() <= most {
 			break
 		}
 		if n == 4 {
-			t.Errorf("p99 = %v, want %v or less, as it was %v apart from the others", short(among.p99()), short(bound), short(apart.p99()))
+			t.Errorf("p99 = %v, want %v or less, as it was %v apart from the others", short(among.p99()), short(most), short(apart.p99()))
 		}
 	}
 	took, failed := m.run()
 	t.Logf("among: %s", list(took))
 	if len(failed) > 0 && m.lives() {
 		t.Errorf("of the modest workspace's errands failed: %s", list(failed))
+	}
+	if *matrix && took["webhook"] > soon {
+		t.Errorf("its webhook heard after %v, want %v at most", took["webhook"], soon)
 	}
 }
 
