@@ -49,8 +49,13 @@ func (l *Load) Workspace() int64 { return l.workspace }
 // Len returns how many units the batch has.
 func (l *Load) Len() int { return len(l.batch.Units) }
 
-// Issue adds the statement that takes the ids from the counters which new rows need.
+// Issue adds the statement that takes the ids from the counters which new rows need. It
+// takes back those of an earlier try.
 func (l *Load) Issue(b *Batch) {
+	for _, id := range l.given {
+		*id = 0
+	}
+	l.given = nil
 	need := demand{}
 	for i := range l.batch.Units {
 		u := &l.batch.Units[i]
@@ -94,12 +99,9 @@ func (l *Load) Run(tx Tx) error {
 	return l.store.Tell(tx, l.workspace, petstore.CatalogueImported, l.batch.Imported.AppendJSON(nil))
 }
 
-// begin forgets an earlier try, and takes back its ids.
+// begin forgets an earlier try.
 func (l *Load) begin() {
-	for _, id := range l.given {
-		*id = 0
-	}
-	l.given, l.refused, l.next, l.barred = nil, nil, *l.last.issued, false
+	l.refused, l.next, l.barred = nil, *l.last.issued, false
 	l.existing = newFoundRows()
 	l.categories, l.pets, l.orders, l.movements = nil, nil, nil, nil
 	l.names.Reset()

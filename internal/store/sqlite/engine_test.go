@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
+)
+
+// A troubled is an engine with which a load fails once after it was carried out, and
+// groups of changes panic while that is set.
+type troubled struct {
+	accessDB
+
+	loads  int
+	panics bool
+}
+
+var errLost = errors.New("the connection was lost")
+
+func (e *troubled) Load(ctx context.Context, l *store.Load) error {
+	if e.loads++; e.loads > 1 {
+		return e.accessDB.Load(ctx, l)
+	}
+	err := e.db.changeMuch(ctx, anything, func(c *conn) error {
+		var b store.Batch
+		l.Issue(&b)
+		return errors.Join(accessTx{c}.Run(&b), l.Run(accessTx{c}), errLost)
+	})
+	if !errors.Is(err, errLost) {
+		return err
+	}
+	return e.Load(ctx, l)
+}
+
+func (e *troubled) Group(ctx context.Context, g *store.Group) error {
+	if e.panics {
+		panic("boom")
+	}
+	return e.accessDB.Group(ctx, g)
+}
+
+func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
+	t.Helper()
+	db := openTest(t, Options{Readers: 1})
+	e := &troubled{accessDB: accessDB{db}}
+	s := store.New(e, store.Options{Dialect: dialect, Tables: workspaceTables, Now: time.Now, Written: db.Ring})
+	return e, s, newWorkspace(t, t.Context(), db, "w")
+}
+
+// TestLoadAgain: a load that is tried again issues ids that nobody has.
+func TestLoadAgain(t *testing.T) {
+	t.Parallel()
+	e, s, workspace := openTroubled(t)
+	load := func(units ...petstore.Unit) {
+		t.Helper()
+		if refused, err := s.Load(t.Context(), workspace, &petstore.Batch{Units: units}); err != nil || len(refused) > 0 {
+			t.Fatalf("Load = %v, %v, want it kept", refused, err)
+		}
+	}
+	category := func(name string) petstore.Unit { return petstore.Unit{Category: &petstore.Category{Name: name}} }
+	pet := func(name string) petstore.Unit {
+		p := &petstore.StockedPet{Pet: petstore.Pet{Name: name, CategoryID: 1, Status: petstore.Available}}
+		return petstore.Unit{Pet: p}
+	}
+	for _, units := range [][]petstore.Unit{{category("Dogs")}, {category("Cats"), category("Birds")}, {pet("Rex")}, {pet("Tom"), pet("Kim")}} {
+		e.loads = 0
+		load(units...)
+	}
+	categories, err1 := s.Categories(t.Context(), workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 9}})
+	pets, err2 := s.Pets(t.Context(), workspace, petstore.PetQuery{Page: petstore.Page{Limit: 9}})
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for _, c := range categories {
+		ids = append(ids, c.ID)
+	}
+	for _, p := range pets {
+		ids = append(ids, p.ID)
+	}
+	if want := []int64{1, 2, 3, 1, 2, 3}; !slices.Equal(ids, want) {
+		t.Errorf("ids of categories and pets = %v, want %v", ids, want)
+	}
+}
+
+// TestEnginePanics: what an engine panics with is the caller's, and the committer goes on.
+func TestEnginePanics(t *testing.T) {
+	t.Parallel()
+	e, s, workspace := openTroubled(t)
+	go s.CommitChanges()
+	defer s.EndChanges()
+	service := petstore.NewService(changedBy{e.db, s})
+	place := func() (panicked any, err error) {
+		defer func() { panicked = recover() }()
+		_, err = service.CreateCategory(t.Context(), workspace, petstore.NewCategory{Name: "Dogs"}, nil)
+		return nil, err
+	}
+	e.panics = true
+	if v, err := place(); v == nil || !strings.HasPrefix(v.(string), "boom") || err != nil {
+		t.Errorf("CreateCategory panicked with %v and returned %v, want boom", v, err)
+	}
+	e.panics = false
+	if v, err := place(); v != nil || err != nil {
+		t.Errorf("CreateCategory panicked with %v and returned %v, want neither", v, err)
+	}
+}
