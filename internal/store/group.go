@@ -54,7 +54,7 @@ func (s *Store) commit(writes []*Write[change]) {
 	for i, w := range writes {
 		g.changes[i].Write = w
 	}
-	err := s.db.Group(context.Background(), g)
+	err := s.carryOut(g)
 	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(writes) > 1 {
 		s.counted.split.Add(1)
 		for i := range writes {
@@ -71,6 +71,17 @@ func (s *Store) commit(writes []*Write[change]) {
 			}
 		}
 	}
+}
+
+// carryOut has the engine carry out a group. What that panics with is the error of the
+// group, and the caller's if there is one change alone.
+func (s *Store) carryOut(g *Group) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			g.changes[0].panicked, err = panicText(v), ErrPanicked
+		}
+	}()
+	return s.db.Group(context.Background(), g)
 }
 
 // A Group is a number of changes that share a transaction. An engine has it carried out

@@ -38,12 +38,15 @@ func NewWrite[T any](job T) *Write[T] { return &Write[T]{Job: job, done: make(ch
 func (w *Write[T]) Guard(f func() error) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.panicked = fmt.Sprintf("%v\n\n%s", v, debug.Stack())
+			w.panicked = panicText(v)
 			w.Err = ErrPanicked
 		}
 	}()
 	w.Err = f()
 }
+
+// panicText returns what a goroutine panicked with and where it is.
+func panicText(v any) string { return fmt.Sprintf("%v\n\n%s", v, debug.Stack()) }
 
 // Reset forgets the outcome of an earlier try.
 func (w *Write[T]) Reset() { w.Err, w.panicked = nil, nil }
