@@ -41,6 +41,9 @@ type Dialect struct {
 	// or "DESC", the ids. Movements that are in no ledger may be among them.
 	Ledgers func(order string) string
 
+	// RaiseWorkspaces is a statement that raises the id of the next workspace, as [Raised] says.
+	RaiseWorkspaces string
+
 	// CheckStructure looks for damage of the tables and their indexes. CheckRows, which may
 	// be nil, looks for rows that an index of the engine's own does not fit, and is not
 	// called while a workspace is being removed.

@@ -10,21 +10,22 @@ import (
 // these: more than can have been issued since. Nobody is told of a second pet, order or
 // event under an id that somebody knows.
 const (
-	idGap    = 1_000_000
-	eventGap = 1 << 36
-	stateGap = 1 << 32
+	idGap        = 1_000_000
+	workspaceGap = 10_000
+	eventGap     = 1 << 36
+	stateGap     = 1 << 32
 )
 
-// raised returns the next multiple of $1 behind a column, at least the one numbered $2.
-func raised(column string) string {
+// Raised returns the next multiple of $1 behind a column, at least the one numbered $2.
+func Raised(column string) string {
 	return "CASE WHEN " + column + " / $1 < $2 THEN $2 ELSE " + column + " / $1 + 1 END * $1"
 }
 
 // Statements of Restored.
 var (
-	raiseCounters = "UPDATE counters SET pets = " + raised("pets") + ", categories = " + raised("categories") + ", orders = " + raised("orders")
-	raiseFeeds    = "UPDATE feeds SET last = " + raised("last")
-	raiseState    = "UPDATE access_state SET state = " + raised("state") + ", floor = " + raised("state")
+	raiseCounters = "UPDATE counters SET pets = " + Raised("pets") + ", categories = " + Raised("categories") + ", orders = " + Raised("orders")
+	raiseFeeds    = "UPDATE feeds SET last = " + Raised("last")
+	raiseState    = "UPDATE access_state SET state = " + Raised("state") + ", floor = " + Raised("state")
 	tellFeeds     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
 )
 
@@ -33,8 +34,12 @@ var (
 // state of access goes on behind a gap too: servers that knew a later one read all of
 // it. times is at least how often the database came back; if it is less, what was issued
 // after an earlier return, and forgotten by this one, may be issued again.
-func Restored(tx Tx, now petstore.Time, times int64) error {
+func Restored(tx Tx, d *Dialect, now petstore.Time, times int64) error {
 	times = max(times, 1)
+	return restored(tx, d, now, times, times)
+}
+
+func restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
 	for _, s := range []struct {
 		query string
 		args  []any
@@ -44,6 +49,7 @@ func Restored(tx Tx, now petstore.Time, times int64) error {
 		{raiseFeeds, []any{int64(eventGap), times}},
 		{tellFeeds, []any{string(petstore.WorkspaceReset), now.Millis}},
 		{raiseState, []any{int64(stateGap), times}},
+		{d.RaiseWorkspaces, []any{int64(workspaceGap), workspaceTimes}},
 	} {
 		if err := exec(tx, s.query, s.args...); err != nil {
 			return err
@@ -63,7 +69,9 @@ type Issued struct {
 // are not issued again either.
 func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 	return s.db.Change(ctx, func(tx Tx) error {
+		times := int64(1)
 		for _, last := range replaced {
+			times = max(times, last.Workspace/workspaceGap+1)
 			for _, r := range []struct {
 				query string
 				id    int64
@@ -78,6 +86,6 @@ func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 				}
 			}
 		}
-		return Restored(tx, petstore.At(s.now()), 1)
+		return restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
 	})
 }

@@ -24,7 +24,9 @@ var dialect = store.Dialect{
 	SortParts: true,
 	Search:    searchNames,
 
-	Ledgers:        ledgers,
+	Ledgers: ledgers,
+	RaiseWorkspaces: "SELECT setval(s, " + store.Raised("coalesce(pg_sequence_last_value(s), 0)") + ")" +
+		" FROM (SELECT pg_get_serial_sequence('workspaces', 'id')::regclass AS s) AS sequence",
 	CheckStructure: checkSchema,
 }
 

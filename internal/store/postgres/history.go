@@ -80,7 +80,7 @@ func goOn(x accessTx, now petstore.Time, history string) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Restored(x, now, n-1); err != nil {
+	if err := store.Restored(x, &dialect, now, n-1); err != nil {
 		return err
 	}
 	if _, err := x.Exec("SELECT pg_notify($1, '')", channel); err != nil {

@@ -82,9 +82,10 @@ var dialect = store.Dialect{
 	Hint:      func(index string) string { return " INDEXED BY " + index },
 	Search:    searchNames,
 
-	Ledgers:        ledgers,
-	CheckStructure: checkStructure,
-	CheckRows:      checkNames,
+	Ledgers:         ledgers,
+	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
+	CheckStructure:  checkStructure,
+	CheckRows:       checkNames,
 }
 
 func among(ids []int64) (condition string, arg any) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"example.com/petstore/internal/store"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -233,6 +234,10 @@ func TestRestoredIDsGoOn(t *testing.T) {
 			t.Errorf("events after %d, after restore %d = %+v, %v, want %s with the id %d", last, restored, page.Events, err, petstore.WorkspaceReset, restored<<36)
 		}
 		last = lastEvent(t, db, workspace)
+		w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: fmt.Sprint("new ", restored), Plan: access.Free, Quota: access.FreeQuota}, "test")
+		if err != nil || w.ID != restored*10_000+1 {
+			t.Errorf("CreateWorkspace after restore %d = %d, %v, want the id %d", restored, w.ID, err, restored*10_000+1)
+		}
 	}
 	if problems, err := db.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v, want none", problems, err)
