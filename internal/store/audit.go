@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 
 	"example.com/petstore/internal/access"
@@ -68,7 +68,7 @@ func (s *Store) Secret(ctx context.Context) (secret []byte, err error) {
 	err = s.db.Read(ctx, func(tx Tx) error {
 		found, err := one(tx, "SELECT value FROM meta WHERE name = 'secret'", func(row Row) error { return row.Scan(&secret) })
 		if err == nil && !found {
-			err = errors.New("the database has lost its secret")
+			err = fmt.Errorf("%w: it has lost its secret", ErrDamaged)
 		}
 		return err
 	})

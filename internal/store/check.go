@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
+
+// ErrDamaged is the beginning of the error of a database whose rows contradict each other.
+var ErrDamaged = errors.New("the database is damaged")
 
 // maxProblems bounds what a check returns: a broken database can have millions.
 const maxProblems = 100

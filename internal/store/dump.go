@@ -99,7 +99,7 @@ func (d *dump) pets() error {
 		number := int64(0)
 		err = ledgers.of(pet, func(m *storedMovement) error {
 			if number++; m.Number != number {
-				return fmt.Errorf("the ledger of pet %d of workspace %d lacks the movement %d", pet.id, pet.workspace, number)
+				return fmt.Errorf("%w: the ledger of pet %d of workspace %d lacks the movement %d", ErrDamaged, pet.id, pet.workspace, number)
 			}
 			return d.taken(d.to.Movement(m.Movement))
 		})
