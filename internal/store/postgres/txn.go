@@ -20,7 +20,7 @@ func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 		var sent bool
 		sent, err = db.changeOnce(ctx, f)
 		db.leaveReplica(err)
-		if err == nil || !again(err, sent, 1) || pause(ctx, n) != nil {
+		if err == nil || !again(err, sent, true) || pause(ctx, n) != nil {
 			break
 		}
 		db.retries.Add(1)

@@ -41,7 +41,7 @@ func (db *DB) carryOut(ctx context.Context, g *store.Group) (err error) {
 	defer cancel()
 	for n := range attempts {
 		var sent bool
-		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, g.Len()) {
+		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, n == 0 || g.Len() == 1) {
 			return err
 		}
 		db.retries.Add(1)
@@ -53,13 +53,14 @@ func (db *DB) carryOut(ctx context.Context, g *store.Group) (err error) {
 }
 
 // again reports whether a group that failed is to be tried again. sent says
-// that its commit was on its way: then it is only if the server said no.
-func again(err error, sent bool, size int) bool {
+// that its commit was on its way: then it is only if the server said no. anew says whether
+// it is worth to decide once more when another node was faster.
+func again(err error, sent, anew bool) bool {
 	switch code := state(err); {
 	case gravityOf(err) == conflict:
 		return true
 	case code == stateUniqueViolation, code == stateForeignKeyViolation:
-		return size == 1 // another node was faster: decide anew
+		return anew
 	}
 	return !sent && lost(err)
 }
