@@ -78,6 +78,9 @@ func newRedis(o RedisOptions) (*Redis, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Answered == nil {
 		o.Answered = func(time.Duration) {}
 	}
