@@ -10,38 +10,38 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-// A tie hangs the limiter's handle on each key of the directory, which calls it
-// one call at a time.
-type tie struct {
+// A banSync tells the limiter of the keys of the directory and of their bans. The
+// directory makes one call at a time.
+type banSync struct {
 	limiter ratelimit.Limiter
 	bans    map[string]access.Ban // by key, as the store had it last
 }
 
-func newTie(l ratelimit.Limiter) *tie {
-	return &tie{limiter: l, bans: make(map[string]access.Ban)}
+func newBanSync(l ratelimit.Limiter) *banSync {
+	return &banSync{limiter: l, bans: make(map[string]access.Ban)}
 }
 
 // attach returns the handle of a key. It hands on the store's ban only if that
 // changed: a ban of the limiter that is not stored yet must not be lifted by a
 // change of something else.
-func (t *tie) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
-	c := t.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
-	before, had := t.bans[k.ID]
+func (s *banSync) attach(w access.Workspace, k access.Key) *ratelimit.Caller {
+	c := s.limiter.Caller(w.ID, k.ID, ratelimit.Limits(w.Quota))
+	before, had := s.bans[k.ID]
 	switch {
 	case k.Ban == nil && had:
-		delete(t.bans, k.ID)
-		t.limiter.SetBan(k.ID, nil)
+		delete(s.bans, k.ID)
+		s.limiter.SetBan(k.ID, nil)
 	case k.Ban != nil && (!had || before != *k.Ban):
-		t.bans[k.ID] = *k.Ban
+		s.bans[k.ID] = *k.Ban
 		b := ratelimit.Ban(*k.Ban)
-		t.limiter.SetBan(k.ID, &b)
+		s.limiter.SetBan(k.ID, &b)
 	}
 	return c
 }
 
-func (t *tie) detach(k access.Key) {
-	delete(t.bans, k.ID)
-	t.limiter.Drop(k.ID)
+func (s *banSync) detach(k access.Key) {
+	delete(s.bans, k.ID)
+	s.limiter.Drop(k.ID)
 }
 
 // A banKeeper stores the bans that the limiter starts, beside the requests.

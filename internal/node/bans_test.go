@@ -52,12 +52,12 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.May, 4, 12, 0, 0, 0, time.UTC)
 	m := ratelimit.NewMemory(ratelimit.DefaultConfig(), func() time.Time { return now })
-	tie := newTie(m)
+	bans := newBanSync(m)
 	w := access.Workspace{ID: 1, Quota: access.FreeQuota}
 	k := access.Key{ID: "key_1", WorkspaceID: 1}
 	outcome := func(step string, want ratelimit.Outcome) {
 		t.Helper()
-		if got := m.Peek(t.Context(), tie.attach(w, k)).Outcome; got != want {
+		if got := m.Peek(t.Context(), bans.attach(w, k)).Outcome; got != want {
 			t.Errorf("%s: outcome = %v, want %v", step, got, want)
 		}
 	}
@@ -71,10 +71,10 @@ func TestAttachHandsOnWhatChanged(t *testing.T) {
 	outcome("the operator lifts it", ratelimit.Admitted)
 	k.Ban = &access.Ban{KeyID: k.ID, From: now, Until: now.Add(time.Hour), By: ratelimit.ByOperator}
 	outcome("the operator bans", ratelimit.Banned)
-	if got := m.Peek(t.Context(), tie.attach(w, k)).Minute.Limit; got != 99 {
+	if got := m.Peek(t.Context(), bans.attach(w, k)).Minute.Limit; got != 99 {
 		t.Errorf("the limit is %d, want 99, that of the new plan", got)
 	}
-	tie.detach(k)
+	bans.detach(k)
 	if s := m.Stats(); s.Keys != 0 {
 		t.Errorf("Stats().Keys = %d after the key is gone, want 0", s.Keys)
 	}

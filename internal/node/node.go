@@ -95,8 +95,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 		n.webhooks = n.newWebhooks()
 	}
 	n.bans, n.backups = newBanKeeper(n.store, n.log, n.metrics), n.newScheduler()
-	tie := newTie(n.limiter)
-	n.keys = access.NewDirectory(n.store, n.now, tie.attach, tie.detach)
+	bans := newBanSync(n.limiter)
+	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
 		return errors.Join(err, n.close())
 	}

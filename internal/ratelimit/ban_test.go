@@ -238,6 +238,26 @@ func TestARepeatedOldBanChangesNothing(t *testing.T) {
 	})
 }
 
+// TestABanOfAnotherNodeKeepsTheGreaterLevel: only days without a ban lower it.
+func TestABanOfAnotherNodeKeepsTheGreaterLevel(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ known, adopted, days, want int }{
+		{4, 2, 0, 5}, {2, 4, 0, 5}, {4, 1, 2, 3}, {4, 0, 0, 5}, {4, 0, 2, 3},
+	} {
+		onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
+			c := l.Caller(1, "k", narrow)
+			l.SetBan("k", &Ban{KeyID: "k", From: noon.Add(-time.Hour), Until: noon, Level: test.known, By: ByLimiter})
+			from := noon.AddDate(0, 0, test.days)
+			until := from.Add(time.Minute)
+			l.SetBan("k", &Ban{KeyID: "k", From: from, Until: until, Level: test.adopted, By: ByLimiter})
+			clock.set(until)
+			if d := hammer(t, l, c, clock); d.NewBan.Level != test.want {
+				t.Errorf("%+v: the next ban has level %d", test, d.NewBan.Level)
+			}
+		})
+	}
+}
+
 func TestABanOnAFullDayTellsToWaitForTheDay(t *testing.T) {
 	t.Parallel()
 	onMemory(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {

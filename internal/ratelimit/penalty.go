@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -86,9 +85,7 @@ func (p *penalty) refuse(r *rules, now, reset int64) bool {
 
 // strike counts a strike at now and reports whether it starts a ban.
 func (p *penalty) strike(r *rules, now int64) bool {
-	days := max(0, (now-p.cleanSince)/day) // each of them forgives a level
-	p.level = max(0, p.level-days)
-	p.cleanSince = now
+	p.forgive(now)
 	p.strikes = append(p.strikes, now)
 	if len(p.strikes) < r.Strikes {
 		return false
@@ -101,6 +98,13 @@ func (p *penalty) strike(r *rules, now int64) bool {
 	p.level = min(p.level+1, r.topLevel)
 	p.ban(now, now+r.length(p.level))
 	return true
+}
+
+// forgive lowers the level by one for each clean day until at, from which the next ones count.
+func (p *penalty) forgive(at int64) {
+	days := max(0, (at-p.cleanSince)/day)
+	p.level = max(0, p.level-days)
+	p.cleanSince = at
 }
 
 // ban replaces the ban that runs. What led to it is forgotten.
@@ -121,14 +125,14 @@ func (p *penalty) strikesLeft(r *rules, now int64) int {
 	return max(left, 1)
 }
 
-// set replaces the ban that runs by one of the store, another node or the operator. The limiter's bring their level, if
-// they are news. One that is over, as a store may repeat it, changes nothing else, but the operator's may run again when
+// set replaces the ban that runs by one of the store, another node or the operator. The limiter's raise the level
+// to theirs, if they are news. One that is over, as a store may repeat it, changes nothing else, but the operator's may run again when
 // the clock is set back.
 func (p *penalty) set(b *Ban, now int64) {
 	from, until := b.From.UnixNano(), b.Until.UnixNano()
 	if until > p.cleanSince {
-		p.cleanSince = until
-		p.level = cmp.Or(int64(b.Level), p.level)
+		p.forgive(from)
+		p.level, p.cleanSince = max(p.level, int64(b.Level)), until
 	}
 	if b.Level == 0 {
 		from = 0

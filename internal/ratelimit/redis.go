@@ -39,7 +39,7 @@ func AskRedis(o RedisOptions) error {
 	if err := r.connect(); err != nil {
 		return err
 	}
-	return r.ping()
+	return r.ping(unused)
 }
 
 // Redis is the Limiter of any number of nodes, which share all counts. Redis (5 or later) or Valkey has one key for each
@@ -47,7 +47,9 @@ func AskRedis(o RedisOptions) error {
 // strikes and begins bans by itself; SetBan tells it of those of other nodes and of the operator.
 //
 // After three failures in a row Redis counts as away, and each 100 ms the node asks whether it is back. In a cluster,
-// Redis is away if one master is. Beside this the limiter is a Memory of what the node knows.
+// Redis is away for a node if the master of one of its callers is: after a call failed, the node asks each 100 ms about
+// that caller, and three such checks in a row that fail are enough, whatever other masters answer. Beside this the limiter
+// is a Memory of what the node knows.
 type Redis struct {
 	*Memory
 	redisClient

@@ -15,7 +15,7 @@ const (
 	callTimeout      = 25 * time.Millisecond  // for one decision
 	probeInterval    = 100 * time.Millisecond // between attempts while Redis is away
 	checkInterval    = time.Second            // between checks while Redis answers
-	failureThreshold = 3                      // failures in a row after which Redis is away
+	failureThreshold = 3                      // failed calls or checks in a row after which Redis is away
 )
 
 var errAway = errors.New("there is no connection with Redis")
@@ -31,7 +31,9 @@ type redisClient struct {
 	virtual func() int64 // replaces the server's clock in tests, if it is not nil
 	breaker breaker
 	counts  redisCounts
-	warned  bool // of a refusal, since Redis last answered; only check uses it
+	failed  atomic.Pointer[string] // the subject of a call that failed, until a check of it succeeds
+	missed  int32                  // failed checks in a row; only check uses it
+	warned  bool                   // of a refusal, since Redis last answered; only check uses it
 
 	answered func(took time.Duration)
 }
@@ -61,16 +63,21 @@ func (r *redisClient) call(c *scriptCall) (scriptReply, error) {
 	reply, err := r.exec(c, r.timeout)
 	if err != nil {
 		r.counts.failed.Add(1)
-		r.fail(err)
+		subject := c.subject
+		r.failed.CompareAndSwap(nil, &subject)
+		r.fail(r.breaker.failures.Add(1), err)
 		return reply, err
 	}
 	r.breaker.succeed()
 	return reply, nil
 }
 
-// ping has the script look at a subject that no request has.
-func (r *redisClient) ping() error {
-	_, err := r.exec(&scriptCall{subject: "ping"}, max(r.timeout, probeInterval))
+// unused is a subject that no request has.
+const unused = "ping"
+
+// ping has the script look at a subject. It changes nothing.
+func (r *redisClient) ping(subject string) error {
+	_, err := r.exec(&scriptCall{subject: subject}, max(r.timeout, probeInterval))
 	return err
 }
 
@@ -99,8 +106,8 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 	return reply, nil
 }
 
-// run checks on Redis until ctx ends: often while it is away, so that it is soon used again, and otherwise so that a node
-// without requests notices too.
+// run checks on Redis until ctx ends: often while it is away or after a call failed, and otherwise so that a node without
+// requests notices too.
 func (r *redisClient) run(ctx context.Context) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -108,7 +115,7 @@ func (r *redisClient) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case now := <-tick.C:
-			if r.breaker.open.Load() || now.Sub(last) >= checkInterval {
+			if r.breaker.open.Load() || r.failed.Load() != nil || now.Sub(last) >= checkInterval {
 				last = now
 				_ = r.check() // logged
 			}
@@ -116,30 +123,36 @@ func (r *redisClient) run(ctx context.Context) {
 	}
 }
 
-// check asks whether Redis answers, and notes it.
+// check asks whether Redis answers, and notes it. It asks about the subject of the call that failed, if there is one: in a
+// cluster only the master of that subject may be away.
 func (r *redisClient) check() error {
+	failed, subject := r.failed.Load(), unused
+	if failed != nil {
+		subject = *failed
+	}
 	err := r.connect()
 	if err == nil {
-		err = r.ping()
+		err = r.ping(subject)
 	}
 	switch {
 	case err == nil:
-		r.warned = false
-		if r.breaker.close() {
+		r.warned, r.missed = false, 0
+		if r.failed.CompareAndSwap(failed, nil) && r.breaker.close() {
 			r.log.Info("Redis answers; requests are counted there")
 		}
 	case isRefusal(err) && !r.warned: // only the operator can change it
 		r.warned = true
 		r.log.Warn("Redis refuses this node; requests are counted without it", "err", err)
 	default:
-		r.fail(err)
+		r.missed++
+		r.fail(r.missed, err)
 	}
 	return err
 }
 
-// fail notes that Redis did not answer.
-func (r *redisClient) fail(err error) {
-	if r.breaker.fail() {
+// fail notes the last of some failures in a row.
+func (r *redisClient) fail(failures int32, err error) {
+	if r.breaker.fail(failures) {
 		r.logAway(err)
 	}
 }
@@ -151,7 +164,7 @@ func (r *redisClient) logAway(err error) {
 // A breaker is open while Redis is away: then requests do not call it.
 type breaker struct {
 	open     atomic.Bool
-	failures atomic.Int32 // in a row
+	failures atomic.Int32 // of calls, in a row
 	opened   atomic.Int64 // how often it opened
 }
 
@@ -161,9 +174,9 @@ func (b *breaker) succeed() {
 	}
 }
 
-// fail reports whether this failure opens the breaker.
-func (b *breaker) fail() bool {
-	if b.failures.Add(1) < failureThreshold || !b.open.CompareAndSwap(false, true) {
+// fail reports whether so many failures in a row open the breaker.
+func (b *breaker) fail(failures int32) bool {
+	if failures < failureThreshold || !b.open.CompareAndSwap(false, true) {
 		return false
 	}
 	b.opened.Add(1)

@@ -61,11 +61,11 @@ func TestARefusalIsWarnedOf(t *testing.T) {
 }
 
 // newIdle returns the limiter of a node that nobody asks anything, and what it logs.
-func newIdle(t *testing.T, server *redistest.Server) (*Redis, *strings.Builder) {
+func newIdle(t *testing.T, url string) (*Redis, *strings.Builder) {
 	t.Helper()
 	var log strings.Builder
 	r, err := newRedis(RedisOptions{
-		URL: server.URL(), Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		URL: url, Config: DefaultConfig(), Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func newIdle(t *testing.T, server *redistest.Server) (*Redis, *strings.Builder) 
 func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r, log := newIdle(t, server)
+	r, log := newIdle(t, server.URL())
 	server.Kill()
 	for range 2 * failureThreshold {
 		_ = r.check()
@@ -93,9 +93,9 @@ func TestAnIdleNodeSaysThatRedisIsAway(t *testing.T) {
 // TestLoneFailures: a node on which a call fails now and then, while Redis answers between, goes on with Redis.
 func TestLoneFailures(t *testing.T) {
 	t.Parallel()
-	r, log := newIdle(t, redistest.Start(t))
+	r, log := newIdle(t, redistest.Start(t).URL())
 	for range 2 * failureThreshold {
-		r.fail(errAway)
+		r.fail(r.breaker.failures.Add(1), errAway)
 		_ = r.check()
 	}
 	if r.breaker.open.Load() {
