@@ -23,7 +23,7 @@ import (
 
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 --config=gen/config.yaml ../api/openapi.yaml
 
-// attemptTimeout bounds one attempt of the default HTTP client.
+// attemptTimeout bounds one attempt of the default HTTP client, besides the time for which it asks the server to wait.
 const attemptTimeout = 30 * time.Second
 
 // A Client makes requests with one API key. Make one with New, and use it for all requests: it then knows of refusals
@@ -49,16 +49,10 @@ type Option func(*Client)
 // New returns a client for the server at baseURL, which is absolute with scheme http or https and may have a path, that
 // sends key with every request. It returns an error if either cannot be used; it does not call the server.
 func New(baseURL, key string, opts ...Option) (*Client, error) {
-	base, err := url.Parse(baseURL)
+	base, err := parseBase(baseURL)
 	switch {
-	case err != nil && !strings.Contains(baseURL, "://"):
-		return nil, fmt.Errorf("petstore: the base URL %q is not an absolute http or https URL", baseURL)
 	case err != nil:
-		return nil, fmt.Errorf("petstore: the base URL: %w", err)
-	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, fmt.Errorf("petstore: the base URL %q is not an absolute http or https URL", base.Redacted())
-	case base.RawQuery != "", base.Fragment != "", base.User != nil:
-		return nil, fmt.Errorf("petstore: the base URL %q has more than scheme, host and path", base.Redacted())
+		return nil, err
 	case !usableKey(key):
 		return nil, errors.New("petstore: the API key is empty, or has characters that no key has")
 	}
@@ -68,6 +62,21 @@ func New(baseURL, key string, opts ...Option) (*Client, error) {
 		o(c)
 	}
 	return c, nil
+}
+
+// parseBase reads the base URL. Its errors repeat no part in which a password or a key may stand.
+func parseBase(text string) (*url.URL, error) {
+	base, err := url.Parse(text)
+	wrong := err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == ""
+	switch {
+	case wrong && strings.ContainsAny(text, "@?#"), !wrong && (base.RawQuery != "" || base.Fragment != "" || base.User != nil):
+		return nil, errors.New("petstore: the base URL has more than scheme, host and path")
+	case err != nil && strings.Contains(text, "://"):
+		return nil, fmt.Errorf("petstore: the base URL: %w", err)
+	case wrong:
+		return nil, fmt.Errorf("petstore: the base URL %q is not an absolute http or https URL", text)
+	}
+	return base, nil
 }
 
 // usableKey reports whether key can stand in a header.
@@ -84,7 +93,7 @@ func defaultHTTP() *http.Client {
 }
 
 // WithHTTPClient makes the client send its requests with h. The default bounds each attempt to 30 s and follows no
-// redirection.
+// redirection. A request that asks the server to wait for an event has that much longer than the Timeout of h.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithUserAgent makes the client name itself so. The default is "petstore-go".

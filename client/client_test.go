@@ -67,6 +67,19 @@ func TestNewNamesAMissingScheme(t *testing.T) {
 	}
 }
 
+// An error about the base URL does not repeat what may be a password or a key.
+func TestNewTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{
+		"user:hunter2@petstore.example", "https://user:hunter2@petstore.example", "https://user:hunter2/@petstore.example", "https://user:%zzhunter2@h",
+		"ftp://user:hunter2@petstore.example", "https://petstore.example?key=hunter2", "petstore.example?key=hunter2", "https://petstore.example/#hunter2",
+	} {
+		if _, err := client.New(base, "pst_key"); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("New(%q) = %v, want an error without the secret", base, err)
+		}
+	}
+}
+
 // Do returns the bytes of the answer, and repeats and fails as the methods do.
 func TestDoReturnsTheAnswerUnchanged(t *testing.T) {
 	t.Parallel()

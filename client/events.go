@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// followWait is how many seconds a request of FollowEvents waits: less than the default HTTP client does.
+// followWait is how many seconds a request of FollowEvents waits, unless the caller says otherwise.
 const followWait = 20
 
 // FollowEvents returns the events that ListEvents answers, and then each that comes as soon as it is there, until ctx ends:

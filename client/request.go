@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -150,7 +151,7 @@ func (c *Client) attempt(ctx context.Context, r request, call *call, body []byte
 	if err != nil {
 		return nil, Response{}, err
 	}
-	httpResp, err := c.http.Do(req) //nolint:gosec // the URL is the caller's own
+	httpResp, err := c.patient(r).Do(req) //nolint:gosec // the URL is the caller's own
 	if err != nil {
 		return nil, Response{}, &transportError{err}
 	}
@@ -171,6 +172,18 @@ func (c *Client) attempt(ctx context.Context, r request, call *call, body []byte
 		return nil, resp, fmt.Errorf("petstore: %s %s: %d leads to %q: is the base URL right?", r.method, req.URL.Path, resp.Status, resp.Header.Get("Location"))
 	}
 	return text, resp, nil
+}
+
+// patient returns the HTTP client for r: its timeout, if it has one, is longer by the time for which r asks the server to
+// wait.
+func (c *Client) patient(r request) *http.Client {
+	seconds, err := strconv.ParseUint(r.query.Get("wait"), 10, 31)
+	if err != nil || c.http.Timeout <= 0 {
+		return c.http
+	}
+	longer := *c.http
+	longer.Timeout += time.Duration(seconds) * time.Second
+	return &longer
 }
 
 func (c *Client) build(ctx context.Context, r request, call *call, body []byte) (*http.Request, error) {

@@ -253,6 +253,39 @@ func TestOthersWaitToo(t *testing.T) {
 	})
 }
 
+// slow answers each request after a time.
+type slow time.Duration
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(time.Duration(s)):
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("[]")), Request: r}, nil
+	}
+}
+
+// A request that asks the server to wait has that much longer than the HTTP client's timeout, and no more.
+func TestWaitsLongerForEvents(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		wait  int
+		takes time.Duration
+		ok    bool
+	}{{0, 29 * time.Second, true}, {0, 31 * time.Second, false}, {30, 59 * time.Second, true}, {30, 61 * time.Second, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &http.Client{Transport: slow(tc.takes), Timeout: 30 * time.Second}
+			c, err := client.New("https://petstore.example", "pst_key", client.WithHTTPClient(h), client.WithRetry(client.Retry{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.ListEvents(t.Context(), client.ListEventsParams{Wait: tc.wait}); (err == nil) != tc.ok {
+				t.Errorf("ListEvents with Wait %d, answered after %v, = %v, want success %v", tc.wait, tc.takes, err, tc.ok)
+			}
+		})
+	}
+}
+
 func TestRetriesAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

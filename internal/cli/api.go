@@ -191,7 +191,7 @@ func (c *apiCommand) run(ctx context.Context, server *client.Client, args []stri
 	case c.result == nil:
 		return c.printRemoval(c.args[0].value)
 	case c.Successor != "":
-		return c.printOnly(args[0], req.Path, answer)
+		return c.printOnly(c.args[0].value, req.Path, answer)
 	}
 	if err := c.printAnswer(answer); err != nil {
 		return err
@@ -215,7 +215,9 @@ func (c *apiCommand) request(args []string) (body map[string]any, req client.Req
 	}
 	var changes []string
 	for _, m := range c.flags {
-		changes = append(changes, "--"+m.flag)
+		if m.in == "body" {
+			changes = append(changes, "--"+m.flag)
+		}
 		if !c.given(m.flag) {
 			continue
 		}
@@ -229,18 +231,26 @@ func (c *apiCommand) request(args []string) (body map[string]any, req client.Req
 	if c.Successor != "" { // such as "GET /pets?id={petId}"
 		target, query, _ := strings.Cut(strings.TrimPrefix(c.Successor, "GET "), "?")
 		name, _, _ := strings.Cut(query, "=")
-		req.Path, req.Query = target, url.Values{name: {args[0]}}
+		req.Path, req.Query = target, url.Values{name: {c.args[0].text(c.args[0].value)}}
 	}
 	if c.RequestBody != nil {
 		req.Body = body
 	}
 	if c.method == http.MethodPatch {
-		if req.MediaType = "application/merge-patch+json"; len(body) == 0 {
-			last := len(changes) - 1
-			return nil, req, nil, usagef("nothing to change: give %s or %s", strings.Join(changes[:last], ", "), changes[last])
+		if req.MediaType = "application/merge-patch+json"; len(body) == 0 && len(changes) > 0 {
+			return nil, req, nil, usagef("nothing to change: give %s", anyOf(changes))
 		}
 	}
 	return body, req, opts, nil
+}
+
+// anyOf returns words as a choice: "a, b or c".
+func anyOf(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // keepOwnKey refuses to rotate the key that the command uses without an overlap: the answer, if it is lost, could not be

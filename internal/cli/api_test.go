@@ -106,6 +106,8 @@ func TestRequests(t *testing.T) {
 	for _, test := range []struct{ command, method, uri, body string }{
 		{"api pets list --id 1,2 --id 3 --status sold --newest --limit 5", "GET", "/pets?id=1&id=2&id=3&limit=5&sort=-id&status=sold", ""},
 		{"api pets get 7", "GET", "/pets?id=7", ""},
+		{"api pets get +7", "GET", "/pets?id=7", ""},
+		{"api pets get 007", "GET", "/pets?id=7", ""},
 		{"api pets create Rex --category 3", "POST", "/pets", `{"categoryId":3,"name":"Rex"}`},
 		{"api pets update 7 --status none --name Max", "PATCH", "/pets/7", `{"name":"Max","status":null}`},
 		{"api pets replace 7 Max --category 3 --status sold", "PUT", "/pets/7", `{"categoryId":3,"name":"Max","status":"sold"}`},
@@ -165,6 +167,9 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"api pets update 1":                         `nothing to change: give --name, --category or --status`,
 		"webhook retry wh_1 first":                  `DELIVERY: "first" is not an id: must be a whole number from 1 on`,
 		"api pets list --server 127.0.0.1:8080":     `--server: the base URL "127.0.0.1:8080" is not an absolute http or https URL`,
+		"api pets list --server user:hunter2@h":     `--server: the base URL has more than scheme, host and path`,
+		"listen --forward-to user:hunter2@h":        `--forward-to: "xxxxx" is not an absolute http or https URL`,
+		"listen --forward-to ftp://u:hunter2@h":     `--forward-to: "ftp://u:xxxxx@h" is not an absolute http or https URL`,
 		"listen --forward-to http://h --secret abc": `--secret: must be whsec_ and base64, as the secret of a webhook`,
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -174,6 +179,71 @@ func TestArgumentsAreChecked(t *testing.T) {
 				t.Errorf("%s = %d, %q, said %q, want %q", command, code, out, said, want)
 			}
 		})
+	}
+}
+
+// TestMorePages: a page that is not the last says where the next one begins, also if a proxy dropped the header that only
+// events need, and nothing in it reaches the terminal as a control.
+func TestMorePages(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ command, more, next, want string }{
+		{"api orders list", "", "/store/orders?cursor=c%1b2", "petstore: there is more: use --all, or --cursor c\\u001b2\n"},
+		{"api orders list", "false", "", ""},
+		{"api events list", "true", "/events?after=9", "petstore: there is more: use --after 9\n"},
+		{"api events list", "false", "/events?after=9", ""},
+	} {
+		code, _, said := call(t, func(w http.ResponseWriter, _ *http.Request) {
+			if test.next != "" {
+				w.Header().Set("Link", "<"+test.next+`>; rel="next"`)
+			}
+			if test.more != "" {
+				w.Header().Set("X-Has-More", test.more)
+			}
+			fmt.Fprint(w, "[]")
+		}, strings.Fields(test.command)...)
+		if code != Success || said != test.want {
+			t.Errorf("%s with %q and %q = %d, said %q, want %q", test.command, test.more, test.next, code, said, test.want)
+		}
+	}
+}
+
+// TestRetriesArePrintable: what a server says about a failure that is tried again does nothing to a terminal.
+func TestRetriesArePrintable(t *testing.T) {
+	t.Parallel()
+	failed := false
+	_, _, said := call(t, func(w http.ResponseWriter, _ *http.Request) {
+		if !failed {
+			failed = true
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"code":"service_unavailable","message":"a\u001bb","status":503}`)
+			return
+		}
+		fmt.Fprint(w, "[]")
+	}, "api", "orders", "list")
+	if !strings.Contains(said, "trying again in 1s: ") || !strings.Contains(said, `a\u001bb`) {
+		t.Errorf("orders list said %q", said)
+	}
+}
+
+// TestSparseDescription: a description need not have texts, several words in an operationId, or several members of a body.
+func TestSparseDescription(t *testing.T) {
+	t.Parallel()
+	for about, want := range map[string]string{"": "", "A": "a", "How many.": "how many", "URL of it": "URL of it", "Über": "über"} {
+		if got := (&member{about: about, schema: &schema{}}).usage(); got != want {
+			t.Errorf("the usage of %q is %q, want %q", about, got, want)
+		}
+	}
+	if verb, item := (&operation{ID: "ping"}).words(); verb != "ping" || item != "resource" {
+		t.Errorf("the words of ping are %q and %q", verb, item)
+	}
+	patch := &apiCommand{app: &app{}, operation: &operation{method: http.MethodPatch}}
+	if _, _, _, err := patch.request(nil); err != nil {
+		t.Errorf("a PATCH without members = %v", err)
+	}
+	patch.flags = []*member{{flag: "limit", in: "query"}, {flag: "name", in: "body"}}
+	if _, _, _, err := patch.request(nil); err == nil || err.Error() != "nothing to change: give --name" {
+		t.Errorf("a PATCH of one member = %v", err)
 	}
 }
 

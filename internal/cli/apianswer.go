@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
 )
 
 // views are the columns of the tables of resources, by the name of the schema: members, in some cases with a title. Tables
@@ -141,14 +142,14 @@ func (c *apiCommand) printAll(ctx context.Context, server *client.Client, req cl
 }
 
 // printOnly prints the only resource of a list, which replaces a deprecated operation on an id.
-func (c *apiCommand) printOnly(id, path string, list json.RawMessage) error {
+func (c *apiCommand) printOnly(id any, path string, list json.RawMessage) error {
 	var found []json.RawMessage
 	if err := json.Unmarshal(list, &found); err != nil {
 		return fmt.Errorf("the answer to %s: %w", c.ID, err)
 	}
 	if len(found) == 0 {
 		_, item := c.words()
-		return fmt.Errorf("GET %s: 404 %s_not_found: There is no %s %s", path, item, item, id)
+		return fmt.Errorf("GET %s: 404 %s_not_found: There is no %s %v", path, item, item, id)
 	}
 	return c.printAnswer(found[0])
 }
@@ -170,16 +171,15 @@ func (c *apiCommand) printRemoval(id any) error {
 	return c.printDone(json.RawMessage(fmt.Sprintf(`{"id":%s,%q:true}`, text, member)), "%s the %s %v", did, item, id)
 }
 
-// sayMore says on stderr where the next page of a list starts.
+// sayMore says on stderr where the next page of a list starts. The feed of events always names a next page.
 func (c *apiCommand) sayMore(resp client.Response) {
-	if resp.Header.Get("X-Has-More") != "true" {
-		return
-	}
-	how := "--after"
+	how, more := "--after", resp.Header.Get("X-Has-More") == "true"
 	if c.isPaged() {
-		how = "--all, or --cursor"
+		how, more = "--all, or --cursor", true
 	}
-	fmt.Fprintf(c.err, "petstore: there is more: use %s %s\n", how, resp.Next())
+	if next := resp.Next(); more && next != "" {
+		fmt.Fprintf(c.err, "petstore: there is more: use %s %s\n", how, access.Printable(next))
+	}
 }
 
 func accountTable(answer json.RawMessage) rows {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"example.com/petstore/client"
 	"example.com/petstore/internal/config"
@@ -183,8 +184,9 @@ func (m *member) usage() string {
 	case words != "":
 		text += " (" + words + ")"
 	}
-	if !unicode.IsUpper(rune(text[1])) {
-		text = strings.ToLower(text[:1]) + text[1:]
+	first, size := utf8.DecodeRuneInString(text)
+	if second, _ := utf8.DecodeRuneInString(text[size:]); size > 0 && !unicode.IsUpper(second) { // URL stays
+		text = string(unicode.ToLower(first)) + text[size:]
 	}
 	if m.schema.Default != nil && m.form != "bool" {
 		text += fmt.Sprintf(" (default %v)", m.schema.Default)

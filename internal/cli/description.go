@@ -140,16 +140,20 @@ func (d *description) result(o *operation) *schema {
 // about returns the description of the tag of o.
 func (d *description) about(o *operation) string {
 	for _, t := range d.Tags {
-		if t.Name == o.Tags[0] {
+		if slices.Contains(o.Tags, t.Name) {
 			return plain(t.Description)
 		}
 	}
 	return ""
 }
 
-// words returns the verb of the operationId, and what it is about: get and pet for getPet.
+// words returns the verb of the operationId, and what it is about: get and pet for getPet. An operationId of one word is a
+// verb.
 func (o *operation) words() (verb, item string) {
 	i := strings.IndexFunc(o.ID, unicode.IsUpper)
+	if i < 0 {
+		return o.ID, "resource"
+	}
 	return o.ID[:i], strings.ToLower(o.ID[i:])
 }
 

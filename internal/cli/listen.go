@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/webhook"
@@ -31,8 +31,8 @@ func listenCommand(a *app) *cobra.Command {
 	return overAPI(a, spec{
 		use: "listen --forward-to URL [--type TYPE,...] [--secret SECRET]", short: "Forward the events of a workspace to a receiver on this machine", needs: []string{"forward-to"},
 		long: `Follow the events of a workspace from now on, and post each to a URL as a webhook
-would, signed with a secret that is printed: a new one at each start unless --secret or
-PETSTORE_SECRET gives one. Each event is printed on a line, with the receiver's response.
+would, signed with the secret that --secret or PETSTORE_SECRET gives, or else with a new
+one that is printed. Each event is printed on a line, with the receiver's response.
 With -o json, each line is an object. This needs only a server and a key with the scope
 read, no webhook and no public address. It continues after an interruption on either side.`,
 		output: words(),
@@ -43,10 +43,13 @@ read, no webhook and no public address. It continues after an interruption on ei
 		config.FromEnvironment(f, "secret")
 	}, func(ctx context.Context, c *client.Client, _ []string) error {
 		if u, err := url.Parse(l.to); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return usagef("--forward-to: %q is not an absolute http or https URL", l.to)
+			return usagef("--forward-to: %q is not an absolute http or https URL", config.Redact(l.to))
 		}
 		l.client, l.json = c, a.chosen() == "json"
-		if l.secret = cmp.Or(l.secret, webhook.MintSecret()); !usableSecret(l.secret) {
+		if l.minted = l.secret == ""; l.minted {
+			l.secret = webhook.MintSecret()
+		}
+		if !usableSecret(l.secret) {
 			return a.fault("secret", "must be whsec_ and base64, as the secret of a webhook")
 		}
 		return l.run(ctx)
@@ -67,6 +70,7 @@ type listener struct {
 	sender *webhook.Sender
 	to     string
 	secret string
+	minted bool                 // whether the secret is a new one
 	types  []petstore.EventType // none for all
 	json   bool                 // whether objects are printed
 	after  *int64               // the last event that was forwarded; nil to begin with the oldest
@@ -85,8 +89,7 @@ func (l *listener) run(ctx context.Context) error {
 		return err
 	}
 	l.after = &last
-	if err := l.printLine(map[string]any{"workspace": account.Workspace.Name, "forwardTo": l.to, "secret": l.secret},
-		fmt.Sprintf("Forwarding the events of %s to %s\nSecret: %s", account.Workspace.Name, l.to, l.secret)); err != nil {
+	if err := l.printStart(account.Workspace.Name); err != nil {
 		return err
 	}
 	for {
@@ -103,7 +106,7 @@ func (l *listener) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		fmt.Fprintf(l.err, "petstore: trying again: %s\n", withoutPrefix(err))
+		fmt.Fprintf(l.err, "petstore: trying again: %s\n", access.Printable(withoutPrefix(err)))
 		pause(ctx, listenPause)
 	}
 }
@@ -121,7 +124,7 @@ func (l *listener) passGap(ctx context.Context, expired *client.Error) error {
 	} else {
 		l.after = nil
 	}
-	fmt.Fprintf(l.err, "petstore: %s %s\n", expired.Message, next)
+	fmt.Fprintf(l.err, "petstore: %s %s\n", access.Printable(expired.Message), next)
 	return nil
 }
 
@@ -150,7 +153,7 @@ func (l *listener) follow(ctx context.Context, workspace int64) error {
 	return ctx.Err()
 }
 
-// query asks for the next events, or waits for one for 20 seconds, which is less than the client waits for an answer.
+// query asks for the next events, or waits for one for 20 seconds.
 func (l *listener) query() url.Values {
 	q := url.Values{"limit": {"100"}, "wait": {"20"}}
 	for _, t := range l.types {
@@ -194,6 +197,19 @@ func (l *listener) forward(ctx context.Context, workspace int64, event json.RawM
 	}
 }
 
+// printStart prints what is forwarded where, and the secret if nobody has it yet.
+func (l *listener) printStart(workspace string) error {
+	to := config.Redact(l.to)
+	line, text := map[string]any{"workspace": workspace, "forwardTo": to}, fmt.Sprintf("Forwarding the events of %s to %s", workspace, to)
+	if l.minted {
+		line["secret"] = l.secret
+	}
+	if err := l.printLine(line, text); err != nil || l.json || !l.minted {
+		return err
+	}
+	return l.printLine(nil, "Secret: "+l.secret)
+}
+
 // printLine prints v as JSON in a line, or text.
 func (l *listener) printLine(v any, text string) error {
 	if l.json {
@@ -201,7 +217,7 @@ func (l *listener) printLine(v any, text string) error {
 		line.SetEscapeHTML(false)
 		return line.Encode(v)
 	}
-	_, err := fmt.Fprintln(l.out, text)
+	_, err := fmt.Fprintln(l.out, access.Printable(text))
 	return err
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestListenAsJSON: listen prints an object on each line, signs with the secret it is given, and posts an event as the
-// server sent it.
+// TestListenAsJSON: listen prints an object on each line, signs with the secret it is given, which it does not print, and
+// posts an event as the server sent it.
 func TestListenAsJSON(t *testing.T) {
 	t.Parallel()
 	const secret = "whsec_c2VjcmV0"
@@ -39,7 +39,7 @@ func TestListenAsJSON(t *testing.T) {
 			fmt.Fprint(w, "[]")
 		}
 	}
-	code, out, said := call(t, server, "listen", "--forward-to", receiver.URL, "--secret", secret, "-o", "json")
+	code, out, said := call(t, server, "listen", "--forward-to", strings.Replace(receiver.URL, "//", "//user:hunter2@", 1), "--secret", secret, "-o", "json")
 	if code != Failure || !strings.Contains(said, "403 insufficient_scope") || got != event {
 		t.Errorf("listen = %d, said %q, and posted %s, want %s", code, said, got, event)
 	}
@@ -48,11 +48,38 @@ func TestListenAsJSON(t *testing.T) {
 		t.Fatalf("listen printed %q, want two lines", out)
 	}
 	var start, posted map[string]any
-	if err := json.Unmarshal([]byte(lines[0]), &start); err != nil || !reflect.DeepEqual(start, map[string]any{"workspace": "acme", "forwardTo": receiver.URL, "secret": secret}) {
+	if err := json.Unmarshal([]byte(lines[0]), &start); err != nil || !reflect.DeepEqual(start, map[string]any{"workspace": "acme", "forwardTo": strings.Replace(receiver.URL, "//", "//user:xxxxx@", 1)}) {
 		t.Errorf("the first line is %s, %v", lines[0], err)
 	}
 	err := json.Unmarshal([]byte(lines[1]), &posted)
 	if delete(posted, "latencyMs"); err != nil || !reflect.DeepEqual(posted, map[string]any{"id": 8., "type": "pet.created", "status": 418.}) {
 		t.Errorf("the second line is %s, %v", lines[1], err)
+	}
+}
+
+// TestListenPrintsANewSecret: listen prints the secret only if it made it, and nothing of the server as a control.
+func TestListenPrintsANewSecret(t *testing.T) {
+	t.Parallel()
+	server := func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/account":
+			fmt.Fprint(w, `{"workspace":{"id":1,"name":"a\u001bb"}}`)
+		case r.FormValue("after") == "7":
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			w.Header().Set("Link", `</events?after=7>; rel="next", </events?after=7>; rel="last"`)
+			fmt.Fprint(w, "[]")
+		}
+	}
+	const start = "Forwarding the events of a\\u001bb to http://h\n"
+	for command, secret := range map[string]string{
+		"listen --forward-to http://h":                         "Secret: whsec_",
+		"listen --forward-to http://h --secret whsec_c2VjcmV0": "",
+	} {
+		_, out, said := call(t, server, strings.Fields(command)...)
+		rest, ok := strings.CutPrefix(out, start)
+		if !ok || !strings.HasPrefix(rest, secret) || (rest == "") != (secret == "") {
+			t.Errorf("%s printed %q, said %q, want %q and %q", command, out, said, start, secret)
+		}
 	}
 }

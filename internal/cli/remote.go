@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/client"
+	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
 )
 
@@ -45,7 +46,7 @@ func dial(a *app, server, key string) (*client.Client, error) {
 	c, err := client.New(server, key,
 		client.WithUserAgent("petstore-cli"),
 		client.OnRetry(func(t client.Attempt) {
-			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), withoutPrefix(t.Err))
+			fmt.Fprintf(a.err, "petstore: trying again in %v: %s\n", t.Wait.Round(100*time.Millisecond), access.Printable(withoutPrefix(t.Err)))
 		}),
 		client.OnDeprecation(func(d client.Deprecation) {
 			fmt.Fprintf(a.err, "petstore: the operation %s is deprecated and ends on %s; a newer petstore may not need it\n", d.Operation, moment(d.Sunset, "a day to come"))

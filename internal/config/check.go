@@ -79,10 +79,14 @@ const redacted = "xxxxx"
 
 // Redact returns s with the passwords of a URL replaced: that of its user, and
 // those in its query. Of a URL that cannot be read, or in which a password that
-// was not escaped may stand anywhere, only the scheme is left.
+// was not escaped may stand anywhere, only the scheme is left; of a text that has
+// a user and a password but no scheme, nothing.
 func Redact(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
+		if before, _, at := strings.Cut(s, "@"); at && strings.Contains(before, ":") {
+			return redacted
+		}
 		return s
 	}
 	u, err := url.Parse(s)

@@ -239,6 +239,8 @@ func TestRedact(t *testing.T) {
 		"postgres://u:p@h:5432/d?sslmode=none": "postgres://u:xxxxx@h:5432/d?sslmode=none",
 		"postgres://h/d?user=u&Password=p":     "postgres://h/d?Password=xxxxx&user=u",
 		"postgres://u:p%zz@h":                  "postgres://xxxxx",
+		"u:p@h:5432/d":                         "xxxxx",
+		"shop@home.db":                         "shop@home.db",
 	} {
 		if got := config.Redact(give); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", give, got, want)

@@ -33,7 +33,11 @@ var _ Operator = (*Client)(nil)
 // NewClient returns the client of the server at a URL. It does not call it yet.
 func NewClient(server, token string) (*Client, error) {
 	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	wrong := err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""
+	switch {
+	case wrong && strings.ContainsAny(server, "@?#"), !wrong && (u.User != nil || u.RawQuery != ""): // a password may stand in it
+		return nil, errors.New("the URL has more than scheme, host and path")
+	case wrong:
 		return nil, fmt.Errorf("%q is not an absolute http or https URL", server)
 	}
 	return &Client{

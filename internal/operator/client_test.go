@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +41,16 @@ func TestClientWaits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNewClientTellsNoSecret: an error about the URL does not repeat what may be a password.
+func TestNewClientTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"user:hunter2@h", "http://user:hunter2@h", "http://user:hunter2/@h", "http://h?token=hunter2"} {
+		if _, err := NewClient(server, "token"); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("NewClient(%q) = %v, want an error without the secret", server, err)
+		}
+	}
 }
 
 // answerLate answers the requests of a connection after a time.
