@@ -214,7 +214,7 @@ func testListLimits(t *testing.T, open Open) {
 
 // longLists is how many pets testLongLists has, more than are tested before an index is
 // asked. There are as many orders.
-const longLists = 6000
+const longLists = 3000
 
 // A longList is a workspace with many rows, a few of which pass most filters.
 type longList struct {
