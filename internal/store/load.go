@@ -56,7 +56,7 @@ func (g *Group) Load(b *Batch) error {
 // LoadRest adds the statements that load the pets of orders, and what is locked after
 // them.
 func (g *Group) LoadRest(b *Batch) error {
-	if len(g.orders) > 0 || slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Job.Needs.OrderID != 0 }) {
+	if slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Job.Needs.OrderID != 0 }) {
 		g.loadPetsAndCategories(b)
 	}
 	return nil

@@ -9,7 +9,8 @@ type Tx interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(query string, args ...any) (int64, error)
 	// Query gives the rows of a statement, each until the next. An error ends them. No
-	// other statement may run while they are read, except in a snapshot.
+	// other statement may run while they are read, except in a snapshot, and there not the
+	// same one again.
 	Query(query string, args ...any) iter.Seq2[Row, error]
 	// Run runs the statements of a batch in their order, in one round trip.
 	Run(b *Batch) error
