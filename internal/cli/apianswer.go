@@ -38,7 +38,7 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 	if !json.Valid(answer) {
 		return fmt.Errorf("the answer to %s is not JSON", c.ID)
 	}
-	secret, made := secrets[c.result.name]
+	shownOnce, made := secrets[c.result.name]
 	if !made {
 		return c.app.print(answer, func() rows { return c.tableOf(answer) })
 	}
@@ -49,7 +49,7 @@ func (c *apiCommand) printAnswer(answer json.RawMessage) error {
 		name, title := titled(column)
 		table.add(title, cell(name, resource[name]))
 	}
-	return c.printSecret(secret, cell("id", resource["id"]), answer, append(table, nil, []string{cell(secret, resource[secret])}))
+	return c.printSecret(shownOnce, cell("id", resource["id"]), answer, append(table, nil, []string{cell(shownOnce, resource[shownOnce])}))
 }
 
 // tableOf returns an answer as a table, with a line for each resource.
