@@ -18,7 +18,7 @@ func checkLedgers(tx Tx, ledgers string, report Report) error {
 	err := c.open(tx, ledgers)
 	defer c.close()
 	for err == nil && (c.pets.at != noPet || c.ledgers.at != noPet) {
-		if c.ledgers.at.before(c.pets.at) {
+		if c.ledgers.at.compare(c.pets.at) < 0 {
 			err = c.deleted(c.ledgers.at)
 		} else {
 			err = c.pet(c.pets.at)
@@ -44,7 +44,7 @@ func (c *ledgerCheck) open(tx Tx, ledgers string) (err error) {
 	if c.pets, err = openPets(tx, 0, math.MaxInt64); err != nil {
 		return err
 	}
-	c.orders, err = open(tx, func(row Row, n *int64) (pet petKey, err error) {
+	c.orders, err = open(tx, func(row Row, n *int64) (pet rowID, err error) {
 		err = row.Scan(&pet.workspace, &pet.id, n)
 		return pet, err
 	}, selectOpenOrders)
@@ -62,7 +62,7 @@ func (c *ledgerCheck) close() {
 }
 
 // pet checks a pet of the catalogue.
-func (c *ledgerCheck) pet(pet petKey) error {
+func (c *ledgerCheck) pet(pet rowID) error {
 	p := c.pets.row
 	name := fmt.Sprintf("ledger: pet %d of workspace %d", pet.id, pet.workspace)
 	l, err := c.follow(name, pet, p.lastMovement)
@@ -71,7 +71,7 @@ func (c *ledgerCheck) pet(pet petKey) error {
 	}
 	for open := int64(0); ; {
 		switch {
-		case c.orders.at.before(pet): // of a pet that was deleted
+		case c.orders.at.compare(pet) < 0: // of a pet that was deleted
 		case c.orders.at == pet:
 			open = c.orders.row
 		default:
@@ -104,7 +104,7 @@ func (c *ledgerCheck) compare(name string, p *storedPet, l outcome, open int64) 
 }
 
 // deleted checks the ledger of a pet that is not in the catalogue.
-func (c *ledgerCheck) deleted(pet petKey) error {
+func (c *ledgerCheck) deleted(pet rowID) error {
 	if c.ledgers.row.Kind != petstore.MovedDeleted { // nobody's, which the counts tell
 		return c.ledgers.of(pet, func(*storedMovement) error { return nil })
 	}
@@ -125,7 +125,7 @@ type outcome struct {
 // follow reports where the ledger of a pet, which ends at the movement with the id last,
 // contradicts itself: each movement must count on from the one before, and move its
 // quantity. Movements that no other one leads to are passed over.
-func (c *ledgerCheck) follow(name string, pet petKey, last int64) (o outcome, err error) {
+func (c *ledgerCheck) follow(name string, pet rowID, last int64) (o outcome, err error) {
 	var next storedMovement
 	expected := last
 	err = c.ledgers.of(pet, func(m *storedMovement) error {

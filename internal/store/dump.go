@@ -82,8 +82,8 @@ func (d *dump) pets() error {
 	defer ledgers.close()
 	for err == nil {
 		pet := pets.at
-		for _, other := range []petKey{orders.at, ledgers.at} {
-			if other.before(pet) {
+		for _, other := range []rowID{orders.at, ledgers.at} {
+			if other.compare(pet) < 0 {
 				pet = other
 			}
 		}

@@ -10,28 +10,21 @@ import (
 // Whole databases are read by queries whose rows come in the order of the pets, side by
 // side.
 
-// A petKey names a pet of a workspace.
-type petKey struct{ workspace, id int64 }
-
 // noPet is behind all pets.
-var noPet = petKey{math.MaxInt64, math.MaxInt64}
-
-func (k petKey) before(other petKey) bool {
-	return k.workspace < other.workspace || k.workspace == other.workspace && k.id < other.id
-}
+var noPet = rowID{math.MaxInt64, math.MaxInt64}
 
 // A stream is rows in the order of the pets that they are of.
 type stream[T any] struct {
-	at  petKey // of row; noPet at the end
+	at  rowID // of row; noPet at the end
 	row T
 
 	next func() (Row, error, bool)
-	scan func(Row, *T) (petKey, error)
+	scan func(Row, *T) (rowID, error)
 	stop func()
 }
 
 // open begins to read a query. The stream is to be closed, after an error too.
-func open[T any](tx Tx, scan func(Row, *T) (petKey, error), query string, args ...any) (*stream[T], error) {
+func open[T any](tx Tx, scan func(Row, *T) (rowID, error), query string, args ...any) (*stream[T], error) {
 	s := &stream[T]{scan: scan}
 	s.next, s.stop = iter.Pull2(tx.Query(query, args...))
 	return s, s.advance()
@@ -61,7 +54,7 @@ func (s *stream[T]) close() {
 }
 
 // of gives the rows of a pet to take.
-func (s *stream[T]) of(pet petKey, take func(*T) error) error {
+func (s *stream[T]) of(pet rowID, take func(*T) error) error {
 	for s.at == pet {
 		if err := take(&s.row); err != nil {
 			return err
@@ -83,28 +76,28 @@ const (
 
 // openPets gives the pets of the workspaces from one to another.
 func openPets(tx Tx, first, last int64) (*stream[storedPet], error) {
-	return open(tx, func(row Row, p *storedPet) (petKey, error) {
+	return open(tx, func(row Row, p *storedPet) (rowID, error) {
 		var workspace int64
 		err := scanStored(before{row, []any{&workspace}}, p)
-		return petKey{workspace, p.ID}, err
+		return rowID{workspace, p.ID}, err
 	}, streamedPets, first, last)
 }
 
 // openLedgers gives the ledgers of the pets of the workspaces from one to another, as the
 // engine selects them.
 func openLedgers(tx Tx, query string, first, last int64) (*stream[storedMovement], error) {
-	return open(tx, func(row Row, m *storedMovement) (petKey, error) {
+	return open(tx, func(row Row, m *storedMovement) (rowID, error) {
 		var workspace int64
 		err := scanMovement(row, &m.Movement, &m.before, &m.id, &workspace)
-		return petKey{workspace, m.PetID}, err
+		return rowID{workspace, m.PetID}, err
 	}, query, first, last)
 }
 
 func openOrders(tx Tx, first, last int64) (*stream[petstore.Order], error) {
-	return open(tx, func(row Row, o *petstore.Order) (petKey, error) {
+	return open(tx, func(row Row, o *petstore.Order) (rowID, error) {
 		var workspace int64
 		err := scanOrder(before{row, []any{&workspace}}, o)
-		return petKey{workspace, o.PetID}, err
+		return rowID{workspace, o.PetID}, err
 	}, streamedOrders, first, last)
 }
 

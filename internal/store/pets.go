@@ -98,10 +98,7 @@ type storedPet struct {
 }
 
 func scanStored(row Row, p *storedPet) error {
-	var status string
-	err := row.Scan(&p.ID, &p.Name, &p.CategoryID, &status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
-	p.Status = petstore.Status(status)
-	return err
+	return row.Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status, &p.Quantity, &p.OpenOrders, &p.Movements, &p.lastMovement)
 }
 
 var petTable = newTable("pets", "quantity, open_orders, movements, last_movement, name, folded, status, category",
