@@ -21,6 +21,7 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // A service is a running server on a fresh store of the run's kind, with one
@@ -34,7 +35,7 @@ type service struct {
 	limiter ratelimit.Limiter
 	start   time.Time // when it opened
 	spent   int       // how many minutes spendMinute has spent
-	clock   *clock
+	clock   *storetest.Clock
 	fault   *faultyStore
 	log     *lockedBuffer
 	bans    chan ratelimit.Ban
@@ -44,24 +45,6 @@ type service struct {
 
 	workspace access.Workspace
 	key       string // with every scope
-}
-
-// A clock is set by hand.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // A faultyStore is the real store, which fails while fault is set.
@@ -235,7 +218,7 @@ func (s *service) front(server *http.Server) *http1.Front {
 func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
 	start := startOfService()
-	s := &service{t: t, start: start, clock: &clock{now: start}, log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
+	s := &service{t: t, start: start, clock: storetest.NewClock(start), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
 	db := openStore(t, s.clock.Now)
 	s.db, s.fault = db, &faultyStore{Store: db}
 	s.limiter = openLimiter(t, cfg, s.clock.Now)

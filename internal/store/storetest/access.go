@@ -60,7 +60,7 @@ func (s *tenant) key(name string, expires time.Time) access.Key {
 	if err := s.create(k); err != nil {
 		s.Fatal(err)
 	}
-	s.clock.advance(time.Second) // keys are listed in the order of their creation
+	s.clock.Advance(time.Second) // keys are listed in the order of their creation
 	return k
 }
 
@@ -575,11 +575,11 @@ func testLinksOfWrongClocks(t *testing.T, open Open) {
 				}
 			}
 			use(1, true)
-			s.clock.set(off)
+			s.clock.Advance(off)
 			use(2, true)
-			s.clock.advance(time.Minute)
+			s.clock.Advance(time.Minute)
 			use(3, true)
-			s.clock.set(-off)
+			s.clock.Advance(-off)
 			use(1, false)
 			use(4, true)
 			if off > 0 { // else it has ended
@@ -622,12 +622,12 @@ func testLinks(t *testing.T, open Open) {
 			t.Errorf("%s: UseLink = %t, %v, want %t", what, ok, err, want)
 		}
 	}
-	s.clock.advance(10*time.Minute + access.LinkGrace - time.Second)
+	s.clock.Advance(10*time.Minute + access.LinkGrace - time.Second)
 	for i := range byte(100) {
 		use("one of many", access.Link{Hash: [32]byte{3, i}, Until: s.clock.Now().Add(10 * time.Minute)}, true)
 	}
 	use("before the end of the grace", link, false)
-	s.clock.advance(2 * time.Second)
+	s.clock.Advance(2 * time.Second)
 	use("among a hundred", link, false)
 	use("the last of many", access.Link{Hash: [32]byte{3, 100}, Until: s.clock.Now()}, true)
 	use("forgotten", link, true)

@@ -469,7 +469,7 @@ func testForgotten(t *testing.T, open Open) {
 		s.order(pet, 1)
 	}
 	before := len(s.events())
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	s.order(pet, 1)
 	n, err := s.ForgetEvents(s.ctx, petstore.At(s.clock.Now().Add(-time.Minute)))
 	if err != nil || n != int64(before) {
@@ -487,7 +487,7 @@ func testForgotten(t *testing.T, open Open) {
 	if got := s.eventsAfter(petstore.EventQuery{Limit: 5, After: int64(before)}); len(got) != 2 {
 		t.Errorf("after the last that is gone there are %d events, want 2", len(got))
 	}
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	if n, err := s.ForgetEvents(s.ctx, petstore.At(s.clock.Now())); n != 2 || err != nil {
 		t.Errorf("ForgetEvents = %d, %v, want 2", n, err)
 	}

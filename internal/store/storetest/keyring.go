@@ -102,7 +102,7 @@ func testKeysOnce(t *testing.T, open Open) {
 	}
 	_, err = ring.Rotate(s.ctx, first.Key.ID, time.Hour, nil)
 	wantCode(t, "Rotate of the rotated", err, access.CodeKeyRotated)
-	s.clock.advance(petstore.KeepReceipts)
+	s.clock.Advance(petstore.KeepReceipts)
 	late, err := ring.Create(s.ctx, s.workspace, n, once)
 	if err != nil || late.Replayed || late.Key.ID == first.Key.ID {
 		t.Errorf("Create after a day = %+v, %v, want a new key", late, err)
@@ -157,7 +157,7 @@ func testKeyring(t *testing.T, open Open) {
 	wantCode(t, "Revoke again", ring.Revoke(s.ctx, forever.ID, petstore.Condition{}), access.CodeKeyNotFound)
 	wantCode(t, "Revoke again by the operator", boss.Revoke(s.ctx, forever.ID, petstore.Condition{}), "")
 	wantCode(t, "Update of a revoked one", update(boss, forever.ID, expires(end)), access.CodeKeyRevoked)
-	s.clock.advance(4 * time.Hour)
+	s.clock.Advance(4 * time.Hour)
 	wantCode(t, "Update of an expired one", update(boss, maker.ID, expires(s.clock.Now().Add(time.Hour))), access.CodeKeyExpired)
 }
 
@@ -212,7 +212,7 @@ func testTokens(t *testing.T, open Open) {
 	made := func(name string, hash byte) access.Token {
 		one := access.Token{ID: "op_" + name, Name: name, Prefix: "pso_abcd", Hash: access.Hash{hash}, CreatedAt: s.clock.Now(), ExpiresAt: s.clock.Now().Add(time.Hour)}
 		wantCode(t, "AddToken", s.AddToken(s.ctx, one, "cli"), "")
-		s.clock.advance(time.Second)
+		s.clock.Advance(time.Second)
 		return one
 	}
 	a, b := made("a", 1), made("b", 2)
@@ -227,7 +227,7 @@ func testTokens(t *testing.T, open Open) {
 		if err != nil || !reflect.DeepEqual(revoked, a) {
 			t.Errorf("RevokeToken = %+v, %v, want %+v", revoked, err, a)
 		}
-		s.clock.advance(time.Second)
+		s.clock.Advance(time.Second)
 	}
 	for _, want := range []access.Token{a, b} {
 		if got, err := s.TokenOf(s.ctx, want.Hash); err != nil || !reflect.DeepEqual(got, want) {

@@ -86,7 +86,7 @@ func testExpiredKeys(t *testing.T, open Open) {
 		for range 50 {
 			wantCode(t, "create", s.create(s.mint(s.clock.Now().Add(time.Hour))), "")
 		}
-		s.clock.advance(2 * time.Hour)
+		s.clock.Advance(2 * time.Hour)
 	}
 	wantCode(t, "create", s.create(s.mint(time.Time{})), "")
 	page, err := s.KeyPage(s.ctx, s.workspace, access.KeyPage{Unrevoked: true, Limit: 1000})
@@ -119,7 +119,7 @@ func testKeyPages(t *testing.T, open Open) {
 	for i := range 9 {
 		wantCode(t, "create", s.create(s.mint(time.Time{})), "")
 		if i%3 == 2 {
-			s.clock.advance(time.Second)
+			s.clock.Advance(time.Second)
 		}
 	}
 	all, err := s.Keys(s.ctx, s.workspace)
@@ -169,7 +169,7 @@ func testSessions(t *testing.T, open Open) {
 	made := func(n byte, key string, life time.Duration) access.Session {
 		one := access.Session{Hash: [32]byte{n}, KeyID: key, Started: s.clock.Now(), Until: s.clock.Now().Add(life)}
 		wantCode(t, "StartSession", s.StartSession(s.ctx, one), "")
-		s.clock.advance(time.Second)
+		s.clock.Advance(time.Second)
 		return one
 	}
 	live := func(what string, want ...access.Session) {
@@ -200,7 +200,7 @@ func testSessions(t *testing.T, open Open) {
 		wantCode(t, "EndSession", s.EndSession(s.ctx, a1.Hash), "")
 	}
 	live("after one sign-out", a2, b, operator)
-	s.clock.advance(time.Minute)
+	s.clock.Advance(time.Minute)
 	live("after a minute", a2, operator)
 	made(5, "a", time.Hour)
 	wantCode(t, "EndSessions", s.EndSessions(s.ctx, "a"), "")

@@ -148,12 +148,12 @@ func testKeyUses(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	s.wantOver("one by its day and its minute, one by its minute", 2)
-	s.clock.advance(-time.Second)
+	s.clock.Advance(-time.Second)
 	s.wantOver("its minute began by a clock that is ahead", 2)
-	s.clock.advance(time.Second)
-	s.clock.advance(time.Minute)
+	s.clock.Advance(time.Second)
+	s.clock.Advance(time.Minute)
 	s.wantOver("the minute is over", 1)
-	s.clock.advance(24 * time.Hour)
+	s.clock.Advance(24 * time.Hour)
 	s.wantOver("the day is over", 0)
 	if got, err := s.BusiestKeys(s.ctx, 9); err != nil || len(got) != 0 {
 		t.Errorf("BusiestKeys on the next day = %+v, %v, want none", got, err)
@@ -241,19 +241,19 @@ func wrongClock(t *testing.T, s *tenant, off time.Duration) {
 		}
 	}
 	restart(1, ratelimit.Admitted)
-	s.clock.advance(off)
+	s.clock.Advance(off)
 	restart(2, ratelimit.Admitted)
-	s.clock.advance(5*time.Minute - off)
+	s.clock.Advance(5*time.Minute - off)
 	for range 3 {
 		restart(1, ratelimit.RefusedDay)
-		s.clock.advance(5 * time.Minute)
+		s.clock.Advance(5 * time.Minute)
 	}
 	restart(3, ratelimit.Admitted)
 	restart(3, ratelimit.RefusedDay)
-	s.clock.advance(24 * time.Hour)
+	s.clock.Advance(24 * time.Hour)
 	restart(1, ratelimit.Admitted)
 	restart(3, ratelimit.Admitted)
 	restart(2, ratelimit.RefusedDay, ratelimit.Admitted) // its next midnight may be yet to come, and is never a second one away
-	s.clock.advance(24 * time.Hour)
+	s.clock.Advance(24 * time.Hour)
 	restart(2, ratelimit.Admitted)
 }

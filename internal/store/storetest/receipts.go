@@ -63,9 +63,9 @@ func testScope(t *testing.T, open Open) {
 func testExpiry(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	s.wantOnce("first", once("k", "a"), 1, false)
-	s.clock.advance(petstore.KeepReceipts - time.Millisecond)
+	s.clock.Advance(petstore.KeepReceipts - time.Millisecond)
 	s.wantOnce("before 24 hours", once("k", "a"), 1, true)
-	s.clock.advance(time.Millisecond)
+	s.clock.Advance(time.Millisecond)
 	s.wantOnce("after 24 hours, another body", once("k", "b"), 2, false)
 	s.wantOnce("the new one", once("k", "b"), 2, true)
 }
@@ -92,11 +92,11 @@ func testFailureKeepsNothing(t *testing.T, open Open) {
 func testForget(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	s.wantOnce("old", once("old", "a"), 1, false)
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	s.wantOnce("young", once("young", "a"), 2, false)
-	s.clock.advance(petstore.KeepReceipts - time.Hour)
+	s.clock.Advance(petstore.KeepReceipts - time.Hour)
 	s.wantForgotten("after 24 hours", 0)
-	s.clock.advance(time.Millisecond)
+	s.clock.Advance(time.Millisecond)
 	s.wantForgotten("when the first is older", 1)
 	s.wantOnce("young", once("young", "a"), 2, true)
 	s.wantOnce("old", once("old", "a"), 3, false)

@@ -165,7 +165,7 @@ func testSavedAfterDeletion(t *testing.T, open Open) {
 	save()
 	wantCode(t, "Resume at once", s.Resume(s.ctx), "")
 	want("at once", 1, 1)
-	s.clock.advance(2 * time.Hour)
+	s.clock.Advance(2 * time.Hour)
 	wantCode(t, "Resume later", s.Resume(s.ctx), "")
 	want("later", 0, 0)
 }

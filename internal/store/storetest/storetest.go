@@ -65,29 +65,27 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// A clock stands still until it is advanced, or set.
-type clock struct {
+// A Clock stands still until it is advanced.
+type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *clock) Now() time.Time {
+// NewClock returns a clock that shows an instant.
+func NewClock(at time.Time) *Clock { return &Clock{now: at} }
+
+// Now returns what the clock shows.
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-func (c *clock) advance(d time.Duration) {
+// Advance sets the clock forward, or back if d is negative.
+func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
-}
-
-// set sets the clock, forward or back: no time passes.
-func (c *clock) set(off time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(off)
 }
 
 // start is when every test begins.
@@ -98,7 +96,7 @@ type tenant struct {
 	*testing.T
 	Stores
 	*petstore.Service
-	clock     *clock
+	clock     *Clock
 	ctx       context.Context
 	workspace int64
 	name      string
@@ -116,7 +114,7 @@ func newTenant(t *testing.T, open Open) *tenant {
 // newDamaged is newTenant for stores whose ledger need not be in order.
 func newDamaged(t *testing.T, open Open) *tenant {
 	t.Helper()
-	c := &clock{now: start}
+	c := NewClock(start)
 	s := &tenant{T: t, Stores: open(t, c.Now), clock: c, ctx: t.Context()}
 	s.Service = petstore.NewService(s.Stores)
 	s.workspace, s.name = s.newWorkspace("tenant").ID, "tenant"

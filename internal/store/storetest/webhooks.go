@@ -83,7 +83,7 @@ func (s *tenant) queued(n int) (id string) {
 func (s *tenant) delivered(id string, n int64, apart time.Duration) {
 	s.Helper()
 	for event := range n {
-		s.clock.advance(apart)
+		s.clock.Advance(apart)
 		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: s.clock.Now()})
 	}
 }
@@ -249,7 +249,7 @@ func testDeliveries(t *testing.T, open Open) {
 	if ids[0] != 4 || len(ids) != len(events)-3 || !next.Equal(now.Add(5*time.Second)) {
 		t.Errorf("due are %d, and the next at %v; want those from 4 on, and 2 in 5 s", ids, next)
 	}
-	s.clock.advance(5 * time.Second)
+	s.clock.Advance(5 * time.Second)
 	if ids, _ := s.due(id, "a"); ids[len(ids)-1] != 2 {
 		t.Errorf("due are %d, want 2 at the end, since it became due last", ids)
 	}
@@ -307,11 +307,11 @@ func testWebhookLeases(t *testing.T, open Open) {
 	wantHeld("a", first)
 	s.queue(first, "b", false)
 	for range 4 { // a goes on renewing
-		s.clock.advance(6 * time.Second)
+		s.clock.Advance(6 * time.Second)
 		wantHeld("a", first)
 		wantHeld("b", second)
 	}
-	s.clock.advance(16 * time.Second)
+	s.clock.Advance(16 * time.Second)
 	wantHeld("b", first, second)
 	s.queue(first, "a", false)
 	s.queue(first, "b", true)
@@ -350,7 +350,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 	s.holdFor(time.Hour, id)
 	fail(1, time.Hour)
 	began := s.clock.Now()
-	s.clock.advance(time.Minute)
+	s.clock.Advance(time.Minute)
 	fail(2, time.Hour)
 	if w := s.getHook(id); !w.FailingSince.Equal(began) || w.State != webhook.Active {
 		t.Errorf("failing since %v, %s; want %v, active", w.FailingSince, w.State, began)
@@ -380,7 +380,7 @@ func testWebhookFailures(t *testing.T, open Open) {
 // holdFor has the node a hold a webhook for so long, with leases of fifteen seconds.
 func (s *tenant) holdFor(long time.Duration, id string) {
 	s.Helper()
-	for end := s.clock.Now().Add(long); s.clock.Now().Before(end); s.clock.advance(min(10*time.Second, end.Sub(s.clock.Now()))) {
+	for end := s.clock.Now().Add(long); s.clock.Now().Before(end); s.clock.Advance(min(10*time.Second, end.Sub(s.clock.Now()))) {
 		if held := s.hold("a"); !slices.Contains(held, id) {
 			s.Fatalf("%s is not held", id)
 		}
@@ -403,17 +403,17 @@ func testFailingTime(t *testing.T, open Open) {
 	fail(webhook.Active, "the first failure")
 	began := s.getHook(id).FailingSince
 	for range 3 {
-		s.clock.set(6 * 24 * time.Hour)
+		s.clock.Advance(6 * 24 * time.Hour)
 		s.holdFor(12*time.Second, id)
 		fail(webhook.Active, "a clock that is ahead for a while")
-		s.clock.set(-6 * 24 * time.Hour)
+		s.clock.Advance(-6 * 24 * time.Hour)
 		s.holdFor(12*time.Second, id)
 		fail(webhook.Active, "a clock that is right again")
 	}
 	if since := s.getHook(id).FailingSince; since.Before(began) || since.After(began.Add(time.Minute)) {
 		t.Errorf("failing since %v, want %v", since, began)
 	}
-	s.clock.advance(6 * 24 * time.Hour) // in which nobody holds it
+	s.clock.Advance(6 * 24 * time.Hour) // in which nobody holds it
 	fail(webhook.Active, "a long stop")
 	for range 2 {
 		s.holdFor(5*time.Minute, id)
@@ -462,7 +462,7 @@ func testRetriedMeanwhile(t *testing.T, open Open) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("DueDeliveries = %+v, %v, want one", due, err)
 	}
-	s.clock.advance(time.Second)
+	s.clock.Advance(time.Second)
 	now := s.clock.Now()
 	if _, err := s.RetryDelivery(s.ctx, s.workspace, id, 1, now); err != nil {
 		t.Fatal(err)
@@ -513,7 +513,7 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 	for range 5 {
 		s.category("c")
 	}
-	s.clock.set(year)
+	s.clock.Advance(year)
 	s.hold("a")
 	s.queue(id, "a", true)
 	now := s.clock.Now()
@@ -521,9 +521,9 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 		s.record(webhook.Try{Webhook: id, Event: event + 1, State: webhook.Delivered, Tries: 1, At: now})
 	}
 	s.record(webhook.Try{Webhook: id, Event: 3, State: webhook.Pending, Tries: 9, At: now, Next: now.Add(24 * time.Hour)})
-	s.clock.set(-year)
+	s.clock.Advance(-year)
 	s.hold("a")
-	s.clock.advance(16 * time.Second)
+	s.clock.Advance(16 * time.Second)
 	if held := s.hold("b"); !slices.Equal(held, []string{id}) {
 		t.Errorf("b holds %v, want what a has not renewed since its clock is right", held)
 	}
@@ -531,7 +531,7 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 		if err := s.PruneDeliveries(s.ctx, "b", start, 2); err != nil {
 			t.Fatal(err)
 		}
-		s.clock.advance(time.Millisecond)
+		s.clock.Advance(time.Millisecond)
 	}
 	if got, _ := s.due(id, "b"); !slices.Equal(got, []int64{3, 4, 5}) {
 		t.Errorf("due are %d, want all that has not arrived", got)
@@ -544,11 +544,11 @@ func testWebhooksWrongClock(t *testing.T, open Open) {
 		t.Errorf("the last delivery is %+v, want it kept", d)
 	}
 	s.record(webhook.Try{Webhook: id, Event: 4, State: webhook.Pending, Tries: 5, At: s.clock.Now(), Next: s.clock.Now().Add(5 * time.Hour)})
-	s.clock.set(-30 * time.Hour)
+	s.clock.Advance(-30 * time.Hour)
 	if err := s.PruneDeliveries(s.ctx, "a", start, 2); err != nil { // by a node whose clock is behind
 		t.Fatal(err)
 	}
-	s.clock.set(30 * time.Hour)
+	s.clock.Advance(30 * time.Hour)
 	if got, _ := s.due(id, "b"); !slices.Equal(got, []int64{3}) {
 		t.Errorf("due are %d, want what b put off to wait", got)
 	}
