@@ -23,6 +23,10 @@ type Dialect struct {
 	// It may be nil.
 	Rename func(b *Batch, workspace, id int64, before, after string)
 
+	// RemoveNames is a statement that comes before pets are removed: those of the workspace
+	// $1 that "SELECT id FROM pets WHERE workspace = $1 LIMIT $2" finds. It may be "".
+	RemoveNames string
+
 	Parameter string                    // stands before the number of a parameter
 	Contains  string                    // the condition that the column folded contains the text ?
 	LowStock  string                    // the condition that a pet has at most ? units, of those in the index of low stock

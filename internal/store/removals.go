@@ -20,11 +20,18 @@ const useGrace = time.Hour
 // stepRows is how many rows one transaction removes.
 const stepRows = 100
 
-// A Table holds rows of workspaces, by the column workspace. Key are the columns
-// that tell those of one workspace apart, separated by commas. First is a statement
-// that has to come before rows are deleted, if any: those of the workspace $1 that
-// "SELECT Key FROM Name WHERE workspace = $1 LIMIT $2" finds.
-type Table struct{ Name, Key, First string }
+// Shops are the tables that hold the rows of workspaces, by the column workspace, those
+// that refer to others first. Key are the columns that tell the rows of one workspace
+// apart, separated by commas.
+var Shops = []struct{ Name, Key string }{
+	{"receipts", "operation, key"},
+	{"deliveries", "webhook, event"},
+	{"events", "id"},
+	{"movements", "id"},
+	{"orders", "id"},
+	{"pets", "id"},
+	{"categories", "id"},
+}
 
 // Ready returns CodeWorkspaceNotFound unless there is a workspace with the id, and
 // access.Resetting while its rows are removed.
@@ -128,9 +135,9 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	for _, t := range s.options.Tables {
-		if t.First != "" {
-			if err := exec(tx, t.First, workspace, int64(stepRows)); err != nil {
+	for _, t := range Shops {
+		if before := s.options.Dialect.RemoveNames; t.Name == "pets" && before != "" {
+			if err := exec(tx, before, workspace, int64(stepRows)); err != nil {
 				return false, err
 			}
 		}

@@ -73,7 +73,6 @@ type Store struct {
 // Options say what a store is made of.
 type Options struct {
 	Dialect Dialect
-	Tables  []Table // with the rows of workspaces, those that refer to others first
 	Now     func() time.Time
 
 	NoEvents bool                  // write no events

@@ -51,20 +51,6 @@ func (accessDB) Bar(tx store.Tx, workspace int64) error {
 	return err
 }
 
-// workspaceTables returns the tables that hold the rows of workspaces, those that
-// refer to others first.
-func workspaceTables() []store.Table {
-	return []store.Table{
-		{Name: "receipts", Key: "operation, key"},
-		{Name: "deliveries", Key: "webhook, event"},
-		{Name: "events", Key: "id"},
-		{Name: "movements", Key: "id"},
-		{Name: "orders", Key: "id"},
-		{Name: "pets", Key: "id"},
-		{Name: "categories", Key: "id"},
-	}
-}
-
 // An accessTx is a connection, or a transaction of it.
 type accessTx struct {
 	ctx context.Context //nolint:containedctx // it lives as long as the transaction

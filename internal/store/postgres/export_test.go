@@ -48,7 +48,7 @@ func MigrateFurther(ctx context.Context, url, script string) (applied []store.Mi
 
 // EmptiedTables returns the names of the tables that a reset empties.
 func EmptiedTables() (names []string) {
-	for _, t := range workspaceTables() {
+	for _, t := range store.Shops {
 		names = append(names, t.Name)
 	}
 	return names

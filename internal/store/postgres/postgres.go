@@ -111,7 +111,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Dialect: dialect, Tables: workspaceTables(), Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
 	})
 	defer func() {
 		if err != nil {

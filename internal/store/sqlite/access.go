@@ -74,13 +74,14 @@ func (a accessDB) Load(ctx context.Context, l *store.Load) error {
 // value that is bound. Left to itself it would read past rows in the primary key rather
 // than take an index.
 var dialect = store.Dialect{
-	Among:     among,
-	Rename:    renamePet,
-	Parameter: "+$",
-	Contains:  "instr(folded, ?) > 0",
-	LowStock:  "quantity <= ? AND quantity <= 100",
-	Hint:      func(index string) string { return " INDEXED BY " + index },
-	Search:    searchNames,
+	Among:       among,
+	Rename:      renamePet,
+	RemoveNames: removeNames,
+	Parameter:   "+$",
+	Contains:    "instr(folded, ?) > 0",
+	LowStock:    "quantity <= ? AND quantity <= 100",
+	Hint:        func(index string) string { return " INDEXED BY " + index },
+	Search:      searchNames,
 
 	Ledgers:         ledgers,
 	RaiseWorkspaces: "UPDATE sqlite_sequence SET seq = " + store.Raised("seq") + " WHERE name = 'workspaces'",
@@ -97,17 +98,6 @@ func among(ids []int64) (condition string, arg any) {
 		text = strconv.AppendInt(text, id, 10)
 	}
 	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
-}
-
-// workspaceTables hold the rows of workspaces, those that refer to others first.
-var workspaceTables = []store.Table{
-	{Name: "receipts", Key: "operation, key"},
-	{Name: "deliveries", Key: "webhook, event"},
-	{Name: "events", Key: "id"},
-	{Name: "movements", Key: "id"},
-	{Name: "orders", Key: "id"},
-	{Name: "pets", Key: "id", First: removeNames},
-	{Name: "categories", Key: "id"},
 }
 
 // An accessTx is the transaction of a connection.

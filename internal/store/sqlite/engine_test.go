@@ -49,7 +49,7 @@ func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
 	t.Helper()
 	db := openTest(t, Options{Readers: 1})
 	e := &troubled{accessDB: accessDB{db}}
-	s := store.New(e, store.Options{Dialect: dialect, Tables: workspaceTables, Now: time.Now, Written: db.Ring})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
 	return e, s, newWorkspace(t, t.Context(), db, "w")
 }
 

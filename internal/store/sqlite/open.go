@@ -70,7 +70,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = store.New(accessDB{db}, store.Options{
-		Dialect: dialect, Tables: workspaceTables, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
 	})
 	db.queue = store.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)

@@ -135,7 +135,7 @@ func TestChangePlans(t *testing.T) {
 	}
 	updates := map[string]bool{}
 	e := explained{accessDB{db}, t, updates}
-	s := store.New(e, store.Options{Dialect: dialect, Tables: workspaceTables, Now: time.Now, Written: db.Ring})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
 	go s.CommitChanges()
 	defer s.EndChanges()
 	changeAll(t, petstore.NewService(changedBy{db, s}), w.ID)
@@ -310,7 +310,7 @@ func TestAccessPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := store.New(explained{accessDB{db}, t, nil}, store.Options{Dialect: dialect, Tables: workspaceTables, Now: time.Now})
+	s := store.New(explained{accessDB{db}, t, nil}, store.Options{Dialect: dialect, Now: time.Now})
 	if _, err := s.StockedPet(t.Context(), w.ID, 1); petstore.CodeOf(err) != petstore.CodePetNotFound {
 		t.Error(err)
 	}
@@ -358,7 +358,7 @@ func TestWorkspaceTables(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(workspaceTables, func(t store.Table) bool { return t.Name == name }) {
+			if name := row.ColumnText(0); !slices.Contains(kept, name) && !slices.ContainsFunc(store.Shops, func(t struct{ Name, Key string }) bool { return t.Name == name }) {
 				t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 			}
 		}
