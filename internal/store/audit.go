@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"math"
 
@@ -64,13 +65,23 @@ func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry)
 }
 
 // Secret implements [access.Store].
-func (s *Store) Secret(ctx context.Context) (secret []byte, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := one(tx, "SELECT value FROM meta WHERE name = 'secret'", func(row Row) error { return row.Scan(&secret) })
-		if err == nil && !found {
-			err = fmt.Errorf("%w: it has lost its secret", ErrDamaged)
-		}
-		return err
-	})
+func (s *Store) Secret(ctx context.Context) ([]byte, error) {
+	secret, err := read(ctx, s, func(tx Tx) ([]byte, error) { return metaOf(tx, "secret") })
+	if err == nil && secret == nil {
+		err = fmt.Errorf("%w: it has lost its secret", ErrDamaged)
+	}
 	return secret, err
+}
+
+// Sign gives a new database its secret.
+func Sign(tx Tx) error {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return exec(tx, "INSERT INTO meta (name, value) VALUES ('secret', $1)", secret)
+}
+
+// metaOf returns what stands under a name in meta, nil if nothing does.
+func metaOf(tx Tx, name string) (value []byte, err error) {
+	_, err = one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
+	return value, err
 }

@@ -24,19 +24,11 @@ func Reach(tx Tx, workspace int64, digest string, line int) error {
 // Reached returns the last line of the file with the digest that an import into
 // the workspace, which was cut off, has kept; 0 if there was none.
 func (s *Store) Reached(ctx context.Context, workspace int64, digest string) (line int, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		line = 0
-		_, err := one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error {
-			var value []byte
-			if err := row.Scan(&value); err != nil {
-				return err
-			}
-			line, err = strconv.Atoi(string(value))
-			return err
-		}, importPrefix(workspace)+digest)
-		return err
-	})
-	return line, err
+	value, err := read(ctx, s, func(tx Tx) ([]byte, error) { return metaOf(tx, importPrefix(workspace)+digest) })
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(value))
 }
 
 // forgetImports removes what is remembered of the imports into a workspace.

@@ -279,12 +279,6 @@ func (r *moveRun) start(tx Tx) error {
 	return tx.Run(&b)
 }
 
-// metaOf returns what stands under a name in meta, nil if nothing does.
-func metaOf(tx Tx, name string) (value []byte, err error) {
-	_, err = one(tx, "SELECT value FROM meta WHERE name = $1", func(row Row) error { return row.Scan(&value) }, name)
-	return value, err
-}
-
 // fingerprint returns a name of the source that no other has.
 func fingerprint(secret []byte) string {
 	hash := sha256.Sum256(append([]byte("petstore move by the source's keys "), secret...))

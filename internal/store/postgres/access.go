@@ -15,14 +15,14 @@ type accessDB struct{ db *DB }
 // Change tells the nodes after the commit. Changes wait for each other, so that
 // their states are in the order of their commits.
 func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.change(ctx, func(x *txn) error {
-		if err := x.exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
+	return a.db.change(ctx, func(tx accessTx) error {
+		if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
 			return err
 		}
-		if err := x.exec("SELECT pg_notify($1, '')", channel); err != nil {
+		if _, err := tx.Exec("SELECT pg_notify($1, '')", channel); err != nil {
 			return err
 		}
-		return f(accessTx{x.ctx, x})
+		return f(tx)
 	})
 }
 
@@ -35,7 +35,7 @@ func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
 }
 
 func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.change(ctx, func(x *txn) error { return f(accessTx{x.ctx, x}) })
+	return a.db.change(ctx, func(tx accessTx) error { return f(tx) })
 }
 
 func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }

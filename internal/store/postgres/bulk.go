@@ -14,17 +14,17 @@ import (
 // answer was lost is looked up.
 func (a accessDB) Load(ctx context.Context, l *store.Load) error {
 	xid := "" // of the transaction whose outcome counts
-	err := a.db.change(ctx, func(x *txn) error {
+	err := a.db.change(ctx, func(tx accessTx) error {
 		xid = ""
 		var ids store.Batch
 		l.Issue(&ids)
 		if err := (accessTx{ctx, a.db.issuers}).Run(&ids); err != nil {
 			return err
 		}
-		if err := l.Run(accessTx{x.ctx, x}); err != nil {
+		if err := l.Run(tx); err != nil {
 			return err
 		}
-		return x.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&xid)
+		return tx.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&xid)
 	})
 	if err == nil || a.db.committed(ctx, xid, err) {
 		a.db.analyze(ctx, int64(l.Len()))

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -110,9 +109,15 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 	var rows []store.AppliedMigration
 	if there {
 		// The tables of before do not all have the column beside.
-		rows, err = collect(ctx, c, scanMigration, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
-		if err != nil {
-			return nil, err
+		for row, err := range (accessTx{ctx, c}).Query("SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m") {
+			var m store.AppliedMigration
+			if err == nil {
+				err = row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
+			}
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, m)
 		}
 	}
 	for _, r := range rows {
@@ -121,10 +126,6 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 		}
 	}
 	return set.Status(rows)
-}
-
-func scanMigration(row pgx.Row, m *store.AppliedMigration) error {
-	return row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
 }
 
 // migrate applies what the database lacks of set, and returns it. A database that
@@ -156,7 +157,7 @@ func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, b
 		if err != nil || m.Version > 1 {
 			return err
 		}
-		return sign(ctx, tx)
+		return store.Sign(accessTx{ctx, tx})
 	})
 	return did && err == nil, err
 }
@@ -181,12 +182,4 @@ func begun(ctx context.Context, c querier) (there bool, err error) {
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'migrations')`, schema).Scan(&there)
 	return there, err
-}
-
-// sign gives a new database its secret.
-func sign(ctx context.Context, tx pgx.Tx) error {
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	_, err := tx.Exec(ctx, "INSERT INTO meta (name, value) VALUES ('secret', $1)", secret)
-	return err
 }

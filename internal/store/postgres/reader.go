@@ -25,21 +25,3 @@ type querier interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
-
-// collect returns all rows of a query; none is an empty slice.
-func collect[T any](ctx context.Context, c querier, scan func(pgx.Row, *T) error, query string, args ...any) ([]T, error) {
-	all := []T{}
-	rows, err := c.Query(ctx, query, args...)
-	if err != nil {
-		return all, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var row T
-		if err := scan(rows, &row); err != nil {
-			return all, err
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
-}

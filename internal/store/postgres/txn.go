@@ -7,15 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A txn is a transaction of a rare write, which is carried out alone.
-type txn struct {
-	pgx.Tx
-	ctx context.Context //nolint:containedctx // it lives as long as the transaction, and every statement needs it
-}
-
-// change calls f in a transaction and commits it, again if it met another one
+// change calls f in a transaction of a rare write and commits it, again if it met another one
 // or its connection was lost before the commit was on its way.
-func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
+func (db *DB) change(ctx context.Context, f func(accessTx) error) (err error) {
 	for n := range attempts {
 		var sent bool
 		sent, err = db.changeOnce(ctx, f)
@@ -28,11 +22,11 @@ func (db *DB) change(ctx context.Context, f func(*txn) error) (err error) {
 	return judge(err)
 }
 
-func (db *DB) changeOnce(ctx context.Context, f func(*txn) error) (sent bool, err error) {
+func (db *DB) changeOnce(ctx context.Context, f func(accessTx) error) (sent bool, err error) {
 	err = db.writer.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		return confirmed(c.Conn(), func() error {
 			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-				err := f(&txn{tx, ctx})
+				err := f(accessTx{ctx, tx})
 				sent = err == nil
 				return err
 			})
@@ -53,9 +47,4 @@ func confirmed(c *pgx.Conn, commit func() error) error {
 		return errUnconfirmed
 	}
 	return nil
-}
-
-func (x *txn) exec(query string, args ...any) error {
-	_, err := x.Exec(x.ctx, query, args...)
-	return err
 }

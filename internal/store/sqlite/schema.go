@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -160,9 +159,7 @@ func (c *conn) sign() error {
 	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
 		return err
 	}
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails
-	return c.exec("INSERT INTO meta (name, value) VALUES ('secret', ?)", secret)
+	return store.Sign(accessTx{c})
 }
 
 // checkSchema returns an error if the schema is a newer one. Each migration sets
