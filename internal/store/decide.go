@@ -9,7 +9,7 @@ import (
 
 // Decide asks every change in turn, each on what those before it left, and adds the
 // statements that issue ids for the new rows.
-func (g *Group) Decide(b *Batch) error {
+func (g *Group) Decide(b *Batch) {
 	for i := range g.changes {
 		m := &g.changes[i]
 		if m.workspace.barred {
@@ -25,7 +25,6 @@ func (g *Group) Decide(b *Batch) error {
 			issueIDs(b, w)
 		}
 	}
-	return nil
 }
 
 // replay reports whether the change has its outcome already: from a receipt, or from a

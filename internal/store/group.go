@@ -179,14 +179,15 @@ func (g *Group) Workspaces() []int64 {
 // Run carries out the group in a transaction.
 func (g *Group) Run(tx Tx) error {
 	var b Batch
-	for _, step := range []func(*Batch) error{g.Load, g.LoadRest, g.Decide, g.Write} {
-		b.Reset()
-		if err := step(&b); err != nil {
-			return err
-		}
+	for _, add := range []func(*Batch){g.Load, g.LoadRest, g.Decide} {
+		add(&b)
 		if err := tx.Run(&b); err != nil {
 			return err
 		}
+		b.Reset()
 	}
-	return nil
+	if err := g.Write(&b); err != nil {
+		return err
+	}
+	return tx.Run(&b)
 }

@@ -22,7 +22,7 @@ const (
 
 // Load forgets an earlier try, and adds the statements that load and lock what the
 // changes need. If they need orders, LoadRest adds the others.
-func (g *Group) Load(b *Batch) error {
+func (g *Group) Load(b *Batch) {
 	g.begin()
 	ids := g.Workspaces()
 	if g.dialect.Enter != nil {
@@ -50,16 +50,14 @@ func (g *Group) Load(b *Batch) error {
 	if len(orders) == 0 {
 		g.loadPetsAndCategories(b)
 	}
-	return nil
 }
 
 // LoadRest adds the statements that load the pets of orders, and what is locked after
 // them.
-func (g *Group) LoadRest(b *Batch) error {
+func (g *Group) LoadRest(b *Batch) {
 	if slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Job.Needs.OrderID != 0 }) {
 		g.loadPetsAndCategories(b)
 	}
-	return nil
 }
 
 // begin forgets an earlier try.

@@ -49,11 +49,9 @@ var early sync.Map // the facts by the change that they are of
 func keepStale(ctx context.Context, s *Store, c *petstore.Change) error {
 	return s.db.Read(ctx, func(tx Tx) error {
 		g := &Group{store: s, dialect: &Dialect{}, changes: []groupedChange{{Write: NewWrite(change{Change: c})}}}
-		for _, load := range []func(*Batch) error{g.Load, g.LoadRest} {
+		for _, load := range []func(*Batch){g.Load, g.LoadRest} {
 			var b Batch
-			if err := load(&b); err != nil {
-				return err
-			}
+			load(&b)
 			if err := tx.Run(&b); err != nil {
 				return err
 			}

@@ -96,12 +96,10 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	b := new(store.Batch)
 	b.Exec("BEGIN")
 	for _, step := range []struct {
-		add func(*store.Batch) error
+		add func(*store.Batch)
 		at  querier
 	}{{g.Load, c}, {g.LoadRest, c}, {g.Decide, db.issuers}} {
-		if err := step.add(b); err != nil {
-			return false, err
-		}
+		step.add(b)
 		if err := (accessTx{ctx, step.at}).Run(b); err != nil {
 			return false, err
 		}
