@@ -102,25 +102,15 @@ func (c *conn) exec(query string, args ...any) error { return c.run(query, args,
 
 // run runs a statement and calls row, unless that is nil, for each of its rows.
 func (c *conn) run(query string, args []any, row func(store.Row) error) error {
-	stmt, err := c.Prepare(query)
-	if err != nil {
-		return err
-	}
-	for i, arg := range args {
-		bind(stmt, i+1, arg)
-	}
-	for {
-		found, err := stmt.Step()
-		if err != nil || !found {
+	for stmt, err := range c.query(query, args...) {
+		if err == nil && row != nil {
+			err = row(accessRow{stmt})
+		}
+		if err != nil {
 			return err
 		}
-		if row == nil {
-			continue
-		}
-		if err := row(accessRow{stmt}); err != nil {
-			return errors.Join(err, stmt.Reset())
-		}
 	}
+	return nil
 }
 
 // first returns what scan reads of a statement's first row, or nil if there is none.
