@@ -73,9 +73,19 @@ func (l *Load) Issue(b *Batch) {
 	}
 }
 
-// Run keeps the batch in a transaction. It may be called again if that fails, after
-// another Issue.
+// Run carries out the load in one transaction.
 func (l *Load) Run(tx Tx) error {
+	var b Batch
+	l.Issue(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
+	}
+	return l.Keep(tx)
+}
+
+// Keep keeps the batch in a transaction. It may be called again if that fails, after
+// another Issue.
+func (l *Load) Keep(tx Tx) error {
 	l.begin()
 	if err := l.loadExisting(tx); err != nil {
 		return err

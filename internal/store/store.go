@@ -43,8 +43,8 @@ type DB interface {
 	// durable. [petstore.Unavailable] says that the outcome is lost; any other error is
 	// the fault of one of the changes, and nothing has happened.
 	Group(ctx context.Context, g *Group) error
-	// Load carries out a load: first its Issue, in a transaction of its own or in the same
-	// one, and then its Run. An error means that nothing was kept, unless it says that this
+	// Load carries out a load: by its Run, or by its Issue in a transaction of its own and
+	// then its Keep. An error means that nothing was kept, unless it says that this
 	// is not known.
 	Load(ctx context.Context, l *Load) error
 	// Bar makes sure that each write to the workspace either is committed or will

@@ -21,7 +21,7 @@ func (a accessDB) Load(ctx context.Context, l *store.Load) error {
 		if err := (accessTx{ctx, a.db.issuers}).Run(&ids); err != nil {
 			return err
 		}
-		if err := l.Run(tx); err != nil {
+		if err := l.Keep(tx); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&xid)

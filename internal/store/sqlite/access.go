@@ -59,11 +59,6 @@ func (a accessDB) Group(ctx context.Context, g *store.Group) error {
 
 func (a accessDB) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, nothing, func(c *conn) error {
-		var b store.Batch
-		l.Issue(&b)
-		if err := (accessTx{c}).Run(&b); err != nil {
-			return err
-		}
 		c.touched.workspaces = append(c.touched.workspaces, l.Workspace())
 		return l.Run(accessTx{c})
 	})

@@ -28,9 +28,7 @@ func (e *troubled) Load(ctx context.Context, l *store.Load) error {
 		return e.accessDB.Load(ctx, l)
 	}
 	err := e.db.changeMuch(ctx, anything, func(c *conn) error {
-		var b store.Batch
-		l.Issue(&b)
-		return errors.Join(accessTx{c}.Run(&b), l.Run(accessTx{c}), errLost)
+		return errors.Join(l.Run(accessTx{c}), errLost)
 	})
 	if !errors.Is(err, errLost) {
 		return err

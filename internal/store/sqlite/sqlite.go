@@ -119,14 +119,9 @@ const (
 	nothing        // but what it notes in conn.touched
 )
 
-// change has run carried out in a transaction and returns after it is durable.
-// While it waits, the end of ctx withdraws it. A panic of run becomes the
-// caller's.
-func (db *DB) change(ctx context.Context, run func(*conn) error) error {
-	return db.changeOf(ctx, anything, run)
-}
-
-// changeOf is change for a write that reaches no further than stated.
+// changeOf has run, which reaches no further than stated, carried out in a transaction and
+// returns after it is durable. While it waits, the end of ctx withdraws it. A panic of run
+// becomes the caller's.
 func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
