@@ -12,13 +12,13 @@ import (
 // Load keeps a batch. Nodes go on beside it: its ids come in a transaction of their own,
 // and it locks nothing of theirs but the categories that it refers to. A commit whose
 // answer was lost is looked up.
-func (a accessDB) Load(ctx context.Context, l *store.Load) error {
+func (a engine) Load(ctx context.Context, l *store.Load) error {
 	xid := "" // of the transaction whose outcome counts
-	err := a.db.change(ctx, func(tx accessTx) error {
+	err := a.db.change(ctx, func(tx sqlTx) error {
 		xid = ""
 		var ids store.Batch
 		l.Issue(&ids)
-		if err := (accessTx{ctx, a.db.issuers}).Run(&ids); err != nil {
+		if err := (sqlTx{ctx, a.db.issuers}).Run(&ids); err != nil {
 			return err
 		}
 		if err := l.Keep(tx); err != nil {

@@ -38,7 +38,7 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 		return err
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		x := accessTx{ctx, tx}
+		x := sqlTx{ctx, tx}
 		// Those who issue ids have a time-out, and do not wait for the disk.
 		for _, query := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0", "SET LOCAL synchronous_commit = on"} {
 			if _, err := x.Exec(query); err != nil {
@@ -74,7 +74,7 @@ func historyOf(ctx context.Context, c querier) (current, kept string, err error)
 // goOn raises the ids, and wakes all nodes. The timeline is greater than how often the
 // database was recovered or promoted, if all of them archived to one place. It does not
 // count dumps that were restored.
-func goOn(x accessTx, now petstore.Time, history string) error {
+func goOn(x sqlTx, now petstore.Time, history string) error {
 	timeline, _, _ := strings.Cut(history, " ")
 	n, err := strconv.ParseInt(timeline, 16, 64)
 	if err != nil {

@@ -109,7 +109,7 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 	var rows []store.AppliedMigration
 	if there {
 		// The tables of before do not all have the column beside.
-		for row, err := range (accessTx{ctx, c}).Query("SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m") {
+		for row, err := range (sqlTx{ctx, c}).Query("SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m") {
 			var m store.AppliedMigration
 			if err == nil {
 				err = row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
@@ -157,7 +157,7 @@ func apply(ctx context.Context, c *pgx.Conn, m store.Migration, script string, b
 		if err != nil || m.Version > 1 {
 			return err
 		}
-		return store.Sign(accessTx{ctx, tx})
+		return store.Sign(sqlTx{ctx, tx})
 	})
 	return did && err == nil, err
 }

@@ -110,7 +110,7 @@ func open(ctx context.Context, url, name string, o Options) (_ *DB, err error) {
 		return nil, err
 	}
 	db := &DB{url: url, name: name, now: o.Now, log: o.Log, notifier: newFeedNotifier()}
-	db.Store = store.New(accessDB{db}, store.Options{
+	db.Store = store.New(engine{db}, store.Options{
 		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.written,
 	})
 	defer func() {

@@ -16,20 +16,20 @@ import (
 const fetchAtOnce = 1000
 
 // Snapshot has a connection of its own, without time-out.
-func (a accessDB) Snapshot(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 	c, err := connect(ctx, a.db.url, administering)
 	if err != nil {
 		return judge(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return judge(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{accessTx: accessTx{ctx, tx}, conn: c}) }))
+	return judge(pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error { return f(&snapshot{sqlTx: sqlTx{ctx, tx}, conn: c}) }))
 }
 
 // A snapshot is a transaction whose queries are cursors of the server, each read a part at
 // a time.
 type snapshot struct {
-	accessTx
+	sqlTx
 	conn *pgx.Conn
 	n    int // cursors so far
 }
@@ -39,7 +39,7 @@ func (s *snapshot) Query(query string, args ...any) iter.Seq2[store.Row, error] 
 	return func(yield func(store.Row, error) bool) {
 		s.n++
 		cursor := fmt.Sprint("snapshot_", s.n)
-		if _, err := s.accessTx.Exec("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+query, args...); err != nil {
+		if _, err := s.sqlTx.Exec("DECLARE "+cursor+" NO SCROLL CURSOR FOR "+query, args...); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -53,7 +53,7 @@ func (s *snapshot) Query(query string, args ...any) iter.Seq2[store.Row, error] 
 			row.fields = part.FieldDescriptions
 			for _, row.values = range part.Rows {
 				if !yield(row, nil) {
-					_, _ = s.accessTx.Exec("CLOSE " + cursor) // else the end of the transaction does
+					_, _ = s.sqlTx.Exec("CLOSE " + cursor) // else the end of the transaction does
 					return
 				}
 			}

@@ -22,7 +22,7 @@ const leaveTimeout = 5 * time.Second
 // A Target is a database that is filled: see [store.MoveTarget]. One goroutine at a time
 // uses it.
 type Target struct {
-	accessTx
+	sqlTx
 	conn *pgx.Conn
 	name string
 }
@@ -41,7 +41,7 @@ func OpenTarget(ctx context.Context, url string, now func() time.Time) (*Target,
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
-	t := &Target{accessTx{ctx, c}, c, name}
+	t := &Target{sqlTx{ctx, c}, c, name}
 	if err := t.alone(ctx); err != nil {
 		return nil, errors.Join(t.named(err), c.Close(context.WithoutCancel(ctx)))
 	}
@@ -107,7 +107,7 @@ func (t *Target) Columns() (all []store.MovedColumn, err error) {
 // Query implements [store.Tx].
 func (t *Target) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
-		for row, err := range t.accessTx.Query(query, args...) {
+		for row, err := range t.sqlTx.Query(query, args...) {
 			if !yield(row, t.named(err)) {
 				return
 			}
@@ -117,7 +117,7 @@ func (t *Target) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 
 // Transaction implements [store.MoveTarget].
 func (t *Target) Transaction(f func(store.Tx) error) error {
-	return t.named(pgx.BeginFunc(t.ctx, t.conn, func(tx pgx.Tx) error { return f(accessTx{t.ctx, tx}) }))
+	return t.named(pgx.BeginFunc(t.ctx, t.conn, func(tx pgx.Tx) error { return f(sqlTx{t.ctx, tx}) }))
 }
 
 // Empty implements [store.MoveTarget].

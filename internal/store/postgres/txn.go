@@ -9,7 +9,7 @@ import (
 
 // change calls f in a transaction of a rare write and commits it, again if it met another one
 // or its connection was lost before the commit was on its way.
-func (db *DB) change(ctx context.Context, f func(accessTx) error) (err error) {
+func (db *DB) change(ctx context.Context, f func(sqlTx) error) (err error) {
 	for n := range attempts {
 		var sent bool
 		sent, err = db.changeOnce(ctx, f)
@@ -22,11 +22,11 @@ func (db *DB) change(ctx context.Context, f func(accessTx) error) (err error) {
 	return judge(err)
 }
 
-func (db *DB) changeOnce(ctx context.Context, f func(accessTx) error) (sent bool, err error) {
+func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, err error) {
 	err = db.writer.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		return confirmed(c.Conn(), func() error {
 			return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-				err := f(accessTx{ctx, tx})
+				err := f(sqlTx{ctx, tx})
 				sent = err == nil
 				return err
 			})

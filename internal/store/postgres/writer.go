@@ -22,7 +22,7 @@ const attempts = 5
 
 // Group carries out a group, again until it is committed or has failed for good: BEGIN and
 // what the group loads are one round trip, what it writes and COMMIT another.
-func (a accessDB) Group(ctx context.Context, g *store.Group) error {
+func (a engine) Group(ctx context.Context, g *store.Group) error {
 	err := a.db.carryOut(ctx, g)
 	if gravityOf(err) == conflict {
 		err = petstore.Unavailable(err)
@@ -100,7 +100,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 		at  querier
 	}{{g.Load, c}, {g.LoadRest, c}, {g.Decide, db.issuers}} {
 		step.add(b)
-		if err := (accessTx{ctx, step.at}).Run(b); err != nil {
+		if err := (sqlTx{ctx, step.at}).Run(b); err != nil {
 			return false, err
 		}
 		b.Reset()
@@ -109,7 +109,7 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 		return false, err
 	}
 	b.Exec("COMMIT")
-	return true, confirmed(c.Conn(), func() error { return accessTx{ctx, c}.Run(b) })
+	return true, confirmed(c.Conn(), func() error { return sqlTx{ctx, c}.Run(b) })
 }
 
 // rollback leaves the connection fit for the next transaction; a connection

@@ -135,7 +135,7 @@ var errEmpty = errors.New("the file has no data of Petstore")
 // has.
 func Verify(ctx context.Context, path string) (problems []string, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		problems, err = store.Check(accessTx{c}, dialect)
+		problems, err = store.Check(sqlTx{c}, dialect)
 		return err
 	})
 	return problems, err
@@ -358,7 +358,7 @@ func removeAll(path string, ends ...string) error {
 // it has, says something happened at; the zero time if nothing did.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		latest, err = store.Newest(accessTx{c}, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1")
+		latest, err = store.Newest(sqlTx{c}, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1")
 		return err
 	})
 	return latest, err

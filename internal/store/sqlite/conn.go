@@ -104,7 +104,7 @@ func (c *conn) exec(query string, args ...any) error { return c.run(query, args,
 func (c *conn) run(query string, args []any, row func(store.Row) error) error {
 	for stmt, err := range c.query(query, args...) {
 		if err == nil && row != nil {
-			err = row(accessRow{stmt})
+			err = row(sqlRow{stmt})
 		}
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // A troubled is an engine with which a load fails once after it was carried out, and
 // groups of changes panic while that is set.
 type troubled struct {
-	accessDB
+	engine
 
 	loads  int
 	panics bool
@@ -25,10 +25,10 @@ var errLost = errors.New("the connection was lost")
 
 func (e *troubled) Load(ctx context.Context, l *store.Load) error {
 	if e.loads++; e.loads > 1 {
-		return e.accessDB.Load(ctx, l)
+		return e.engine.Load(ctx, l)
 	}
 	err := e.db.changeMuch(ctx, anything, func(c *conn) error {
-		return errors.Join(l.Run(accessTx{c}), errLost)
+		return errors.Join(l.Run(sqlTx{c}), errLost)
 	})
 	if !errors.Is(err, errLost) {
 		return err
@@ -40,13 +40,13 @@ func (e *troubled) Group(ctx context.Context, g *store.Group) error {
 	if e.panics {
 		panic("boom")
 	}
-	return e.accessDB.Group(ctx, g)
+	return e.engine.Group(ctx, g)
 }
 
 func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
 	t.Helper()
 	db := openTest(t, Options{Readers: 1})
-	e := &troubled{accessDB: accessDB{db}}
+	e := &troubled{engine: engine{db}}
 	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
 	return e, s, newWorkspace(t, t.Context(), db, "w")
 }

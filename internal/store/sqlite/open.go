@@ -69,7 +69,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		closed: make(chan struct{}),
 		fault:  fault{failed: make(chan struct{})},
 	}
-	db.Store = store.New(accessDB{db}, store.Options{
+	db.Store = store.New(engine{db}, store.Options{
 		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
 	})
 	db.queue = store.NewQueue[job](nil)

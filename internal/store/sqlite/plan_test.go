@@ -139,7 +139,7 @@ func TestChangePlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	updates := map[string]bool{}
-	e := explained{accessDB{db}, t, updates}
+	e := explained{engine{db}, t, updates}
 	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
 	go s.CommitChanges()
 	defer s.EndChanges()
@@ -235,7 +235,7 @@ func wantIndexes(t *testing.T, db *DB, updates map[string]bool) {
 
 // An explained is a database for [store.Store] whose queries must not scan.
 type explained struct {
-	accessDB
+	engine
 	t       *testing.T
 	updates map[string]bool // of pets
 }
@@ -243,25 +243,25 @@ type explained struct {
 func (e explained) tx(tx store.Tx) explainedTx { return explainedTx{tx, e.t, e.updates} }
 
 func (e explained) Group(ctx context.Context, g *store.Group) error {
-	return e.db.changeOf(ctx, nothing, func(c *conn) error { return g.Run(e.tx(accessTx{c})) })
+	return e.db.changeOf(ctx, nothing, func(c *conn) error { return g.Run(e.tx(sqlTx{c})) })
 }
 
 func (e explained) Load(ctx context.Context, l *store.Load) error {
-	return e.db.changeOf(ctx, nothing, func(c *conn) error { return l.Run(e.tx(accessTx{c})) })
+	return e.db.changeOf(ctx, nothing, func(c *conn) error { return l.Run(e.tx(sqlTx{c})) })
 }
 
 func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {
-	return e.accessDB.Read(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
+	return e.engine.Read(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
 func (e explained) LongRead(ctx context.Context, f func(store.Tx) error) error { return e.Read(ctx, f) }
 
 func (e explained) Step(ctx context.Context, f func(store.Tx) error) error {
-	return e.accessDB.Step(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
+	return e.engine.Step(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
 func (e explained) PetStep(ctx context.Context, f func(store.Tx) error) error {
-	return e.accessDB.PetStep(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
+	return e.engine.PetStep(ctx, func(tx store.Tx) error { return f(e.tx(tx)) })
 }
 
 type explainedTx struct {
@@ -293,7 +293,7 @@ func (e explainedTx) Query(query string, args ...any) iter.Seq2[store.Row, error
 }
 
 func (e explainedTx) explain(query string, args ...any) {
-	c := e.Tx.(accessTx).c                                                                                                                                                //nolint:forcetypeassert // that of accessDB
+	c := e.Tx.(sqlTx).c                                                                                                                                                   //nolint:forcetypeassert // that of engine
 	got := strings.NewReplacer("SCAN access_state", "", "SCAN bans", "", "SCAN json_each VIRTUAL TABLE INDEX 1:", "").Replace(fmt.Sprint(planOf(e.t, c, query, args...))) // tables of one row, and of those that are banned
 	if strings.Contains(got, "SCAN") || strings.Contains(got, "TEMP") {
 		e.t.Errorf("plan of %s = %s, want searches alone", query, got)
@@ -308,7 +308,7 @@ func TestAccessPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := store.New(explained{accessDB{db}, t, nil}, store.Options{Dialect: dialect, Now: time.Now})
+	s := store.New(explained{engine{db}, t, nil}, store.Options{Dialect: dialect, Now: time.Now})
 	if _, err := s.StockedPet(t.Context(), w.ID, 1); petstore.CodeOf(err) != petstore.CodePetNotFound {
 		t.Error(err)
 	}

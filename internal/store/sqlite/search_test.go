@@ -210,7 +210,7 @@ func TestFrequentTermsAreNotLookedUp(t *testing.T) {
 	importNames(t, db, workspace, names...)
 	for text, want := range map[string]bool{"amber": false, "amb": false, "amber rex": true} {
 		err := db.read(t.Context(), func(c *conn) error {
-			search, err := searchNames(accessTx{c}, workspace, petstore.Page{Limit: 20}, text, func(any) string { return "?" })
+			search, err := searchNames(sqlTx{c}, workspace, petstore.Page{Limit: 20}, text, func(any) string { return "?" })
 			if asked := search != nil; asked != want {
 				t.Errorf("the index of names is asked for %q: %v, want %v", text, asked, want)
 			}

@@ -13,7 +13,7 @@ import (
 // A Source gives away all that a file holds: see [store.MoveSource]. One goroutine at a
 // time uses it.
 type Source struct {
-	accessTx
+	sqlTx
 	path string
 }
 
@@ -47,7 +47,7 @@ func openSource(path string) (*Source, error) {
 	if err := c.becomeSource(); err != nil {
 		return nil, errors.Join(explain(err), c.Close())
 	}
-	return &Source{accessTx{c}, path}, nil
+	return &Source{sqlTx{c}, path}, nil
 }
 
 func (c *conn) becomeSource() error {
@@ -95,7 +95,7 @@ func (s *Source) Close() (err error) {
 // Query implements [store.Tx].
 func (s *Source) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
-		for row, err := range s.accessTx.Query(query, args...) {
+		for row, err := range s.sqlTx.Query(query, args...) {
 			if !yield(row, s.named(err)) {
 				return
 			}

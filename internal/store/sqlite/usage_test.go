@@ -18,7 +18,7 @@ func TestUsage(t *testing.T) {
 func TestUsagePlans(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Readers: 1})
-	s := store.New(explained{accessDB{db}, t, nil}, store.Options{Now: time.Now})
+	s := store.New(explained{engine{db}, t, nil}, store.Options{Now: time.Now})
 	if _, err := s.Usage(t.Context(), 1, usage.Minute, 0, 60); err != nil {
 		t.Error(err)
 	}

@@ -14,53 +14,53 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// accessDB lets [store.Store] use a DB.
-type accessDB struct{ db *DB }
+// An engine is a DB as [store.Store] uses it.
+type engine struct{ db *DB }
 
-func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
+func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(sqlTx{c}) })
 }
 
-func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
 	return a.Change(ctx, f)
 }
 
-func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.read(ctx, func(c *conn) error { return f(accessTx{c}) })
+func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.read(ctx, func(c *conn) error { return f(sqlTx{c}) })
 }
 
-func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.readLong(ctx, func(c *conn) error { return f(accessTx{c}) })
+func (a engine) LongRead(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.readLong(ctx, func(c *conn) error { return f(sqlTx{c}) })
 }
 
-func (a accessDB) Snapshot(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(accessTx{c}) }))
+func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.readLong(ctx, snapshot(func(c *conn) error { return f(sqlTx{c}) }))
 }
 
-func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(accessTx{c}) })
+func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(sqlTx{c}) })
 }
 
-func (a accessDB) PetStep(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, anything, func(c *conn) error { return f(accessTx{c}) })
+func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.changeMuch(ctx, anything, func(c *conn) error { return f(sqlTx{c}) })
 }
 
 // Bar has nothing to do: there is one writer, and each group looks who is barred.
-func (accessDB) Bar(store.Tx, int64) error { return nil }
+func (engine) Bar(store.Tx, int64) error { return nil }
 
 // Group is one job of the writer.
-func (a accessDB) Group(ctx context.Context, g *store.Group) error {
+func (a engine) Group(ctx context.Context, g *store.Group) error {
 	return a.db.changeOf(ctx, nothing, func(c *conn) error {
-		err := g.Run(accessTx{c})
+		err := g.Run(sqlTx{c})
 		c.touched.workspaces = append(c.touched.workspaces, g.Workspaces()...)
 		return err
 	})
 }
 
-func (a accessDB) Load(ctx context.Context, l *store.Load) error {
+func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return a.db.changeMuch(ctx, nothing, func(c *conn) error {
 		c.touched.workspaces = append(c.touched.workspaces, l.Workspace())
-		return l.Run(accessTx{c})
+		return l.Run(sqlTx{c})
 	})
 }
 
@@ -95,27 +95,27 @@ func among(ids []int64) (condition string, arg any) {
 	return " IN (SELECT value FROM json_each($2))", string(append(text, ']'))
 }
 
-// An accessTx is the transaction of a connection.
-type accessTx struct{ c *conn }
+// An sqlTx is the transaction of a connection.
+type sqlTx struct{ c *conn }
 
-func (t accessTx) Exec(query string, args ...any) (int64, error) {
+func (t sqlTx) Exec(query string, args ...any) (int64, error) {
 	if err := t.c.exec(query, args...); err != nil {
 		return 0, err
 	}
 	return int64(t.c.Changes()), nil
 }
 
-func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+func (t sqlTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for stmt, err := range t.c.query(query, args...) {
-			if !yield(accessRow{stmt}, err) {
+			if !yield(sqlRow{stmt}, err) {
 				return
 			}
 		}
 	}
 }
 
-func (t accessTx) Run(b *store.Batch) error {
+func (t sqlTx) Run(b *store.Batch) error {
 	for i := range b.Statements {
 		s := &b.Statements[i]
 		if err := t.c.run(s.Query, s.Args, s.Row); err != nil {
@@ -125,7 +125,7 @@ func (t accessTx) Run(b *store.Batch) error {
 	return nil
 }
 
-func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
+func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	for _, row := range rows {
 		if err := t.c.run(query, row, nil); err != nil {
@@ -135,7 +135,7 @@ func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
 	return nil
 }
 
-type accessRow struct{ stmt *sqlite.Stmt }
+type sqlRow struct{ stmt *sqlite.Stmt }
 
 // valueOf returns the value of a column as int64, string, []byte or nil: no table of ours
 // has others.
@@ -153,7 +153,7 @@ func valueOf(row *sqlite.Stmt, i int) any {
 	return nil
 }
 
-func (r accessRow) Scan(columns ...any) error {
+func (r sqlRow) Scan(columns ...any) error {
 	for i, column := range columns {
 		switch v := column.(type) {
 		case *int64:
@@ -193,14 +193,14 @@ const (
 )
 
 // Followed implements [access.Store].
-func (a accessDB) Followed(ctx context.Context, state int64) error {
+func (a engine) Followed(ctx context.Context, state int64) error {
 	return a.db.changeOf(ctx, nothing, func(c *conn) error {
 		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
 	})
 }
 
 // AwaitFollower implements [access.Store].
-func (a accessDB) AwaitFollower(ctx context.Context) (bool, error) {
+func (a engine) AwaitFollower(ctx context.Context) (bool, error) {
 	if err := whileUnserved(a.db.path, func() error { return nil }); !errors.Is(err, errServed) {
 		return true, err
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// accessDB lets [store.Store] use a DB.
-type accessDB struct{ db *DB }
+// An engine is a DB as [store.Store] uses it.
+type engine struct{ db *DB }
 
 // Change tells the nodes after the commit. Changes wait for each other, so that
 // their states are in the order of their commits.
-func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.change(ctx, func(tx accessTx) error {
+func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.change(ctx, func(tx sqlTx) error {
 		if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
 			return err
 		}
@@ -26,38 +26,38 @@ func (a accessDB) Change(ctx context.Context, f func(store.Tx) error) error {
 	})
 }
 
-func (a accessDB) Read(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(accessTx{ctx, c}) })
+func (a engine) Read(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.read(ctx, func(c *pgxpool.Conn) error { return f(sqlTx{ctx, c}) })
 }
 
-func (a accessDB) LongRead(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) LongRead(ctx context.Context, f func(store.Tx) error) error {
 	return a.Read(ctx, f)
 }
 
-func (a accessDB) Write(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.change(ctx, func(tx accessTx) error { return f(tx) })
+func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
+	return a.db.change(ctx, func(tx sqlTx) error { return f(tx) })
 }
 
-func (a accessDB) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }
+func (a engine) Step(ctx context.Context, f func(store.Tx) error) error { return a.Write(ctx, f) }
 
-func (a accessDB) PetStep(ctx context.Context, f func(store.Tx) error) error {
+func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
 	return a.Write(ctx, f)
 }
 
 // Bar waits for the groups that are writing to the workspace, and keeps new ones
 // from it until the commit.
-func (accessDB) Bar(tx store.Tx, workspace int64) error {
+func (engine) Bar(tx store.Tx, workspace int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", workspaceLocks+workspace)
 	return err
 }
 
-// An accessTx is a connection, or a transaction of it.
-type accessTx struct {
+// An sqlTx is a connection, or a transaction of it.
+type sqlTx struct {
 	ctx context.Context //nolint:containedctx // it lives as long as the transaction
 	querier
 }
 
-func (t accessTx) Exec(query string, args ...any) (int64, error) {
+func (t sqlTx) Exec(query string, args ...any) (int64, error) {
 	rows, err := t.querier.Query(t.ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (t accessTx) Exec(query string, args ...any) (int64, error) {
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
-func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+func (t sqlTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		rows, err := t.querier.Query(t.ctx, query, args...)
 		if err != nil {
@@ -85,7 +85,7 @@ func (t accessTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	}
 }
 
-func (t accessTx) Run(b *store.Batch) error {
+func (t sqlTx) Run(b *store.Batch) error {
 	if len(b.Statements) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (t accessTx) Run(b *store.Batch) error {
 }
 
 // Fill copies the rows.
-func (t accessTx) Fill(table string, columns []string, rows [][]any) error {
+func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -126,8 +126,8 @@ func batchOf(b *store.Batch) *pgx.Batch {
 }
 
 // Followed implements [access.Store]: there may be many servers.
-func (accessDB) Followed(context.Context, int64) error { return nil }
+func (engine) Followed(context.Context, int64) error { return nil }
 
 // AwaitFollower implements [access.Store]: the servers hear of a change at once,
 // and look each quarter of a second besides.
-func (accessDB) AwaitFollower(context.Context) (bool, error) { return true, nil }
+func (engine) AwaitFollower(context.Context) (bool, error) { return true, nil }
