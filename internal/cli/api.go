@@ -86,9 +86,8 @@ func apiCommands(a *app) map[string][]*apiCommand {
 	return byNoun
 }
 
-// newAPIGroup returns "petstore api": a command for each noun, which holds one for each operation. They are left out
-// unless described is set.
-func newAPIGroup(a *app, described bool) *cobra.Command {
+// newAPIGroup returns "petstore api": a command for each noun, which holds one for each operation.
+func newAPIGroup(operations map[string][]*apiCommand) *cobra.Command {
 	group := newGroup("api", "Call the API of any server")
 	group.Long = `Call the API of any server, with an API key.
 
@@ -99,10 +98,7 @@ If the rate limit refuses a request, it is repeated when the server says so, unl
 takes more than two minutes. If a response is lost, the request is repeated if that is
 safe. With -o json, everything that the server sent is printed, with its values unchanged.`
 	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore api pets list --status available --all"
-	if !described {
-		return group
-	}
-	for noun, all := range apiCommands(a) {
+	for noun, all := range operations {
 		switch {
 		case noun == webhooks: // they have a group of their own
 		case len(all) == 1: // as account
@@ -122,14 +118,12 @@ safe. With -o json, everything that the server sent is printed, with its values 
 }
 
 // newWebhookGroup returns "petstore webhook", whose commands are made as those of "petstore api".
-func newWebhookGroup(a *app, described bool) *cobra.Command {
+func newWebhookGroup(operations []*apiCommand) *cobra.Command {
 	group := newGroup("webhook", "Create, list, show, change, test and replay the webhooks of a workspace")
 	group.Long = "Manage the webhooks of a workspace over its API. This needs a key with the scopes\nread and manage, which is best given as PETSTORE_KEY. Secrets are printed once. A webhook\nbelongs to the workspace: it goes on when the key that created it is revoked or expires."
 	group.Example = "  export PETSTORE_SERVER=https://petstore.example PETSTORE_KEY=pst_…\n  petstore webhook create https://example.com/petstore --type order.created"
-	if described {
-		for _, c := range apiCommands(a)[webhooks] {
-			group.AddCommand(c.command())
-		}
+	for _, c := range operations {
+		group.AddCommand(c.command())
 	}
 	return group
 }

@@ -46,6 +46,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 // unless described is set, because the description takes some milliseconds to read.
 func newRoot(a *app, described bool) *cobra.Command {
 	root := newGroup("petstore", "An HTTP API for pets, categories, stock and orders.")
+	var operations map[string][]*apiCommand
+	if described {
+		operations = apiCommands(a)
+	}
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
@@ -55,7 +59,7 @@ func newRoot(a *app, described bool) *cobra.Command {
 		{"data", "Data:", []*cobra.Command{
 			importCommand(a), exportCommand(a), eventsCommand(a), backupCommand(a), restoreCommand(a), migrateCommand(a), migrateStoreCommand(a),
 		}},
-		{"api", "The API:", []*cobra.Command{newAPIGroup(a, described), newWebhookGroup(a, described), listenCommand(a), openapiCommand(a)}},
+		{"api", "The API:", []*cobra.Command{newAPIGroup(operations), newWebhookGroup(operations[webhooks]), listenCommand(a), openapiCommand(a)}},
 		{"other", "Other:", []*cobra.Command{versionCommand(a)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
