@@ -23,7 +23,7 @@ func conformance(t *testing.T, cached int) {
 	t.Helper()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return process(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
+		return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: cached})
 	})
 }
 
@@ -31,7 +31,7 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	storetest.RunDamage(t, func(t *testing.T, now func() time.Time) (storetest.Stores, storetest.Damage) {
 		path := filepath.Join(t.TempDir(), "petstore.db")
-		return process(t, path, sqlite.Options{Now: now, Readers: 1}), func(statements string) {
+		return openAt(t, path, sqlite.Options{Now: now, Readers: 1}), func(statements string) {
 			script(t, path, "PRAGMA foreign_keys=OFF; PRAGMA ignore_check_constraints=ON; "+statements)
 		}
 	})
@@ -42,21 +42,6 @@ func TestRestarts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "petstore.db")
 	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return process(t, path, sqlite.Options{Now: now, Readers: 1})
+		return openAt(t, path, sqlite.Options{Now: now, Readers: 1})
 	})
-}
-
-// process opens a database until the test ends.
-func process(t *testing.T, path string, o sqlite.Options) *sqlite.DB {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
