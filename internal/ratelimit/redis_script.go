@@ -2,9 +2,8 @@ package ratelimit
 
 import (
 	_ "embed"
-	"encoding/binary"
-	"errors"
-	"math"
+	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -16,9 +15,6 @@ const keyPrefix = "petstore:"
 
 // The script counts time in microseconds, which a double can hold.
 const microsecond = int64(time.Microsecond)
-
-// maxExact is the largest number up to which a double holds every whole number.
-const maxExact = 1<<53 - 1
 
 // A scriptCall is what the script is called with.
 type scriptCall struct {
@@ -36,18 +32,18 @@ func (s *subject) newCall(counts bool) scriptCall {
 // arguments returns what decide.lua describes. An instant of 0 is the server's own. Instants are rounded down, so that none
 // comes too early.
 func (c *scriptCall) arguments(now int64) []string {
-	var counts int64
-	if c.counts {
-		counts = 1
-	}
-	b := make([]byte, 0, 8*8)
-	for _, n := range [...]int64{
-		counts, now / microsecond, c.limits.PerMinute, c.limits.PerDay,
+	numbers := [...]int64{
+		0, now / microsecond, c.limits.PerMinute, c.limits.PerDay,
 		c.known.minuteStart / microsecond, c.known.minuteUsed, c.known.day, c.known.dayUsed,
-	} {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(n)))
 	}
-	return []string{string(b)}
+	if c.counts {
+		numbers[0] = 1
+	}
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		texts[i] = strconv.FormatInt(n, 10)
+	}
+	return texts
 }
 
 // A scriptReply is what the script returned. Times are in nanoseconds.
@@ -57,26 +53,12 @@ type scriptReply struct {
 	windows windows
 }
 
-var errReply = errors.New("the script's reply cannot be read")
-
-// parseReply takes nothing that the script cannot return: another program may have replied.
-func parseReply(b []byte) (scriptReply, error) {
-	var n [6]int64
-	if len(b) != len(n)*8 {
-		return scriptReply{}, errReply
-	}
-	for i := range n {
-		f := math.Float64frombits(binary.LittleEndian.Uint64(b[i*8:]))
-		if !(f >= 0 && f <= maxExact) || f != math.Trunc(f) {
-			return scriptReply{}, errReply
-		}
-		n[i] = int64(f)
-	}
-	if n[0] > int64(RefusedDay) {
-		return scriptReply{}, errReply
+func newReply(n []int64) (scriptReply, error) {
+	if len(n) != 6 || n[0] < 0 || n[0] > int64(RefusedDay) {
+		return scriptReply{}, fmt.Errorf("the script's reply %v cannot be read", n)
 	}
 	return scriptReply{
-		outcome: Outcome(n[0]), now: n[1] * microsecond, //nolint:gosec // one of the outcomes
+		outcome: Outcome(n[0]), now: n[1] * microsecond,
 		windows: windows{minuteStart: n[2] * microsecond, minuteUsed: n[3], day: n[4], dayUsed: n[5]},
 	}, nil
 }

@@ -77,13 +77,6 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 	}
 }
 
-func TestCheckURLAsksNoServer(t *testing.T) {
-	t.Parallel()
-	if err := CheckURL("redis://h"); err != nil {
-		t.Errorf("CheckURL = %v, want that nothing answers at h yet is no fault", err)
-	}
-}
-
 // TestALostConnectionIsMadeAnew has the server end the connection. Redis does not count as away, and goes on deciding.
 func TestALostConnectionIsMadeAnew(t *testing.T) {
 	t.Parallel()
