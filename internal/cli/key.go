@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,17 +87,13 @@ func keyList(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.print(keys, func() rows { return keyTable(keys) })
+		return a.print(keys, tableOf("ID,NAME,KEY,SCOPES,STATE,EXPIRES,LAST USED,TODAY,REFUSED,BANNED UNTIL", keys, func(k operator.Key) []string {
+			return []string{
+				k.ID, k.Name, k.Prefix + "…", commas(k.Scopes), k.State, momentOf(k.ExpiresAt, "never"), momentOf(k.LastUsedAt, "never"),
+				number(k.UsedToday), number(k.RefusedToday), momentOf(k.BannedUntil, "-"),
+			}
+		}))
 	})
-}
-
-func keyTable(keys []operator.Key) rows {
-	r := rows{{"ID", "NAME", "KEY", "SCOPES", "STATE", "EXPIRES", "LAST USED", "TODAY", "REFUSED", "BANNED UNTIL"}}
-	for _, v := range keys {
-		r.add(v.ID, v.Name, v.Prefix+"…", commas(v.Scopes), v.State, momentOf(v.ExpiresAt, "never"), momentOf(v.LastUsedAt, "never"),
-			strconv.FormatInt(v.UsedToday, 10), strconv.FormatInt(v.RefusedToday, 10), momentOf(v.BannedUntil, "-"))
-	}
-	return r
 }
 
 func momentOf(t *time.Time, none string) string {
