@@ -90,25 +90,6 @@ func TestAdmitsExactlyTheMinute(t *testing.T) {
 	})
 }
 
-func TestRefusesTheDayUntilMidnight(t *testing.T) {
-	t.Parallel()
-	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
-		c := l.Caller(1, "k", Limits{PerMinute: 5, PerDay: 3})
-		clock.advance(500 * time.Millisecond)
-		for range 3 {
-			l.Admit(t.Context(), c)
-		}
-		d := l.Admit(t.Context(), c)
-		if d.Outcome != RefusedDay || d.RetryAfter != 43_200 || d.Headline() != d.Day {
-			t.Errorf("the fourth of three a day = %+v, want refused by the day for 43200 s", d)
-		}
-		clock.advance(time.Duration(d.RetryAfter) * time.Second)
-		if d := l.Admit(t.Context(), c); !d.Admitted() || d.Day.Used != 1 {
-			t.Errorf("after Retry-After = %+v, want admitted as the day's first", d)
-		}
-	})
-}
-
 func TestRefusalsConsumeNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, DefaultConfig(), func(t *testing.T, l Limiter, clock *testClock) {
@@ -165,6 +146,12 @@ func TestKeysOfAWorkspaceShareItsWindows(t *testing.T) {
 			t.Errorf("the row of b = %+v, want 30 admitted, none refused", got)
 		}
 		l.Drop("a")
+		if d := l.PeekWorkspace(t.Context(), 1, narrow); !d.Admitted() || d.Minute.Used != 60 || d.Minute.Limit != 1 {
+			t.Errorf("PeekWorkspace = %+v, want the 60 of both keys, with the limits that were given", d)
+		}
+		if d := l.PeekWorkspace(t.Context(), 3, free); d.Minute.Used != 0 {
+			t.Errorf("PeekWorkspace of one without keys = %+v, want nothing used", d)
+		}
 		if d := l.Admit(t.Context(), l.Caller(1, "a2", free)); d.Outcome != RefusedMinute {
 			t.Errorf("a new key in place of a dropped one = %v, want minute", d.Outcome)
 		}

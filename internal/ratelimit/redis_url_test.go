@@ -77,35 +77,13 @@ func TestClientOptionsNameTheFault(t *testing.T) {
 	}
 }
 
-// TestALostConnectionIsMadeAnew has the server end the connection. Redis does not count as away, and goes on deciding.
-func TestALostConnectionIsMadeAnew(t *testing.T) {
-	t.Parallel()
-	awaitMinute(t)
-	server := redistest.Start(t)
-	r := startNodes(t, server, 1, false, 10*time.Second)[0]
-	c := r.Caller(1, "k", plenty)
-	admitted := int64(0)
-	for range 5 {
-		server.Do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-		before := r.RedisStats().Redis
-		eventually(t, "Redis decides again", func() bool {
-			admitted++
-			return r.Admit(t.Context(), c).Admitted() && r.RedisStats().Redis > before
-		})
-	}
-	eventually(t, "every request is counted", func() bool { return r.Peek(t.Context(), c).Day.Used == admitted })
-	if s := r.RedisStats(); s.Aways != 0 {
-		t.Errorf("RedisStats = %+v, want that Redis was never away", s)
-	}
-}
-
 // TestAPasswordAndADatabase: the server asks for both.
 func TestAPasswordAndADatabase(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Do(t, "ACL", "SETUSER", "petstore", "on", ">secret", "~petstore:*", "+@all")
 	at := netip.MustParseAddrPort(server.Addr()).String()
-	r := startNodesAt(t, "redis://petstore:secret@"+at+"/3", 1, 10*time.Second)[0]
+	r := startNodes(t, "redis://petstore:secret@"+at+"/3", 1, false, 10*time.Second)[0]
 	if d := r.Admit(t.Context(), r.Caller(1, "k", plenty)); !d.Admitted() || r.RedisStats().Redis != 1 {
 		t.Errorf("Admit = %+v, %+v, want a decision of Redis", d, r.RedisStats())
 	}
