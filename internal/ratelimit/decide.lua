@@ -1,7 +1,7 @@
 -- One decision on the two windows of a subject. The functions current, atLeast and admit are those of windows.go: change
 -- them together, the tests compare one with the other. Bans are each node's own and are not here.
 --
--- KEYS[1] is the subject: a workspace, or an address without a key. ARGV has eight numbers:
+-- KEYS[1] is the subject: a workspace, or an address without a key. ARGV[1] has eight numbers:
 --   1 to count the request, 0 to change nothing
 --   the instant, or 0 for the server's clock
 --   the limits per minute and per day
@@ -16,8 +16,7 @@ local MINUTE, DAY = 60000000, 86400000000
 local WINDOWS, WINDOWS_SIZE = '<dddd', 32
 local max, floor = math.max, math.floor
 
-local counts, now, perMinute, perDay = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local kStart, kUsed, kDay, kDayUsed = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local counts, now, perMinute, perDay, kStart, kUsed, kDay, kDayUsed = struct.unpack('<dddddddd', ARGV[1])
 if now == 0 then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -72,4 +71,4 @@ if counts == 1 then
   local ttl = (day + 1) * DAY - now + MINUTE
   redis.call('SET', KEYS[1], struct.pack(WINDOWS, start, used, day, dayUsed), 'PX', floor(ttl / 1000))
 end
-return {outcome, now, start, used, day, dayUsed}
+return struct.pack('<dddddd', outcome, now, start, used, day, dayUsed)

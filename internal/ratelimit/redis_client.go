@@ -96,11 +96,11 @@ func (r *redisClient) exec(c *scriptCall, timeout time.Duration) (reply scriptRe
 		at = r.virtual()
 	}
 	began := time.Now()
-	numbers, err := r.script.Exec(ctx, *client, []string{keyPrefix + c.subject}, c.arguments(at)).AsIntSlice()
+	raw, err := r.script.Exec(ctx, *client, []string{keyPrefix + c.subject}, c.arguments(at)).AsBytes()
 	if err != nil {
 		return reply, fmt.Errorf("the limiter's script: %w", err)
 	}
-	if reply, err = newReply(numbers); err != nil {
+	if reply, err = parseReply(raw); err != nil {
 		return reply, err
 	}
 	r.clock.update(reply.now)

@@ -2,8 +2,9 @@ package ratelimit
 
 import (
 	_ "embed"
-	"fmt"
-	"strconv"
+	"encoding/binary"
+	"errors"
+	"math"
 	"time"
 )
 
@@ -32,18 +33,18 @@ func (s *subject) newCall(counts bool) scriptCall {
 // arguments returns what decide.lua describes. An instant of 0 is the server's own. Instants are rounded down, so that none
 // comes too early.
 func (c *scriptCall) arguments(now int64) []string {
-	numbers := [...]int64{
-		0, now / microsecond, c.limits.PerMinute, c.limits.PerDay,
-		c.known.minuteStart / microsecond, c.known.minuteUsed, c.known.day, c.known.dayUsed,
-	}
+	var counts int64
 	if c.counts {
-		numbers[0] = 1
+		counts = 1
 	}
-	texts := make([]string, len(numbers))
-	for i, n := range numbers {
-		texts[i] = strconv.FormatInt(n, 10)
+	b := make([]byte, 0, 8*8)
+	for _, n := range [...]int64{
+		counts, now / microsecond, c.limits.PerMinute, c.limits.PerDay,
+		c.known.minuteStart / microsecond, c.known.minuteUsed, c.known.day, c.known.dayUsed,
+	} {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(n)))
 	}
-	return texts
+	return []string{string(b)}
 }
 
 // A scriptReply is what the script returned. Times are in nanoseconds.
@@ -53,12 +54,16 @@ type scriptReply struct {
 	windows windows
 }
 
-func newReply(n []int64) (scriptReply, error) {
-	if len(n) != 6 || n[0] < 0 || n[0] > int64(RefusedDay) {
-		return scriptReply{}, fmt.Errorf("the script's reply %v cannot be read", n)
+func parseReply(b []byte) (scriptReply, error) {
+	var n [6]int64
+	if len(b) != len(n)*8 {
+		return scriptReply{}, errors.New("the script's reply cannot be read")
+	}
+	for i := range n {
+		n[i] = int64(math.Float64frombits(binary.LittleEndian.Uint64(b[i*8:])))
 	}
 	return scriptReply{
-		outcome: Outcome(n[0]), now: n[1] * microsecond,
+		outcome: Outcome(n[0]), now: n[1] * microsecond, //nolint:gosec // one of the outcomes
 		windows: windows{minuteStart: n[2] * microsecond, minuteUsed: n[3], day: n[4], dayUsed: n[5]},
 	}, nil
 }
