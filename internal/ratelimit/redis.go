@@ -11,7 +11,7 @@ import (
 
 // RedisOptions are what a Redis limiter needs.
 type RedisOptions struct {
-	URL    string // redis://, rediss://, unix://; with ?master_set= of sentinels, with ?addr= of a cluster
+	URL    string // redis:// or rediss://, with ?master_set= of sentinels, with ?addr= of a cluster
 	Config Config
 
 	Now      func() time.Time         // is used until Redis has told its own time

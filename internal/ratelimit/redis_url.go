@@ -24,7 +24,6 @@ var (
 	errURL      = errors.New("the URL of Redis cannot be read")
 	errDatabase = fmt.Errorf("%w: the database must be a whole number from 0 on", errURL)
 	errAddress  = fmt.Errorf("%w: a server must be HOST:PORT", errURL)
-	errSocket   = fmt.Errorf("%w: unix:// must be followed by the path of a socket from / on", errURL)
 	errVerify   = fmt.Errorf("%w: skip_verify must be true or false", errURL)
 )
 
@@ -32,7 +31,6 @@ var (
 //
 //	redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE][?addr=HOST:PORT]…[&master_set=NAME]
 //	rediss://… with the same, over TLS; with skip_verify=true any certificate is good
-//	unix://[USER][:PASSWORD@]/PATH[?db=DATABASE]
 //
 // An option that the scheme does not have is an error that names it. User and password are the master's; sentinels are
 // asked without them, and without TLS.
@@ -64,7 +62,6 @@ func checkURL(u *url.URL) error {
 	options := map[string][]string{
 		"redis":  {"addr", "db", "master_set"},
 		"rediss": {"addr", "db", "master_set", "skip_verify"},
-		"unix":   {"db"},
 	}[u.Scheme]
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil || options == nil {
@@ -81,12 +78,7 @@ func checkURL(u *url.URL) error {
 		}
 	}
 	database, servers := strings.TrimPrefix(u.Path, "/"), q["addr"]
-	switch {
-	case u.Scheme == "unix" && (u.Host != "" || database == ""):
-		return errSocket
-	case u.Scheme == "unix":
-		database = ""
-	case u.Port() != "":
+	if u.Port() != "" {
 		servers = append(servers, u.Host)
 	}
 	if slices.ContainsFunc(servers, hasNoPort) {
