@@ -48,6 +48,8 @@ func testKept(t *testing.T, open Open) {
 		t.Errorf("Order = %+v, %v, want %+v", gotOrder, err, want)
 	}
 	s.wantItem(pet, 0, petstore.Pending)
+	s.stock(pet, petstore.MaxQuantity)
+	s.wantItem(pet, petstore.MaxQuantity, petstore.Available)
 }
 
 func testMissing(t *testing.T, open Open) {
@@ -99,6 +101,11 @@ func testIsolation(t *testing.T, open Open) {
 	if got, _, err := other.Movements(other.ctx, other.workspace, pets[1], 0, 10); len(got) != 3 || err != nil {
 		t.Errorf("Movements of the other = %v, %v, want three", got, err)
 	}
+	if got, want := len(other.events()), 6; got != want {
+		t.Errorf("the other has %d events, want %d", got, want)
+	}
+	_, err := other.Event(other.ctx, other.workspace, 7)
+	wantCode(t, "Event of another workspace", err, petstore.CodeEventNotFound)
 }
 
 // testIDs: ascending from 1, and none is issued again.
