@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -53,8 +54,14 @@ func (g *gateStore) Do(ctx context.Context, c *Change) (*Receipt, error) {
 	return g.Store.Do(ctx, c)
 }
 
+// TestCreateInProgress: of two requests with the same key one is carried out at a time. It
+// runs in a bubble, where one that waits for ever is noticed.
 func TestCreateInProgress(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testCreateInProgress)
+}
+
+func testCreateInProgress(t *testing.T) {
 	s := newShop(t)
 	gate := &gateStore{Store: s.store, entered: make(chan struct{}), leave: make(chan struct{})}
 	service := NewService(gate)
