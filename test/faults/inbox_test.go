@@ -175,7 +175,7 @@ func (c *integrator) call(method, path, body string, into any) error {
 	if err != nil || into == nil {
 		return err
 	}
-	return json.Unmarshal(text, into)
+	return json.Unmarshal([]byte(text), into)
 }
 
 func (c *integrator) must(method, path, body string, into any) {
