@@ -107,35 +107,17 @@ func visit(ctx context.Context, base, key string) {
 
 // send sends a request, whatever comes of it.
 func send(ctx context.Context, method, url, key, body string) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
-	if resp, err := http.DefaultClient.Do(req); err == nil {
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-	}
+	_, _ = servertest.Send(ctx, http.DefaultClient, servertest.Request{Method: method, URL: url, Key: key, Body: body})
 }
 
 // fetch returns the body that a URL answers.
 func fetch(t *testing.T, from string) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, http.NoBody)
-	if err != nil {
-		return "", err
+	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: http.MethodGet, URL: from})
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("%s answered %d: %s", from, a.Status, a.Body)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %d: %s", from, resp.StatusCode, body)
-	}
-	return string(body), err
+	return a.Body, err
 }
 
 // eventually repeats try until it returns nil.
