@@ -12,6 +12,9 @@ SEED ?= 1
 # whole only when something is generated: bench/peers (see peers below), and test/clients/goclient (its test).
 MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
 
+# Half an hour for each package, on a machine that does other things too.
+TEST := go test -timeout=30m
+
 # Packages whose own code runs in their tests.
 INSIDE := $$(go list ./... | grep -v /petstore/test)
 
@@ -42,10 +45,10 @@ build: ## the binary, as bin/petstore
 # CI sets RACE to flags for the race detector.
 test: tools ## the tests that every change must pass (four minutes)
 	$(call each,go vet ./... && go test ./...)
-	go test $(RACE) $(INSIDE)
-	go test $(SHARED)
-	go test -count=1 $(RACE) $(SCRIPTS)
-	go test -count=1 $(OUTSIDE)
+	$(TEST) $(RACE) $(INSIDE)
+	$(TEST) $(SHARED)
+	$(TEST) -count=1 $(RACE) $(SCRIPTS)
+	$(TEST) -count=1 $(OUTSIDE)
 
 check: lint drift peers secrets slow ## static checks, generated files, and slow tests that are not in "make test"
 
@@ -71,15 +74,15 @@ secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
 slow: tools $(NFPM)
-	go test -count=1 $(SLOW)
+	$(TEST) -count=1 $(SLOW)
 
 # They try the campaigns, not the program: run them when a campaign changes, or what it breaks.
 mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
-	go test -v -count=1 -timeout=20m -run '^TestMutants$$' ./test/faults -args -mutants
+	$(TEST) -v -count=1 -run '^TestMutants$$' ./test/faults -args -mutants
 
 # Programs of others, of pinned versions, which only a new description can break.
 clients: tools-clients ## what generators of clients and proxies of others make of the description (five minutes)
-	go test -count=1 ./test/clients
+	$(TEST) -count=1 ./test/clients
 
 # What the tests use besides Go.
 tools:

@@ -17,10 +17,7 @@ import (
 func TestCommandLineGuide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme")
+	key, err := petstore.NewShop(dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +63,7 @@ func guidePanels(t *testing.T, path, language string) string {
 func TestWebhooksGuide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme", "--scope=read,write,manage")
+	key, err := petstore.NewShop(dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,7 @@ func TestScriptsOnPostgres(t *testing.T) {
 // newShop makes a workspace in the database at url and returns a key to it.
 func newShop(t *testing.T, dir, url string) string {
 	t.Helper()
-	if err := petstore.NewWorkspace(dir, "acme", "business", "--db="+url); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme", "--db="+url)
+	key, err := petstore.NewShop(dir, "acme", "business", "--db="+url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ var (
 	attackTLS    = flag.Bool("attack-tls", false, "attack over TLS")
 )
 
-// An attack is what nobody with a key does on a connection, until the server ends
+// An attack is what no honest client does on a connection, until the server ends
 // it. It may leave things as they are, to be held for as long as the server lets it.
 type attack struct {
 	name     string
@@ -127,10 +127,7 @@ func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
 			t.Fatal(err)
 		}
 	}
-	if err := plain.NewWorkspace(dir, "shop"); err != nil {
-		t.Fatal(err)
-	}
-	k, err := plain.NewKey(dir, "shop")
+	k, err := plain.NewShop(dir, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,10 +185,7 @@ const (
 // prepare starts a server with a shop, and returns the stock of its pets: half
 // of them are soon sold, the others never.
 func (r *run) prepare() (stock map[int64]int64, key string, err error) {
-	if err := r.binary.NewWorkspace(r.disk.dir(), "shop", r.where()...); err != nil {
-		return nil, "", err
-	}
-	k, err := r.binary.NewKey(r.disk.dir(), "shop", r.where()...)
+	k, err := r.binary.NewShop(r.disk.dir(), "shop", r.where()...)
 	if err != nil {
 		return nil, "", err
 	}

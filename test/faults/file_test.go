@@ -180,10 +180,7 @@ func (m misfortune) wantEnd(t *testing.T, s *servertest.Server, w *writers) {
 // shopWithCopies starts a server on a shop of which there are two copies.
 func shopWithCopies(t *testing.T, dir string) (*servertest.Server, string) {
 	t.Helper()
-	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
-		t.Fatal(err)
-	}
-	k, err := petstore.NewKey(dir, "shop")
+	k, err := petstore.NewShop(dir, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}

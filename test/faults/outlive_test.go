@@ -25,10 +25,7 @@ func (c caller) get() (servertest.Answer, error) {
 
 // limited starts a server with a caller on the plan free.
 func limited(binary servertest.Binary, dir string, flags ...string) (*servertest.Server, caller, error) {
-	if err := binary.NewWorkspace(dir, "shop", "free"); err != nil {
-		return nil, caller{}, err
-	}
-	k, err := binary.NewKey(dir, "shop")
+	k, err := binary.NewShop(dir, "shop", "free")
 	if err != nil {
 		return nil, caller{}, err
 	}

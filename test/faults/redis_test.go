@@ -76,10 +76,7 @@ const smallDay = 100
 
 // newQuota makes a workspace with a small quota beside the shop.
 func newQuota(r *run) (*quota, error) {
-	if err := r.binary.NewWorkspace(r.disk.dir(), "small", "enterprise", "--per-minute=1000000", fmt.Sprint("--per-day=", smallDay)); err != nil {
-		return nil, err
-	}
-	k, err := r.binary.NewKey(r.disk.dir(), "small")
+	k, err := r.binary.NewShop(r.disk.dir(), "small", "enterprise", "--per-minute=1000000", fmt.Sprint("--per-day=", smallDay))
 	if err != nil {
 		return nil, err
 	}

@@ -115,10 +115,7 @@ func (h *herd) more(n int64) {
 // from systemd. It returns how many requests were answered, and an error if one
 // failed.
 func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
-	if err := binary.NewWorkspace(dir, "shop"); err != nil {
-		return 0, err
-	}
-	k, err := binary.NewKey(dir, "shop")
+	k, err := binary.NewShop(dir, "shop")
 	if err != nil {
 		return 0, err
 	}

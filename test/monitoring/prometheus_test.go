@@ -66,10 +66,7 @@ func servePostgres(t *testing.T) *servertest.Server {
 func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme", db...); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme", append([]string{"--scope=read,write,manage"}, db...)...)
+	key, err := petstore.NewShop(dir, "acme", db...)
 	if err != nil {
 		t.Fatal(err)
 	}

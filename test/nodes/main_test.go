@@ -82,10 +82,7 @@ func (d *deployment) run(args ...string) string {
 func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Key {
 	d.t.Helper()
 	plan := []string{"enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay), "--db=" + d.db}
-	if err := petstore.NewWorkspace(d.dir, name, plan...); err != nil {
-		d.t.Fatal(err)
-	}
-	key, err := petstore.NewKey(d.dir, name, "--db="+d.db)
+	key, err := petstore.NewShop(d.dir, name, plan...)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -34,10 +34,11 @@ func newSite(t *testing.T) *site {
 // workspace makes a workspace and returns a key to it with every scope.
 func (s *site) workspace(name string, plan ...string) string {
 	s.t.Helper()
-	if err := petstore.NewWorkspace(s.dir, name, append(plan, s.db...)...); err != nil {
+	k, err := petstore.NewShop(s.dir, name, append(plan, s.db...)...)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.key(name, "--scope=read,write,manage").Key
+	return k.Key
 }
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {
