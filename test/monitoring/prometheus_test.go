@@ -133,12 +133,18 @@ func eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-// TestMetricsOfRunningServers holds the metrics of two servers, which have all
-// that there are, against what the rules and the dashboard name.
-func TestMetricsOfRunningServers(t *testing.T) {
+// TestMetrics runs two servers, which have all metrics between them.
+func TestMetrics(t *testing.T) {
 	t.Parallel()
+	servers := []*servertest.Server{serveSQLite(t), servePostgres(t)}
+	t.Run("names", func(t *testing.T) { expectNames(t, servers) })
+	t.Run("Prometheus", func(t *testing.T) { expectValues(t, servers) })
+}
+
+// expectNames holds the metrics against what the rules and the dashboard name.
+func expectNames(t *testing.T, servers []*servertest.Server) {
 	known := map[string]bool{}
-	for _, s := range []*servertest.Server{serveSQLite(t), servePostgres(t)} {
+	for _, s := range servers {
 		metrics := metricsOf(t, s)
 		promtool(t, strings.NewReader(metrics), "check", "metrics")
 		for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+) `).FindAllStringSubmatch(metrics, -1) {
@@ -169,12 +175,10 @@ func metricsOf(t *testing.T, s *servertest.Server) (metrics string) {
 	return metrics
 }
 
-// TestPrometheusReadsAll has a real Prometheus read two servers that have all
-// metrics between them, and evaluates the rules and every expression of the
-// dashboard in it.
-func TestPrometheusReadsAll(t *testing.T) {
-	t.Parallel()
-	base := startPrometheus(t, serveSQLite(t), servePostgres(t))
+// expectValues has a real Prometheus read the servers, and evaluates the rules and
+// every expression of the dashboard in it.
+func expectValues(t *testing.T, servers []*servertest.Server) {
+	base := startPrometheus(t, servers...)
 	expectRules(t, base)
 	fill := strings.NewReplacer("$__rate_interval", "20s", "$job", "petstore", "$instance", ".*")
 	for _, p := range readDashboard(t) {
