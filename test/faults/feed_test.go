@@ -62,7 +62,8 @@ func (l *listener) get(ctx context.Context, path, accept string) (io.ReadCloser,
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s = %d, %w", path, resp.StatusCode, resp.Body.Close())
+		_ = resp.Body.Close() // only read
+		return nil, fmt.Errorf("GET %s = %d", path, resp.StatusCode)
 	}
 	return resp.Body, nil
 }
