@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"testing"
@@ -181,7 +182,7 @@ func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		speaksHTTP2(server, time.Minute)
+		speaksHTTP2(server, &http.Server{IdleTimeout: time.Minute})
 		return pair{t, client, server}
 	}
 	all := []pair{deaf(), deaf(), deaf(), deaf()}
