@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -72,9 +73,13 @@ func (b budget) streams(connections int64) int {
 	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
 
-// reads and writes return how many requests are carried out at once. The most are
-// those of package httpapi.
-func (b budget) reads() int  { return int(min(max(b.quarter/2/readCost, 4), 128)) }
+// reads returns how many reads are carried out at once: hardly more than a store has
+// connections to read with, since those who wait for a connection wait in no fair order.
+func (b budget) reads() int {
+	return min(int(max(b.quarter/2/readCost, 4)), max(8, 4*runtime.GOMAXPROCS(0)))
+}
+
+// writes returns how many writes are carried out at once: enough for two groups.
 func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 512)) }
 
 // imports returns how many files the console imports at once, of what is left for

@@ -2,6 +2,7 @@ package node
 
 import (
 	"math"
+	"runtime"
 	"testing"
 )
 
@@ -30,5 +31,16 @@ func TestStreams(t *testing.T) {
 		if got := b.streams(connections); got != c.want {
 			t.Errorf("with %d MiB, streams(%d) = %d, want %d", c.memory>>20, connections, got, c.want)
 		}
+	}
+}
+
+// Reads wait for their turn where turns are fair, and not for a connection to the store.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	if got := newBudget(32 << 20).reads(); got != 4 {
+		t.Errorf("with 32 MiB, reads() = %d, want 4", got)
+	}
+	if got, want := newBudget(64<<30).reads(), max(8, 4*runtime.GOMAXPROCS(0)); got != want {
+		t.Errorf("with 64 GiB, reads() = %d, want %d", got, want)
 	}
 }
