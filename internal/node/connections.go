@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
-	"runtime"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -73,13 +72,13 @@ func (b budget) streams(connections int64) int {
 	return int(min(max(streamsInCost*(b.memory/4/connectionCost)/connections, fewestStreams), mostStreams))
 }
 
-// reads returns how many reads are carried out at once: hardly more than a store has
-// connections to read with, since those who wait for a connection wait in no fair order.
-func (b budget) reads() int {
-	return min(int(max(b.quarter/2/readCost, 4)), max(8, 4*runtime.GOMAXPROCS(0)))
+// reads and writes return how many requests are carried out at once, if the store has so
+// many connections for reading. More reads would wait for a connection, or share the
+// processors, and the short ones would wait for the long ones. The most writes are those
+// of package httpapi.
+func (b budget) reads(connections int) int {
+	return min(int(max(b.quarter/2/readCost, 4)), connections)
 }
-
-// writes returns how many writes are carried out at once: enough for two groups.
 func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 512)) }
 
 // imports returns how many files the console imports at once, of what is left for

@@ -2,7 +2,6 @@ package node
 
 import (
 	"math"
-	"runtime"
 	"testing"
 )
 
@@ -37,10 +36,10 @@ func TestStreams(t *testing.T) {
 // Reads wait for their turn where turns are fair, and not for a connection to the store.
 func TestReads(t *testing.T) {
 	t.Parallel()
-	if got := newBudget(32 << 20).reads(); got != 4 {
-		t.Errorf("with 32 MiB, reads() = %d, want 4", got)
+	if got := newBudget(32 << 20).reads(8); got != 4 {
+		t.Errorf("with 32 MiB, reads(8) = %d, want 4", got)
 	}
-	if got, want := newBudget(64<<30).reads(), max(8, 4*runtime.GOMAXPROCS(0)); got != want {
-		t.Errorf("with 64 GiB, reads() = %d, want %d", got, want)
+	if got := newBudget(64 << 30).reads(8); got != 8 {
+		t.Errorf("with 64 GiB, reads(8) = %d, want 8", got)
 	}
 }
