@@ -39,7 +39,7 @@ func Ready(tx Tx, id int64) error {
 	if err := HasWorkspace(tx, id); err != nil {
 		return err
 	}
-	found, err := one(tx, "SELECT 1 FROM removals WHERE workspace = $1", func(Row) error { return nil }, id)
+	found, err := exists(tx, "SELECT 1 FROM removals WHERE workspace = $1", id)
 	if err == nil && found {
 		err = access.Resetting()
 	}

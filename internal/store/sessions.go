@@ -19,26 +19,20 @@ func (s *Store) StartSession(ctx context.Context, one access.Session) error {
 			return err
 		}
 		return exec(tx, `DELETE FROM console_sessions WHERE key_id = $1 AND hash NOT IN
-			(SELECT hash FROM console_sessions WHERE key_id = $1 ORDER BY started_at DESC, hash LIMIT $2)`, one.KeyID, int64(access.MaxSessions))
+			(SELECT hash FROM console_sessions WHERE key_id = $1 ORDER BY started_at DESC, hash LIMIT $2)`, one.KeyID, access.MaxSessions)
 	})
 }
 
+func scanSession(row Row, s *access.Session) error {
+	return scan(row, &s.Hash, &s.KeyID, &s.Started, &s.Until)
+}
+
 // Session implements [access.Store].
-func (s *Store) Session(ctx context.Context, hash [32]byte) (found access.Session, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found = access.Session{Hash: hash}
-		is, err := one(tx, "SELECT key_id, started_at, ends_at FROM console_sessions WHERE hash = $1 AND ends_at > $2", func(row Row) error {
-			var started, until int64
-			err := row.Scan(&found.KeyID, &started, &until)
-			found.Started, found.Until = instant(started), instant(until)
-			return err
-		}, hash[:], s.now().UnixMilli())
-		if err == nil && !is {
-			err = petstore.Errorf(access.CodeSessionNotFound, "There is no such session.")
-		}
-		return err
+func (s *Store) Session(ctx context.Context, hash [32]byte) (access.Session, error) {
+	return read(ctx, s, func(tx Tx) (access.Session, error) {
+		return rowOf(tx, petstore.Errorf(access.CodeSessionNotFound, "There is no such session."), scanSession,
+			"SELECT hash, key_id, started_at, ends_at FROM console_sessions WHERE hash = $1 AND ends_at > $2", hash[:], s.now().UnixMilli())
 	})
-	return found, err
 }
 
 // EndSession implements [access.Store].
