@@ -86,7 +86,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 		_, err = migrate(ctx, c, known, o.Now)
 	}
 	if err == nil {
-		err = refuseHalf(ctx, c)
+		err = refuseFilling(ctx, c)
 	}
 	if err != nil || o.NoMigrate { // who only reads leaves the history alone
 		return err
