@@ -73,7 +73,7 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		if there, err := begun(ctx, c); err != nil || !there {
 			return err
 		}
-		d.Newest, err = store.Newest(sqlTx{ctx, c}, "SELECT 1 WHERE to_regclass($1) IS NOT NULL")
+		d.Newest, err = store.Newest(sqlTx{ctx, c})
 		return err
 	})
 	return d, err
