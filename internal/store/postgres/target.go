@@ -80,35 +80,30 @@ func (t *Target) alone(ctx context.Context) error {
 }
 
 // Columns implements [store.MoveTarget].
-func (t *Target) Columns() (all []store.MovedColumn, err error) {
-	for row, err := range t.Query(`SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype
+func (t *Target) Columns() ([]store.MovedColumn, error) {
+	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text, a.attname::text, a.atttypid = 'boolean'::regtype
 		FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		WHERE r.relnamespace = $1::text::regnamespace AND r.relkind IN ('r', 'p') AND NOT r.relispartition AND r.relname NOT IN ('migrations', 'meta', 'access_state')
-		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname, a.attnum`, schema) {
-		var c store.MovedColumn
-		if err == nil {
-			err = row.Scan(&c.Table, &c.Name, &c.Boolean)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
+		ORDER BY r.relname NOT IN ('workspaces', 'api_keys', 'categories'), r.relname = 'api_keys', r.relname, a.attnum`, schema)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[store.MovedColumn])
 }
 
 // ContinueIDs implements [store.MoveTarget].
 func (t *Target) ContinueIDs(last map[string]int64) error {
+	rows, err := t.querier.Query(t.ctx, `SELECT r.relname::text FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid
+		WHERE r.relnamespace = $1::text::regnamespace AND a.attname = 'id' AND a.attidentity <> ''`, schema)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
 	var b store.Batch
-	for row, err := range t.Query(`SELECT r.relname::text FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid
-		WHERE r.relnamespace = $1::text::regnamespace AND a.attname = 'id' AND a.attidentity <> ''`, schema) {
-		var table string
-		if err == nil {
-			err = row.Scan(&table)
-		}
-		if err != nil {
-			return err
-		}
+	for _, table := range tables {
 		b.Exec("SELECT setval(pg_get_serial_sequence($1, 'id'), greatest(id, 1), id > 0) FROM (SELECT greatest(max(id), $2::bigint, 0) AS id FROM "+table+") AS last",
 			table, last[table])
 	}
