@@ -242,15 +242,11 @@ func (s *Store) correctDeliveries(ctx context.Context, id, node string) error {
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
 		return exists(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1", id, far, node)
 	})
-	for err == nil && some {
-		err = s.db.Step(ctx, func(tx Tx) error {
-			n, err := tx.Exec("UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
-				now.UnixMilli(), id, far, int64(stepRows))
-			some = n == stepRows
-			return err
-		})
+	if err != nil || !some {
+		return err
 	}
-	return err
+	return s.steps(ctx, "UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
+		now.UnixMilli(), id, far, stepRows)
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
@@ -271,13 +267,7 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 }
 
 // removeDeliveries removes what a condition selects of the webhook $1, in steps.
-func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) (err error) {
+func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
 	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
-	for n := int64(stepRows); n == stepRows && err == nil; {
-		err = s.db.Step(ctx, func(tx Tx) (err error) {
-			n, err = tx.Exec(query, args...)
-			return err
-		})
-	}
-	return err
+	return s.steps(ctx, query, args...)
 }

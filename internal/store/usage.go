@@ -81,10 +81,6 @@ func scanUsage(row Row, r *usage.Row) error {
 
 // ForgetUsage implements [usage.Store].
 func (s *Store) ForgetUsage(ctx context.Context, step usage.Step, before int64) (removed int, err error) {
-	err = s.db.Step(ctx, func(tx Tx) error {
-		n, err := tx.Exec(deleteUsage, int64(step), before, int64(forgetUsageAtOnce))
-		removed = int(n)
-		return err
-	})
-	return removed, err
+	n, err := s.step(ctx, deleteUsage, int64(step), before, forgetUsageAtOnce)
+	return int(n), err
 }

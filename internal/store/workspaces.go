@@ -87,14 +87,14 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	if err != nil {
 		return 0, err
 	}
-	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
-		return 0, err
-	}
-	forgotten := int64(0)
+	forgotten := 0
 	if s.options.NoEvents {
 		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
 	}
-	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten); err != nil {
+	var b Batch
+	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", id)
+	b.Exec("INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten)
+	if err := tx.Run(&b); err != nil {
 		return 0, err
 	}
 	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
@@ -260,6 +260,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 // removeWorkspace removes a workspace and its keys, and raises the floor:
 // nobody learns of a deletion from a row.
 func removeWorkspace(tx Tx, id int64) error {
+	var b Batch
 	for _, query := range []string{
 		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
 		"DELETE FROM api_keys WHERE workspace = $1",
@@ -268,9 +269,8 @@ func removeWorkspace(tx Tx, id int64) error {
 		"DELETE FROM webhooks WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
-		if err := exec(tx, query, id); err != nil {
-			return err
-		}
+		b.Exec(query, id)
 	}
-	return exec(tx, "UPDATE access_state SET state = state + 1, floor = state + 1")
+	b.Exec("UPDATE access_state SET state = state + 1, floor = state + 1")
+	return tx.Run(&b)
 }
