@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -45,9 +44,6 @@ const (
 	readBytes = 1 << 20
 )
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
-
 func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
 	page, looked, statement := petstore.EventPage{Next: q.After}, q.Limit, selectEvents
 	switch {
@@ -60,10 +56,13 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 		looked = eventsAtOnce
 	}
 	seen, size, read := 0, 0, 0
-	err := each(tx, statement, func(row Row) error {
+	for row, err := range tx.Query(statement, workspace, page.Next, looked) {
 		var e petstore.Event
-		if err := scanEvent(row, &e); err != nil {
-			return err
+		if err == nil {
+			err = scanEvent(row, &e)
+		}
+		if err != nil {
+			return petstore.EventPage{}, err
 		}
 		n := len(e.Data) + len(e.Previous)
 		if len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
@@ -72,16 +71,11 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 		}
 		page.Next = e.ID
 		seen, read = seen+1, read+n
-		if len(page.Events) == q.Limit || size >= pageBytes || read >= readBytes {
-			return errEnough
+		page.More = seen == looked || len(page.Events) == q.Limit || size >= pageBytes || read >= readBytes
+		if page.More {
+			break
 		}
-		return nil
-	}, workspace, page.Next, int64(looked))
-	enough := errors.Is(err, errEnough)
-	if err != nil && !enough {
-		return petstore.EventPage{}, err
 	}
-	page.More = enough || seen == looked
 	if q.Newest { // who goes back finds an end, and no gap
 		return page, nil
 	}

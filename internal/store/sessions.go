@@ -9,18 +9,13 @@ import (
 
 // StartSession implements [access.Store].
 func (s *Store) StartSession(ctx context.Context, one access.Session) error {
-	return s.db.Change(ctx, func(tx Tx) error {
-		if err := exec(tx, "DELETE FROM console_sessions WHERE ends_at <= $1", s.now().UnixMilli()); err != nil {
-			return err
-		}
-		err := exec(tx, "INSERT INTO console_sessions (hash, key_id, started_at, ends_at) VALUES ($1, $2, $3, $4)",
-			one.Hash[:], one.KeyID, one.Started.UnixMilli(), one.Until.UnixMilli())
-		if err != nil {
-			return err
-		}
-		return exec(tx, `DELETE FROM console_sessions WHERE key_id = $1 AND hash NOT IN
-			(SELECT hash FROM console_sessions WHERE key_id = $1 ORDER BY started_at DESC, hash LIMIT $2)`, one.KeyID, access.MaxSessions)
-	})
+	var b Batch
+	b.Exec("DELETE FROM console_sessions WHERE ends_at <= $1", s.now().UnixMilli())
+	b.Exec("INSERT INTO console_sessions (hash, key_id, started_at, ends_at) VALUES ($1, $2, $3, $4)",
+		one.Hash[:], one.KeyID, one.Started.UnixMilli(), one.Until.UnixMilli())
+	b.Exec(`DELETE FROM console_sessions WHERE key_id = $1 AND hash NOT IN
+		(SELECT hash FROM console_sessions WHERE key_id = $1 ORDER BY started_at DESC, hash LIMIT $2)`, one.KeyID, access.MaxSessions)
+	return s.db.Change(ctx, func(tx Tx) error { return tx.Run(&b) })
 }
 
 func scanSession(row Row, s *access.Session) error {
