@@ -154,6 +154,29 @@ func TestGroupDropsWhatItSaved(t *testing.T) {
 	}
 }
 
+// TestCategoryIsDroppedAlone: a category goes, or gets a pet, never both; which
+// one depends on whose turn is first, since it is dropped apart from the group.
+func TestCategoryIsDroppedAlone(t *testing.T) {
+	t.Parallel()
+	s := openTenant(t, 1)
+	ctx := t.Context()
+	c, err := s.CreateCategory(ctx, s.workspace, petstore.NewCategory{Name: "cats"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := grouped(t, s.DB, s.workspace, s.order, func() error {
+		_, err := s.CreatePet(ctx, s.workspace, petstore.NewPet{Name: "Tom", CategoryID: c.ID}, nil)
+		return err
+	}, func() error {
+		return s.DeleteCategory(ctx, s.workspace, c.ID, petstore.Condition{})
+	})
+	if errs[1] == nil {
+		wantCodes(t, errs, "", "", petstore.CodeCategoryInUse)
+	} else {
+		wantCodes(t, errs, "", petstore.CodeValidationFailed, "")
+	}
+}
+
 func TestPanicIsTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	s := openTenant(t, 10)
