@@ -17,8 +17,7 @@ import (
 // A mover is one run of migrate-store.
 type mover struct {
 	*app
-	from, to  string
-	startOver bool
+	from, to string
 }
 
 func migrateStoreCommand(a *app) *cobra.Command {
@@ -33,9 +32,9 @@ the same.
 
 Stop the server first. The file is locked during the move. At the end it is marked as
 moved: servers and commands that would still use it are refused with the new address.
-The target must have no data of Petstore, and no node can open it until the move is
-complete. If the move is interrupted, run the command again, and it continues. At the
-end both sides are compared, table by table, by row count and checksum.
+The target must have no data of Petstore, and no node can open it during the move. At
+the end both sides are compared, table by table, by row count and checksum. If the move
+is interrupted, both sides are as before, and you can run the command again.
 
 Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 		example: "  petstore migrate-store --from petstore.db --to postgres://petstore@db/shop",
@@ -53,7 +52,6 @@ Give the password in PGPASSWORD or PGPASSFILE, where ps does not show it.`,
 	})
 	cmd.Flags().StringVar(&m.from, "from", "petstore.db", "move from the SQLite `FILE`")
 	cmd.Flags().StringVar(&m.to, "to", "", "move to the PostgreSQL database at `URL`")
-	cmd.Flags().BoolVar(&m.startOver, "start-over", false, "empty a target that holds part of a move, and begin again")
 	return cmd
 }
 
@@ -69,11 +67,11 @@ func (m *mover) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, target.Close(ctx)) }()
 	began, steps := m.now(), newSteps(m.app)
-	result, err := (&store.Move{From: source, To: target, Name: config.Redact(m.to), StartOver: m.startOver, OnProgress: steps.update}).Run(ctx)
+	result, err := (&store.Move{From: source, To: target, Name: config.Redact(m.to), OnProgress: steps.update}).Run(ctx)
 	steps.bar.Finish()
 	if err != nil {
 		if errors.Is(err, context.Canceled) { // of which Main says no more than that
-			fmt.Fprintln(m.err, "petstore: the move is not complete; run the command again to continue")
+			fmt.Fprintln(m.err, "petstore: nothing was moved; run the command again")
 		}
 		return err
 	}
@@ -91,12 +89,11 @@ type movedView struct {
 type moveView struct {
 	Tables  []movedView `json:"tables"`
 	Rows    int64       `json:"rows"`
-	Resumed bool        `json:"resumed"`
 	Seconds float64     `json:"seconds"`
 }
 
 func (m *mover) printMove(result store.MoveResult, took time.Duration) error {
-	v := moveView{[]movedView{}, result.Rows, result.Resumed, float64(took.Milliseconds()) / 1000}
+	v := moveView{[]movedView{}, result.Rows, float64(took.Milliseconds()) / 1000}
 	for _, t := range result.Tables {
 		v.Tables = append(v.Tables, movedView(t))
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -15,26 +16,14 @@ func (s *Store) audit(tx Tx, by access.Actor, action, subject, detail string) er
 		s.now().UnixMilli(), string(by), action, subject, detail)
 }
 
+func scanEntry(row Row, e *access.AuditEntry) error {
+	return scan(row, &e.ID, &e.At, (*string)(&e.Actor), &e.Action, &e.Subject, &e.Detail)
+}
+
 // AuditPage implements [access.Store].
-func (s *Store) AuditPage(ctx context.Context, before int64, limit int) (entries []access.AuditEntry, err error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
-	err = s.db.Read(ctx, func(tx Tx) error {
-		entries = []access.AuditEntry{}
-		return each(tx, "SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2", func(row Row) error {
-			var (
-				e     access.AuditEntry
-				at    int64
-				actor string
-			)
-			err := row.Scan(&e.ID, &at, &actor, &e.Action, &e.Subject, &e.Detail)
-			e.At, e.Actor = instant(at), access.Actor(actor)
-			entries = append(entries, e)
-			return err
-		}, before, int64(max(limit, 0)))
-	})
-	return entries, err
+func (s *Store) AuditPage(ctx context.Context, before int64, limit int) ([]access.AuditEntry, error) {
+	return readRows(ctx, s, scanEntry, "SELECT id, at, actor, action, subject, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+		cmp.Or(before, math.MaxInt64), max(limit, 0))
 }
 
 // Note implements [access.Store].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrDamaged is the beginning of the error of a database whose rows contradict each other.
@@ -11,16 +12,6 @@ var ErrDamaged = errors.New("the database is damaged")
 
 // maxProblems bounds what a check returns: a broken database can have millions.
 const maxProblems = 100
-
-// Problems are what a check has found, in words, at most a hundred.
-type Problems []string
-
-// Report adds a problem.
-func (p *Problems) Report(format string, args ...any) {
-	if len(*p) < maxProblems {
-		*p = append(*p, fmt.Sprintf(format, args...))
-	}
-}
 
 // A Report takes what a check finds.
 type Report = func(format string, args ...any)
@@ -38,90 +29,39 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 }
 
 // Check is [Store.Check] of a database that is read by tx, a transaction of one instant.
-func Check(tx Tx, own Dialect) ([]string, error) {
-	found := Problems{}
-	for _, check := range []func(Tx, Report) error{own.CheckStructure, checkReferences} {
-		if err := check(tx, found.Report); err != nil {
-			return found, err
+func Check(tx Tx, own Dialect) (problems []string, err error) {
+	report := func(format string, args ...any) {
+		if len(problems) < maxProblems {
+			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	if removing, err := checkRemovals(tx, found.Report); err != nil || removing {
-		return found, err
+	checks := []func(Tx, Report) error{own.CheckStructure, references.check, removing.check}
+	switch incomplete, err := exists(tx, removing[0].query); {
+	case err != nil:
+		return nil, err
+	case !incomplete:
+		checks = append(checks, rules.check, checkLedgers, own.CheckRows)
 	}
-	ledgers := func(tx Tx, report Report) error { return checkLedgers(tx, own.Ledgers("DESC"), report) }
-	for _, check := range []func(Tx, Report) error{checkOrders, checkCounters, ledgers, own.CheckRows} {
+	for _, check := range checks {
 		if check == nil {
 			continue
 		}
-		if err := check(tx, found.Report); err != nil {
-			return found, err
+		if err := check(tx, report); err != nil {
+			return problems, err
 		}
 	}
-	return found, nil
+	return problems, nil
 }
 
-// checkReferences looks for rows that name one that does not exist.
-func checkReferences(tx Tx, report Report) error {
-	err := each(tx, `SELECT workspace, id, category FROM pets p
-		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`, func(row Row) error {
-		var workspace, id, category int64
-		err := row.Scan(&workspace, &id, &category)
-		report("references: pet %d of workspace %d names the category %d, which does not exist", id, workspace, category)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	err = each(tx, "SELECT id, workspace FROM api_keys k WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)", func(row Row) error {
-		var (
-			id        string
-			workspace int64
-		)
-		err := row.Scan(&id, &workspace)
-		report("references: the key %s is of the workspace %d, which does not exist", id, workspace)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return each(tx, "SELECT key_id FROM bans b WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = b.key_id)", func(row Row) error {
-		var id string
-		err := row.Scan(&id)
-		report("references: the key %s is banned, and does not exist", id)
-		return err
-	})
-}
+// Faults are queries of what must not be, each with what is said of a row. The values are
+// its columns.
+type faults []struct{ text, query string }
 
-// checkRemovals reports a workspace whose rows are being removed, and whether there is
-// one: its rows are not whole.
-func checkRemovals(tx Tx, report Report) (removing bool, err error) {
-	return one(tx, "SELECT workspace FROM removals WHERE ended_at IS NULL", func(row Row) error {
-		var id int64
-		err := row.Scan(&id)
-		report("ledger: workspace %d is being reset or deleted; check again when that has ended", id)
-		return err
-	})
-}
-
-// checkOrders looks for open orders without a pet.
-func checkOrders(tx Tx, report Report) error {
-	return each(tx, `SELECT workspace, id, pet FROM orders o WHERE NOT complete
-		AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = o.workspace AND p.id = o.pet)`, func(row Row) error {
-		var workspace, id, pet int64
-		err := row.Scan(&workspace, &id, &pet)
-		report("ledger: order %d of workspace %d is open, and its pet %d does not exist", id, workspace, pet)
-		return err
-	})
-}
-
-// checkCounters makes sure that no id can be issued again.
-func checkCounters(tx Tx, report Report) error {
-	for _, table := range []string{"pets", "categories", "orders"} {
-		err := each(tx, `SELECT workspace, max(id) FROM `+table+` t GROUP BY workspace
-			HAVING max(id) > coalesce((SELECT c.`+table+` FROM counters c WHERE c.workspace = t.workspace), 0)`, func(row Row) error {
-			var workspace, id int64
-			err := row.Scan(&workspace, &id)
-			report("ids: %s of workspace %d have the id %d, which was never issued", table, workspace, id)
+func (f faults) check(tx Tx, report Report) error {
+	for _, fault := range f {
+		err := each(tx, fault.query, func(row Row) error {
+			values, err := valuesOf(row, strings.Count(fault.text, "%"))
+			report(fault.text, values...)
 			return err
 		})
 		if err != nil {
@@ -129,4 +69,33 @@ func checkCounters(tx Tx, report Report) error {
 		}
 	}
 	return nil
+}
+
+var references = faults{
+	{"references: pet %d of workspace %d names the category %d, which does not exist", `SELECT id, workspace, category FROM pets p
+		WHERE NOT EXISTS (SELECT 1 FROM categories c WHERE c.workspace = p.workspace AND c.id = p.category)`},
+	{"references: the key %s is of the workspace %d, which does not exist", `SELECT id, workspace FROM api_keys k
+		WHERE NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = k.workspace)`},
+	{"references: the key %s is banned, and does not exist", `SELECT key_id FROM bans b
+		WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = b.key_id)`},
+}
+
+// Removing are the workspaces whose rows are not whole.
+var removing = faults{
+	{"ledger: workspace %d is being reset or deleted; check again when that has ended", "SELECT workspace FROM removals WHERE ended_at IS NULL"},
+}
+
+var rules = faults{
+	{"ledger: order %d of workspace %d is open, and its pet %d does not exist", `SELECT id, workspace, pet FROM orders o
+		WHERE NOT complete AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = o.workspace AND p.id = o.pet)`},
+	issued("pets"), issued("categories"), issued("orders"), issued("movements"),
+}
+
+// issued finds ids that can be issued again.
+func issued(table string) struct{ text, query string } {
+	return struct{ text, query string }{
+		"ids: " + table + " of workspace %d have the id %d, which was never issued",
+		"SELECT workspace, max(id) FROM " + table + " t GROUP BY workspace" +
+			" HAVING max(id) > coalesce((SELECT c." + table + " FROM counters c WHERE c.workspace = t.workspace), 0)",
+	}
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,35 +14,19 @@ import (
 // A delivery has a row from when the webhook's column reached went behind its event. It
 // is due at next_at, which is NULL when it has ended.
 
-const deliveryColumns = "event, type, state, tries, coalesce(tried_at, 0), status, answer, error, latency, coalesce(next_at, 0)"
+const selectDeliveries = "SELECT event, type, state, tries, tried_at, status, answer, error, latency, next_at FROM deliveries WHERE "
 
-func deliveries(tx Tx, where string, args ...any) ([]webhook.Delivery, error) {
-	all := []webhook.Delivery{}
-	err := each(tx, "SELECT "+deliveryColumns+" FROM deliveries WHERE "+where, func(row Row) error {
-		var (
-			d                                   webhook.Delivery
-			what, state                         string
-			tries, tried, status, latency, next int64
-		)
-		err := row.Scan(&d.ID, &what, &state, &tries, &tried, &status, &d.Text, &d.Error, &latency, &next)
-		d.Type, d.State, d.Tries, d.Status = petstore.EventType(what), webhook.DeliveryState(state), int(tries), int(status)
-		d.TriedAt, d.NextAt, d.Latency = instant(tried), instant(next), time.Duration(latency)*time.Millisecond
-		all = append(all, d)
-		return err
-	}, args...)
-	return all, err
+func scanDelivery(row Row, d *webhook.Delivery) error {
+	return scan(row, &d.ID, (*string)(&d.Type), (*string)(&d.State), &d.Tries, &d.TriedAt, &d.Status, &d.Text, &d.Error, &d.Latency, &d.NextAt)
 }
 
 // Deliveries implements [webhook.Store].
 func (s *Store) Deliveries(ctx context.Context, workspace int64, id string, before int64, limit int) ([]webhook.Delivery, error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
 	return read(ctx, s, func(tx Tx) ([]webhook.Delivery, error) {
 		if _, err := oneWebhook(tx, workspace, id); err != nil {
 			return nil, err
 		}
-		return deliveries(tx, "webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, before, int64(max(limit, 0)))
+		return rowsOf(tx, scanDelivery, selectDeliveries+"webhook = $1 AND event < $2 ORDER BY event DESC LIMIT $3", id, cmp.Or(before, math.MaxInt64), max(limit, 0))
 	})
 }
 
@@ -54,13 +39,7 @@ func (s *Store) RetryDelivery(ctx context.Context, workspace int64, id string, d
 		if err := exec(tx, "UPDATE deliveries SET state = 'pending', tries = 0, next_at = $1 WHERE webhook = $2 AND event = $3", at.UnixMilli(), id, delivery); err != nil {
 			return err
 		}
-		found, err := deliveries(tx, "webhook = $1 AND event = $2", id, delivery)
-		if err == nil && len(found) == 0 {
-			err = webhook.NoDelivery(delivery)
-		}
-		if err == nil {
-			d = found[0]
-		}
+		d, err = rowOf(tx, webhook.NoDelivery(delivery), scanDelivery, selectDeliveries+"webhook = $1 AND event = $2", id, delivery)
 		return err
 	})
 	return d, err
@@ -71,9 +50,8 @@ func (s *Store) HoldWebhooks(ctx context.Context, l webhook.Lease) ([]webhook.We
 	now, until, long := l.Now.UnixMilli(), l.Until.UnixMilli(), l.Until.Sub(l.Now).Milliseconds()
 	renew := l.Now.Add(l.Until.Sub(l.Now) * 2 / 3).UnixMilli()
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return one(tx, `SELECT 1 FROM webhooks
-			WHERE state = 'active' AND (holder = $1 AND (held_until < $2 OR held_until > $3) OR holder <> $1 AND held_until < $4) LIMIT 1`,
-			func(Row) error { return nil }, l.Node, renew, until, now)
+		return exists(tx, `SELECT 1 FROM webhooks
+			WHERE state = 'active' AND (holder = $1 AND (held_until < $2 OR held_until > $3) OR holder <> $1 AND held_until < $4) LIMIT 1`, l.Node, renew, until, now)
 	})
 	if err == nil && some {
 		err = s.db.Write(ctx, func(tx Tx) error {
@@ -158,41 +136,29 @@ func queueEvents(tx Tx, w *webhook.Webhook, through int64, at time.Time) error {
 
 // DueDeliveries implements [webhook.Store].
 func (s *Store) DueDeliveries(ctx context.Context, id, node string, at time.Time, limit int) (due []webhook.Due, next time.Time, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		due = nil
-		err := each(tx, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
+	err = s.db.Read(ctx, func(tx Tx) (err error) {
+		due, err = rowsOf(tx, scanDue, `SELECT d.tries, d.next_at, d.event, d.type, coalesce(e.at, 0), coalesce(e.request, ''), coalesce(e.data, ''), coalesce(e.previous, '')
 			FROM deliveries d LEFT JOIN events e ON e.workspace = d.workspace AND e.id = d.event
 			WHERE d.webhook = $1 AND d.next_at <= $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3)
-			ORDER BY d.next_at, d.event LIMIT $4`, func(row Row) error {
-			one, err := scanDue(row)
-			due = append(due, one)
-			return err
-		}, id, at.UnixMilli(), node, int64(limit))
+			ORDER BY d.next_at, d.event LIMIT $4`, id, at.UnixMilli(), node, limit)
 		if err != nil {
 			return err
 		}
-		_, err = one(tx, "SELECT next_at FROM deliveries WHERE webhook = $1 AND next_at > $2 ORDER BY next_at LIMIT 1", func(row Row) error {
-			var first int64
-			err := row.Scan(&first)
-			next = instant(first)
-			return err
-		}, id, at.UnixMilli())
+		first, err := number(tx, "SELECT next_at FROM deliveries WHERE webhook = $1 AND next_at > $2 ORDER BY next_at LIMIT 1", id, at.UnixMilli())
+		next = instant(first)
 		return err
 	})
 	return due, next, err
 }
 
-func scanDue(row Row) (d webhook.Due, err error) {
-	var tries, since int64
-	var what string
+func scanDue(row Row, d *webhook.Due) error {
 	e := &d.Event
 	e.CreatedAt.Valid = true
-	err = row.Scan(&tries, &since, &e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
-	e.Type, d.Tries, d.Since = petstore.EventType(what), int(tries), instant(since)
+	err := scan(row, &d.Tries, &d.Since, &e.ID, (*string)(&e.Type), &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
 	if len(e.Data) == 0 {
 		e.Data = nil
 	}
-	return d, err
+	return err
 }
 
 // RecordTries implements [webhook.Store].
@@ -227,11 +193,11 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	found, err := webhooks(tx, "id = $1", t.Webhook)
-	if err != nil || len(found) == 0 {
+	w, err := rowOf(tx, nil, scanWebhook, selectWebhooks+"id = $1", t.Webhook)
+	if err != nil {
 		return err
 	}
-	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, webhookDetail(&found[0])+": "+t.Why)
+	return s.audit(tx, "webhooks", "webhook.disable", t.Webhook, webhookDetail(&w)+": "+t.Why)
 }
 
 // PruneDeliveries implements [webhook.Store].
@@ -262,7 +228,7 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 		if _, err = one(tx, "SELECT webhook FROM deliveries WHERE webhook > $1 ORDER BY webhook LIMIT 1", func(row Row) error { return row.Scan(&next) }, id); err != nil {
 			return err
 		}
-		kept, err = one(tx, "SELECT 1 FROM webhooks WHERE id = $1", func(Row) error { return nil }, next)
+		kept, err = exists(tx, "SELECT 1 FROM webhooks WHERE id = $1", next)
 		return err
 	})
 	return next, kept, err
@@ -274,33 +240,25 @@ func (s *Store) correctDeliveries(ctx context.Context, id, node string) error {
 	now := s.now()
 	far := now.Add(webhook.LongestPause).UnixMilli()
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return one(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1",
-			func(Row) error { return nil }, id, far, node)
+		return exists(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1", id, far, node)
 	})
-	for err == nil && some {
-		err = s.db.Step(ctx, func(tx Tx) error {
-			n, err := tx.Exec("UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
-				now.UnixMilli(), id, far, int64(stepRows))
-			some = n == stepRows
-			return err
-		})
+	if err != nil || !some {
+		return err
 	}
-	return err
+	return s.steps(ctx, "UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
+		now.UnixMilli(), id, far, stepRows)
 }
 
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
-	var oldest int64 // of those that stay
-	var some bool
-	err := s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
-			func(row Row) error { return row.Scan(&oldest) }, id, s.now().Add(futureSkew).UnixMilli(), int64(keep-1)) // those of a wrong clock push out no others
+	some, err := read(ctx, s, func(tx Tx) (bool, error) {
+		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
+			id, s.now().Add(futureSkew).UnixMilli(), keep-1) // of those that stay; those of a wrong clock push out no others
 		if err != nil {
-			return err
+			return false, err
 		}
 		before = max(before, oldest)
-		some, err = one(tx, "SELECT 1 FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT 1", func(Row) error { return nil }, id, before)
-		return err
+		return exists(tx, "SELECT 1 FROM deliveries WHERE "+ended+" AND tried_at < $2 LIMIT 1", id, before)
 	})
 	if err != nil || !some {
 		return err
@@ -309,13 +267,7 @@ func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, ke
 }
 
 // removeDeliveries removes what a condition selects of the webhook $1, in steps.
-func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) (err error) {
+func (s *Store) removeDeliveries(ctx context.Context, where string, args ...any) error {
 	query := fmt.Sprintf("DELETE FROM deliveries WHERE webhook = $1 AND event IN (SELECT event FROM deliveries WHERE %s LIMIT %d)", where, stepRows)
-	for n := int64(stepRows); n == stepRows && err == nil; {
-		err = s.db.Step(ctx, func(tx Tx) (err error) {
-			n, err = tx.Exec(query, args...)
-			return err
-		})
-	}
-	return err
+	return s.steps(ctx, query, args...)
 }

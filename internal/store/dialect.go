@@ -40,10 +40,10 @@ type Dialect struct {
 	// the query and returns its parameter.
 	Search func(tx Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*Search, error)
 
-	// Ledgers returns the query of [LedgerColumns] of the ledgers of the pets in the
-	// workspaces $1 to $2, in the order of the workspaces, the pets and, as it is "ASC"
-	// or "DESC", the ids. Movements that are in no ledger may be among them.
-	Ledgers func(order string) string
+	// Ledgers is the query of [LedgerColumns] of the ledgers of the pets in the workspace
+	// $1, in the order of the pets and the ids. Movements that are in no ledger may be
+	// among them.
+	Ledgers string
 
 	// RaiseWorkspaces is a statement that raises the id of the next workspace, as [Raised] says.
 	RaiseWorkspaces string

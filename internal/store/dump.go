@@ -3,18 +3,25 @@ package store
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
 
 	"example.com/petstore/internal/petstore"
 )
 
 const (
 	dumpedCategories = "SELECT " + categoryColumns + " FROM categories WHERE workspace = $1 ORDER BY id"
+	dumpedPets       = "SELECT " + stockedPetColumns + " FROM pets WHERE workspace = $1 ORDER BY id"
+	dumpedOrders     = "SELECT " + orderColumns + " FROM orders WHERE workspace = $1 ORDER BY pet, complete, id"
 	selectLastIDs    = "SELECT categories, pets, orders FROM counters WHERE workspace = $1"
+
+	// LedgerColumns are what [Dialect.Ledgers] selects.
+	LedgerColumns = movementColumns
 )
 
 // Dump implements [petstore.Bulk]. Nobody waits for it.
 func (s *Store) Dump(ctx context.Context, workspace int64, to petstore.Sink) error {
-	d := &dump{ledgers: s.options.Dialect.Ledgers("ASC"), workspace: workspace, to: to}
+	d := &dump{ledgers: s.options.Dialect.Ledgers, workspace: workspace, to: to}
 	err := s.db.Snapshot(ctx, func(tx Tx) error {
 		d.tx = tx
 		return d.run()
@@ -68,41 +75,77 @@ func (d *dump) run() error {
 // pets gives the pets, each with its orders, the open ones before the complete ones, and
 // its ledger. Orders and ledgers may be of pets that were deleted.
 func (d *dump) pets() error {
-	pets, err := openPets(d.tx, d.workspace, d.workspace)
-	defer pets.close()
-	if err != nil {
-		return err
+	last := petstore.Movement{} // the latest one
+	queries := []*petRows{
+		rowsByPet(d, dumpedPets, scanStockedPet, func(p *petstore.StockedPet) int64 { return p.ID },
+			func(p *petstore.StockedPet) error { return d.taken(d.to.Pet(*p)) }),
+		rowsByPet(d, dumpedOrders, scanOrder, func(o *petstore.Order) int64 { return o.PetID },
+			func(o *petstore.Order) error { return d.taken(d.to.Order(*o)) }),
+		rowsByPet(d, d.ledgers, func(row Row, m *petstore.Movement) error { return scanMovement(row, m) }, func(m *petstore.Movement) int64 { return m.PetID },
+			func(m *petstore.Movement) error {
+				number := int64(1)
+				if m.PetID == last.PetID {
+					number = last.Number + 1
+				}
+				if last = *m; m.Number != number {
+					return fmt.Errorf("%w: the ledger of pet %d of workspace %d lacks the movement %d", ErrDamaged, m.PetID, d.workspace, number)
+				}
+				return d.taken(d.to.Movement(*m))
+			}),
 	}
-	orders, err := openOrders(d.tx, d.workspace, d.workspace)
-	defer orders.close()
-	if err != nil {
-		return err
+	for _, q := range queries {
+		defer q.stop()
+		if err := q.next(); err != nil {
+			return err
+		}
 	}
-	ledgers, err := openLedgers(d.tx, d.ledgers, d.workspace, d.workspace)
-	defer ledgers.close()
-	for err == nil {
-		pet := pets.at
-		for _, other := range []rowID{orders.at, ledgers.at} {
-			if other.compare(pet) < 0 {
-				pet = other
-			}
+	for {
+		pet := int64(noPet)
+		for _, q := range queries {
+			pet = min(pet, q.pet)
 		}
 		if pet == noPet {
 			return nil
 		}
-		if err = pets.of(pet, func(p *storedPet) error { return d.taken(d.to.Pet(p.StockedPet)) }); err != nil {
-			break
-		}
-		if err = orders.of(pet, func(o *petstore.Order) error { return d.taken(d.to.Order(*o)) }); err != nil {
-			break
-		}
-		number := int64(0)
-		err = ledgers.of(pet, func(m *storedMovement) error {
-			if number++; m.Number != number {
-				return fmt.Errorf("%w: the ledger of pet %d of workspace %d lacks the movement %d", ErrDamaged, pet.id, pet.workspace, number)
+		for _, q := range queries {
+			for q.pet == pet {
+				if err := q.give(); err != nil {
+					return err
+				}
+				if err := q.next(); err != nil {
+					return err
+				}
 			}
-			return d.taken(d.to.Movement(m.Movement))
-		})
+		}
 	}
-	return err
+}
+
+// noPet is behind all pets.
+const noPet = math.MaxInt64
+
+// petRows are the rows of a query in the order of the pets that they are of. They are read
+// side by side with those of other queries.
+type petRows struct {
+	pet  int64        // that the present row is of; noPet at the end
+	next func() error // goes to the next row
+	give func() error // gives the row away
+	stop func()
+}
+
+// rowsByPet returns the rows of a query of the workspace, before the first.
+func rowsByPet[T any](d *dump, query string, scan func(Row, *T) error, petOf func(*T) int64, give func(*T) error) *petRows {
+	next, stop := iter.Pull2(d.tx.Query(query, d.workspace))
+	row, q := new(T), &petRows{stop: stop}
+	q.give = func() error { return give(row) }
+	q.next = func() error {
+		r, err, there := next()
+		if q.pet = noPet; err != nil || !there {
+			return err
+		}
+		*row = *new(T)
+		err = scan(r, row)
+		q.pet = petOf(row)
+		return err
+	}
+	return q
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -28,11 +27,8 @@ const (
 )
 
 func scanEvent(row Row, e *petstore.Event) error {
-	var what string
 	e.CreatedAt.Valid = true
-	err := row.Scan(&e.ID, &what, &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
-	e.Type = petstore.EventType(what)
-	return err
+	return row.Scan(&e.ID, (*string)(&e.Type), &e.CreatedAt.Millis, &e.RequestID, &e.Data, &e.Previous)
 }
 
 // Events implements [petstore.Feed]. It looks at eventsAtOnce events at most, so that a
@@ -49,9 +45,6 @@ const (
 	pageBytes = 128 << 10
 )
 
-// errEnough ends the reading of rows.
-var errEnough = errors.New("enough")
-
 func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPage, error) {
 	page, looked, statement := petstore.EventPage{Next: q.After}, q.Limit, selectEvents
 	switch {
@@ -65,10 +58,13 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 		types, looked = types+","+string(t)+",", eventsAtOnce
 	}
 	seen, size := 0, 0
-	err := each(tx, statement, func(row Row) error {
+	for row, err := range tx.Query(statement, types, workspace, page.Next, looked) {
 		var e petstore.Event
-		if err := scanEvent(row, &e); err != nil {
-			return err
+		if err == nil {
+			err = scanEvent(row, &e)
+		}
+		if err != nil {
+			return petstore.EventPage{}, err
 		}
 		if len(q.Types) == 0 || slices.Contains(q.Types, e.Type) {
 			page.Events = append(page.Events, e)
@@ -76,16 +72,10 @@ func readEvents(tx Tx, workspace int64, q petstore.EventQuery) (petstore.EventPa
 		}
 		page.Next = e.ID
 		seen++
-		if len(page.Events) == q.Limit || size >= pageBytes {
-			return errEnough
+		if page.More = seen == looked || len(page.Events) == q.Limit || size >= pageBytes; page.More {
+			break
 		}
-		return nil
-	}, types, workspace, page.Next, int64(looked))
-	enough := errors.Is(err, errEnough)
-	if err != nil && !enough {
-		return petstore.EventPage{}, err
 	}
-	page.More = enough || seen == looked
 	if q.Newest { // who goes back finds an end, and no gap
 		return page, nil
 	}
@@ -108,24 +98,18 @@ func checkKept(tx Tx, workspace int64, q petstore.EventQuery, page *petstore.Eve
 	case q.After >= f.Forgotten:
 		return nil
 	}
-	oldest := f.Forgotten + 1
-	_, err = one(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", func(row Row) error { return row.Scan(&oldest) }, workspace, f.Forgotten)
+	oldest, err := number(tx, "SELECT id FROM events WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT 1", workspace, f.Forgotten)
 	if err != nil {
 		return err
 	}
-	return petstore.EventsExpired(q.After, oldest)
+	return petstore.EventsExpired(q.After, cmp.Or(oldest, f.Forgotten+1))
 }
 
 // Event implements [petstore.Feed].
-func (s *Store) Event(ctx context.Context, workspace, id int64) (e petstore.Event, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		found, err := one(tx, selectEvent, func(row Row) error { return scanEvent(row, &e) }, "", workspace, id)
-		if err == nil && !found {
-			err = petstore.NoEvent(id)
-		}
-		return err
+func (s *Store) Event(ctx context.Context, workspace, id int64) (petstore.Event, error) {
+	return read(ctx, s, func(tx Tx) (petstore.Event, error) {
+		return rowOf(tx, petstore.NoEvent(id), scanEvent, selectEvent, "", workspace, id)
 	})
-	return e, err
 }
 
 // RaiseFeed makes room in a workspace for a number of events, and returns the last of
@@ -133,22 +117,18 @@ func (s *Store) Event(ctx context.Context, workspace, id int64) (e petstore.Even
 const RaiseFeed = `INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, $2, 0) ON CONFLICT (workspace)
 	DO UPDATE SET last = CASE WHEN feeds.last > feeds.forgotten THEN feeds.last ELSE feeds.forgotten END + excluded.last RETURNING last`
 
-// tell adds an event that is of no change of a resource.
-func tell(tx Tx, workspace int64, e petstore.Event) error {
-	if _, err := one(tx, RaiseFeed, func(row Row) error { return row.Scan(&e.ID) }, workspace, int64(1)); err != nil {
-		return err
-	}
-	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, $5, $6, '')",
-		workspace, e.ID, string(e.Type), e.CreatedAt.Millis, e.RequestID, string(e.Data))
-}
-
 // Tell adds an event that is of no change of a resource, at the end of a transaction. The
 // caller wakes those who wait for it.
 func (s *Store) Tell(tx Tx, workspace int64, what petstore.EventType, data []byte) error {
 	if s.options.NoEvents {
 		return nil
 	}
-	return tell(tx, workspace, petstore.Event{Type: what, CreatedAt: petstore.At(s.now()), Data: data})
+	id, err := number(tx, RaiseFeed, workspace, 1)
+	if err != nil {
+		return err
+	}
+	return exec(tx, "INSERT INTO events (workspace, id, type, at, request, data, previous) VALUES ($1, $2, $3, $4, '', $5, '')",
+		workspace, id, string(what), s.now().UnixMilli(), string(data))
 }
 
 // beginFeed tells of a reset, in a feed of which nothing else is kept.
@@ -219,15 +199,6 @@ func forgetEvents(tx Tx, workspace int64, before petstore.Time) (n int64, more b
 }
 
 // numbers returns what a query of one column selects.
-func (s *Store) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		all = nil
-		return each(tx, query, func(row Row) error {
-			var n int64
-			err := row.Scan(&n)
-			all = append(all, n)
-			return err
-		}, args...)
-	})
-	return all, err
+func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
+	return readRows(ctx, s, func(row Row, n *int64) error { return row.Scan(n) }, query, args...)
 }

@@ -10,56 +10,35 @@ import (
 	"example.com/petstore/internal/ratelimit"
 )
 
-const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at,
-	coalesce(k.expires_at, 0), coalesce(k.revoked_at, 0), k.rotated_to,
-	coalesce(b.begins_at, 0), coalesce(b.ends_at, 0), coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
+const selectKeys = `SELECT k.id, k.workspace, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
+	b.begins_at, b.ends_at, coalesce(b.level, 0), coalesce(b.reason, ''), coalesce(b.imposed_by, '')
 	FROM api_keys k LEFT JOIN bans b ON b.key_id = k.id WHERE `
 
-func scanKey(row Row) (k access.Key, err error) {
+func scanKey(row Row, k *access.Key) error {
 	var (
-		hash                                                   []byte
-		scopes, created, expires, revoked, begins, ends, level int64
-		ban                                                    access.Ban
+		scopes int64
+		ban    access.Ban
 	)
-	err = row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &k.Prefix, &hash, &scopes, &created, &expires, &revoked,
-		&k.RotatedTo, &begins, &ends, &level, &ban.Reason, &ban.By)
-	copy(k.Hash[:], hash)
+	err := scan(row, &k.ID, &k.WorkspaceID, &k.Name, &k.Prefix, (*[32]byte)(&k.Hash), &scopes, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.RotatedTo,
+		&ban.From, &ban.Until, &ban.Level, &ban.Reason, &ban.By)
 	k.Scopes = access.Scopes(scopes) //nolint:gosec // written by insertKey
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt = instant(created), instant(expires), instant(revoked)
-	if ends != 0 {
-		ban.KeyID, ban.From, ban.Until, ban.Level = k.ID, instant(begins), instant(ends), int(level)
-		k.Ban = &ban
+	if !ban.Until.IsZero() {
+		ban.KeyID, k.Ban = k.ID, &ban
 	}
-	return k, err
-}
-
-// keys returns the keys that a condition selects, as Sorted.
-func keys(tx Tx, where string, args ...any) ([]access.Key, error) {
-	all, err := inOrder(tx, where, args...)
-	return access.Sorted(all), err
+	return err
 }
 
 // inOrder returns the keys that a condition selects as they come.
 func inOrder(tx Tx, where string, args ...any) ([]access.Key, error) {
-	all := []access.Key{}
-	err := each(tx, selectKeys+where, func(row Row) error {
-		k, err := scanKey(row)
-		all = append(all, k)
-		return err
-	}, args...)
-	return all, err
+	return rowsOf(tx, scanKey, selectKeys+where, args...)
 }
 
 // key returns the key with the id or CodeKeyNotFound.
 func key(tx Tx, id string) (access.Key, error) {
-	if storable(id) {
-		if found, err := keys(tx, "k.id = $1", id); err != nil {
-			return access.Key{}, err
-		} else if len(found) > 0 {
-			return found[0], nil
-		}
+	if !storable(id) {
+		return access.Key{}, access.NoKey(id)
 	}
-	return access.Key{}, access.NoKey(id)
+	return rowOf(tx, access.NoKey(id), scanKey, selectKeys+"k.id = $1", id)
 }
 
 // touchKey stamps a key whose row or ban changed.
@@ -69,6 +48,14 @@ func touchKey(tx Tx, id string) error {
 		return err
 	}
 	return exec(tx, "UPDATE api_keys SET state = $1 WHERE id = $2", state, id)
+}
+
+// keyChanged stamps a key that changed, and adds an entry to the audit log.
+func (s *Store) keyChanged(tx Tx, id string, by access.Actor, action, detail string) error {
+	if err := touchKey(tx, id); err != nil {
+		return err
+	}
+	return s.audit(tx, by, action, id, detail)
 }
 
 func insertKey(tx Tx, k access.Key) error {
@@ -149,9 +136,8 @@ func (s *Store) insertBounded(tx Tx, k access.Key) error {
 	if err := insertKey(tx, k); err != nil {
 		return err
 	}
-	var live int64
-	_, err := one(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
-		func(row Row) error { return row.Scan(&live) }, k.WorkspaceID, s.now().UnixMilli())
+	live, err := number(tx, "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+		k.WorkspaceID, s.now().UnixMilli())
 	if err == nil && live > access.MaxKeys {
 		err = petstore.Errorf(access.CodeTooManyKeys, "The workspace has %d live keys, and can have no more. Revoke one first.", access.MaxKeys)
 	}
@@ -163,8 +149,8 @@ func (s *Store) insertBounded(tx Tx, k access.Key) error {
 
 func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 	now := s.now().UnixMilli()
-	old, err := keys(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
-		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3)`, workspace, now, int64(access.MaxKeys))
+	old, err := inOrder(tx, `k.id IN (SELECT id FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL AND expires_at <= $2
+		ORDER BY expires_at DESC, id LIMIT 1000 OFFSET $3) ORDER BY k.created_at, k.id`, workspace, now, access.MaxKeys)
 	if err != nil {
 		return err
 	}
@@ -172,10 +158,8 @@ func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
 			return err
 		}
-		if err := touchKey(tx, k.ID); err != nil {
-			return err
-		}
-		if err := s.audit(tx, "limit", "key.revoke", k.ID, fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)); err != nil {
+		detail := fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)
+		if err := s.keyChanged(tx, k.ID, "limit", "key.revoke", detail); err != nil {
 			return err
 		}
 	}
@@ -196,7 +180,7 @@ func (s *Store) Keys(ctx context.Context, workspace int64) ([]access.Key, error)
 		if err := HasWorkspace(tx, workspace); err != nil {
 			return nil, err
 		}
-		return keys(tx, "k.workspace = $1", workspace)
+		return inOrder(tx, "k.workspace = $1 ORDER BY k.created_at, k.id", workspace)
 	})
 }
 
@@ -217,10 +201,8 @@ func (s *Store) KeyPage(ctx context.Context, workspace int64, p access.KeyPage) 
 		args = append(args, p.After)
 		where += " AND (k.created_at, k.id) " + beyond + " (SELECT created_at, id FROM api_keys WHERE id = $2 AND workspace = $1)"
 	}
-	args = append(args, int64(max(p.Limit, 0)))
-	return read(ctx, s, func(tx Tx) ([]access.Key, error) {
-		return inOrder(tx, fmt.Sprintf("%s ORDER BY %s LIMIT $%d", where, order, len(args)), args...)
-	})
+	args = append(args, max(p.Limit, 0))
+	return readRows(ctx, s, scanKey, fmt.Sprintf("%s%s ORDER BY %s LIMIT $%d", selectKeys, where, order, len(args)), args...)
 }
 
 // Key implements [access.Store].
@@ -249,7 +231,8 @@ func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, 
 	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, old.ID); err != nil {
 		return old, err
 	}
-	if err := touchKey(tx, old.ID); err != nil {
+	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
+	if err := s.keyChanged(tx, old.ID, m.By, "key.rotate", detail); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
@@ -261,10 +244,6 @@ func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, 
 		if err := putBan(tx, ban); err != nil {
 			return old, err
 		}
-	}
-	detail := fmt.Sprintf("replaced by %s, valid until %s", next.ID, old.ExpiresAt.UTC().Format(time.RFC3339))
-	if err := s.audit(tx, m.By, "key.rotate", old.ID, detail); err != nil {
-		return old, err
 	}
 	return key(tx, next.ID)
 }
@@ -281,10 +260,7 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 		if err != nil || detail == "" {
 			return err
 		}
-		if err := touchKey(tx, id); err != nil {
-			return err
-		}
-		return s.audit(tx, by, action, id, detail)
+		return s.keyChanged(tx, id, by, action, detail)
 	})
 }
 
@@ -310,10 +286,7 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 		if err := exec(tx, "UPDATE api_keys SET name = $1, expires_at = $2, revoked_at = $3 WHERE id = $4", after.Name, millis(after.ExpiresAt), millis(after.RevokedAt), id); err != nil {
 			return err
 		}
-		if err := touchKey(tx, id); err != nil {
-			return err
-		}
-		if err := s.audit(tx, by, action, id, detail); err != nil {
+		if err := s.keyChanged(tx, id, by, action, detail); err != nil {
 			return err
 		}
 		now, err = key(tx, id)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,29 +44,18 @@ type list[T any] struct {
 
 // read returns the page.
 func (l *list[T]) read(ctx context.Context, s *Store) (page []T, err error) {
-	if l.page.Limit <= 0 || !l.possible() {
+	if l.page.Limit <= 0 {
 		return []T{}, nil
 	}
 	read := s.db.Read
 	if len(l.tests) > 0 {
 		read = s.db.LongRead
 	}
-	err = read(ctx, func(tx Tx) error {
+	err = read(ctx, func(tx Tx) (err error) {
 		page, err = l.run(tx)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return page, nil
-}
-
-// possible reports whether a row can pass the tests: an engine does not hold every text.
-func (l *list[T]) possible() bool {
-	return !slices.ContainsFunc(l.tests, func(c condition) bool {
-		text, ok := c.arg.(string)
-		return ok && !storable(text)
-	})
+	return page, err
 }
 
 // firstTested is how many rows are tested before an index is asked that does not have the
@@ -76,9 +64,9 @@ const firstTested = 2000
 
 // run returns the page. The query that gives it is for the whole page, so the page is of one
 // state.
-func (l *list[T]) run(tx Tx) (page []T, err error) {
+func (l *list[T]) run(tx Tx) ([]T, error) {
 	if l.find != nil {
-		page, err = l.collect(tx, l.first())
+		page, err := l.collect(tx, l.first())
 		if err != nil || len(page) == l.page.Limit {
 			return page, err
 		}
@@ -90,7 +78,9 @@ func (l *list[T]) run(tx Tx) (page []T, err error) {
 			return l.collect(tx, s)
 		}
 	}
-	return l.collect(tx, l.all())
+	s := &statement{dialect: l.dialect}
+	s.WriteString(l.rows(s, l.columns, l.tests, 0))
+	return l.collect(tx, s)
 }
 
 // found returns the query that find writes, or nil to test all rows, as where there are no
@@ -125,19 +115,12 @@ func (l *list[T]) collect(tx Tx, s *statement) ([]T, error) {
 	return page, nil
 }
 
-// all returns the query for the page of the rows that pass the tests.
-func (l *list[T]) all() *statement {
-	s := &statement{dialect: l.dialect}
-	s.WriteString(l.rows(s, l.columns, l.tests, 0))
-	return s
-}
-
 // first returns the query for the page of those of the first rows that pass the tests.
 func (l *list[T]) first() *statement {
 	s := &statement{dialect: l.dialect}
 	rows := l.rows(s, l.columns+l.tested, nil, firstTested)
 	s.WriteString("SELECT " + l.columns + " FROM (" + rows + ") " + l.table + " WHERE " + strings.TrimPrefix(s.and(l.tests), " AND ") +
-		" ORDER BY id" + l.descending() + " LIMIT " + s.arg(l.page.Limit))
+		" ORDER BY id" + l.order() + " LIMIT " + s.arg(l.page.Limit))
 	return s
 }
 
@@ -147,9 +130,9 @@ func (l *list[T]) first() *statement {
 func (l *list[T]) findByValue(index, column string, values []any, matches ...condition) {
 	l.find = func(_ Tx, s *statement) (bool, error) {
 		ids := "SELECT id FROM " + l.table + l.dialect.Hint(index) + l.where(s) + s.in(column, values) + s.and(matches) +
-			" ORDER BY id + 0" + l.descending() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
+			" ORDER BY id + 0" + l.order() + " LIMIT " + strconv.Itoa(max(l.page.Limit, petstore.MaxPage+1)) // a planner knows how few they are
 		s.WriteString("SELECT " + l.columns + " FROM " + l.table + " WHERE workspace = " + s.parameter(1) + " AND id IN (" + ids + ") ORDER BY id + 0" +
-			l.descending() + " LIMIT " + s.arg(l.page.Limit))
+			l.order() + " LIMIT " + s.arg(l.page.Limit))
 		return true, nil
 	}
 }
@@ -170,9 +153,11 @@ func (l *list[T]) rows(s *statement, columns string, tests []condition, limit in
 	for _, v := range l.values {
 		parts = append(parts, query+" AND "+l.column+" = "+s.arg(v))
 	}
-	first := " ORDER BY id" + l.descending() + " LIMIT " + strconv.Itoa(limit)
+	first := " ORDER BY id" + l.order() + " LIMIT "
 	if limit == 0 {
-		first = " ORDER BY id" + l.descending() + " LIMIT " + s.arg(l.page.Limit)
+		first += s.arg(l.page.Limit)
+	} else {
+		first += strconv.Itoa(limit)
 	}
 	if len(parts) > 1 && l.dialect.SortParts {
 		for i := range parts {
@@ -196,14 +181,15 @@ func (l *list[T]) where(s *statement) string {
 		}
 		return workspace + s.in("id", ids)
 	}
-	beyond := ">"
+	beyond := " AND id > "
 	if l.page.Newest {
-		beyond = "<"
+		beyond = " AND id < "
 	}
-	return workspace + " AND id " + beyond + " " + s.arg(l.page.Start().After)
+	return workspace + beyond + s.arg(l.page.Start().After)
 }
 
-func (l *list[T]) descending() string {
+// order ends an ORDER BY the id.
+func (l *list[T]) order() string {
 	if l.page.Newest {
 		return " DESC"
 	}

@@ -3,9 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,16 +11,11 @@ import (
 
 // A Move carries a whole database from one engine to another: every table, with ids, keys,
 // ledger and counters. It knows tables and columns, not what they mean: those that later
-// versions add move without a word about them here. It is one run, which may go on from
-// where an earlier one was ended.
+// versions add move without a word about them here.
 type Move struct {
 	From MoveSource
 	To   MoveTarget
 	Name string // of To, for whoever opens the file of From later
-
-	// StartOver empties a target that holds a part of a move, whichever, before
-	// it begins.
-	StartOver bool
 
 	// OnProgress, if set, learns which step is at work, and how many rows of all
 	// it has done.
@@ -42,19 +34,16 @@ type MoveSource interface {
 	MarkMoved(to string) error
 }
 
-// A MoveTarget is a database that nobody else fills. No node opens it while meta has
-// [MoveNote].
+// A MoveTarget is a transaction of a database that nobody else can open.
 type MoveTarget interface {
 	Tx
 	// Columns is that of [MoveSource]. Tables that others refer to come first.
 	Columns() ([]MovedColumn, error)
-	// Transaction calls f in a transaction.
-	Transaction(f func(Tx) error) error
-	// Empty removes all rows of tables.
-	Empty(tx Tx, tables []string) error
-	// Finish opens the database to nodes. Ids go on behind those that are there and the
-	// last ones that were issued.
-	Finish(last map[string]int64) error
+	// ContinueIDs makes ids go on behind those that are there and the last ones that were
+	// issued.
+	ContinueIDs(last map[string]int64) error
+	// Commit ends the transaction.
+	Commit() error
 }
 
 // A MovedColumn is a column of a table. Boolean is whether its values are true and false
@@ -63,9 +52,6 @@ type MovedColumn struct {
 	Table, Name string
 	Boolean     bool
 }
-
-// MoveNote is the name under which the state of a move that has not ended is in meta.
-const MoveNote = "move"
 
 // The steps that OnProgress learns.
 const (
@@ -80,9 +66,8 @@ const (
 
 // A MoveResult says what was moved.
 type MoveResult struct {
-	Tables  []Moved
-	Rows    int64
-	Resumed bool // an earlier run had begun it
+	Tables []Moved
+	Rows   int64
 }
 
 // A Moved is a table with the same rows on both sides.
@@ -92,44 +77,28 @@ type Moved struct {
 	Checksum string // of all rows, whatever their order
 }
 
-// Run moves everything, one table in each transaction, compares both sides, and only then
-// gives the source up, which another run can still read, and the target free: nobody can
-// use both. A target that holds anything else is refused. After an error, or the end of
-// ctx, or of the process, another run goes on with the table that it was at.
+// Run moves everything in one transaction, compares both sides, and only then gives the
+// source up, which another run can still read, and commits: nobody can use both. A target
+// that holds data is refused. After an error, or the end of ctx, or of the process, the
+// target is as it was, and another run begins again; so it does after the end of the process
+// between giving up and the commit.
 func (m *Move) Run(ctx context.Context) (MoveResult, error) {
-	r := &moveRun{Move: m, ctx: ctx}
-	err := r.plan()
-	if err == nil {
-		err = r.begin()
+	r := &moveRun{Move: m}
+	for _, step := range []func() error{r.plan, r.start, r.copy, r.verify, ctx.Err, r.finish} {
+		if err := step(); err != nil {
+			return MoveResult{}, cmp.Or(ctx.Err(), err) // a read that ctx ended says no more than that
+		}
 	}
-	for i := 0; err == nil && i < len(r.tables); i++ {
-		err = r.copy(&r.tables[i])
-	}
-	result := MoveResult{Resumed: r.resumed, Rows: r.all}
-	r.done = 0
-	for i := 0; err == nil && i < len(r.tables); i++ {
-		var moved Moved
-		moved, err = r.verify(&r.tables[i])
-		result.Tables = append(result.Tables, moved)
-	}
-	if err == nil {
-		err = r.finish()
-	}
-	if err != nil {
-		return MoveResult{}, cmp.Or(ctx.Err(), err) // a read that ctx ended says no more than that
-	}
-	return result, nil
+	return r.result, nil
 }
 
 // A moveRun is a Move under way.
 type moveRun struct {
 	*Move
-	ctx     context.Context //nolint:containedctx // it lives as long as the run
-	tables  []movedTable
-	all     int64 // rows of all tables
-	done    int64 // of the step
-	state   moveState
-	resumed bool
+	tables []movedTable
+	all    int64 // rows of all tables
+	done   int64 // of the step
+	result MoveResult
 }
 
 // A movedTable is one that is moved, with its columns and what selects them.
@@ -138,14 +107,7 @@ type movedTable struct {
 	columns []string
 	boolean []bool
 	query   string
-	rows    int64
-}
-
-// A moveState is how far a move has come. The target keeps it in the transaction of the
-// rows that lead to it.
-type moveState struct {
-	Source string   `json:"source"`
-	Copied []string `json:"copied"` // tables
+	sum     sum // of the source
 }
 
 // tablesOf returns the tables that columns are of.
@@ -162,7 +124,7 @@ func tablesOf(columns []MovedColumn) (tables []movedTable) {
 }
 
 // plan finds out what there is to move. A table or a column that one side lacks would be
-// lost, and is an error.
+// lost, and is an error; so is a row that the target has.
 func (r *moveRun) plan() error {
 	have, err := r.From.Columns()
 	if err != nil {
@@ -173,9 +135,8 @@ func (r *moveRun) plan() error {
 		return err
 	}
 	for _, side := range []struct {
-		lacks string
-		has   []MovedColumn
-		of    []MovedColumn
+		lacks   string
+		has, of []MovedColumn
 	}{{"the target", want, have}, {"the source", have, want}} {
 		for _, c := range side.of {
 			if !slices.ContainsFunc(side.has, func(h MovedColumn) bool { return h.Table == c.Table && h.Name == c.Name }) {
@@ -185,155 +146,114 @@ func (r *moveRun) plan() error {
 	}
 	r.tables = tablesOf(want)
 	for i := range r.tables {
-		t := &r.tables[i]
-		if _, err := one(r.From, `SELECT count(*) FROM "`+t.name+`"`, func(row Row) error { return row.Scan(&t.rows) }); err != nil {
-			return err
-		}
-		r.all += t.rows
-	}
-	return nil
-}
-
-// begin goes on with the move that the target holds a part of, or begins one.
-func (r *moveRun) begin() error {
-	secret, err := metaOf(r.From, "secret")
-	if err != nil {
-		return err
-	}
-	if len(secret) == 0 {
-		return errors.New("the source has no secret: it was never opened by petstore serve")
-	}
-	source := fingerprint(secret)
-	kept, err := metaOf(r.To, MoveNote)
-	if err != nil {
-		return err
-	}
-	if kept != nil && !r.StartOver {
-		if err := json.Unmarshal(kept, &r.state); err != nil || r.state.Source != source {
-			return errors.New("the target holds a part of what was moved from another database; --start-over empties it first")
-		}
-		r.resumed = true
-		return nil
-	}
-	if kept == nil {
-		if err := r.refuseOccupied(); err != nil {
-			return err
-		}
-	}
-	r.state = moveState{Source: source}
-	return r.To.Transaction(r.start)
-}
-
-func (r *moveRun) refuseOccupied() error {
-	for i := range r.tables {
 		name := r.tables[i].name
-		some, err := one(r.To, `SELECT 1 FROM "`+name+`" LIMIT 1`, func(Row) error { return nil })
+		if some, err := exists(r.To, `SELECT 1 FROM "`+name+`" LIMIT 1`); err != nil {
+			return err
+		} else if some {
+			return fmt.Errorf("the target holds other data (in the table %s): use a database without data of Petstore", name)
+		}
+		rows, err := number(r.From, `SELECT count(*) FROM "`+name+`"`)
 		if err != nil {
 			return err
 		}
-		if some {
-			return fmt.Errorf("the target holds other data (in the table %s): use a database without data of Petstore", name)
-		}
+		r.all += rows
 	}
 	return nil
 }
 
-// start empties the tables, takes over what the source notes of itself and the state of
-// access, and writes down that a move has begun.
-func (r *moveRun) start(tx Tx) error {
-	names := make([]string, len(r.tables))
-	for i := range r.tables {
-		names[i] = r.tables[i].name
-	}
-	if err := r.To.Empty(tx, names); err != nil {
-		return err
-	}
-	var (
-		b            Batch
-		state, floor int64
-	)
+// start takes over what the source notes of itself and the state of access.
+func (r *moveRun) start() error {
+	var b Batch
 	b.Exec("DELETE FROM meta")
-	const insert = "INSERT INTO meta (name, value) VALUES ($1, $2)"
-	for row, err := range r.From.Query("SELECT name, value FROM meta WHERE name = 'secret' OR name LIKE 'import:%'") {
+	secret := false
+	err := each(r.From, "SELECT name, value FROM meta WHERE name = 'secret' OR name LIKE 'import:%'", func(row Row) error {
 		var (
 			name  string
 			value []byte
 		)
-		if err == nil {
-			err = row.Scan(&name, &value)
-		}
-		if err != nil {
-			return err
-		}
-		b.Exec(insert, name, value)
-	}
-	if _, err := one(r.From, "SELECT state, floor FROM access_state", func(row Row) error { return row.Scan(&state, &floor) }); err != nil {
+		err := row.Scan(&name, &value)
+		b.Exec("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
+		secret = secret || name == "secret"
 		return err
-	}
-	text, err := json.Marshal(r.state)
+	})
 	if err != nil {
 		return err
 	}
-	b.Exec(insert, MoveNote, text)
-	b.Exec("UPDATE access_state SET state = $1, floor = $2", state, floor)
-	return tx.Run(&b)
+	if !secret {
+		return errors.New("the source has no secret: it was never opened by petstore serve")
+	}
+	err = each(r.From, "SELECT state, floor FROM access_state", func(row Row) error {
+		var state, floor int64
+		err := row.Scan(&state, &floor)
+		b.Exec("UPDATE access_state SET state = $1, floor = $2", state, floor)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.To.Run(&b)
 }
 
-// fingerprint returns a name of the source that no other has.
-func fingerprint(secret []byte) string {
-	hash := sha256.Sum256(append([]byte("petstore move by the source's keys "), secret...))
-	return hex.EncodeToString(hash[:16])
-}
-
-// copy moves a table unless an earlier run has.
-func (r *moveRun) copy(t *movedTable) error {
-	before := r.done
-	if !slices.Contains(r.state.Copied, t.name) {
-		r.state.Copied = append(r.state.Copied, t.name)
-		text, err := json.Marshal(r.state)
-		if err != nil {
-			return err
-		}
-		err = r.To.Transaction(func(tx Tx) error {
-			if err := r.fill(tx, t); err != nil {
-				return fmt.Errorf("table %s: %w", t.name, err)
-			}
-			return exec(tx, "UPDATE meta SET value = $1 WHERE name = $2", text, MoveNote)
-		})
-		if err != nil {
-			return err
+// copy writes the rows of all tables.
+func (r *moveRun) copy() error {
+	for i := range r.tables {
+		if err := r.fill(&r.tables[i]); err != nil {
+			return fmt.Errorf("table %s: %w", r.tables[i].name, err)
 		}
 		r.report(Copying)
 	}
-	r.done = before + t.rows
-	return r.ctx.Err()
+	return nil
 }
 
 // fill writes the rows of a table.
-func (r *moveRun) fill(tx Tx, t *movedTable) error {
+func (r *moveRun) fill(t *movedTable) error {
 	rows := make([][]any, 0, movedAtOnce)
-	for row, err := range r.From.Query(t.query) {
-		var values []any
-		if err == nil {
-			values, err = valuesOf(row, len(t.columns))
-		}
+	err := each(r.From, t.query, func(row Row) error {
+		values, err := valuesOf(row, len(t.columns))
 		if err != nil {
 			return err
 		}
+		t.sum.add(values)
 		for i, boolean := range t.boolean {
 			if number, ok := values[i].(int64); boolean && ok {
 				values[i] = number != 0
 			}
 		}
 		if rows = append(rows, values); len(rows) == movedAtOnce {
-			if err := tx.Fill(t.name, t.columns, rows); err != nil {
-				return err
-			}
+			err = r.To.Fill(t.name, t.columns, rows)
 			rows = rows[:0]
 		}
 		r.count(Copying)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return tx.Fill(t.name, t.columns, rows)
+	return r.To.Fill(t.name, t.columns, rows)
+}
+
+// verify compares the rows of both sides.
+func (r *moveRun) verify() error {
+	r.done = 0
+	for i := range r.tables {
+		t, there := &r.tables[i], sum{}
+		err := each(r.To, t.query, func(row Row) error {
+			values, err := valuesOf(row, len(t.columns))
+			there.add(values)
+			r.count(Verifying)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
+		if there != t.sum {
+			return fmt.Errorf("the table %s differs: %d rows with the checksum %v in the source, %d with %v in the target", t.name, t.sum.rows, t.sum, there.rows, there)
+		}
+		r.report(Verifying)
+		r.result.Tables = append(r.result.Tables, Moved{t.name, there.rows, there.String()})
+		r.result.Rows += there.rows
+	}
+	return nil
 }
 
 // count counts a row of the step.
@@ -354,8 +274,11 @@ func (r *moveRun) finish() error {
 	if err != nil {
 		return err
 	}
+	if err := r.To.ContinueIDs(last); err != nil {
+		return err
+	}
 	if err := r.From.MarkMoved(r.Name); err != nil {
 		return err
 	}
-	return r.To.Finish(last)
+	return r.To.Commit()
 }

@@ -8,59 +8,31 @@ import (
 // futureSkew is how far clocks of nodes may differ.
 const futureSkew = time.Hour
 
-// dated are the tables whose rows tell when something happened, each with that instant
-// in Unix milliseconds. A database of an older version may lack some.
-var dated = [...]struct{ table, at string }{
-	{"movements", "at"},
-	{"audit", "at"},
-	{"bans", "begins_at"},
-	{"limit_windows", "minute_start"},
-	{"usage", "start * 1000"},
-	{"key_days", "day * 1000"},
-	{"console_sessions", "started_at"},
-}
+// newest selects the latest instant that a row names, of the tables whose rows tell when
+// something happened.
+const newest = `SELECT coalesce(max(at), 0) FROM (SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit
+	UNION ALL SELECT max(begins_at) FROM bans UNION ALL SELECT max(minute_start) FROM limit_windows UNION ALL SELECT max(start) * 1000 FROM usage
+	UNION ALL SELECT max(day) * 1000 FROM key_days UNION ALL SELECT max(started_at) FROM console_sessions) AS dated`
 
 // Newest returns the latest instant that a row names, the zero time if none does.
-// hasTable is the query that has a row if the table $1 exists.
-func Newest(tx Tx, hasTable string) (latest time.Time, err error) {
-	for _, d := range dated {
-		there, err := one(tx, hasTable, func(Row) error { return nil }, d.table)
-		at := int64(0)
-		if err == nil && there {
-			_, err = one(tx, "SELECT coalesce(max("+d.at+"), 0) FROM "+d.table, func(row Row) error { return row.Scan(&at) })
-		}
-		if err != nil {
-			return latest, err
-		}
-		if at := instant(at); at.After(latest) {
-			latest = at
-		}
-	}
-	return latest, nil
+func Newest(tx Tx) (time.Time, error) {
+	at, err := number(tx, newest)
+	return instant(at), err
 }
 
 // FutureRows returns how many windows of the limiter, bans, sessions and entries of
 // the audit log begin later than now: a clock was wrong, or is. Windows count from
 // the day after tomorrow on, all else from more than an hour ahead.
 func (s *Store) FutureRows(ctx context.Context, now time.Time) (n int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, `SELECT (SELECT count(*) FROM limit_windows WHERE day > $1) + (SELECT count(*) FROM bans WHERE begins_at > $2) +
-			(SELECT count(*) FROM console_sessions WHERE started_at > $2) + (SELECT count(*) FROM audit WHERE at > $2)`,
-			func(row Row) error { return row.Scan(&n) }, now.Unix()/86400+1, now.Add(futureSkew).UnixMilli())
-		return err
-	})
-	return n, err
+	return s.count(ctx, `SELECT (SELECT count(*) FROM limit_windows WHERE day > $1) + (SELECT count(*) FROM bans WHERE begins_at > $2) +
+		(SELECT count(*) FROM console_sessions WHERE started_at > $2) + (SELECT count(*) FROM audit WHERE at > $2)`,
+		now.Unix()/86400+1, now.Add(futureSkew).UnixMilli())
 }
 
 // OrphanRows returns how many sessions of keys, and rows of use, are of keys and
 // workspaces that do not exist. What is saved late of a workspace that was just
 // deleted does not count: it is removed in time.
 func (s *Store) OrphanRows(ctx context.Context) (n int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, `SELECT (SELECT count(*) FROM console_sessions WHERE key_id <> '' AND key_id NOT IN (SELECT id FROM api_keys)) +
-			(SELECT count(*) FROM usage WHERE workspace NOT IN (SELECT id FROM workspaces UNION ALL SELECT workspace FROM removals))`,
-			func(row Row) error { return row.Scan(&n) })
-		return err
-	})
-	return n, err
+	return s.count(ctx, `SELECT (SELECT count(*) FROM console_sessions WHERE key_id <> '' AND key_id NOT IN (SELECT id FROM api_keys)) +
+		(SELECT count(*) FROM usage WHERE workspace NOT IN (SELECT id FROM workspaces UNION ALL SELECT workspace FROM removals))`)
 }

@@ -59,6 +59,9 @@ func petList(d *Dialect, workspace int64, q *petstore.PetQuery) *list[petstore.P
 	case len(l.values) > 0:
 		l.index = "pets_by_status"
 	}
+	if !storable(q.Name) {
+		l.page.Limit = 0 // no pet has such a name
+	}
 	if q.Name != "" {
 		l.tests, l.tested = []condition{{d.Contains, q.Name}}, ", folded"
 		l.find = func(tx Tx, s *statement) (bool, error) { return findByName(tx, s, l, q.Name) }
@@ -77,7 +80,7 @@ func findByName(tx Tx, s *statement, l *list[petstore.Pet], text string) (found 
 	if len(l.values) > 0 {
 		where += s.in(l.column, l.values)
 	}
-	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.descending() + " LIMIT " + s.arg(l.page.Limit))
+	s.WriteString("SELECT " + l.columns + " FROM " + search.From + where + " ORDER BY " + search.OrderBy + l.order() + " LIMIT " + s.arg(l.page.Limit))
 	return true, nil
 }
 

@@ -39,11 +39,8 @@ type storedReceipt struct {
 }
 
 func scanReceipt(row Row, r *storedReceipt) error {
-	var fingerprint []byte
 	r.created.Valid = true
-	err := row.Scan(&fingerprint, &r.created.Millis, &r.ID, &r.Body)
-	copy(r.fingerprint[:], fingerprint)
-	return err
+	return scan(row, &r.fingerprint, &r.created.Millis, &r.ID, &r.Body)
 }
 
 // keepReceipt adds the statements that keep an answer, in place of one that is out of date.

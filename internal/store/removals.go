@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -39,9 +39,26 @@ func Ready(tx Tx, id int64) error {
 	if err := HasWorkspace(tx, id); err != nil {
 		return err
 	}
-	found, err := one(tx, "SELECT 1 FROM removals WHERE workspace = $1", func(Row) error { return nil }, id)
+	found, err := exists(tx, "SELECT 1 FROM removals WHERE workspace = $1", id)
 	if err == nil && found {
 		err = access.Resetting()
+	}
+	return err
+}
+
+// step runs a statement in a step of its own and returns how many rows it changed.
+func (s *Store) step(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = s.db.Step(ctx, func(tx Tx) (err error) {
+		n, err = tx.Exec(query, args...)
+		return err
+	})
+	return n, err
+}
+
+// steps runs a statement that changes stepRows rows at most, until it changes fewer.
+func (s *Store) steps(ctx context.Context, query string, args ...any) (err error) {
+	for n := int64(stepRows); n == stepRows && err == nil; {
+		n, err = s.step(ctx, query, args...)
 	}
 	return err
 }
@@ -82,11 +99,8 @@ func (s *Store) forgetDeleted(ctx context.Context) error {
 			if err := forgetUse(tx, id); err != nil {
 				return err
 			}
-			if err := exec(tx, "DELETE FROM removals WHERE workspace = $1", id); err != nil {
-				return err
-			}
 		}
-		return nil
+		return execAll(tx, "DELETE FROM removals WHERE workspace = $1", ended, func(id int64) []any { return []any{id} })
 	})
 }
 
@@ -152,13 +166,10 @@ func (s *Store) removeSome(tx Tx, workspace int64) (more bool, err error) {
 
 // forgetUse removes what a deleted workspace did: its windows, and its use.
 func forgetUse(tx Tx, workspace int64) error {
-	if err := exec(tx, "DELETE FROM limit_windows WHERE subject = $1", "w:"+strconv.FormatInt(workspace, 10)); err != nil {
-		return err
+	var b Batch
+	b.Exec("DELETE FROM limit_windows WHERE subject = $1", fmt.Sprint("w:", workspace))
+	for _, table := range []string{"limit_keys", "usage", "key_days"} {
+		b.Exec("DELETE FROM "+table+" WHERE workspace = $1", workspace)
 	}
-	for _, query := range []string{"DELETE FROM limit_keys WHERE workspace = $1", "DELETE FROM usage WHERE workspace = $1", "DELETE FROM key_days WHERE workspace = $1"} {
-		if err := exec(tx, query, workspace); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.Run(&b)
 }

@@ -40,22 +40,14 @@ func Restored(tx Tx, d *Dialect, now petstore.Time, times int64) error {
 }
 
 func restored(tx Tx, d *Dialect, now petstore.Time, times, workspaceTimes int64) error {
-	for _, s := range []struct {
-		query string
-		args  []any
-	}{
-		{raiseCounters, []any{int64(idGap), times}},
-		{"UPDATE feeds SET last = forgotten WHERE last < forgotten", nil},
-		{raiseFeeds, []any{int64(eventGap), times}},
-		{tellFeeds, []any{string(petstore.WorkspaceReset), now.Millis}},
-		{raiseState, []any{int64(stateGap), times}},
-		{d.RaiseWorkspaces, []any{int64(workspaceGap), workspaceTimes}},
-	} {
-		if err := exec(tx, s.query, s.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	var b Batch
+	b.Exec(raiseCounters, idGap, times)
+	b.Exec("UPDATE feeds SET last = forgotten WHERE last < forgotten")
+	b.Exec(raiseFeeds, eventGap, times)
+	b.Exec(tellFeeds, string(petstore.WorkspaceReset), now.Millis)
+	b.Exec(raiseState, stateGap, times)
+	b.Exec(d.RaiseWorkspaces, workspaceGap, workspaceTimes)
+	return tx.Run(&b)
 }
 
 // Issued are the last ids of a workspace.
@@ -69,22 +61,17 @@ type Issued struct {
 // are not issued again either.
 func (s *Store) Restored(ctx context.Context, replaced []Issued) error {
 	return s.db.Change(ctx, func(tx Tx) error {
+		var b Batch
 		times := int64(1)
 		for _, last := range replaced {
 			times = max(times, last.Workspace/workspaceGap+1)
-			for _, r := range []struct {
-				query string
-				id    int64
-			}{
-				{"UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets},
-				{"UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories},
-				{"UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders},
-				{"UPDATE feeds SET last = $1 WHERE workspace = $2 AND last < $1", last.Event},
-			} {
-				if err := exec(tx, r.query, r.id, last.Workspace); err != nil {
-					return err
-				}
-			}
+			b.Exec("UPDATE counters SET pets = $1 WHERE workspace = $2 AND pets < $1", last.Pets, last.Workspace)
+			b.Exec("UPDATE counters SET categories = $1 WHERE workspace = $2 AND categories < $1", last.Categories, last.Workspace)
+			b.Exec("UPDATE counters SET orders = $1 WHERE workspace = $2 AND orders < $1", last.Orders, last.Workspace)
+			b.Exec("UPDATE feeds SET last = $1 WHERE workspace = $2 AND last < $1", last.Event, last.Workspace)
+		}
+		if err := tx.Run(&b); err != nil {
+			return err
 		}
 		return restored(tx, &s.options.Dialect, petstore.At(s.now()), 1, times)
 	})

@@ -95,6 +95,11 @@ func read[T any](ctx context.Context, s *Store, f func(Tx) (T, error)) (found T,
 	return found, err
 }
 
+// readRows returns the rows that a query selects.
+func readRows[T any](ctx context.Context, s *Store, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
+	return read(ctx, s, func(tx Tx) ([]T, error) { return rowsOf(tx, scan, query, args...) })
+}
+
 // get returns the row that a query of a workspace and an id selects. Without one it
 // returns missing's error.
 func get[T any](ctx context.Context, s *Store, query string, workspace, id int64, scan func(Row, *T) error, missing func(int64) *petstore.Error) (row T, err error) {
@@ -112,9 +117,8 @@ func get[T any](ctx context.Context, s *Store, query string, workspace, id int64
 func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // nextState returns the number to stamp on the rows of a change.
-func nextState(tx Tx) (state int64, err error) {
-	_, err = one(tx, "UPDATE access_state SET state = state + 1 RETURNING state", func(row Row) error { return row.Scan(&state) })
-	return state, err
+func nextState(tx Tx) (int64, error) {
+	return number(tx, "UPDATE access_state SET state = state + 1 RETURNING state")
 }
 
 // millis returns an instant as the tables hold it: in milliseconds, NULL for the

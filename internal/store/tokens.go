@@ -9,35 +9,13 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// tokens returns the tokens of operators that a condition selects.
-func tokens(tx Tx, where string, args ...any) ([]access.Token, error) {
-	all := []access.Token{}
-	err := each(tx, "SELECT id, name, prefix, hash, created_at, expires_at, coalesce(revoked_at, 0) FROM operator_tokens WHERE "+where, func(row Row) error {
-		var (
-			t                         access.Token
-			hash                      []byte
-			created, expires, revoked int64
-		)
-		err := row.Scan(&t.ID, &t.Name, &t.Prefix, &hash, &created, &expires, &revoked)
-		copy(t.Hash[:], hash)
-		t.CreatedAt, t.ExpiresAt, t.RevokedAt = instant(created), instant(expires), instant(revoked)
-		all = append(all, t)
-		return err
-	}, args...)
-	return all, err
+const selectTokens = "SELECT id, name, prefix, hash, created_at, expires_at, revoked_at FROM operator_tokens WHERE "
+
+func scanToken(row Row, t *access.Token) error {
+	return scan(row, &t.ID, &t.Name, &t.Prefix, (*[32]byte)(&t.Hash), &t.CreatedAt, &t.ExpiresAt, &t.RevokedAt)
 }
 
-// token returns the token that a condition selects, or CodeTokenNotFound.
-func token(tx Tx, where string, arg any) (access.Token, error) {
-	found, err := tokens(tx, where, arg)
-	if err == nil && len(found) == 0 {
-		err = petstore.Errorf(access.CodeTokenNotFound, "There is no such token.")
-	}
-	if err != nil {
-		return access.Token{}, err
-	}
-	return found[0], nil
-}
+func noToken() error { return petstore.Errorf(access.CodeTokenNotFound, "There is no such token.") }
 
 // AddToken implements [access.Store].
 func (s *Store) AddToken(ctx context.Context, t access.Token, by access.Actor) error {
@@ -52,21 +30,23 @@ func (s *Store) AddToken(ctx context.Context, t access.Token, by access.Actor) e
 
 // Tokens implements [access.Store].
 func (s *Store) Tokens(ctx context.Context) ([]access.Token, error) {
-	return read(ctx, s, func(tx Tx) ([]access.Token, error) { return tokens(tx, "true ORDER BY created_at, id") })
+	return readRows(ctx, s, scanToken, selectTokens+"true ORDER BY created_at, id")
 }
 
 // TokenOf implements [access.Store].
 func (s *Store) TokenOf(ctx context.Context, h access.Hash) (access.Token, error) {
-	return read(ctx, s, func(tx Tx) (access.Token, error) { return token(tx, "hash = $1", h[:]) })
+	return read(ctx, s, func(tx Tx) (access.Token, error) {
+		return rowOf(tx, noToken(), scanToken, selectTokens+"hash = $1", h[:])
+	})
 }
 
 // RevokeToken implements [access.Store].
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time, by access.Actor) (t access.Token, err error) {
 	if !storable(id) {
-		return t, petstore.Errorf(access.CodeTokenNotFound, "There is no such token.")
+		return t, noToken()
 	}
 	err = s.db.Change(ctx, func(tx Tx) error {
-		if t, err = token(tx, "id = $1", id); err != nil || !t.RevokedAt.IsZero() {
+		if t, err = rowOf(tx, noToken(), scanToken, selectTokens+"id = $1", id); err != nil || !t.RevokedAt.IsZero() {
 			return err
 		}
 		if err := exec(tx, "UPDATE operator_tokens SET revoked_at = $1 WHERE id = $2", at.UnixMilli(), id); err != nil {

@@ -1,6 +1,10 @@
 package store
 
-import "iter"
+import (
+	"iter"
+	"slices"
+	"time"
+)
 
 // A Tx runs statements, in a transaction or on a connection for reading. Their
 // parameters are $1, $2 and so on, numbered in the order in which they first appear;
@@ -71,6 +75,73 @@ func one(tx Tx, query string, scan func(Row) error, args ...any) (found bool, er
 		return true, scan(r)
 	}
 	return false, nil
+}
+
+// rowsOf returns the rows that a query selects.
+func rowsOf[T any](tx Tx, scan func(Row, *T) error, query string, args ...any) ([]T, error) {
+	all := []T{}
+	err := each(tx, query, func(r Row) error {
+		var row T
+		err := scan(r, &row)
+		all = append(all, row)
+		return err
+	}, args...)
+	return all, err
+}
+
+// rowOf returns the first row that a query selects. Without one it returns missing.
+func rowOf[T any](tx Tx, missing error, scan func(Row, *T) error, query string, args ...any) (row T, err error) {
+	found, err := one(tx, query, func(r Row) error { return scan(r, &row) }, args...)
+	if err == nil && !found {
+		err = missing
+	}
+	return row, err
+}
+
+// number returns the number that a query selects, 0 if it selects none.
+func number(tx Tx, query string, args ...any) (n int64, err error) {
+	_, err = one(tx, query, func(r Row) error { return r.Scan(&n) }, args...)
+	return n, err
+}
+
+// exists reports whether a query selects a row.
+func exists(tx Tx, query string, args ...any) (bool, error) {
+	return one(tx, query, func(Row) error { return nil }, args...)
+}
+
+// scan reads the columns of a row as [Row] does, and besides: instants and durations, which
+// the tables hold in milliseconds, with 0 or NULL for no instant; numbers into an *int; and
+// hashes.
+func scan(row Row, columns ...any) error {
+	into := slices.Clone(columns)
+	for i, column := range columns {
+		switch column.(type) {
+		case *time.Time:
+			into[i] = new(*int64)
+		case *time.Duration, *int:
+			into[i] = new(int64)
+		case *[32]byte:
+			into[i] = new([]byte)
+		}
+	}
+	if err := row.Scan(into...); err != nil {
+		return err
+	}
+	for i, column := range columns {
+		switch to := column.(type) {
+		case *time.Time:
+			if millis := *into[i].(**int64); millis != nil {
+				*to = instant(*millis)
+			}
+		case *time.Duration:
+			*to = time.Duration(*into[i].(*int64)) * time.Millisecond
+		case *int:
+			*to = int(*into[i].(*int64))
+		case *[32]byte:
+			copy(to[:], *into[i].(*[]byte))
+		}
+	}
+	return nil
 }
 
 func exec(tx Tx, query string, args ...any) error {

@@ -60,40 +60,27 @@ func (s *Store) AddUsage(ctx context.Context, rows []usage.Row) error {
 
 // Usage implements [usage.Store].
 func (s *Store) Usage(ctx context.Context, workspace int64, step usage.Step, from, to int64) ([]usage.Row, error) {
-	return s.usage(ctx, selectUsage, workspace, int64(step), from, to)
+	return readRows(ctx, s, scanUsage, selectUsage, workspace, int64(step), from, to)
 }
 
 // UsageOfAll implements [usage.Store].
 func (s *Store) UsageOfAll(ctx context.Context, step usage.Step, from, to int64) ([]usage.Row, error) {
-	return s.usage(ctx, selectUsageOfAll, int64(step), from, to)
+	return readRows(ctx, s, scanUsage, selectUsageOfAll, int64(step), from, to)
 }
 
-func (s *Store) usage(ctx context.Context, query string, args ...any) (list []usage.Row, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		list = []usage.Row{}
-		return each(tx, query, func(row Row) error {
-			var r usage.Row
-			columns := []any{&r.Workspace, (*int64)(&r.Step), &r.Start}
-			for i := range r.Requests {
-				columns = append(columns, &r.Requests[i])
-			}
-			for i := range r.Latency {
-				columns = append(columns, &r.Latency[i])
-			}
-			err := row.Scan(columns...)
-			list = append(list, r)
-			return err
-		}, args...)
-	})
-	return list, err
+func scanUsage(row Row, r *usage.Row) error {
+	columns := []any{&r.Workspace, (*int64)(&r.Step), &r.Start}
+	for i := range r.Requests {
+		columns = append(columns, &r.Requests[i])
+	}
+	for i := range r.Latency {
+		columns = append(columns, &r.Latency[i])
+	}
+	return row.Scan(columns...)
 }
 
 // ForgetUsage implements [usage.Store].
 func (s *Store) ForgetUsage(ctx context.Context, step usage.Step, before int64) (removed int, err error) {
-	err = s.db.Step(ctx, func(tx Tx) error {
-		n, err := tx.Exec(deleteUsage, int64(step), before, int64(forgetUsageAtOnce))
-		removed = int(n)
-		return err
-	})
-	return removed, err
+	n, err := s.step(ctx, deleteUsage, int64(step), before, forgetUsageAtOnce)
+	return int(n), err
 }

@@ -13,41 +13,30 @@ import (
 
 var _ webhook.Store = (*Store)(nil)
 
-const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, coalesce(failing_since, 0),
-	secret, old_secret, coalesce(old_until, 0) FROM webhooks WHERE `
+const selectWebhooks = `SELECT id, workspace, url, types, description, state, created_at, reached, failing_since,
+	secret, old_secret, old_until FROM webhooks WHERE `
+
+func scanWebhook(row Row, w *webhook.Webhook) error {
+	var types string
+	err := scan(row, &w.ID, &w.Workspace, &w.URL, &types, &w.Description, (*string)(&w.State), &w.CreatedAt, &w.After, &w.FailingSince,
+		&w.Secret, &w.OldSecret, &w.OldUntil)
+	for name := range strings.FieldsFuncSeq(types, func(r rune) bool { return r == ',' }) {
+		w.Types = append(w.Types, petstore.EventType(name))
+	}
+	return err
+}
 
 // webhooks returns the webhooks that a condition selects.
 func webhooks(tx Tx, where string, args ...any) ([]webhook.Webhook, error) {
-	all := []webhook.Webhook{}
-	err := each(tx, selectWebhooks+where+" ORDER BY created_at, id", func(row Row) error {
-		var (
-			w                       webhook.Webhook
-			types, state            string
-			created, failing, until int64
-		)
-		err := row.Scan(&w.ID, &w.Workspace, &w.URL, &types, &w.Description, &state, &created, &w.After, &failing, &w.Secret, &w.OldSecret, &until)
-		for name := range strings.FieldsFuncSeq(types, func(r rune) bool { return r == ',' }) {
-			w.Types = append(w.Types, petstore.EventType(name))
-		}
-		w.State, w.CreatedAt, w.FailingSince, w.OldUntil = webhook.State(state), instant(created), instant(failing), instant(until)
-		all = append(all, w)
-		return err
-	}, args...)
-	return all, err
+	return rowsOf(tx, scanWebhook, selectWebhooks+where+" ORDER BY created_at, id", args...)
 }
 
 // oneWebhook returns a webhook of the workspace, or CodeWebhookNotFound.
 func oneWebhook(tx Tx, workspace int64, id string) (webhook.Webhook, error) {
-	if webhook.WellFormedID(id) {
-		found, err := webhooks(tx, "id = $1 AND workspace = $2", id, workspace)
-		if err != nil {
-			return webhook.Webhook{}, err
-		}
-		if len(found) > 0 {
-			return found[0], nil
-		}
+	if !webhook.WellFormedID(id) {
+		return webhook.Webhook{}, webhook.NoWebhook(id)
 	}
-	return webhook.Webhook{}, webhook.NoWebhook(id)
+	return rowOf(tx, webhook.NoWebhook(id), scanWebhook, selectWebhooks+"id = $1 AND workspace = $2", id, workspace)
 }
 
 // typesOf returns the types of a webhook as they are kept: each between commas.
@@ -138,8 +127,7 @@ func editWebhook(tx Tx, c webhook.Change) (w webhook.Webhook, err error) {
 }
 
 func roomForWebhook(tx Tx, workspace int64) error {
-	var n int64
-	_, err := one(tx, "SELECT count(*) FROM webhooks WHERE workspace = $1", func(row Row) error { return row.Scan(&n) }, workspace)
+	n, err := number(tx, "SELECT count(*) FROM webhooks WHERE workspace = $1", workspace)
 	if err == nil && n >= webhook.MaxWebhooks {
 		err = petstore.Errorf(webhook.CodeTooManyWebhooks, "The workspace has %d webhooks, and can have no more. Delete one first.", webhook.MaxWebhooks)
 	}

@@ -11,50 +11,38 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+const selectWorkspaces = `SELECT id, name, plan, per_minute, per_day, created_at,
+	(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `
+
+func scanWorkspace(row Row, w *access.Workspace) error {
+	var removals int64
+	err := scan(row, &w.ID, &w.Name, (*string)(&w.Plan), &w.Quota.PerMinute, &w.Quota.PerDay, &w.CreatedAt, &removals)
+	w.Resetting = removals > 0
+	return err
+}
+
 // workspaces returns the workspaces that a condition selects.
 func workspaces(tx Tx, where string, args ...any) ([]access.Workspace, error) {
-	all := []access.Workspace{}
-	err := each(tx, `SELECT id, name, plan, per_minute, per_day, created_at,
-		(SELECT count(*) FROM removals r WHERE r.workspace = workspaces.id) FROM workspaces WHERE `+where, func(row Row) error {
-		var (
-			w                  access.Workspace
-			plan               string
-			created, resetting int64
-		)
-		err := row.Scan(&w.ID, &w.Name, &plan, &w.Quota.PerMinute, &w.Quota.PerDay, &created, &resetting)
-		w.Plan, w.CreatedAt, w.Resetting = access.Plan(plan), instant(created), resetting > 0
-		all = append(all, w)
-		return err
-	}, args...)
-	return all, err
+	return rowsOf(tx, scanWorkspace, selectWorkspaces+where, args...)
 }
 
 // workspace returns the workspace of that name or CodeWorkspaceNotFound.
 func workspace(tx Tx, name string) (access.Workspace, error) {
-	if storable(name) { // names are kept in NFC, but for old ones
-		if found, err := workspaces(tx, "name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name)); err != nil {
-			return access.Workspace{}, err
-		} else if len(found) > 0 {
-			return found[0], nil
-		}
+	missing := petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+	if !storable(name) {
+		return access.Workspace{}, missing
 	}
-	return access.Workspace{}, petstore.Errorf(access.CodeWorkspaceNotFound, "There is no workspace named %q.", name)
+	// Names are kept in NFC, but for old ones.
+	return rowOf(tx, missing, scanWorkspace, selectWorkspaces+"name = $1 OR name = $2 ORDER BY name = $1 DESC", name, norm.NFC.String(name))
 }
 
 func workspaceByID(tx Tx, id int64) (access.Workspace, error) {
-	found, err := workspaces(tx, "id = $1", id)
-	if err != nil {
-		return access.Workspace{}, err
-	}
-	if len(found) == 0 {
-		return access.Workspace{}, NoWorkspace(id)
-	}
-	return found[0], nil
+	return rowOf(tx, NoWorkspace(id), scanWorkspace, selectWorkspaces+"id = $1", id)
 }
 
 // HasWorkspace returns CodeWorkspaceNotFound unless there is one with the id.
 func HasWorkspace(tx Tx, id int64) error {
-	found, err := one(tx, "SELECT 1 FROM workspaces WHERE id = $1", func(Row) error { return nil }, id)
+	found, err := exists(tx, "SELECT 1 FROM workspaces WHERE id = $1", id)
 	if err == nil && !found {
 		err = NoWorkspace(id)
 	}
@@ -94,20 +82,19 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	if err != nil {
 		return 0, err
 	}
-	_, err = one(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, state) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-		func(row Row) error { return row.Scan(&id) },
+	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, state) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
 		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), state)
 	if err != nil {
 		return 0, err
 	}
-	if err := exec(tx, "INSERT INTO counters (workspace) VALUES ($1)", id); err != nil {
-		return 0, err
-	}
-	forgotten := int64(0)
+	forgotten := 0
 	if s.options.NoEvents {
 		forgotten = 1 // who reads from the beginning, once events are written, is told that it is missing
 	}
-	if err := exec(tx, "INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten); err != nil {
+	var b Batch
+	b.Exec("INSERT INTO counters (workspace) VALUES ($1)", id)
+	b.Exec("INSERT INTO feeds (workspace, last, forgotten) VALUES ($1, 0, $2)", id, forgotten)
+	if err := tx.Run(&b); err != nil {
 		return 0, err
 	}
 	return id, s.audit(tx, by, "workspace.create", w.Name, planDetail(w))
@@ -124,9 +111,7 @@ func (s *Store) Workspaces(ctx context.Context) ([]access.Workspace, error) {
 
 // WorkspacesFrom implements [access.Store].
 func (s *Store) WorkspacesFrom(ctx context.Context, from, limit int) ([]access.Workspace, error) {
-	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) {
-		return workspaces(tx, "true ORDER BY name LIMIT $1 OFFSET $2", int64(limit), int64(from))
-	})
+	return readRows(ctx, s, scanWorkspace, selectWorkspaces+"true ORDER BY name LIMIT $1 OFFSET $2", limit, from)
 }
 
 // CountWorkspaces implements [access.Store].
@@ -139,12 +124,9 @@ func (s *Store) CountOverQuota(ctx context.Context) (int64, error) {
 	return s.count(ctx, overQuota, s.today(), s.now().UnixMilli()-time.Minute.Milliseconds())
 }
 
-func (s *Store) count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, query, func(row Row) error { return row.Scan(&n) }, args...)
-		return err
-	})
-	return n, err
+// count returns the number that a query selects.
+func (s *Store) count(ctx context.Context, query string, args ...any) (int64, error) {
+	return read(ctx, s, func(tx Tx) (int64, error) { return number(tx, query, args...) })
 }
 
 // WorkspacePage implements [access.Store].
@@ -162,7 +144,7 @@ func (s *Store) WorkspacePage(ctx context.Context, after int64, limit int, names
 	}
 	args = append(args, limit)
 	where += fmt.Sprintf(" ORDER BY id LIMIT $%d", len(args))
-	return read(ctx, s, func(tx Tx) ([]access.Workspace, error) { return workspaces(tx, where, args...) })
+	return readRows(ctx, s, scanWorkspace, selectWorkspaces+where, args...)
 }
 
 // Workspace implements [access.Store].
@@ -237,13 +219,8 @@ func (s *Store) Contents(ctx context.Context, workspace int64) (c access.Content
 		if err := HasWorkspace(tx, workspace); err != nil {
 			return err
 		}
-		for table, to := range map[string]*int64{"categories": &c.Categories, "pets": &c.Pets, "orders": &c.Orders} {
-			count := "SELECT count(*) FROM " + table + " WHERE workspace = $1"
-			if _, err := one(tx, count, func(row Row) error { return row.Scan(to) }, workspace); err != nil {
-				return err
-			}
-		}
-		return nil
+		return each(tx, `SELECT (SELECT count(*) FROM categories WHERE workspace = $1), (SELECT count(*) FROM pets WHERE workspace = $1),
+			(SELECT count(*) FROM orders WHERE workspace = $1)`, func(row Row) error { return row.Scan(&c.Categories, &c.Pets, &c.Orders) }, workspace)
 	})
 	return c, err
 }
@@ -283,6 +260,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 // removeWorkspace removes a workspace and its keys, and raises the floor:
 // nobody learns of a deletion from a row.
 func removeWorkspace(tx Tx, id int64) error {
+	var b Batch
 	for _, query := range []string{
 		"DELETE FROM console_sessions WHERE key_id IN (SELECT id FROM api_keys WHERE workspace = $1)",
 		"DELETE FROM api_keys WHERE workspace = $1",
@@ -291,9 +269,8 @@ func removeWorkspace(tx Tx, id int64) error {
 		"DELETE FROM webhooks WHERE workspace = $1",
 		"DELETE FROM workspaces WHERE id = $1",
 	} {
-		if err := exec(tx, query, id); err != nil {
-			return err
-		}
+		b.Exec(query, id)
 	}
-	return exec(tx, "UPDATE access_state SET state = state + 1, floor = state + 1")
+	b.Exec("UPDATE access_state SET state = state + 1, floor = state + 1")
+	return tx.Run(&b)
 }

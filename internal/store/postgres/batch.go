@@ -23,7 +23,14 @@ func batchOf(b *store.Batch) *pgx.Batch {
 		}
 		q := all.Queue(s.Query, s.Args...)
 		if s.Row != nil {
-			q.Query(each(func(row pgx.Rows) error { return s.Row(row) }))
+			q.Query(func(rows pgx.Rows) error {
+				for rows.Next() {
+					if err := s.Row(rows); err != nil {
+						return err
+					}
+				}
+				return rows.Err()
+			})
 		}
 		rest = rest[1:]
 	}

@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,62 +74,6 @@ func atOnce(b *testing.B, callers int, f func() error) {
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "orders/s")
-}
-
-// BenchmarkPgbench has pgbench place orders, a transaction each: what
-// BenchmarkOrders is to be compared with, in the same run.
-func BenchmarkPgbench(b *testing.B) {
-	server := postgrestest.Start(b)
-	for _, c := range catalogues {
-		b.Run(c.name+"/callers=64", func(b *testing.B) {
-			url, _, workspace := stocked(b, server, c.pets)
-			execute(b, url, "CREATE SEQUENCE order_ids START 1000000")
-			script := filepath.Join(b.TempDir(), "order.sql")
-			if err := os.WriteFile(script, fmt.Appendf(nil, postgrestest.OrderScript, c.pets, workspace), 0o644); err != nil {
-				b.Fatal(err)
-			}
-			pgbench(b, server, url, script)
-		})
-	}
-}
-
-// pgbench runs a script b.N times with 64 clients.
-func pgbench(b *testing.B, server *postgrestest.Server, url, script string) {
-	b.Helper()
-	for _, dir := range []string{filepath.Dir(script), filepath.Dir(filepath.Dir(script))} {
-		if err := os.Chmod(dir, 0o755); err != nil { // the server's user reads it
-			b.Fatal(err)
-		}
-	}
-	database := regexp.MustCompile(`///(\w+)`).FindStringSubmatch(url)[1]
-	each := max(1, b.N/64)
-	cmd := server.Program("pgbench", "-n", "-M", "prepared", "-c", "64", "-j", "2", "-t", strconv.Itoa(each), "-f", script, database)
-	b.ResetTimer()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.Fatalf("pgbench: %v: %s", err, out)
-	}
-	b.StopTimer()
-	tps := regexp.MustCompile(`tps = ([0-9.]+)`).FindSubmatch(out)
-	if tps == nil {
-		b.Fatalf("pgbench said %s", out)
-	}
-	rate, err := strconv.ParseFloat(string(tps[1]), 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(rate, "orders/s")
-}
-
-// BenchmarkPet reads one pet.
-func BenchmarkPet(b *testing.B) {
-	_, db, workspace := stocked(b, postgrestest.Start(b), 1000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := db.Pet(context.Background(), workspace, 1+rand.Int64N(1000)); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // BenchmarkOrdersByShipDate reads pages of a million orders, half of which ship.

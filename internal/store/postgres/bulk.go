@@ -33,6 +33,8 @@ func (a engine) Load(ctx context.Context, l *store.Load) error {
 	return err
 }
 
+const gatherStatistics = "ANALYZE categories, pets, orders, movements"
+
 // analyze gathers the planner's statistics each time that ten times as much was loaded,
 // after so many units. A minute later autovacuum does; until then reads would keep plans
 // that were made for small tables.
@@ -40,7 +42,7 @@ func (db *DB) analyze(ctx context.Context, units int64) {
 	loaded := db.loaded.Add(units)
 	for enough := int64(10_000); enough <= loaded; enough *= 10 {
 		if loaded-units < enough {
-			if _, err := db.writer.Exec(ctx, "ANALYZE categories, pets, orders, movements"); err != nil {
+			if _, err := db.writer.Exec(ctx, gatherStatistics); err != nil {
 				db.log.Warn("statistics were not gathered after a load", "database", db.name, "err", err)
 			}
 		}

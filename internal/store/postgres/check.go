@@ -4,23 +4,18 @@ import "example.com/petstore/internal/store"
 
 // ledgers has the server sort the movements. To follow the ledger of each pet would take
 // four times as long.
-func ledgers(order string) string {
-	return "SELECT " + store.LedgerColumns + " FROM movements WHERE workspace >= $1 AND workspace <= $2 ORDER BY workspace, pet, id " + order
-}
+const ledgers = "SELECT " + store.LedgerColumns + " FROM movements WHERE workspace = $1 ORDER BY pet, id"
 
 // checkSchema looks for indexes and constraints that do not hold.
 func checkSchema(tx store.Tx, report store.Report) error {
-	for row, err := range tx.Query(`SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-		WHERE c.relnamespace = 'petstore'::regnamespace AND NOT (i.indisvalid AND i.indisready)
-		UNION ALL SELECT conname::text FROM pg_constraint WHERE connamespace = 'petstore'::regnamespace AND NOT convalidated`) {
+	var b store.Batch
+	b.Query(func(row store.Row) error {
 		var name string
-		if err == nil {
-			err = row.Scan(&name)
-		}
-		if err != nil {
-			return err
-		}
+		err := row.Scan(&name)
 		report("structure: %s is not valid", name)
-	}
-	return nil
+		return err
+	}, `SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		WHERE c.relnamespace = 'petstore'::regnamespace AND NOT (i.indisvalid AND i.indisready)
+		UNION ALL SELECT conname::text FROM pg_constraint WHERE connamespace = 'petstore'::regnamespace AND NOT convalidated`)
+	return tx.Run(&b)
 }

@@ -16,10 +16,7 @@ type engine struct{ db *DB }
 // their states are in the order of their commits.
 func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
 	return a.db.change(ctx, func(tx sqlTx) error {
-		if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
-			return err
-		}
-		if _, err := tx.Exec("SELECT pg_notify($1, '')", channel); err != nil {
+		if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1), pg_notify($2, '')", accessLock, channel); err != nil {
 			return err
 		}
 		return f(tx)
@@ -58,12 +55,8 @@ type sqlTx struct {
 }
 
 func (t sqlTx) Exec(query string, args ...any) (int64, error) {
-	rows, err := t.querier.Query(t.ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	rows.Close()
-	return rows.CommandTag().RowsAffected(), rows.Err()
+	tag, err := t.querier.Exec(t.ctx, query, args...)
+	return tag.RowsAffected(), err
 }
 
 func (t sqlTx) Query(query string, args ...any) iter.Seq2[store.Row, error] {
@@ -99,18 +92,6 @@ func (t sqlTx) Fill(table string, columns []string, rows [][]any) error {
 	}
 	_, err := t.CopyFrom(t.ctx, pgx.Identifier{schema, table}, columns, pgx.CopyFromRows(rows))
 	return err
-}
-
-// each calls f for every row.
-func each(f func(pgx.Rows) error) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := f(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	}
 }
 
 // Followed implements [access.Store]: there may be many servers.

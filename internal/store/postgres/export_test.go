@@ -46,14 +46,6 @@ func MigrateFurther(ctx context.Context, url, script string) (applied []store.Mi
 	return applied, err
 }
 
-// EmptiedTables returns the names of the tables that a reset empties.
-func EmptiedTables() (names []string) {
-	for _, t := range store.Shops {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
 // Committed reports whether a load whose commit got no answer finds that it was
 // carried out.
 func Committed(ctx context.Context, db *DB, xid string) bool {

@@ -32,7 +32,9 @@ func (db *DB) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := db.probe(ctx); ctx.Err() == nil {
+			probing, cancel := context.WithTimeout(ctx, probeTimeout)
+			err := db.writer.Ping(probing) // no connection of it is to a replica
+			if cancel(); ctx.Err() == nil {
 				db.note(judge(err))
 			}
 		}
@@ -43,13 +45,6 @@ func (db *DB) Watch(ctx context.Context) {
 func (db *DB) Size(ctx context.Context) (n int64, err error) {
 	err = db.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
 	return n, err
-}
-
-// probe returns nil if the database takes writes.
-func (db *DB) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	return db.writer.Ping(ctx) // no connection of it is to a replica
 }
 
 // oldest is the first version of PostgreSQL that is supported, as the server
@@ -73,7 +68,7 @@ func Diagnose(ctx context.Context, url string) (d Diagnosis, err error) {
 		if there, err := begun(ctx, c); err != nil || !there {
 			return err
 		}
-		d.Newest, err = store.Newest(sqlTx{ctx, c}, "SELECT 1 WHERE to_regclass($1) IS NOT NULL")
+		d.Newest, err = store.Newest(sqlTx{ctx, c})
 		return err
 	})
 	return d, err

@@ -40,10 +40,8 @@ func continueHistory(ctx context.Context, c *pgx.Conn, now func() time.Time, log
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		x := sqlTx{ctx, tx}
 		// Those who issue ids have a time-out, and do not wait for the disk.
-		for _, query := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = 0", "SET LOCAL synchronous_commit = on"} {
-			if _, err := x.Exec(query); err != nil {
-				return err
-			}
+		if _, err := x.Exec("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = on"); err != nil {
+			return err
 		}
 		if _, err := x.Exec("SELECT pg_advisory_xact_lock($1)", accessLock); err != nil {
 			return err
@@ -83,9 +81,6 @@ func goOn(x sqlTx, now petstore.Time, history string) error {
 	if err := store.Restored(x, &dialect, now, n-1); err != nil {
 		return err
 	}
-	if _, err := x.Exec("SELECT pg_notify($1, '')", channel); err != nil {
-		return err
-	}
-	_, err = x.Exec("SELECT pg_notify($1, 'history 0')", feedChannel) // of all workspaces, see take
+	_, err = x.Exec("SELECT pg_notify($1, ''), pg_notify($2, 'history 0')", channel, feedChannel) // of all workspaces, see message
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/petstore/internal/store/postgres"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/internal/store/storetest"
+	"example.com/petstore/internal/usage"
 )
 
 // shared is the server of this run, with a migrated database to copy. What is
@@ -89,6 +90,11 @@ func TestRestarts(t *testing.T) {
 	storetest.RunRestarts(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		return node(t, url, postgres.Options{Now: now})
 	})
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	storetest.RunUsage(t, func(t *testing.T) usage.Store { return node(t, newDatabase(t), postgres.Options{}) })
 }
 
 // newStocked makes a workspace with one pet of that stock, and returns their ids.

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/store"
@@ -51,16 +52,11 @@ func MigrateUp(ctx context.Context, url string, now func() time.Time) (applied [
 
 // administer calls f with a connection for long work.
 func administer(ctx context.Context, url string, f func(*pgx.Conn) error) error {
-	return dial(ctx, url, administering, f)
-}
-
-// dial calls f with a connection for a purpose.
-func dial(ctx context.Context, url string, p use, f func(*pgx.Conn) error) error {
 	name, err := describe(url)
 	if err != nil {
 		return err
 	}
-	c, err := connect(ctx, url, p)
+	c, err := connect(ctx, url, administering)
 	if err == nil {
 		err = errors.Join(f(c), c.Close(context.WithoutCancel(ctx)))
 	}
@@ -86,7 +82,7 @@ func becomeCurrent(ctx context.Context, url string, o Options) error {
 		_, err = migrate(ctx, c, known, o.Now)
 	}
 	if err == nil {
-		err = refuseHalf(ctx, c)
+		err = refuseFilling(ctx, c)
 	}
 	if err != nil || o.NoMigrate { // who only reads leaves the history alone
 		return err
@@ -106,26 +102,22 @@ func status(ctx context.Context, c *pgx.Conn, set *store.Migrations) ([]store.Mi
 	if err != nil {
 		return nil, err
 	}
-	var rows []store.AppliedMigration
-	if there {
-		// The tables of before do not all have the column beside.
-		for row, err := range (sqlTx{ctx, c}).Query("SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m") {
-			var m store.AppliedMigration
-			if err == nil {
-				err = row.Scan(&m.Version, &m.Name, &m.Millis, &m.Beside)
-			}
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, m)
-		}
+	if !there {
+		return set.Status(nil)
 	}
-	for _, r := range rows {
-		if r.Version == 1 && r.Name == "init" {
-			return nil, errOlder
-		}
+	// The tables of before do not all have the column beside.
+	rows, err := c.Query(ctx, "SELECT version, name, at, coalesce((to_jsonb(m)->>'beside')::integer, version) FROM migrations m")
+	if err != nil {
+		return nil, err
 	}
-	return set.Status(rows)
+	has, err := pgx.CollectRows(rows, pgx.RowToStructByPos[store.AppliedMigration])
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(has, func(m store.AppliedMigration) bool { return m.Version == 1 && m.Name == "init" }) {
+		return nil, errOlder
+	}
+	return set.Status(has)
 }
 
 // migrate applies what the database lacks of set, and returns it. A database that

@@ -47,45 +47,6 @@ func TestRecoveryToTheMomentBefore(t *testing.T) {
 	wantOrder(t, again, workspace, pet)
 }
 
-// TestRecoveryOfALostServer: of a server that is lost with its disk everything comes
-// back up to the end of the archive.
-func TestRecoveryOfALostServer(t *testing.T) {
-	t.Parallel()
-	primary := postgrestest.Start(t, "archive_mode = on", "archive_timeout = 1s")
-	db := node(t, primary.URL("postgres"), postgres.Options{})
-	workspace, pet := newStocked(t, db, petstore.MaxQuantity)
-	archive := primary.Archive(t)
-	crowd := buy(t, workspace, pet, 16, db)
-	crowd.more(500)
-	seen := crowd.seen()
-	if err := primary.Archived(t.Context(), archive); err != nil {
-		t.Fatal(err)
-	}
-	crowd.more(1000)
-	if err := primary.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	crashed := time.Now()
-	crowd.end()
-	after := crowd.seen()
-
-	again, took := recovered(t, archive, time.Time{})
-	kept := ordersOf(t, again, workspace)
-	if lost := missing(seen, kept); lost > 0 {
-		t.Errorf("%d of %d orders that were archived are lost", lost, len(seen))
-	}
-	wantSound(t, again)
-	oldest := crashed
-	for id, at := range after {
-		if !kept[id] && at.Before(oldest) {
-			oldest = at
-		}
-	}
-	t.Logf("of %d confirmed orders %d are lost, the oldest of %v before the end; orders again after %v",
-		len(after), missing(after, kept), crashed.Sub(oldest).Round(time.Millisecond), took)
-	wantOrder(t, again, workspace, pet)
-}
-
 // recovered starts a server and a node from an archive, and returns how long that took.
 func recovered(t *testing.T, archive postgrestest.Archive, until time.Time) (*postgres.DB, time.Duration) {
 	t.Helper()

@@ -3,13 +3,11 @@ package postgres_test
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/postgres"
-	"github.com/jackc/pgx/v5"
 )
 
 // migrateFurther migrates a database as a later version would, with one more migration,
@@ -94,27 +92,6 @@ func TestOlderDatabaseIsRefused(t *testing.T) {
 	for _, err := range []error{err1, err2, err3} {
 		if err == nil || !strings.Contains(err.Error(), "from before the first release") || !strings.Contains(err.Error(), "export each workspace with the old version") {
 			t.Errorf("error = %v, want that the database is of before, and what to do", err)
-		}
-	}
-}
-
-// TestEmptiedTables: a workspace that is reset leaves no row in any table that has
-// rows of workspaces.
-func TestEmptiedTables(t *testing.T) {
-	t.Parallel()
-	rows, err := direct(t, newDatabase(t)).Query(t.Context(), `SELECT table_name::text FROM information_schema.columns
-		WHERE table_schema = 'petstore' AND column_name = 'workspace'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil || len(tables) < 8 {
-		t.Fatalf("the tables are %q, %v", tables, err)
-	}
-	kept := []string{"api_keys", "counters", "feeds", "key_days", "limit_keys", "removals", "usage", "webhooks"} // they are of the workspace
-	for _, name := range tables {
-		if !slices.Contains(kept, name) && !slices.Contains(postgres.EmptiedTables(), name) {
-			t.Errorf("the table %s has rows of workspaces, and is not emptied with them", name)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,27 +98,20 @@ func literal(text string) string {
 // connection is there, since poolers refuse them among the parameters that it begins with,
 // and before it is validated: whether it takes writes depends on them.
 func setUp(c *pgconn.Config, u use) {
-	given := maps.Clone(c.RuntimeParams)
-	for _, name := range []string{"options", "replication"} { // these are no settings
-		delete(given, name)
+	given := make(map[string]string)
+	for name, value := range c.RuntimeParams {
+		if name != "options" && name != "replication" { // which are no settings
+			given[strings.ToLower(name)] = value
+			delete(c.RuntimeParams, name)
+		}
 	}
-	maps.DeleteFunc(c.RuntimeParams, func(name, _ string) bool { _, moved := given[name]; return moved })
-	statement, validate := settings(lower(given), u), c.ValidateConnect
+	statement, validate := settings(given, u), c.ValidateConnect
 	c.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
 		if _, err := c.Exec(ctx, statement).ReadAll(); err != nil || validate == nil {
 			return err
 		}
 		return validate(ctx, c)
 	}
-}
-
-// lower returns settings by their names in lower case.
-func lower(given map[string]string) map[string]string {
-	all := make(map[string]string, len(given))
-	for name, value := range given {
-		all[strings.ToLower(name)] = value
-	}
-	return all
 }
 
 // errShared is why a pooler is refused that does not keep a session for each connection.
@@ -168,13 +160,9 @@ func ownSessions(ctx context.Context, c *pgx.ConnConfig) error {
 }
 
 // backend returns the process id of the server's session.
-func backend(ctx context.Context, c *pgx.Conn) (uint32, error) {
-	results, err := c.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
-	if err != nil {
-		return 0, err
-	}
-	pid, err := strconv.ParseUint(string(results[0].Rows[0][0]), 10, 32)
-	return uint32(pid), err
+func backend(ctx context.Context, c *pgx.Conn) (pid uint32, err error) {
+	err = c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+	return pid, err
 }
 
 func millisText(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"reflect"
 
 	"example.com/petstore/internal/store"
 	"github.com/jackc/pgx/v5"
@@ -69,28 +68,9 @@ type fetched struct {
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription
 	values [][]byte
-	plans  []plan // of the columns, as they were read before
-}
-
-// A plan is how values of a column are read into a type.
-type plan struct {
-	into reflect.Type
-	scan pgtype.ScanPlan
 }
 
 // Scan implements [store.Row].
 func (f *fetched) Scan(columns ...any) error {
-	if len(f.plans) < len(columns) {
-		f.plans = make([]plan, len(columns))
-	}
-	for i, column := range columns {
-		p := &f.plans[i]
-		if into := reflect.TypeOf(column); p.into != into {
-			*p = plan{into, f.types.PlanScan(f.fields[i].DataTypeOID, pgtype.BinaryFormatCode, column)}
-		}
-		if err := p.scan.Scan(f.values[i], column); err != nil {
-			return err
-		}
-	}
-	return nil
+	return pgx.ScanRow(f.types, f.fields, f.values, columns...)
 }

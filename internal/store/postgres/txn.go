@@ -9,17 +9,8 @@ import (
 
 // change calls f in a transaction of a rare write and commits it, again if it met another one
 // or its connection was lost before the commit was on its way.
-func (db *DB) change(ctx context.Context, f func(sqlTx) error) (err error) {
-	for n := range attempts {
-		var sent bool
-		sent, err = db.changeOnce(ctx, f)
-		db.leaveReplica(err)
-		if err == nil || !again(err, sent, true) || pause(ctx, n) != nil {
-			break
-		}
-		db.retries.Add(1)
-	}
-	return judge(err)
+func (db *DB) change(ctx context.Context, f func(sqlTx) error) error {
+	return db.retry(ctx, true, func() (bool, error) { return db.changeOnce(ctx, f) })
 }
 
 func (db *DB) changeOnce(ctx context.Context, f func(sqlTx) error) (sent bool, err error) {

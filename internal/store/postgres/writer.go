@@ -23,11 +23,9 @@ const attempts = 5
 // Group carries out a group, again until it is committed or has failed for good: BEGIN and
 // what the group loads are one round trip, what it writes and COMMIT another.
 func (a engine) Group(ctx context.Context, g *store.Group) error {
-	err := a.db.carryOut(ctx, g)
-	if gravityOf(err) == conflict {
-		err = petstore.Unavailable(err)
-	}
-	err = judge(err)
+	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
+	defer cancel()
+	err := a.db.retry(ctx, g.Len() == 1, func() (bool, error) { return a.db.try(ctx, g) })
 	if petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 		a.db.note(err)
 	} else {
@@ -36,20 +34,20 @@ func (a engine) Group(ctx context.Context, g *store.Group) error {
 	return err
 }
 
-func (db *DB) carryOut(ctx context.Context, g *store.Group) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
-	defer cancel()
+// retry calls try until it succeeds or has failed for good. try reports whether its commit
+// may have reached the server. Only what is done alone is decided anew more than once when
+// another node was faster.
+func (db *DB) retry(ctx context.Context, alone bool, try func() (sent bool, err error)) (err error) {
 	for n := range attempts {
 		var sent bool
-		if sent, err = db.try(ctx, g); err == nil || !again(err, sent, n == 0 || g.Len() == 1) {
-			return err
+		sent, err = try()
+		db.leaveReplica(err)
+		if err == nil || !again(err, sent, n == 0 || alone) || pause(ctx, n) != nil {
+			break
 		}
 		db.retries.Add(1)
-		if pause(ctx, n) != nil {
-			return err
-		}
 	}
-	return err
+	return judge(err)
 }
 
 // again reports whether a group that failed is to be tried again. sent says
@@ -89,7 +87,6 @@ func (db *DB) try(ctx context.Context, g *store.Group) (sent bool, err error) {
 	defer c.Release()
 	defer func() {
 		if err != nil {
-			db.leaveReplica(err)
 			rollback(ctx, c.Conn())
 		}
 	}()

@@ -100,17 +100,6 @@ func wantCodes(t *testing.T, errs []error, want ...petstore.Code) {
 	}
 }
 
-func TestGroupSeesItself(t *testing.T) {
-	t.Parallel()
-	s := openTenant(t, 3)
-	errs := grouped(t, s.DB, s.workspace, repeat(5, s.order)...)
-	wantCodes(t, errs, "", "", "", petstore.CodePetNotAvailable, petstore.CodePetNotAvailable)
-	if got := s.Stats(); got.LargestGroup != 5 || got.SplitGroups != 0 {
-		t.Errorf("Stats = %+v, want a group of 5", got)
-	}
-	s.wantStock(0)
-}
-
 // TestGroupNeighbours: text that PostgreSQL refuses fails the whole
 // transaction, but its own change alone.
 func TestGroupNeighbours(t *testing.T) {
@@ -131,29 +120,6 @@ func TestGroupNeighbours(t *testing.T) {
 		t.Errorf("Stats = %+v, want one group split", got)
 	}
 	s.wantStock(7)
-}
-
-func TestGroupOfOneKey(t *testing.T) {
-	t.Parallel()
-	s := openTenant(t, 10)
-	var ids [4]int64
-	var calls []func() error
-	for i := range ids {
-		once := &petstore.Idempotency{Operation: "POST /store/orders", Key: "k"}
-		if i == 3 {
-			once.Fingerprint[0] = 1 // another body
-		}
-		calls = append(calls, func() error {
-			made, err := petstore.NewService(s.DB).CreateOrder(t.Context(), s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 1}, once)
-			ids[i] = made.ID
-			return err
-		})
-	}
-	wantCodes(t, grouped(t, s.DB, s.workspace, calls...), "", "", "", petstore.CodeIdempotencyKeyReused)
-	if ids[0] == 0 || ids[1] != ids[0] || ids[2] != ids[0] {
-		t.Errorf("ids = %v, want the first three the same", ids)
-	}
-	s.wantStock(9)
 }
 
 // TestGroupDropsWhatItSaved: an order is changed and then cancelled, and its pet
@@ -226,24 +192,6 @@ func TestPanicIsTheCallersOwn(t *testing.T) {
 	}
 	wantCodes(t, grouped(t, s.DB, s.workspace, s.order, explode, s.order), "", "", "")
 	s.wantStock(8)
-}
-
-func TestWithdrawnWhileWaiting(t *testing.T) {
-	t.Parallel()
-	s := openTenant(t, 10)
-	ctx, cancel := context.WithCancel(t.Context())
-	errs := grouped(t, s.DB, s.workspace, func() error {
-		_, err := s.CreateOrder(ctx, s.workspace, petstore.NewOrder{PetID: s.pet, Quantity: 1}, nil)
-		return err
-	}, func() error {
-		cancel()
-		return s.order()
-	})
-	wantCodes(t, errs[1:], "")
-	if got := petstore.CodeOf(errs[0]); got != petstore.CodeServiceUnavailable {
-		t.Errorf("withdrawn = %v, want %s", errs[0], petstore.CodeServiceUnavailable)
-	}
-	s.wantStock(9)
 }
 
 func TestAfterClose(t *testing.T) {

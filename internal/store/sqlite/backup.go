@@ -354,11 +354,10 @@ func removeAll(path string, ends ...string) error {
 	return nil
 }
 
-// Newest returns the latest instant that the database at path, whichever schema
-// it has, says something happened at; the zero time if nothing did.
+// Newest returns the latest instant that the database at path says something happened at; the zero time if nothing did.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		latest, err = store.Newest(sqlTx{c}, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1")
+		latest, err = store.Newest(sqlTx{c})
 		return err
 	})
 	return latest, err

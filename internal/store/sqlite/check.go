@@ -4,20 +4,18 @@ import "example.com/petstore/internal/store"
 
 // ledgers follows the ledger of each pet: to sort all movements would take memory, or room
 // for temporary files. Without the LIMIT the inner ORDER BY would not count.
-func ledgers(order string) string {
-	return "SELECT " + store.LedgerColumns + ` FROM (SELECT m.* FROM (
-			SELECT workspace, id AS pet, last_movement AS last FROM pets WHERE workspace >= $1 AND workspace <= $2
+const ledgers = "SELECT " + store.LedgerColumns + ` FROM (SELECT m.* FROM (
+		SELECT workspace, id AS pet, last_movement AS last FROM pets WHERE workspace = $1
+		UNION ALL
+		SELECT workspace, pet, id FROM movements d WHERE kind = 'deleted' AND workspace = $1
+			AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = d.workspace AND p.id = d.pet)
+		ORDER BY 2 LIMIT -1) AS h
+	CROSS JOIN json_each((WITH RECURSIVE chain (id, before) AS (
+			SELECT id, before FROM movements WHERE workspace = h.workspace AND id = h.last AND pet = h.pet
 			UNION ALL
-			SELECT workspace, pet, id FROM movements d WHERE kind = 'deleted' AND workspace >= $1 AND workspace <= $2
-				AND NOT EXISTS (SELECT 1 FROM pets p WHERE p.workspace = d.workspace AND p.id = d.pet)
-			ORDER BY 1, 2 LIMIT -1) AS h
-		CROSS JOIN json_each((WITH RECURSIVE chain (id, before) AS (
-				SELECT id, before FROM movements WHERE workspace = h.workspace AND id = h.last AND pet = h.pet
-				UNION ALL
-				SELECT b.id, b.before FROM chain c JOIN movements b ON b.workspace = h.workspace AND b.id = c.before AND b.pet = h.pet AND b.id < c.id)
-			SELECT json_group_array(id ORDER BY id ` + order + `) FROM chain)) AS j
-		CROSS JOIN movements m ON m.workspace = h.workspace AND m.id = j.value)`
-}
+			SELECT b.id, b.before FROM chain c JOIN movements b ON b.workspace = h.workspace AND b.id = c.before AND b.pet = h.pet AND b.id < c.id)
+		SELECT json_group_array(id ORDER BY id) FROM chain)) AS j
+	CROSS JOIN movements m ON m.workspace = h.workspace AND m.id = j.value)`
 
 func checkStructure(tx store.Tx, report store.Report) error {
 	// FTS5 has to look at the file first: else it may check what it remembers of an

@@ -93,8 +93,8 @@ func testLongLedger(t *testing.T, open func(t *testing.T, now func() time.Time) 
 	s.checkLedger()
 	damage("UPDATE movements SET quantity = 9 WHERE number = 15001")
 	want := []string{
-		"ledger: pet 1 of workspace 1: the movement 15002 leaves 2, after 9 and a change by 1",
 		"ledger: pet 1 of workspace 1: the movement 15001 leaves 9, after 2 and a change by -1",
+		"ledger: pet 1 of workspace 1: the movement 15002 leaves 2, after 9 and a change by 1",
 	}
 	if got, err := s.Check(s.ctx); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("Check = %q, %v, want %q", got, err, want)
