@@ -57,6 +57,7 @@ func newShop(t *testing.T) *shop {
 	sender := webhook.NewSender(webhook.SenderOptions{
 		Guard: webhook.NewGuard(true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), Now: s.clock.now, Version: "test",
 	})
+	sender.SetPatience(time.Hour) // what hangs does so until the test ends it, on a busy machine too
 	s.hooks = &webhook.Service{Store: db, Sender: sender, Now: s.clock.now, Wake: s.wakeAll}
 	return s
 }

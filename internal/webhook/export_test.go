@@ -12,3 +12,6 @@ func (d *Deliverer) Narrow(slots int64, rest time.Duration) {
 	d.slots = fairshare.New(fairshare.Options{Capacity: slots, Queue: 1000})
 	d.rest = rest
 }
+
+// SetPatience gives receivers another time for a whole try.
+func (s *Sender) SetPatience(d time.Duration) { s.time = d }

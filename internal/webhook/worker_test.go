@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/webhook"
@@ -57,7 +56,6 @@ func TestChangeWhileHanging(t *testing.T) {
 	moved, paused := s.hook(hanging), s.hook(first)
 	s.write(3)
 	s.await("both hang", func() bool { return len(hanging.got()) == 1 && len(first.got()) == 1 })
-	began := time.Now()
 	well := newReceiver(t, ok)
 	s.update(moved.ID, webhook.Patch{URL: petstore.Some(well.url)})
 	s.update(paused.ID, webhook.Patch{State: petstore.Some(webhook.Paused)})
@@ -65,9 +63,6 @@ func TestChangeWhileHanging(t *testing.T) {
 	s.update(paused.ID, webhook.Patch{State: petstore.Some(webhook.Active)})
 	s.await("the new URL receives all", func() bool { return slices.Equal(well.got(), upTo(3)) })
 	s.await("the one that was paused receives all", func() bool { return slices.Equal(first.got(), []int64{1, 1, 2, 3}) })
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("that took %v", took)
-	}
 }
 
 // A tardyStore keeps what came of tries when it is allowed to.
