@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"example.com/petstore/internal/ops"
-	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/store/sqlite"
 )
 
 // health returns how the node stands, in words.
-func (n *node) health(ctx context.Context, checks []ops.Check) []console.Figure {
+func (n *node) health(ctx context.Context, checks []ops.Check) []admin.Figure {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	list := []console.Figure{{Name: "version", Value: n.Version}, n.uptime()}
+	list := []admin.Figure{{Name: "version", Value: n.Version}, n.uptime()}
 	for _, c := range checks {
-		f := console.Figure{Name: c.Name, Value: "ready", State: true}
+		f := admin.Figure{Name: c.Name, Value: "ready", State: true}
 		if err := c.Err(); err != nil {
 			f.Value, f.Bad = err.Error(), true
 		}
@@ -30,16 +30,16 @@ func (n *node) health(ctx context.Context, checks []ops.Check) []console.Figure 
 	}
 	l, s := n.limiter.Stats(), n.store.Figures()
 	return append(list, n.lastBackup(ctx),
-		console.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
-		console.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of at most %d counted, %d requests from others", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
-		console.Figure{Name: "limits that could not be saved", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
-		console.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.LargestGroup, s.Waiting)},
-		console.Figure{Name: "requests missing in the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
+		admin.Figure{Name: "limiter", Value: fmt.Sprintf("workspaces %d, keys %d, bans %d", l.Workspaces, l.Keys, l.Bans)},
+		admin.Figure{Name: "addresses without a key", Value: fmt.Sprintf("%d of at most %d counted, %d requests from others", l.Addresses, l.AddressCapacity, l.OverflowAdmitted)},
+		admin.Figure{Name: "limits that could not be saved", Value: fmt.Sprint(l.FailedSaves), Bad: l.FailedSaves > 0},
+		admin.Figure{Name: "writes", Value: fmt.Sprintf("%d in %d commits, at most %d together, %d waiting", s.Writes, s.Groups, s.LargestGroup, s.Waiting)},
+		admin.Figure{Name: "requests missing in the charts", Value: fmt.Sprint(n.usage.Lost()), Bad: n.usage.Lost() > 0},
 	)
 }
 
 // uptime names the instant in RFC 3339, of which the page makes a time.
-func (n *node) uptime() console.Figure {
+func (n *node) uptime() admin.Figure {
 	up := n.now().Sub(n.started).Truncate(time.Minute)
 	text := fmt.Sprintf("%d min", up/time.Minute)
 	if hours := int(up.Hours()); hours >= 48 {
@@ -47,13 +47,13 @@ func (n *node) uptime() console.Figure {
 	} else if hours > 0 {
 		text = fmt.Sprintf("%d h %d min", hours, int(up.Minutes())%60)
 	}
-	return console.Figure{Name: "uptime", Value: text + ", since " + rfc3339(n.started)}
+	return admin.Figure{Name: "uptime", Value: text + ", since " + rfc3339(n.started)}
 }
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func (n *node) database(ctx context.Context) console.Figure {
-	f := console.Figure{Name: "database", Value: "SQLite"}
+func (n *node) database(ctx context.Context) admin.Figure {
+	f := admin.Figure{Name: "database", Value: "SQLite"}
 	if n.Config.OnPostgres() {
 		f.Value = "PostgreSQL"
 	}
@@ -69,18 +69,18 @@ func (n *node) database(ctx context.Context) console.Figure {
 // lowDisk is the share of a disk, in percent, below which its free room is low.
 const lowDisk = 5
 
-func (n *node) disk() console.Figure {
+func (n *node) disk() admin.Figure {
 	free, whole, err := sqlite.Room(filepath.Dir(n.Config.DB))
 	if err != nil {
-		return console.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
+		return admin.Figure{Name: "disk", Value: "not known: " + err.Error(), Bad: !errors.Is(err, errors.ErrUnsupported)}
 	}
-	return console.Figure{Name: "disk", Value: inBytes(free) + " free of " + inBytes(whole), Bad: free < whole/100*lowDisk}
+	return admin.Figure{Name: "disk", Value: inBytes(free) + " free of " + inBytes(whole), Bad: free < whole/100*lowDisk}
 }
 
 // lastBackup says when the newest backup was made, and that the schedule is late
 // once two of its turns are missing.
-func (n *node) lastBackup(ctx context.Context) console.Figure {
-	f := console.Figure{Name: "last backup", Value: "this server makes none"}
+func (n *node) lastBackup(ctx context.Context) admin.Figure {
+	f := admin.Figure{Name: "last backup", Value: "this server makes none"}
 	if n.backups.able() != nil {
 		return f
 	}

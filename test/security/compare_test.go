@@ -22,7 +22,7 @@ import (
 // sealed with.
 func secretive() []string {
 	const internal = "example.com/petstore/internal/"
-	return []string{internal + "access", internal + "store", internal + "httpapi", internal + "portal/console", internal + "store/sqlite", internal + "store/postgres", internal + "cli"}
+	return []string{internal + "access", internal + "store", internal + "httpapi", internal + "portal/page", internal + "portal/console", internal + "portal/admin", internal + "store/sqlite", internal + "store/postgres", internal + "cli"}
 }
 
 // compared are the functions that compare or look up what could be a secret by
@@ -30,15 +30,15 @@ func secretive() []string {
 func compared() map[string]string {
 	const public = "no secret: the name has another meaning here"
 	return map[string]string{
-		"access.Directory.find":   "a look-up of SHA-256 of what was sent, which nobody can steer towards that of a key",
-		"access.Directory.answer": "the SHA-256 of what was sent and is no key",
-		"access.Directory.apply":  "hashes of the store among themselves",
-		"access.wellFormed":       "a checksum of what was sent with what was sent",
-		"httpapi.presentedKey":    "one header of a request with another",
-		"httpapi.onceOf":          public, // Idempotency-Key, by its form
-		"store.receiptID.compare": public, // Idempotency-Keys of one workspace among themselves
-		"console.sieve.takes":     public, // the id of a key
-		"cli.version":             public, // the name of a setting of the build
+		"access.Directory.find":       "a look-up of SHA-256 of what was sent, which nobody can steer towards that of a key",
+		"access.Directory.answer":     "the SHA-256 of what was sent and is no key",
+		"access.Directory.apply":      "hashes of the store among themselves",
+		"access.wellFormed":           "a checksum of what was sent with what was sent",
+		"httpapi.presentedKey":        "one header of a request with another",
+		"httpapi.onceOf":              public, // Idempotency-Key, by its form
+		"store.receiptID.compare":     public, // Idempotency-Keys of one workspace among themselves
+		"console.requestFilter.takes": public, // the id of a key
+		"cli.version":                 public, // the name of a setting of the build
 	}
 }
 

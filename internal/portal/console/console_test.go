@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
@@ -89,8 +90,8 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	}
 	t.Cleanup(h.hooks.Sender.Close)
 	h.console, err = console.New(console.Options{
-		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
-		Log: slog.New(slog.DiscardHandler), Done: h.done, PagesPerMinute: pages,
+		Page:   h.pages(secret),
+		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, PagesPerMinute: pages,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +107,13 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	t.Cleanup(server.Close)
 	h.url = server.URL
 	return h
+}
+
+// pages are what both consoles are made of.
+func (h *house) pages(secret []byte) page.Options {
+	return page.Options{
+		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler), Done: h.done,
+	}
 }
 
 // save saves what the limiter counted, as a node does twice a second.
