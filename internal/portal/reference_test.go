@@ -226,20 +226,6 @@ func TestErrorsGuideHasEveryCode(t *testing.T) {
 	}
 }
 
-func TestNavigationFollowsTheGroups(t *testing.T) {
-	t.Parallel()
-	var got []string
-	for _, g := range siteOf(t, newReference(t)).Nav {
-		for _, tag := range g.Tags {
-			got = append(got, g.Name+"/"+tag.Name)
-		}
-	}
-	want := []string{"Pets/animals", "Pets/categories", "Store/orders", "Store/inventory", "Events/events", "Events/webhooks", "Events/deliveries", "Account/account", "Account/keys"}
-	if !slices.Equal(got, want) {
-		t.Errorf("navigation = %v, want %v", got, want)
-	}
-}
-
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	h := newReference(t)

@@ -11,10 +11,8 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// auditPage is how many lines of the audit log a page shows.
 const auditPage = 50
 
-// auditQuery returns what the query asks for of the audit log.
 func auditQuery(v *visit) operator.AuditQuery {
 	query := v.R.URL.Query()
 	q := operator.AuditQuery{Limit: auditPage, Action: query.Get("action"), Text: query.Get("text")}

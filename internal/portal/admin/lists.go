@@ -21,7 +21,6 @@ func gaugeCell(w ratelimit.Window) page.Cell {
 	return page.Cell{Meter: &m}
 }
 
-// busiest is how many keys the page of the busiest shows.
 const busiest = 50
 
 // busyKey is a key that was used today, with the day of its workspace.
@@ -78,7 +77,7 @@ func listBusy(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-// banned returns the entries of the keys whose ban runs, in the order of their ends.
+// bannedKeys returns the entries of the keys whose ban runs, in the order of their ends.
 func bannedKeys(v *visit) []*access.Entry[*ratelimit.Caller] {
 	now := v.Now()
 	entries := slices.DeleteFunc(v.Keys.Entries(), func(e *access.Entry[*ratelimit.Caller]) bool {

@@ -83,7 +83,6 @@ func totalRows(v *visit, ctx context.Context, s page.Span) ([]usage.Row, error) 
 	return v.totals.rows[s.Name].get(now, func() ([]usage.Row, error) { return v.Usage.Total(ctx, s.Step, s.First(now), now) })
 }
 
-// whole reads what changes.
 func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err error) {
 	rows, err := totalRows(v, ctx, s)
 	if err != nil {
@@ -138,7 +137,7 @@ func workspaceSummary(v *visit, n count) summary {
 	return s
 }
 
-// today returns what all workspaces did on this UTC day.
+// todaysUse returns what all workspaces did on this UTC day.
 func todaysUse(v *visit, ctx context.Context) (sum usage.Counts, err error) {
 	rows, err := totalRows(v, ctx, page.ShortSpans()[1])
 	midnight := v.Now().UTC().Truncate(24 * time.Hour).Unix()

@@ -11,28 +11,21 @@ import (
 )
 
 func changePlan(v *visit) (page.Form, error) {
-	id, err := v.Number()
-	if err != nil {
-		return page.Form{}, err
-	}
-	w, err := v.Access.WorkspaceByID(v.R.Context(), id)
-	if err != nil {
-		return page.Form{}, err
-	}
+	w, err := workspaceInPath(v)
 	f := page.Form{
 		Title: "Plan of " + access.Printable(w.Name), Lead: "It applies to all keys of the workspace within a second, on every node. Requests that were used stay counted.", Submit: "Change the plan",
 		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
 		Fields: planFields(w.Plan),
 	}
 	if w.Plan == access.Enterprise {
-		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.Quota.PerMinute), page.Text(w.Quota.PerDay)
+		f.Fields[1].Value, f.Fields[2].Value = page.Text(w.PerMinute), page.Text(w.PerDay)
 	}
 	f.Send = func(in *page.Input) error {
 		p := planOf(in)
 		_, err := v.acting().SetPlan(v.R.Context(), w.ID, p)
 		return v.ThenRefresh(f.Back.URL, fmt.Sprintf("The plan of %s is now %s.", access.Printable(w.Name), p.Plan), err)
 	}
-	return f, nil
+	return f, err
 }
 
 func planFields(p access.Plan) []page.Field {
@@ -56,7 +49,6 @@ func planChoices() []page.Option {
 	return plans
 }
 
-// planOf returns the plan that a form names.
 func planOf(in *page.Input) operator.Plan {
 	p := operator.Plan{Plan: access.Plan(in.Text("plan"))}
 	if p.Plan == access.Enterprise {
@@ -91,7 +83,7 @@ func liftBan(v *visit) (page.Form, error) {
 	}, err
 }
 
-// usable says when a key may be used without its ban: now, or when its workspace has requests again.
+// usableAfter says when a key may be used without its ban: now, or when its workspace has requests again.
 func usableAfter(v *visit, id, now string) string {
 	e := v.Keys.Entry(id)
 	if e == nil {

@@ -38,7 +38,6 @@ func listWorkspaces(ctx context.Context, v *visit) (page.List, error) {
 	return l, err
 }
 
-// quotaCell says whether a workspace is over its quota.
 func quotaCell(s *operator.Standing) page.Cell {
 	switch s.Over() {
 	case "day":
@@ -109,7 +108,6 @@ type workspaceView struct {
 	Sheets []page.List
 }
 
-// workspace returns the workspace in the path.
 func workspaceInPath(v *visit) (operator.Detail, error) {
 	id, err := v.Number()
 	if err != nil {
@@ -157,7 +155,6 @@ func showWorkspace(v *visit) error {
 	return v.Render(http.StatusOK, "workspace", shown.Name, shown)
 }
 
-// addUse adds what the workspace did, as a chart.
 func addUse(v *visit, shown *workspaceView, id int64) error {
 	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
 	rows, err := v.Usage.Series(v.R.Context(), id, s.Step, s.First(v.Now()), v.Now())
@@ -201,7 +198,6 @@ func keyCells(k *page.KeyRow) []page.Cell {
 	return append(row, page.Cell{Links: links})
 }
 
-// maxRefusals is how many refused requests the page of a workspace shows.
 const maxRefusals = 10
 
 // refusalSheet has the latest requests that this node refused or failed.
@@ -238,7 +234,7 @@ func deleteWorkspace(v *visit) (page.Form, error) {
 	return f, err
 }
 
-// removal returns the form that takes away what the workspace in the path has, or all of it.
+// removalForm returns the form that takes away what the workspace in the path has, or all of it.
 func removalForm(v *visit, what, lead, submit string) (page.Form, operator.Detail, error) {
 	w, err := workspaceInPath(v)
 	name := access.Printable(w.Name)
@@ -251,7 +247,7 @@ func removalForm(v *visit, what, lead, submit string) (page.Form, operator.Detai
 	}, w, err
 }
 
-// remove goes on to the end if the one who asked for it leaves.
+// removeNamed goes on to the end if the one who asked for it leaves.
 func removeNamed(v *visit, in *page.Input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
 	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
 		return page.FieldError("name", "This is not the name of the workspace.")

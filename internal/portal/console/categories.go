@@ -77,17 +77,8 @@ func categoryOf(in *page.Input) petstore.NewCategory {
 	return n
 }
 
-// category returns the category in the path.
-func categoryInPath(v *visit) (petstore.Category, error) {
-	id, err := v.Number()
-	if err != nil {
-		return petstore.Category{}, err
-	}
-	return v.Service.Category(v.R.Context(), v.who.Workspace.ID, id)
-}
-
 func showCategory(v *visit) (page.Form, error) {
-	c, err := categoryInPath(v)
+	c, err := inPath(v, v.Service.Category)
 	f, at := categoryForm(c), "/console/categories/"+page.Text(c.ID)
 	f.Title, f.Lead, f.Submit, f.Fields = c.Name, "Category "+page.Text(c.ID), "Save", append(f.Fields, page.VersionField(c))
 	f.Links = []page.Link{{Title: "Its pets", URL: "/console/pets?category=" + page.Text(c.ID)}, {Title: "Delete", URL: at + "/delete", Danger: true}}
@@ -99,7 +90,7 @@ func showCategory(v *visit) (page.Form, error) {
 }
 
 func deleteCategory(v *visit) (page.Form, error) {
-	c, err := categoryInPath(v)
+	c, err := inPath(v, v.Service.Category)
 	return page.Form{
 		Title: "Delete category " + page.Text(c.ID) + "?", Lead: fmt.Sprintf("%s is removed. This is possible while no pet belongs to it, and cannot be undone.", c.Name),
 		Submit: "Delete the category", Danger: true, Back: page.Link{Title: "Category " + page.Text(c.ID), URL: "/console/categories/" + page.Text(c.ID)}, Fields: []page.Field{page.VersionField(c)},

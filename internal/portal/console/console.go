@@ -113,7 +113,6 @@ func routesOf(events bool) []page.Route {
 	return t
 }
 
-// addShop adds the catalogue, the stock and the orders.
 func addShop(t *page.Table[*visit]) {
 	t.Look("/console/pets", showPets)
 	t.Download("/console/pets.csv", petsCSV)
@@ -143,7 +142,6 @@ func addShop(t *page.Table[*visit]) {
 	t.Form(access.Write, "/console/orders/{id}/cancel", cancelOrder)
 }
 
-// addEvents adds the events and the webhooks.
 func addEvents(t *page.Table[*visit]) {
 	t.Follow("/console/events", listEvents)
 	t.Look("/console/events/{id}", showEvent)

@@ -110,11 +110,7 @@ func subjectOf(e *petstore.Event) page.Cell {
 }
 
 func showEvent(v *visit) error {
-	id, err := v.Number()
-	if err != nil {
-		return err
-	}
-	e, err := v.Events.Event(v.R.Context(), v.who.Workspace.ID, id)
+	e, err := inPath(v, v.Events.Event)
 	if err != nil {
 		return err
 	}
@@ -122,8 +118,8 @@ func showEvent(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.Render(http.StatusOK, "sheets", "Event "+page.Text(id), sheetPage{
-		Title: "Event " + page.Text(id), Lead: "What changed.", Back: page.Link{Title: "Events", URL: "/console/events"},
+	return v.Render(http.StatusOK, "sheets", "Event "+page.Text(e.ID), sheetPage{
+		Title: "Event " + page.Text(e.ID), Lead: "What changed.", Back: page.Link{Title: "Events", URL: "/console/events"},
 		Sheets: []page.List{changed},
 		Facts: []page.Fact{
 			{Title: "Type", Cell: page.Cell{Text: string(e.Type), Code: true}}, {Title: "What", Cell: subjectOf(&e)}, {Title: "When", Cell: page.Cell{At: e.CreatedAt.UTC()}},

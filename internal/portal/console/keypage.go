@@ -42,7 +42,6 @@ type keyUse struct {
 	Deprecated bool
 }
 
-// shownDays is how many days the page of a key shows.
 const shownDays = 14
 
 func renameForm(k *access.Key, now time.Time) page.Form {
@@ -52,7 +51,6 @@ func renameForm(k *access.Key, now time.Time) page.Form {
 	}
 }
 
-// keyPage reads the page of the key in the path.
 func readKeyPage(v *visit) (keyPage, access.Key, error) {
 	k, err := keyInPath(v)
 	if err != nil {

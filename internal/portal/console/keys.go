@@ -10,7 +10,6 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// keyRows returns a page of the keys of the workspace.
 func keysPage(v *visit, p access.KeyPage) ([]page.KeyRow, error) {
 	keys, err := v.Access.KeyPage(v.R.Context(), v.who.Workspace.ID, p)
 	if err != nil {
@@ -98,7 +97,7 @@ func newKey(v *visit) (page.Form, error) {
 	}, nil
 }
 
-// ends returns when a new key may end, in hours: not after the key that makes it.
+// keyEnds returns when a new key may end, in hours: not after the key that makes it.
 func keyEnds(v *visit) []page.Option {
 	latest := page.Option{Value: "0", Label: "never"}
 	if !v.who.Key.ExpiresAt.IsZero() {
@@ -135,7 +134,7 @@ func (v *visit) keyring() access.Keyring {
 	return access.Keyring{Store: v.Access, Now: v.Now, By: access.Actor(v.actor()), Maker: &v.who.Key}
 }
 
-// made shows a new key, this once: nothing of it is kept, in the browser neither.
+// showMade shows a new key, this once: nothing of it is kept, in the browser neither.
 func showMade(v *visit, k access.MadeKey) error {
 	made := page.NewKey(k.Secret, page.Link{Title: "To the keys", URL: "/console/keys"})
 	if k.Key.Scopes.Has(access.Read) {
@@ -144,7 +143,7 @@ func showMade(v *visit, k access.MadeKey) error {
 	return v.ShowSecret(made)
 }
 
-// key returns the key in the path, if it is of the workspace and not revoked. The
+// keyInPath returns the key in the path, if it is of the workspace and not revoked. The
 // error tells nothing of other workspaces' keys.
 func keyInPath(v *visit) (access.Key, error) {
 	return v.keyring().Key(v.R.Context(), v.ID)

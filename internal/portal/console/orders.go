@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// orders returns the orders of a pet, or of all if that is 0, as the query asks for them.
+// orderSource returns the orders of a pet, or of all if that is 0, as the query asks for them.
 func orderSource(v *visit, petID int64) source[petstore.Order] {
 	query := v.R.URL.Query()
 	q := petstore.OrderQuery{PetID: petID}
@@ -66,7 +66,7 @@ func showOrders(v *visit) error {
 	if err != nil {
 		return err
 	}
-	names, err := orderNames(v, orders)
+	names, err := petNames(v, orders, petOfOrder)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,6 @@ func showOrders(v *visit) error {
 	return v.List(l, nil)
 }
 
-// findOrder leads to the page of the order with the number.
 func findOrder(v *visit, entered string) error {
 	id := pickedID(entered)
 	_, err := v.Service.Order(v.R.Context(), v.who.Workspace.ID, id)
@@ -167,17 +166,12 @@ func placeOrder(v *visit, in *page.Input) error {
 	return v.Then("/console/orders/"+page.Text(made.ID), "The order was placed.", err)
 }
 
-// order returns the order in the path and its facts.
 func orderInPath(v *visit) (petstore.Order, []page.Fact, error) {
-	id, err := v.Number()
-	if err != nil {
-		return petstore.Order{}, nil, err
-	}
-	o, err := v.Service.Order(v.R.Context(), v.who.Workspace.ID, id)
+	o, err := inPath(v, v.Service.Order)
 	if err != nil {
 		return o, nil, err
 	}
-	names, err := namesOf(v, []int64{o.PetID})
+	names, err := petNames(v, []petstore.Order{o}, petOfOrder)
 	if err != nil {
 		return o, nil, err
 	}

@@ -30,7 +30,6 @@ type figures struct {
 	Limits page.LimitNote `json:"limits"` // of the key that is signed in
 }
 
-// figures reads what changes.
 func readFigures(v *visit, ctx context.Context, s page.Span) (f figures, err error) {
 	now := v.Now()
 	rows, err := v.Usage.Series(ctx, v.who.Workspace.ID, s.Step, s.First(now), now)
@@ -73,7 +72,7 @@ const (
 	maxLowStock = 300
 )
 
-// low returns pets that are not sold and have little stock, or none while orders are open.
+// lowOnStock returns pets that are not sold and have little stock, or none while orders are open.
 func lowOnStock(v *visit) (page.List, error) {
 	l := page.NewList("Stock low or out", "", "Everything that can be ordered has more than three units.", "Pet", "Left", "Status")
 	l.Numbers[1], l.New = true, &page.Link{Title: "All", URL: "/console/stock?max=3"}
@@ -86,7 +85,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	items = slices.DeleteFunc(items, func(i petstore.InventoryItem) bool { return i.Status == petstore.Sold })
 	slices.SortStableFunc(items, func(a, b petstore.InventoryItem) int { return cmp.Compare(a.Quantity, b.Quantity) })
 	items = items[:min(len(items), Few)]
-	names, err := petNames(v, items)
+	names, err := petNames(v, items, petOfItem)
 	for _, i := range items {
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: names[i.PetID], Name: true, URL: "/console/stock/" + page.Text(i.PetID)}, {Text: page.Number(i.Quantity)}, statusCell(i.Status),
@@ -95,7 +94,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	return l, err
 }
 
-// open returns the orders that have waited longest.
+// openOrders returns the orders that have waited longest.
 func openOrders(v *visit) (page.List, error) {
 	l := page.NewList("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
 	l.Numbers[2], l.New = true, &page.Link{Title: "All", URL: "/console/orders?state=open"}
@@ -104,7 +103,7 @@ func openOrders(v *visit) (page.List, error) {
 	if err != nil {
 		return l, err
 	}
-	names, err := orderNames(v, orders)
+	names, err := petNames(v, orders, petOfOrder)
 	for _, o := range orders {
 		l.Rows = append(l.Rows, []page.Cell{
 			{Text: "#" + page.Text(o.ID), URL: "/console/orders/" + page.Text(o.ID)}, {Text: names[o.PetID], Name: true}, {Text: page.Number(o.Quantity)}, timeCell(o.ShipDate),

@@ -125,20 +125,16 @@ func newPet(v *visit) (page.Form, error) {
 }
 
 func showPet(v *visit) (page.Form, error) {
-	id, err := v.Number()
+	p, err := inPath(v, v.Service.Pet)
 	if err != nil {
 		return page.Form{}, err
 	}
-	p, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, id)
-	if err != nil {
-		return page.Form{}, err
-	}
-	item, err := v.Service.InventoryItem(v.R.Context(), v.who.Workspace.ID, id)
+	item, err := inPath(v, v.Service.InventoryItem)
 	if err != nil {
 		return page.Form{}, err
 	}
 	f, err := petForm(v, p)
-	at := "/console/pets/" + page.Text(id)
+	id, at := p.ID, "/console/pets/"+page.Text(p.ID)
 	f.Title, f.Lead, f.Submit = p.Name, "Pet "+page.Text(id), "Save"
 	f.Fields = append(f.Fields, page.Field{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("automatic, from the stock", string(p.Status)),
 		Hint: "A pending pet cannot be ordered for now. Available needs stock. Sold needs no open orders, and sets the stock to 0."}, page.VersionField(p))
@@ -164,11 +160,8 @@ func patchOfPet(in *page.Input) petstore.PetPatch {
 }
 
 func deletePet(v *visit) (page.Form, error) {
-	id, err := v.Number()
-	if err != nil {
-		return page.Form{}, err
-	}
-	p, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, id)
+	p, err := inPath(v, v.Service.Pet)
+	id := p.ID
 	return page.Form{
 		Title: "Delete pet " + page.Text(id) + "?", Lead: fmt.Sprintf("%s and its stock are removed. This cannot be undone.", p.Name),
 		Submit: "Delete the pet", Danger: true, Back: page.Link{Title: "Pet " + page.Text(id), URL: "/console/pets/" + page.Text(id)}, Fields: []page.Field{page.VersionField(p)},
@@ -179,28 +172,12 @@ func deletePet(v *visit) (page.Form, error) {
 	}, err
 }
 
-// petNames returns the names of the pets of items.
-func petNames(v *visit, items []petstore.InventoryItem) (map[int64]string, error) {
-	ids := make([]int64, len(items))
-	for i := range items {
-		ids[i] = items[i].PetID
-	}
-	return namesOf(v, ids)
-}
-
-// orderNames returns the names of the pets of orders; a pet that was deleted since has its id for a name.
-func orderNames(v *visit, orders []petstore.Order) (map[int64]string, error) {
-	ids := make([]int64, len(orders))
-	for i := range orders {
-		ids[i] = orders[i].PetID
-	}
-	return namesOf(v, ids)
-}
-
-func namesOf(v *visit, ids []int64) (map[int64]string, error) {
-	names := make(map[int64]string, len(ids))
-	for _, id := range ids {
-		names[id] = "pet " + page.Text(id) + ", deleted"
+// petNames returns the names of the pets of rows; a pet that was deleted since has its id for a name.
+func petNames[T any](v *visit, rows []T, petID func(T) int64) (map[int64]string, error) {
+	names, ids := make(map[int64]string, len(rows)), make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i] = petID(row)
+		names[ids[i]] = "pet " + page.Text(ids[i]) + ", deleted"
 	}
 	if len(ids) == 0 {
 		return names, nil
@@ -211,3 +188,7 @@ func namesOf(v *visit, ids []int64) (map[int64]string, error) {
 	}
 	return names, err
 }
+
+func petOfItem(i petstore.InventoryItem) int64 { return i.PetID }
+
+func petOfOrder(o petstore.Order) int64 { return o.PetID }

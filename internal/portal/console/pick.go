@@ -9,7 +9,6 @@ import (
 	"example.com/petstore/internal/portal/page"
 )
 
-// maxPicks is how many pets are offered to choose from.
 const maxPicks = 10
 
 // petField is a field that takes a pet by its number or by its name. Its options are those that the browser's script
@@ -54,7 +53,7 @@ func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// pick returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
+// pickPet returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
 // several have, it adds a field to the form to choose one of them, and returns an error that says so.
 func pickPet(v *visit, in *page.Input) (int64, error) {
 	entered := in.Text("petId")
@@ -96,7 +95,7 @@ func findPets(v *visit) error {
 	return v.RenderJSON(names)
 }
 
-// filtered returns the pet that the query of a list names by its number or its name. With a name that several have it
+// filteredPet returns the pet that the query of a list names by its number or its name. With a name that several have it
 // returns 0 and links to the list of each.
 func filteredPet(v *visit, path string) (id int64, choices []page.Link, err error) {
 	query := v.R.URL.Query()

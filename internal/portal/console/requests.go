@@ -83,7 +83,7 @@ func requestOf(v *visit, e *usage.Event, keys map[string]string) request {
 	return r
 }
 
-// latest returns the requests of the workspace that the query asks for, the newest first.
+// latestRequests returns the requests of the workspace that the query asks for, the newest first.
 func latestRequests(v *visit, most int) ([]request, []access.Key, error) {
 	keys, err := knownKeys(v)
 	if err != nil {
@@ -242,7 +242,7 @@ func refusedBy(v *visit, e *usage.Event) *refused {
 	return r
 }
 
-// curl returns the command that sends the request again, without the key; "" of one that the log has cut, and of the console's own.
+// curlOf returns the command that sends the request again, without the key; "" of one that the log has cut, and of the console's own.
 func curlOf(v *visit, e *usage.Event) string {
 	if page.Within("/console", e.Path) || strings.Contains(target(e), "…") {
 		return ""
@@ -267,7 +267,7 @@ func curlOf(v *visit, e *usage.Event) string {
 // shellQuoted returns text as one word of a shell.
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// base returns where the reader's browser finds the service.
+// baseURL returns where the reader's browser finds the service.
 func baseURL(v *visit) string {
 	if v.BaseURL != "" {
 		return strings.TrimSuffix(v.BaseURL, "/")

@@ -306,30 +306,6 @@ func TestDownloadsAreOneByOne(t *testing.T) {
 	g.get("/console/orders.csv").want(200, "")
 }
 
-// TestSlowDownloads: however many workspaces do not take theirs, the next one gets its own at once.
-func TestSlowDownloads(t *testing.T) {
-	t.Parallel()
-	const workspaces = 80
-	h := newHouse(t)
-	release := make(chan struct{})
-	var begun atomic.Int64
-	h.url = h.serve(openGate{new(atomic.Int64), new(atomic.Int64)}, func(r *http.Request) {
-		if r.URL.Query().Has("slow") {
-			begun.Add(1)
-			<-release
-		}
-	})
-	var downloads sync.WaitGroup
-	for i := range workspaces {
-		g := h.signedIn(h.workspace(fmt.Sprint("slow", i)), access.Read)
-		downloads.Go(func() { g.get("/console/pets.csv?slow") })
-	}
-	defer downloads.Wait()
-	defer close(release)
-	await(t, "all downloads have begun", func() bool { return begun.Load() == workspaces })
-	h.signedIn(h.workspace("other"), access.Read).get("/console/pets.csv").want(200, "Rex")
-}
-
 // await polls until something is the case.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()

@@ -38,7 +38,6 @@ func chosen(options []page.Option) string {
 	return ""
 }
 
-// csv sends the whole list.
 func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
 	return pagesCSV(v, head, func(last *T) ([]T, error) {
 		p := petstore.Page{Limit: rowsTogether}

@@ -54,7 +54,7 @@ func showStock(v *visit) error {
 			return err
 		}
 	}
-	names, err := petNames(v, items)
+	names, err := petNames(v, items, petOfItem)
 	if err != nil {
 		return err
 	}
@@ -86,18 +86,15 @@ type sheetPage struct {
 
 // stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
 func stockPage(v *visit) (sheetPage, petstore.InventoryItem, error) {
-	id, err := v.Number()
-	if err != nil {
-		return sheetPage{}, petstore.InventoryItem{}, err
-	}
-	i, err := v.Service.InventoryItem(v.R.Context(), v.who.Workspace.ID, id)
+	i, err := inPath(v, v.Service.InventoryItem)
 	if err != nil {
 		return sheetPage{}, i, err
 	}
-	pet, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, id)
+	pet, err := inPath(v, v.Service.Pet)
 	if err != nil {
 		return sheetPage{}, i, err
 	}
+	id := i.PetID
 	history, err := stockHistory(v, i)
 	return sheetPage{
 		Title: "Stock of " + pet.Name, Lead: "How many units can still be ordered. Units in open orders are not counted.",
@@ -127,7 +124,6 @@ func stockForms(v *visit, i petstore.InventoryItem) []page.Form {
 	}
 }
 
-// stockForm returns a form of the page of the pet in the path.
 func stockForm(v *visit, which int) (page.Form, petstore.InventoryItem, error) {
 	p, item, err := stockPage(v)
 	if err != nil {
@@ -182,7 +178,7 @@ func addUnits(v *visit, i petstore.InventoryItem, units int64) (err error) {
 	return petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
 }
 
-// history returns the movements of the stock that the query asks for, the newest first.
+// stockHistory returns the movements of the stock that the query asks for, the newest first.
 func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
 	l := page.NewList("Why is it "+page.Number(i.Quantity)+"?", "", "", "What happened", "When", "Change", "Left")
 	l.Numbers = map[int]bool{2: true, 3: true}
@@ -237,7 +233,6 @@ func moveCells(m *petstore.Movement, cancelled bool) []page.Cell {
 	return []page.Cell{what, timeCell(m.At), {Text: change}, {Text: page.Number(m.Quantity)}}
 }
 
-// moved says what a movement was.
 func moved(m *petstore.Movement) string {
 	order := "Order " + page.Text(m.OrderID)
 	switch m.Kind {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -110,7 +111,6 @@ func (v *visit) refuseByLimits() error {
 	return page.ErrRefused
 }
 
-// tooMany answers with a page that says why, and until when.
 func (v *visit) tooMany(title, text string, retryAfter int64) {
 	v.limits = page.KeyLimits{} // the page says it
 	v.RetryAfter(retryAfter)
@@ -151,6 +151,15 @@ func (v *visit) Describe(to *page.View) {
 	if v.Events != nil {
 		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: []page.NavLink{link("Events", "/console/events"), link("Webhooks", "/console/webhooks")}})
 	}
+}
+
+// inPath returns what get returns for the id in the path.
+func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) (T, error)) (found T, err error) {
+	id, err := v.Number()
+	if err != nil {
+		return found, err
+	}
+	return get(v.R.Context(), v.who.Workspace.ID, id)
 }
 
 // An allowance is how many pages may be read in a minute of the clock: by the sessions of a workspace, from one network. It

@@ -21,7 +21,6 @@ const testTimeout = 30 * time.Second
 
 func webhookPath(id string) string { return "/console/webhooks/" + id }
 
-// hook returns the webhook in the path.
 func webhookInPath(v *visit) (webhook.Webhook, error) {
 	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.ID, v.ID)
 }
@@ -101,7 +100,6 @@ func hookFields(w *webhook.Webhook) []page.Field {
 	}
 }
 
-// hookOf returns what a form says of a webhook.
 func hookOf(in *page.Input) webhook.New {
 	n := webhook.New{URL: strings.TrimSpace(in.Text("url")), Description: strings.TrimSpace(in.Text("description"))}
 	for _, t := range in.R.PostForm["types"] {
@@ -136,7 +134,6 @@ func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
 	return p
 }
 
-// madeSecret shows a new secret of a webhook, this once, unless it failed.
 func madeSecret(v *visit, w *webhook.Webhook, err error) error {
 	if err != nil {
 		return err
@@ -168,7 +165,7 @@ func showWebhook(v *visit) error {
 	return v.Render(http.StatusOK, "sheets", p.Title, p)
 }
 
-// deliveries reads the page of deliveries that the query asks for, the newest first.
+// deliveriesPage reads the page of deliveries that the query asks for, the newest first.
 func deliveriesPage(v *visit, at string) (page.List, error) {
 	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true

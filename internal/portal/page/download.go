@@ -49,7 +49,6 @@ func (v *Visit) Download(media string, fill func(io.Writer) error) error {
 	panic(http.ErrAbortHandler) // so that nobody takes it for the whole
 }
 
-// begin begins the response.
 func (d *download) begin() {
 	d.sent = true
 	d.v.W.Header().Set("Content-Type", d.media)

@@ -100,7 +100,6 @@ type answer struct {
 	body   []byte
 }
 
-// send sends the page.
 func (v *Visit) send() {
 	if v.answer.status == 0 {
 		return
