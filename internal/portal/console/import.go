@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,66 +60,44 @@ func takeImport(v *visit, in *page.Input) error {
 	return v.Gated(true, func() error { return importFile(v, in, file) })
 }
 
-// maxParts is how many parts a form with a file may have.
-const maxParts = 16
-
-// upload reads the form: its file, which it returns, and the other values into PostForm.
-func upload(v *visit) (file []byte, err error) {
+// upload reads the form: its file, which it returns, and the other values into PostForm. All of it stays in memory, since
+// the body is not longer than what may.
+func upload(v *visit) ([]byte, error) {
 	_ = http.NewResponseController(v.W).SetReadDeadline(time.Now().Add(uploadTimeout)) // where there is none to set, none is needed
-	form, err := v.R.MultipartReader()
+	v.R.Body = &heldBody{ReadCloser: v.R.Body, gate: v.gate}
+	if err := v.R.ParseMultipartForm(maxUpload + page.MaxForm); err != nil {
+		return nil, uploadFault(err)
+	}
+	part, head, err := v.R.FormFile("file")
 	if err != nil {
 		return nil, errNoFile
 	}
-	found := false
-	for range maxParts {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, uploadFault(err)
-		}
-		if part.FormName() == "file" && part.FileName() != "" {
-			found = true
-			file, err = readPart(v, part, maxUpload)
-		} else {
-			var value []byte
-			if value, err = readPart(v, part, page.MaxForm); err == nil {
-				v.R.PostForm.Add(part.FormName(), string(value))
-			}
-		}
-		if err != nil {
-			return nil, uploadFault(err)
-		}
+	if head.Size > maxUpload {
+		return nil, errTooLong
 	}
-	if !found {
-		return nil, errNoFile
-	}
-	return file, nil
+	file := make([]byte, head.Size)
+	_, err = io.ReadFull(part, file)
+	return file, err
 }
 
-// readPart returns the content of a part, which has at most so many bytes. Each piece of it is counted before it is there.
-func readPart(v *visit, part io.Reader, most int) ([]byte, error) {
-	var pieces [][]byte
-	var err error
-	for size := 0; err == nil; {
-		if err := v.gate.Hold(uploadPiece); err != nil {
-			return nil, err
+// A heldBody counts what comes as memory that the page holds, a piece at a time, before it is there.
+type heldBody struct {
+	io.ReadCloser
+	gate Gate
+	left int // of the piece that was counted last
+}
+
+// Read implements io.Reader.
+func (b *heldBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		if err := b.gate.Hold(uploadPiece); err != nil {
+			return 0, err
 		}
-		piece, n := make([]byte, uploadPiece), 0
-		for n < len(piece) && err == nil {
-			var read int
-			read, err = part.Read(piece[n:])
-			n += read
-		}
-		if pieces, size = append(pieces, piece[:n]), size+n; size > most {
-			return nil, errTooLong
-		}
+		b.left = uploadPiece
 	}
-	if !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return slices.Concat(pieces...), nil
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // uploadFault returns what is wrong with a file that could not be read.
