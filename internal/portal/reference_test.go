@@ -310,9 +310,6 @@ func TestOptions(t *testing.T) {
 	if got := get(t, h, guidePath+"sunset").Body.String(); !strings.Contains(got, "5 December 2030") || !strings.Contains(got, "Thu, 05 Dec 2030 00:00:00 GMT") {
 		t.Errorf("without an option the guide does not show the day of the description")
 	}
-	if got := get(t, h, "/docs/nothing").Code; got != http.StatusNotFound {
-		t.Errorf("GET of nothing = %d, want 404", got)
-	}
 }
 
 // TestPagesThatCannotBeMade are told of in the log: who asks gets nothing but the status.

@@ -111,7 +111,6 @@ type visit struct {
 	*Console
 }
 
-// Identify implements page.Guest.
 func (v *visit) Identify(s *access.Session) error {
 	if s.KeyID != "" {
 		return page.ErrSession
@@ -122,7 +121,6 @@ func (v *visit) Identify(s *access.Session) error {
 // Admit implements page.Guest: what an operator does counts against nothing.
 func (v *visit) Admit(*page.Route) error { return nil }
 
-// Readmit implements page.Guest.
 func (v *visit) Readmit() error { return nil }
 
 // Enter implements page.Guest: nobody waits.
@@ -131,13 +129,10 @@ func (v *visit) Enter(bool) (leave func(), err error) { return func() {}, nil }
 // May implements page.Guest: an operator may do everything.
 func (v *visit) May(access.Scopes) bool { return true }
 
-// Locked implements page.Guest.
 func (v *visit) Locked() string { return "" }
 
-// Workspace implements page.Guest.
 func (v *visit) Workspace() int64 { return 0 }
 
-// Describe implements page.Guest.
 func (v *visit) Describe(to *page.View) {
 	if v.Session == nil {
 		return

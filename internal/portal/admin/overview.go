@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/usage"
 )
@@ -35,6 +34,9 @@ type summary struct {
 	URL   string `json:"url"`
 	Bad   bool   `json:"bad"`
 }
+
+// few is how many keys the overview shows.
+const few = 6
 
 // totalsFor is for how long what all workspaces did is taken as known: reading it costs a row for each of them, or for each of them and minute.
 const totalsFor = 5 * time.Second
@@ -103,7 +105,7 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err err
 		banSummary(v), healthSummary(v),
 	}
 	w.Nearest, w.Health = [][]page.Cell{}, [][]page.Cell{}
-	nearest, err := busyKeys(v, ctx, console.Few)
+	nearest, err := busyKeys(v, ctx, few)
 	if err != nil {
 		return w, err
 	}

@@ -77,7 +77,7 @@ func sunsetWatch(v *visit) (page.List, error) {
 	keys, err := knownKeys(v)
 	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
 	names := page.KeyNames(keys)
-	for _, u := range uses[:min(len(uses), Few)] {
+	for _, u := range uses[:min(len(uses), few)] {
 		key := page.Cell{Text: u.id, Name: true}
 		if i := slices.IndexFunc(keys, func(k access.Key) bool { return k.ID == u.id }); i >= 0 {
 			key.Text = names[u.id]

@@ -135,7 +135,7 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 		uses = append(uses, u.What)
 	}
 	if len(uses) > 0 {
-		facts = append(facts, page.Fact{Title: "Recent use", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), Few)], ", ")}})
+		facts = append(facts, page.Fact{Title: "Recent use", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
 	}
 	return facts, err
 }

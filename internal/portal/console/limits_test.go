@@ -192,18 +192,6 @@ func TestGrants(t *testing.T) {
 	g.post("/console/keys/"+made.Key.ID+"/rotate", "overlap", "0").want(200, "Copy it now")
 }
 
-// TestKeyIsShownOnce: nothing that a browser keeps shows it again.
-func TestKeyIsShownOnce(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	g := h.signedIn(h.workspace("shop"), access.Read|access.Write|access.Manage)
-	a := g.post("/console/keys/new", "name", "x", "scope", "read", "expires", "0").want(200, "Copy it now")
-	if cookies := a.header.Values("Set-Cookie"); len(cookies) > 0 || a.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("the page with the key sets %q, Cache-Control %q", cookies, a.header.Get("Cache-Control"))
-	}
-	g.get("/console/keys/made").want(404, "")
-}
-
 // TestStandingIsTrue: what is said of a key is what the next request meets: its ban, its windows, or the later of them.
 func TestStandingIsTrue(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func showOverview(v *visit) error {
 // How many rows the overview shows of a list, from which stock on a pet is low, and how many pets with little
 // stock it looks at: those that are sold are not shown.
 const (
-	Few         = 6
+	few         = 6
 	lowStock    = 3
 	maxLowStock = 300
 )
@@ -84,7 +84,7 @@ func lowOnStock(v *visit) (page.List, error) {
 	}
 	items = slices.DeleteFunc(items, func(i petstore.InventoryItem) bool { return i.Status == petstore.Sold })
 	slices.SortStableFunc(items, func(a, b petstore.InventoryItem) int { return cmp.Compare(a.Quantity, b.Quantity) })
-	items = items[:min(len(items), Few)]
+	items = items[:min(len(items), few)]
 	names, err := petNames(v, items, petOfItem)
 	for _, i := range items {
 		l.Rows = append(l.Rows, []page.Cell{
@@ -99,7 +99,7 @@ func openOrders(v *visit) (page.List, error) {
 	l := page.NewList("Open orders", "", "No order is open.", "Order", "Pet", "Units", "Ships")
 	l.Numbers[2], l.New = true, &page.Link{Title: "All", URL: "/console/orders?state=open"}
 	complete := false
-	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: Few}, Complete: &complete})
+	orders, err := v.Service.Orders(v.R.Context(), v.who.Workspace.ID, petstore.OrderQuery{Page: petstore.Page{Limit: few}, Complete: &complete})
 	if err != nil {
 		return l, err
 	}

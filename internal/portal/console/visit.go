@@ -40,7 +40,6 @@ type visit struct {
 	limits page.KeyLimits                   // of the key, once the request was counted
 }
 
-// Identify implements page.Guest.
 func (v *visit) Identify(s *access.Session) (err error) {
 	if s.KeyID == "" { // an operator's
 		return page.ErrSession
@@ -77,7 +76,6 @@ func (v *visit) Admit(r *page.Route) error {
 	return page.ErrRefused
 }
 
-// Readmit implements page.Guest.
 func (v *visit) Readmit() error {
 	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), v.who.Slot)}); v.limits.Outcome == ratelimit.Banned {
 		return v.refuseByLimits()
@@ -117,13 +115,10 @@ func (v *visit) tooMany(title, text string, retryAfter int64) {
 	v.RefuseUntil(http.StatusTooManyRequests, page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)})
 }
 
-// Enter implements page.Guest.
 func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }
 
-// May implements page.Guest.
 func (v *visit) May(scopes access.Scopes) bool { return v.who.Key.Scopes.Has(scopes) }
 
-// Locked implements page.Guest.
 func (v *visit) Locked() string {
 	if v.limits.Banned().IsZero() {
 		return ""
@@ -131,10 +126,8 @@ func (v *visit) Locked() string {
 	return "This key is banned."
 }
 
-// Workspace implements page.Guest.
 func (v *visit) Workspace() int64 { return v.who.Workspace.ID }
 
-// Describe implements page.Guest.
 func (v *visit) Describe(to *page.View) {
 	path := v.R.URL.Path
 	if to.Docs = docsOf(path); v.Session == nil {
