@@ -61,7 +61,7 @@ func showMade(v *visit, k operator.Key, workspace string, err error) error {
 	if err != nil {
 		return err
 	}
-	return v.ShowSecret(page.NewKey(k.Key, page.Link{Title: "To the workspace", URL: workspace}))
+	return page.ShowSecret(v.Visit, page.NewKey(k.Key, page.Link{Title: "To the workspace", URL: workspace}))
 }
 
 // keyInPath returns the key in the path, its facts, and the way back to its workspace.
@@ -74,7 +74,7 @@ func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
 	if err != nil {
 		return k, nil, page.Link{}, err
 	}
-	facts, err := v.KeyFacts(k)
+	facts, err := page.KeyFacts(v.Visit, k)
 	back := page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
 	return k, append([]page.Fact{{Title: "Workspace", Cell: workspaceCell(w.ID, w.Name)}}, facts...), back, err
 }

@@ -65,7 +65,7 @@ func liftBan(v *visit) (page.Form, error) {
 	if k.Ban == nil {
 		return page.Form{}, petstore.Errorf(access.CodeKeyNotFound, "The key %s is not banned.", k.ID)
 	}
-	facts, err := v.KeyFacts(k)
+	facts, err := page.KeyFacts(v.Visit, k)
 	if k.State(v.Now()) != "banned" { // which says until when
 		facts = append(facts, page.Fact{Title: "Banned until", Cell: page.Cell{At: k.Ban.Until}})
 	}

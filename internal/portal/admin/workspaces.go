@@ -143,7 +143,7 @@ func showWorkspace(v *visit) error {
 	if err != nil {
 		return err
 	}
-	keys, err := v.KeyRows(all)
+	keys, err := page.KeyRows(v.Visit, all)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func readKeyPage(v *visit) (keyPage, access.Key, error) {
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	facts, err := v.KeyFacts(k)
+	facts, err := page.KeyFacts(v.Visit, k)
 	if err != nil {
 		return keyPage{}, k, err
 	}
@@ -128,7 +128,7 @@ func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
 		return nil, err
 	}
 	_, sum := daysOf(days)
-	facts, err := v.KeyFacts(k)
+	facts, err := page.KeyFacts(v.Visit, k)
 	facts = append(facts, page.Fact{Title: "Requests in the last 7 days", Cell: page.Cell{Text: sum}})
 	var uses []string
 	for _, u := range usesOf(v, k.ID) {

@@ -15,7 +15,7 @@ func keysPage(v *visit, p access.KeyPage) ([]page.KeyRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.KeyRows(keys)
+	return page.KeyRows(v.Visit, keys)
 }
 
 func showKeys(v *visit) error {
@@ -140,7 +140,7 @@ func showMade(v *visit, k access.MadeKey) error {
 	if k.Key.Scopes.Has(access.Read) {
 		made.Call = "export PETSTORE_KEY=" + k.Secret + "\ncurl -H \"Authorization: Bearer $PETSTORE_KEY\" " + shellQuoted(baseURL(v)+"/pets?limit=3")
 	}
-	return v.ShowSecret(made)
+	return page.ShowSecret(v.Visit, made)
 }
 
 // keyInPath returns the key in the path, if it is of the workspace and not revoked. The
@@ -166,7 +166,7 @@ func rotateKey(v *visit) (page.Form, error) {
 		}
 		return showMade(v, made)
 	}
-	f.Facts, err = v.KeyFacts(k)
+	f.Facts, err = page.KeyFacts(v.Visit, k)
 	return f, err
 }
 

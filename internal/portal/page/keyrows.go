@@ -15,7 +15,7 @@ type KeyRow struct {
 }
 
 // KeyRows returns keys with what they did.
-func (v *Visit) KeyRows(keys []access.Key) ([]KeyRow, error) {
+func KeyRows(v *Visit, keys []access.Key) ([]KeyRow, error) {
 	uses, err := v.Access.KeyUses(v.R.Context(), keys)
 	rows := make([]KeyRow, len(keys))
 	for i, k := range keys {
@@ -45,8 +45,8 @@ func (k *KeyRow) Cells() []Cell {
 }
 
 // KeyFacts are what there is to know of a key.
-func (v *Visit) KeyFacts(k access.Key) (facts []Fact, err error) {
-	rows, err := v.KeyRows([]access.Key{k})
+func KeyFacts(v *Visit, k access.Key) (facts []Fact, err error) {
+	rows, err := KeyRows(v, []access.Key{k})
 	cells := rows[0].Cells()
 	for i, title := range KeyColumns() {
 		facts = append(facts, Fact{title, cells[i]})
@@ -107,7 +107,7 @@ func NewKey(secret string, next Link) Secret {
 }
 
 // ShowSecret shows a new key or secret, this once.
-func (v *Visit) ShowSecret(page Secret) error {
+func ShowSecret(v *Visit, page Secret) error {
 	v.Refresh()
 	return v.Render(http.StatusOK, "made", "Your new key", page)
 }

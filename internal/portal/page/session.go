@@ -42,8 +42,8 @@ const (
 	ErrSession   Notice = "Your session is over. Sign in again."
 )
 
-// session returns the session that the request has.
-func (v *Visit) session() (*access.Session, error) {
+// sessionOf returns the session that a request has.
+func sessionOf(v *Visit) (*access.Session, error) {
 	cookie, err := v.R.Cookie(v.Cookie)
 	if err != nil {
 		return nil, errNoSession
@@ -61,7 +61,7 @@ func (v *Visit) session() (*access.Session, error) {
 
 // identify finds out who asks. It returns why nobody is signed in.
 func (v *Visit) identify() (why Notice, err error) {
-	if v.Session, err = v.session(); err == nil {
+	if v.Session, err = sessionOf(v); err == nil {
 		err = v.guest.Identify(v.Session)
 	}
 	if err != nil {

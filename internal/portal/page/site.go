@@ -212,11 +212,11 @@ func (v *Visit) serve() error {
 	if err := v.IdentifyAgain(); err != nil {
 		return err
 	}
-	return v.follow(route, why)
+	return route.answer(v, why)
 }
 
-// follow has a route answer. why says why nobody is signed in, if that is so.
-func (v *Visit) follow(r Route, why Notice) error {
+// answer has the route answer. why says why nobody is signed in, if that is so.
+func (r Route) answer(v *Visit, why Notice) error {
 	write := r.Needs != 0 && r.Method == http.MethodPost
 	switch {
 	case r.Needs != 0 && v.Session == nil:
