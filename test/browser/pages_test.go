@@ -97,7 +97,7 @@ type view struct {
 const printed = `[...document.querySelectorAll(".top, .nav, .theme, .copy, .tip")].filter((e) => e.offsetParent !== null || getComputedStyle(e).position === "sticky" && e.getClientRects().length > 0).length + Math.max(0, document.documentElement.scrollWidth - innerWidth)`
 
 // inspect looks at the page on a desktop and a phone, light and dark: nothing is wider than the window, and axe-core finds
-// nothing. Nor is it too wide at twice the size, in a window of 320 pixels, and on paper.
+// nothing.
 func (b *tab) inspect(t *testing.T, page, program string) {
 	t.Helper()
 	b.do(t, chromedp.Evaluate[chromedp.Void](program+";undefined"))
@@ -108,6 +108,11 @@ func (b *tab) inspect(t *testing.T, page, program string) {
 		b.accessible(t, what)
 		b.fits(t, what)
 	}
+}
+
+// zoom holds that the page is not too wide at twice the size, in a window of 320 pixels, and on paper.
+func (b *tab) zoom(t *testing.T, page string) {
+	t.Helper()
 	for _, width := range []int64{720, 320} { // what a window of 1440 has at 200 %, and a small phone
 		b.window(t, width, 450)
 		b.fits(t, fmt.Sprintf("%s, %d wide", page, width))
@@ -138,6 +143,7 @@ func TestEveryPage(t *testing.T) {
 			s, b := serve(t), newTab(t)
 			for _, path := range pages {
 				b.look(t, s.url+path, program)
+				b.zoom(t, path)
 			}
 			b.quiet(t)
 		})
@@ -150,6 +156,7 @@ func TestEveryPage(t *testing.T) {
 		}
 		for _, path := range inside() {
 			b.look(t, s.url+path, program)
+			b.zoom(t, path)
 		}
 		b.quiet(t)
 		b.look(t, s.url+"/console/nothing", program)
