@@ -10,7 +10,7 @@ import (
 	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/node"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/admin"
 )
 
 func operatorCommand(a *app) *cobra.Command {
@@ -35,7 +35,7 @@ Give it the same --db and --ops-addr as the server.`,
 				return a.fault("ops-addr", "there is no operations listener to sign in to")
 			}
 			return a.withStore(ctx, func(db node.Store) error {
-				path, err := console.OperatorPath(ctx, db, a.now(), "cli")
+				path, err := admin.SignInPath(ctx, db, a.now(), "cli")
 				if err != nil {
 					return err
 				}

@@ -21,6 +21,7 @@ import (
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/trace"
 	"example.com/petstore/internal/usage"
@@ -119,6 +120,13 @@ func (n *node) restore(ctx context.Context) error {
 	return n.keys.Refresh(ctx)
 }
 
+// pages returns what both consoles are made of.
+func (n *node) pages(ctx context.Context, secret []byte, baseURL string) page.Options {
+	return page.Options{
+		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, BaseURL: baseURL, Now: n.now, Log: n.log, Done: ctx.Done(),
+	}
+}
+
 // frontend returns what answers on the public listener, which has the address
 // given.
 func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
@@ -137,10 +145,8 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		return frontend{}, err
 	}
 	pages, err := console.New(console.Options{
-		Service: n.service, Bulk: n.store, Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage,
-		Events: n.events(), Webhooks: n.webhooks.operations(),
-		Secret: secret, BaseURL: n.Config.BaseURL, Now: n.now, Log: n.log, Done: ctx.Done(), PagesPerMinute: n.Config.ConsolePages,
-		Imports: n.budget.imports(),
+		Page: n.pages(ctx, secret, n.Config.BaseURL), Service: n.service, Bulk: n.store, Events: n.events(), Webhooks: n.webhooks.operations(),
+		PagesPerMinute: n.Config.ConsolePages, Imports: n.budget.imports(),
 	})
 	if err != nil {
 		return frontend{}, err

@@ -7,7 +7,7 @@ import (
 
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/admin"
 )
 
 // operations returns the handler of the operations listener, with the console and
@@ -18,14 +18,14 @@ func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, erro
 		return nil, err
 	}
 	checks := []check{{"service", phase.err}, {"store", n.store.Err}}
-	pages, err := console.NewOperator(console.OperatorOptions{
-		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, Now: n.now, Log: n.log,
-		Health: func() []console.Figure { return n.health(ctx, checks) }, Done: ctx.Done(),
+	pages, err := admin.New(admin.Options{
+		Page:   n.pages(ctx, secret, ""),
+		Health: func() []admin.Figure { return n.health(ctx, checks) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	admin, err := httpapi.NewAdmin(httpapi.AdminOptions{
+	api, err := httpapi.NewAdmin(httpapi.AdminOptions{
 		Access: n.store, Keys: n.keys, Counts: operator.Live(n.limiter), Backups: n.backups, Secret: secret, Log: n.log, Now: n.now,
 	})
 	if err != nil {
@@ -35,9 +35,9 @@ func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, erro
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path + "/"; {
 		case strings.HasPrefix(path, "/console/"):
-			pages.Serve(w, r, nil)
+			pages.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/admin/"):
-			admin.ServeHTTP(w, r)
+			api.ServeHTTP(w, r)
 		default:
 			machines.ServeHTTP(w, r)
 		}

@@ -23,8 +23,8 @@ type ReferenceOptions struct {
 	BaseURL  string       // where the service is reached: an http or https URL; its path, if it has one, stands before every link
 	Sunset   time.Time    // when the deprecated operation ends; zero: as the description says
 	Version  string       // of the server, for the foot of the pages; may be empty
-	NotFound http.Handler // answers paths below /docs that are no page to who asks for no HTML; nil: 404 with an empty body
-	Log      *slog.Logger // says why a page cannot be made, which is answered 500; nil: nobody
+	NotFound http.Handler // answers paths below /docs that are no page to who asks for no HTML
+	Log      *slog.Logger // says why a page cannot be made, which is answered 500
 }
 
 // NewReference returns the handler of GET and HEAD on /docs, everything below it, and /llms.txt. Each page is also there in
@@ -40,12 +40,6 @@ func NewReference(opts ReferenceOptions) (http.Handler, error) {
 		return nil, fmt.Errorf("the base URL %q is not an http or https URL", opts.BaseURL)
 	}
 	opts.BaseURL = strings.TrimSuffix(opts.BaseURL, "/")
-	if opts.NotFound == nil {
-		opts.NotFound = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
 	site := sync.OnceValues(func() (*site, error) { return described(opts) })
 	return &reference{site: site, notFound: opts.NotFound, log: opts.Log}, nil
 }

@@ -2,44 +2,69 @@ package portal
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
+	"text/template"
 )
 
 // A call is one request that the samples make.
 type call struct {
-	method, url string
-	body        json.RawMessage // nil: none
-	media       string
-	retryable   bool // takes an Idempotency-Key
-	empty       bool // the answer has no body
+	Method, URL, Media string
+	Body               string // on one line; "": none
+	Retryable          bool   // takes an Idempotency-Key
+	Empty              bool   // the answer has no body
 }
+
+// Function is the name of the method in Python's requests.
+func (c call) Function() string { return strings.ToLower(c.Method) }
+
+// ShellBody is the body within single quotes of a shell.
+func (c call) ShellBody() string { return strings.ReplaceAll(c.Body, "'", `'\''`) }
+
+// ScriptBody is the body as JavaScript, whose names need no quotes.
+func (c call) ScriptBody() string { return bareKeys.ReplaceAllString(c.Body, "$1: ") }
+
+// PythonBody is the body as Python.
+func (c call) PythonBody() string { return pythonLiterals.Replace(c.Body) }
+
+var (
+	bareKeys       = regexp.MustCompile(`"([A-Za-z]+)": `)
+	pythonLiterals = strings.NewReplacer(": true", ": True", ": false", ": False", ": null", ": None")
+)
 
 // A sample is the same call in one language.
 type sample struct {
 	Lang, Label, Code string
 }
 
+//go:embed samples.txt
+var sampleText string
+
+// samples returns a call in the languages of samples.txt.
 func samples(c call) []sample {
-	return []sample{
-		{"sh", "curl", curl(c)},
-		{"javascript", "JavaScript", javascript(c)},
-		{"python", "Python", python(c)},
-		{"go", "Go", golang(c)},
+	all := template.Must(template.New("").Parse(sampleText))
+	list := []sample{{Lang: "sh", Label: "curl"}, {Lang: "javascript", Label: "JavaScript"}, {Lang: "python", Label: "Python"}, {Lang: "go", Label: "Go"}}
+	for i := range list {
+		var b strings.Builder
+		if err := all.ExecuteTemplate(&b, list[i].Lang, c); err != nil {
+			panic(err) // a fault of samples.txt, which the tests execute
+		}
+		list[i].Code = b.String()
 	}
+	return list
 }
 
 // call returns the sample request of an operation: the first example of its body, the examples of its path, a page of its list.
 func (d *description) call(o *operation, base string) call {
-	c := call{method: o.method, url: base + d.examplePath(o)}
+	c := call{Method: o.method, URL: base + d.examplePath(o)}
 	query := url.Values{}
 	for _, p := range d.parameters(o) {
 		switch {
 		case p.Name == "Idempotency-Key":
-			c.retryable = true
+			c.Retryable = true
 		case p.In == "query" && p.Name == "limit":
 			query.Set("limit", "20")
 		case p.In == "query" && p.Name == "status":
@@ -47,13 +72,13 @@ func (d *description) call(o *operation, base string) call {
 		}
 	}
 	if len(query) > 0 {
-		c.url += "?" + query.Encode()
+		c.URL += "?" + query.Encode()
 	}
 	if o.RequestBody != nil {
 		last := o.RequestBody.Content[len(o.RequestBody.Content)-1]
-		c.media, c.body = last.Key, last.Value.Examples[0].Value.Value
+		c.Media, c.Body = last.Key, oneLine(last.Value.Examples[0].Value.Value)
 	}
-	_, c.empty = o.Responses.get("204")
+	_, c.Empty = o.Responses.get("204")
 	return c
 }
 
@@ -66,99 +91,6 @@ func (d *description) examplePath(o *operation) string {
 		}
 	}
 	return path
-}
-
-func curl(c call) string {
-	var b strings.Builder
-	b.WriteString("curl ")
-	if c.method != "GET" && (c.method != "POST" || c.body == nil) {
-		b.WriteString("-X " + c.method + " ")
-	}
-	fmt.Fprintf(&b, "\"%s\" \\\n  -H \"Authorization: Bearer $PETSTORE_KEY\"", c.url)
-	if c.retryable {
-		b.WriteString(" \\\n  -H \"Idempotency-Key: $(uuidgen)\"")
-	}
-	if c.body != nil {
-		fmt.Fprintf(&b, " \\\n  -H \"Content-Type: %s\" \\\n  -d '%s'", c.media, strings.ReplaceAll(oneLine(c.body), "'", `'\''`))
-	}
-	return b.String()
-}
-
-func javascript(c call) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "const response = await fetch(%q, {\n", c.url)
-	if c.method != "GET" {
-		fmt.Fprintf(&b, "  method: %q,\n", c.method)
-	}
-	b.WriteString("  headers: {\n    Authorization: `Bearer ${process.env.PETSTORE_KEY}`,\n")
-	if c.body != nil {
-		fmt.Fprintf(&b, "    \"Content-Type\": %q,\n", c.media)
-	}
-	if c.retryable {
-		b.WriteString("    \"Idempotency-Key\": crypto.randomUUID(),\n")
-	}
-	b.WriteString("  },\n")
-	if c.body != nil {
-		fmt.Fprintf(&b, "  body: JSON.stringify(%s),\n", bareKeys.ReplaceAllString(oneLine(c.body), "$1: "))
-	}
-	b.WriteString("});\nif (!response.ok) throw new Error((await response.json()).message);\n")
-	if !c.empty {
-		b.WriteString("console.log(await response.json());\n")
-	}
-	return b.String()
-}
-
-var bareKeys = regexp.MustCompile(`"([A-Za-z]+)": `)
-
-func python(c call) string {
-	var b strings.Builder
-	b.WriteString("import os\n")
-	if c.retryable {
-		b.WriteString("import uuid\n")
-	}
-	fmt.Fprintf(&b, "\nimport requests\n\nresponse = requests.%s(\n    %q,\n    headers={\n", strings.ToLower(c.method), c.url)
-	b.WriteString("        \"Authorization\": f\"Bearer {os.environ['PETSTORE_KEY']}\",\n")
-	if c.media == "application/merge-patch+json" {
-		fmt.Fprintf(&b, "        \"Content-Type\": %q,\n", c.media)
-	}
-	if c.retryable {
-		b.WriteString("        \"Idempotency-Key\": str(uuid.uuid4()),\n")
-	}
-	b.WriteString("    },\n")
-	if c.body != nil {
-		fmt.Fprintf(&b, "    json=%s,\n", pythonLiterals.Replace(oneLine(c.body)))
-	}
-	b.WriteString("    timeout=10,\n)\nresponse.raise_for_status()\n")
-	if !c.empty {
-		b.WriteString("print(response.json())\n")
-	}
-	return b.String()
-}
-
-var pythonLiterals = strings.NewReplacer(": true", ": True", ": false", ": False", ": null", ": None")
-
-func golang(c call) string {
-	var b strings.Builder
-	body := "nil"
-	if c.body != nil {
-		body = "body"
-		fmt.Fprintf(&b, "body := strings.NewReader(`%s`)\n", oneLine(c.body))
-	}
-	fmt.Fprintf(&b, "req, err := http.NewRequest(%q, %q, %s)\nif err != nil {\n\tlog.Fatal(err)\n}\n", c.method, c.url, body)
-	b.WriteString("req.Header.Set(\"Authorization\", \"Bearer \"+os.Getenv(\"PETSTORE_KEY\"))\n")
-	if c.body != nil {
-		fmt.Fprintf(&b, "req.Header.Set(\"Content-Type\", %q)\n", c.media)
-	}
-	if c.retryable {
-		b.WriteString("req.Header.Set(\"Idempotency-Key\", rand.Text()) // crypto/rand\n")
-	}
-	b.WriteString("res, err := http.DefaultClient.Do(req)\nif err != nil {\n\tlog.Fatal(err)\n}\ndefer res.Body.Close()\n")
-	if c.empty {
-		b.WriteString("fmt.Println(res.Status)\n")
-	} else {
-		b.WriteString("io.Copy(os.Stdout, res.Body)\n")
-	}
-	return b.String()
 }
 
 // oneLine writes JSON on one line, with a space after each colon and comma.

@@ -73,7 +73,7 @@ func TestSampleOfAnUpdate(t *testing.T) {
 		if o.OperationID != "updateOrder" {
 			continue
 		}
-		got := curl(d.call(o, "https://petstore.example"))
+		got := samples(d.call(o, "https://petstore.example"))[0].Code
 		want := `curl -X PATCH "https://petstore.example/store/orders/1" \
   -H "Authorization: Bearer $PETSTORE_KEY" \
   -H "Content-Type: application/merge-patch+json" \

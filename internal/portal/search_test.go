@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"example.com/petstore/internal/portal/asset"
 )
 
@@ -148,28 +146,6 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestBrowserFindsTheSame: the list below the field has what the page would have, in the same order.
-func TestBrowserFindsTheSame(t *testing.T) {
-	t.Parallel()
-	b := newTab(t)
-	address, _ := shop(t)
-	x := indexOf(t, newReference(t))
-	b.do(t, chromedp.Navigate(address+"/docs"))
-	for _, question := range []string{"pet", "delete pet", "insufficiet stock", "not_found", "e"} {
-		var want []string
-		for _, e := range x.find(question)[:min(mostShown, len(x.find(question)))] {
-			want = append(want, e.URL)
-		}
-		ask(t, b, chromedp.Evaluate[string](fmt.Sprintf(`{ const s = document.getElementById("search"); s.value = %q; s.dispatchEvent(new Event("input")); } ""`, question)))
-		b.until(t, `document.getElementById("results").getAttribute("aria-busy") === "false"`)
-		got := ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll("#results a")].map((a) => a.getAttribute("href")).join(" ")`))
-		if got != strings.Join(want, " ") {
-			t.Errorf("the script finds for %q\n%s\nand the server\n%s", question, got, strings.Join(want, " "))
-		}
-	}
-	b.quiet(t)
-}
-
 // TestSuggestions: whatever is asked, the script gets a list of a few.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
@@ -181,40 +157,4 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("the suggestions for %.40q are %s (%v), want a list of %d", question, w.Body, err, want)
 		}
 	}
-}
-
-// TestBrowserSearchesWithoutScript: the field is a form, which leads to what was looked for.
-func TestBrowserSearchesWithoutScript(t *testing.T) {
-	t.Parallel()
-	b := newTab(t)
-	address, _ := shop(t)
-	b.openWithoutScript(t, address+"/docs")
-	b.do(t, chromedp.SendKeys("#search", "cancel order\n"))
-	b.until(t, `location.pathname === "/docs/search" && document.readyState === "complete"`)
-	b.do(t, chromedp.Click(".found a"))
-	b.until(t, `location.pathname === "/docs/orders" && document.readyState === "complete"`)
-	if where := ask(t, b, chromedp.Location()); where != address+"/docs/orders#cancelOrder" {
-		t.Errorf("the search led to %s", where)
-	}
-}
-
-// TestBrowserDeepLink: a link into a page shows its section, not an empty window.
-func TestBrowserDeepLink(t *testing.T) {
-	t.Parallel()
-	b := newTab(t)
-	address, _ := shop(t)
-	for _, path := range []string{"/docs/animals#createPet", "/docs/orders#cancelOrder", "/docs/guides/errors#insufficient_stock", "/docs/guides/limits#backoff"} {
-		b.do(t, chromedp.Navigate("about:blank"), chromedp.Navigate(address+path))
-		b.until(t, `document.readyState === "complete" && scrollY > 0`)
-		_, id, _ := strings.Cut(path, "#")
-		place := fmt.Sprintf(`(() => { const e = document.getElementById(%q); return Math.round((e.querySelector("h2") ?? e).getBoundingClientRect().top); })()`, id)
-		bar := ask(t, b, chromedp.Evaluate[int](`Math.round(document.querySelector(".top").getBoundingClientRect().bottom)`))
-		if top := ask(t, b, chromedp.Evaluate[int](place)); top < bar || top > bar+200 {
-			t.Errorf("%s shows its heading at %d, want it close below the bar, which ends at %d", path, top, bar)
-		}
-		if picture := ask(t, b, chromedp.CaptureScreenshot()); len(picture) < 20_000 {
-			t.Errorf("the picture of %s has %d bytes: it is empty", path, len(picture))
-		}
-	}
-	b.quiet(t)
 }

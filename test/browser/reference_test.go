@@ -116,9 +116,48 @@ func TestAnswerTabs(t *testing.T) {
 	if got := ask(t, b, chromedp.Evaluate[string](shown)); got != all {
 		t.Errorf("without the script are %s, want %s", got, all)
 	}
+	b.do(t, chromedp.Click(`label[for="createOrder-go"]`))
+	if code := ask(t, b, chromedp.Text(`#createOrder [data-lang="go"]`)); !strings.Contains(code, "http.NewRequest") {
+		t.Errorf("without the script the tab of Go shows %q", code)
+	}
 }
 
-// TestAnswerInView: after Send the answer is seen without scrolling, of every operation.
+// TestReader: what a reader chose is remembered, a link into a page shows its section, and an answer that has a script in it
+// runs none.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t), newTab(t)
+	const color = `getComputedStyle(document.body).backgroundColor`
+	b.open(t, s.url+"/docs/orders")
+	before := ask(t, b, chromedp.Evaluate[string](color))
+	b.do(t, chromedp.Click(".theme"), chromedp.Click(`label[for="cancelOrder-go"]`))
+	b.open(t, s.url+"/docs/inventory")
+	after := ask(t, b, chromedp.Evaluate[string](color))
+	if language := ask(t, b, chromedp.Evaluate[string](`document.querySelector(".tabs input:checked").value`)); before == after || language != "go" {
+		t.Errorf("the next page is %s, as before the change, in %s; want another colour, and go", after, language)
+	}
+	for _, path := range []string{"/docs/animals#createPet", "/docs/orders#cancelOrder", "/docs/guides/errors#insufficient_stock", "/docs/guides/limits#backoff"} {
+		b.open(t, "about:blank")
+		b.open(t, s.url+path)
+		b.until(t, `scrollY > 0`)
+		_, id, _ := strings.Cut(path, "#")
+		bar := ask(t, b, chromedp.Evaluate[int](`Math.round(document.querySelector(".top").getBoundingClientRect().bottom)`))
+		place := fmt.Sprintf(`(() => { const e = document.getElementById(%q); return Math.round((e.querySelector("h2") ?? e).getBoundingClientRect().top); })()`, id)
+		if top := ask(t, b, chromedp.Evaluate[int](place)); top < bar || top > bar+200 {
+			t.Errorf("%s shows its heading at %d, want it close below the bar, which ends at %d", path, top, bar)
+		}
+	}
+	s.call(s.key, "POST", "/categories", `{"name":"<script>document.title='owned'</script>"}`)
+	b.open(t, s.url+"/docs/categories#listCategories")
+	b.do(t, chromedp.Click("#listCategories .try > summary"), chromedp.SendKeys("#listCategories .try .key", s.key), chromedp.Click("#listCategories .try button"))
+	b.until(t, `document.querySelector("#listCategories .outcome .text")?.textContent.includes("<script>document.title='owned'</script>")`)
+	if got := ask(t, b, chromedp.Title()); got == "owned" {
+		t.Error("a script in an answer was run")
+	}
+	b.quiet(t)
+}
+
+// TestAnswerInView: after Send the answer is seen without scrolling, on every page.
 func TestAnswerInView(t *testing.T) {
 	t.Parallel()
 	s, b := serve(t), newTab(t)
@@ -127,17 +166,16 @@ func TestAnswerInView(t *testing.T) {
 		for _, page := range reference() {
 			b.open(t, s.url+page)
 			b.fill(t, ".try .key", s.key+"x") // refused: nothing changes
-			for _, op := range strings.Fields(ask(t, b, chromedp.Evaluate[string](`[...document.querySelectorAll(".op")].map((e) => e.id).join(" ")`))) {
-				b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { const box = document.querySelector("#%[1]s .try"); box.open = true; box.scrollIntoView({behavior: "instant"}); box.querySelector("form button").click(); })()`, op)))
-				b.until(t, fmt.Sprintf(`document.querySelector("#%s .outcome .status").textContent.startsWith("4")`, op)) // 401, and 429 once the address has asked often
-				const seen = `(() => { const e = document.querySelector("#%s .outcome .status"), r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })()`
-				if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(seen, op))) {
-					t.Errorf("at %d pixels the answer of %s is out of view", size[0], op)
-				}
-				const order = `document.querySelector("#%[1]s .tabs").getBoundingClientRect().top < document.querySelector("#%[1]s .answers").getBoundingClientRect().top`
-				if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(order, op))) {
-					t.Errorf("at %d pixels the samples of %s stand behind its errors", size[0], op)
-				}
+			op := ask(t, b, chromedp.Evaluate[string](`document.querySelector(".op").id`))
+			b.do(t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { const box = document.querySelector("#%[1]s .try"); box.open = true; box.scrollIntoView({behavior: "instant"}); box.querySelector("form button").click(); })()`, op)))
+			b.until(t, fmt.Sprintf(`document.querySelector("#%s .outcome .status").textContent.startsWith("4")`, op)) // 401, and 429 once the address has asked often
+			const seen = `(() => { const e = document.querySelector("#%s .outcome .status"), r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })()`
+			if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(seen, op))) {
+				t.Errorf("at %d pixels the answer of %s is out of view", size[0], op)
+			}
+			const order = `document.querySelector("#%[1]s .tabs").getBoundingClientRect().top < document.querySelector("#%[1]s .answers").getBoundingClientRect().top`
+			if !ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf(order, op))) {
+				t.Errorf("at %d pixels the samples of %s stand behind its errors", size[0], op)
 			}
 		}
 	}

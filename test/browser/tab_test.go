@@ -120,11 +120,11 @@ func ask[T any](t *testing.T, b *tab, a chromedp.Action[T]) T {
 	return answer
 }
 
-// until waits for the expression to hold on a page whose scripts have run, across navigations, and at most 15 seconds.
+// until waits for the expression to hold on a page whose scripts have run, across navigations, and at most as long as a busy machine takes.
 func (b *tab) until(t *testing.T, expression string) {
 	t.Helper()
 	expression = `document.readyState === "complete" && (` + expression + `)`
-	for deadline := time.Now().Add(15 * time.Second); ; {
+	for deadline := time.Now().Add(servertest.Patience); ; {
 		// While one page gives way to the next there is nothing to ask.
 		if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); err == nil && ok {
 			return

@@ -21,9 +21,9 @@ func TestConsoleSpendsThePlan(t *testing.T) {
 	if done != 56 {
 		t.Errorf("the console did %d orders, want the 56 that the free plan had left", done)
 	}
-	a := b.send("GET", "/console/orders.csv", nil, nil).must(429)
+	a := b.send("POST", "/console/orders/new", url.Values{"petId": {"1"}, "quantity": {"1"}}, nil).must(429)
 	if !strings.Contains(a.Body, "The requests of this minute are used up") || a.Header.Get("Retry-After") == "" || a.Header.Get("X-RateLimit-Limit") != "60" {
-		t.Errorf("a download is refused with %v:\n%s", a.Header, a.Body)
+		t.Errorf("an order is refused with %v:\n%s", a.Header, a.Body)
 	}
 	s.do(request{method: "GET", path: "/pets", key: key}).want(429, "rate_limit_exceeded")
 	b.send("GET", "/console", nil, nil).must(200)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/console"
 	"example.com/petstore/internal/store/postgres/postgrestest"
 	"example.com/petstore/test/servertest"
@@ -142,7 +143,7 @@ func (s *site) shown(t *testing.T, key string) map[string]string {
 		"goroutines": fetch(t, s.Ops+"/debug/pprof/goroutine?debug=2"), "log": s.LogText(),
 	}
 	idOf := func(string, int) string { return "1" }
-	for name, in := range map[string]pages{"shop's": {s.signedIn(key), console.Routes(), idOf, "", true}, "operator's": {s.operator(), console.OperatorRoutes(), idOf, "", false}} {
+	for name, in := range map[string]pages{"shop's": {s.signedIn(key), console.Routes(), idOf, "", true}, "operator's": {s.operator(), admin.Routes(), idOf, "", false}} {
 		for _, one := range things(in.routes, in.idOf) {
 			if one.Method == http.MethodGet {
 				shown["page "+one.path+" of the "+name+" console"] = in.send("GET", one.path, nil, nil).Body

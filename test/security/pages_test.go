@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 )
 
 // A thing is a page of a console with an id of its own in its path.
 type thing struct {
-	console.Route
+	page.Route
 	path string
 	id   string     // in the path, or ""
 	form url.Values // what the owner would send; nil for a page
@@ -22,7 +24,7 @@ type thing struct {
 // things fills in the paths of all routes that need a session. idOf is asked once
 // for each, with the segment before the id, so that what is tried on one spoils
 // none of the others.
-func things(routes []console.Route, idOf func(kind string, n int) string) (all []thing) {
+func things(routes []page.Route, idOf func(kind string, n int) string) (all []thing) {
 	for i, r := range routes {
 		if r.Needs == 0 {
 			continue
@@ -231,7 +233,7 @@ func TestOpenPages(t *testing.T) {
 	s.serve()
 	owner, operator := s.signedIn(key), s.operator()
 	open := map[string]bool{"/console/signin": true, "/console/signout": true, "/console/signout/everywhere": true, "/console/link": true, "/console/examples.json": true}
-	for in, routes := range map[visitor][]console.Route{owner: console.Routes(), operator: console.OperatorRoutes()} {
+	for in, routes := range map[visitor][]page.Route{owner: console.Routes(), operator: admin.Routes()} {
 		for _, r := range routes {
 			if r.Needs == 0 && !open[r.Path] {
 				t.Errorf("%s %s is for everybody", r.Method, r.Path)
@@ -267,7 +269,7 @@ func TestOperatorPages(t *testing.T) {
 	}
 	s.serve()
 	operator, owner := s.operator(), s.signedIn(key)
-	all := things(console.OperatorRoutes(), func(kind string, _ int) string {
+	all := things(admin.Routes(), func(kind string, _ int) string {
 		id, ok := map[string]string{"workspaces": "1", "bans": banned.ID, "keys": banned.ID}[kind]
 		if !ok {
 			t.Fatalf("no id of %s is known; teach this test", kind)

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 )
 
 // pages are a console with somebody signed in, and what its paths name.
 type pages struct {
 	visitor
-	routes    []console.Route
+	routes    []page.Route
 	idOf      func(kind string, n int) string
 	token     string // of a link to sign in
 	workspace bool   // it is the workspace's
@@ -56,7 +58,7 @@ func (s *site) consoles(key string) []pages {
 	}
 	return []pages{
 		{s.signedIn(key), console.Routes(), of, "token", true},
-		{s.operator(), console.OperatorRoutes(), ofOperator, s.operatorToken(), false},
+		{s.operator(), admin.Routes(), ofOperator, s.operatorToken(), false},
 	}
 }
 

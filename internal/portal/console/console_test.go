@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/usage"
@@ -89,8 +91,8 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	}
 	t.Cleanup(h.hooks.Sender.Close)
 	h.console, err = console.New(console.Options{
-		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, Access: db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now,
-		Log: slog.New(slog.DiscardHandler), Done: h.done, PagesPerMinute: pages,
+		Page:   h.pages(secret),
+		Events: db, Webhooks: h.hooks, Service: h.shop, Bulk: db, PagesPerMinute: pages,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +108,13 @@ func buildHouse(t testing.TB, cfg ratelimit.Config, pages int) *house {
 	t.Cleanup(server.Close)
 	h.url = server.URL
 	return h
+}
+
+// pages are what both consoles are made of.
+func (h *house) pages(secret []byte) page.Options {
+	return page.Options{
+		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler), Done: h.done,
+	}
 }
 
 // save saves what the limiter counted, as a node does twice a second.
@@ -300,17 +309,6 @@ func TestSessionCookie(t *testing.T) {
 	if strings.Contains(cookie, secret[4:]) || strings.Contains(cookie, "Secure") {
 		t.Errorf("the session's cookie is %q", cookie)
 	}
-	// Not even one bit may be changed.
-	name, value, _ := strings.Cut(strings.Split(cookie, ";")[0], "=")
-	for i := range value {
-		forged := []byte(value)
-		forged[i] = map[bool]byte{true: 'B', false: 'A'}[forged[i] == 'A']
-		r, _ := http.NewRequestWithContext(t.Context(), "GET", h.url+"/console", nil)
-		r.AddCookie(&http.Cookie{Name: name, Value: string(forged)})
-		if a := h.guest().send(r); a.status != 303 && i < len(value)-1 { // the last character has bits that say nothing
-			t.Fatalf("a session with its character %d changed answers %d", i, a.status)
-		}
-	}
 }
 
 // TestSessionEnds: with the key, with its time, and with sign-out.
@@ -377,28 +375,6 @@ func TestScopes(t *testing.T) {
 	g.post("/console/pets/1/delete").want(403, "This key cannot do that")
 	if pets, err := h.shop.Pets(t.Context(), w.ID, petstore.PetQuery{Page: petstore.Page{Limit: 9}}); err != nil || len(pets) != 1 {
 		t.Errorf("the shop has %v, %v, want its one pet", pets, err)
-	}
-}
-
-// TestOtherWorkspace: what belongs to another workspace is not there.
-func TestOtherWorkspace(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	mine, other := h.workspace("mine"), h.workspace("other")
-	if _, err := h.shop.CreatePet(t.Context(), other.ID, petstore.NewPet{Name: "Secret", CategoryID: 1}, nil); err != nil {
-		t.Fatal(err)
-	}
-	theirs, _ := h.key(other, access.Read, time.Time{})
-	h.usage.Record(other.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets/secret", Status: 200})
-	g := h.signedIn(mine, access.Read|access.Write|access.Manage)
-	for _, path := range []string{"/console/pets/2", "/console/stock/2", "/console/keys/" + theirs.ID + "/revoke", "/console/keys/" + theirs.ID + "/rotate", "/console/orders/1"} {
-		g.get(path).want(404, "Not found")
-		g.post(path).want(404, "Not found")
-	}
-	for _, path := range []string{"/console", "/console/pets", "/console/keys.csv", "/console/requests", "/console/requests.csv", "/console/pets.csv"} {
-		if a := g.get(path).want(200, ""); strings.Contains(strings.ToLower(a.body), "secret") || strings.Contains(a.body, theirs.ID) {
-			t.Errorf("%s tells of another workspace:\n%s", path, a.body)
-		}
 	}
 }
 
@@ -550,7 +526,11 @@ func TestKeys(t *testing.T) {
 	h := newHouse(t)
 	w := h.workspace("shop")
 	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	secret := secretIn.FindString(g.post("/console/keys/new", "name", "web shop", "scope", "read", "expires", "24").want(200, "Copy it now").body)
+	shown := g.post("/console/keys/new", "name", "web shop", "scope", "read", "expires", "24").want(200, "Copy it now")
+	if cookies := shown.header.Values("Set-Cookie"); len(cookies) > 0 || shown.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the page with the key sets %q, Cache-Control %q: a browser keeps it", cookies, shown.header.Get("Cache-Control"))
+	}
+	secret := secretIn.FindString(shown.body)
 	entry, err := h.keys.Verify(secret)
 	if err != nil || entry.Key.Scopes != access.Read || !entry.Key.ExpiresAt.Equal(h.now().Add(24*time.Hour)) || entry.Key.Name != "web shop" {
 		t.Fatalf("the key %q is %+v, %v", secret, entry, err)
@@ -610,34 +590,6 @@ func TestCSV(t *testing.T) {
 	}
 	if a := h.guest().get("/console/pets.csv"); a.status != 303 {
 		t.Errorf("a stranger's download answers %d", a.status)
-	}
-}
-
-// TestPages: following the link to the next page shows every row once.
-func TestPages(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	w := h.workspace("shop")
-	for range 60 {
-		if _, err := h.shop.CreatePet(t.Context(), w.ID, petstore.NewPet{Name: "Moss", CategoryID: 1}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g := h.signedIn(w, access.Read)
-	next, seen := "/console/pets?name=moss", 0
-	for pages := 0; next != ""; pages++ {
-		a := g.get(next).want(200, "Moss")
-		seen += strings.Count(a.body, `class="name"><bdi>Moss`)
-		m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(a.body)
-		if next = ""; m != nil {
-			next = strings.ReplaceAll(m[1], "&amp;", "&")
-		}
-		if pages > 3 {
-			t.Fatal("there are too many pages")
-		}
-	}
-	if seen != 60 {
-		t.Errorf("the pages show %d rows, want 60", seen)
 	}
 }
 
@@ -733,5 +685,31 @@ func TestOutside(t *testing.T) {
 				t.Errorf("the policy of %s is %q", path, policy)
 			}
 		}
+	}
+}
+
+var linkIn = regexp.MustCompile(`<a [^>]*href="(/console[^"#]*)"( download)?`)
+
+// TestLinks follows every link of the console that it finds, once.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.workspace("shop")
+	h.ordered(w)
+	h.usage.Record(w.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Status: 404, Code: "pet_not_found", RequestID: "one"})
+	g := h.signedIn(w, access.Read|access.Write|access.Manage)
+	to, _ := receiver(t, 200, "")
+	g.addHook(to)
+	seen := map[string]bool{"/console": true}
+	for todo := []string{"/console"}; len(todo) > 0 && len(seen) < 400; todo = todo[1:] {
+		for _, m := range linkIn.FindAllStringSubmatch(g.get(todo[0]).want(200, "").body, -1) {
+			if link := html.UnescapeString(m[1]); !seen[link] {
+				seen[link] = true
+				todo = append(todo, link)
+			}
+		}
+	}
+	if len(seen) < 60 {
+		t.Errorf("only %d pages were found: %v", len(seen), seen)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/usage"
 )
 
@@ -17,8 +18,8 @@ type step struct {
 }
 
 // firstSteps returns what to do first in a workspace that has no pet or no order yet, or nil.
-func (v *visit) firstSteps() ([]step, error) {
-	ctx, workspace, one := v.r.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
+func firstSteps(v *visit) ([]step, error) {
+	ctx, workspace, one := v.R.Context(), v.who.Workspace.ID, petstore.Page{Limit: 1}
 	pets, err := v.Service.Pets(ctx, workspace, petstore.PetQuery{Page: one})
 	if err != nil {
 		return nil, err
@@ -47,10 +48,10 @@ const sunsetDays = 7
 
 // sunsetWatch returns the keys that still use an operation that will end, the busiest first: the key, how often, and on
 // which day last.
-func (v *visit) sunsetWatch() (list, error) {
-	l := listOf("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
-	l.Numbers[1], l.New = true, &link{Title: "What to use instead", URL: "/docs/guides/sunset"}
-	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, 1-sunsetDays))
+func sunsetWatch(v *visit) (page.List, error) {
+	l := page.NewList("Keys that still call getPet, which is deprecated", "", "", "Key", "In 7 days", "Last (UTC)")
+	l.Numbers[1], l.New = true, &page.Link{Title: "What to use instead", URL: "/docs/guides/sunset"}
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, "", v.Now().AddDate(0, 0, 1-sunsetDays))
 	if err != nil {
 		return l, err
 	}
@@ -73,18 +74,18 @@ func (v *visit) sunsetWatch() (list, error) {
 	if len(uses) == 0 {
 		return l, nil
 	}
-	keys, err := v.knownKeys()
+	keys, err := knownKeys(v)
 	slices.SortStableFunc(uses, func(a, b use) int { return int(b.n - a.n) })
-	names := keyNames(keys)
+	names := page.KeyNames(keys)
 	for _, u := range uses[:min(len(uses), few)] {
-		key := cell{Text: u.id, Name: true}
+		key := page.Cell{Text: u.id, Name: true}
 		if i := slices.IndexFunc(keys, func(k access.Key) bool { return k.ID == u.id }); i >= 0 {
 			key.Text = names[u.id]
 			if keys[i].RevokedAt.IsZero() {
 				key.URL = "/console/keys/" + u.id
 			}
 		}
-		l.Rows = append(l.Rows, []cell{key, {Text: number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
+		l.Rows = append(l.Rows, []page.Cell{key, {Text: page.Number(u.n)}, {Text: time.Unix(u.last, 0).UTC().Format("2 Jan")}})
 	}
 	return l, err
 }

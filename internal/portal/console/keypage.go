@@ -9,15 +9,16 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/usage"
 )
 
 // A keyPage is one key: what it may do, what it did, and what can be done with it.
 type keyPage struct {
 	Title string
-	Links []link
-	Forms []form
-	Facts []fact
+	Links []page.Link
+	Forms []page.Form
+	Facts []page.Fact
 	Days  []keyDay
 	Sum   string // of the days
 	Uses  []keyUse
@@ -41,28 +42,26 @@ type keyUse struct {
 	Deprecated bool
 }
 
-// shownDays is how many days the page of a key shows.
 const shownDays = 14
 
-func renameForm(k *access.Key, now time.Time) form {
-	return form{
+func renameForm(k *access.Key, now time.Time) page.Form {
+	return page.Form{
 		Heading: "Rename", Action: "/console/keys/" + k.ID, Submit: "Save the name",
-		Fields: []field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, versionOf(access.KeyAt{Key: *k, At: now})},
+		Fields: []page.Field{{Name: "name", Label: "Name", Kind: "text", Value: access.Printable(k.Name), Required: true, Max: access.MaxName}, page.VersionField(access.KeyAt{Key: *k, At: now})},
 	}
 }
 
-// keyPage reads the page of the key in the path.
-func (v *visit) keyPage() (keyPage, access.Key, error) {
-	k, err := v.key()
+func readKeyPage(v *visit) (keyPage, access.Key, error) {
+	k, err := keyInPath(v)
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	facts, err := v.keyFacts(k)
+	facts, err := page.KeyFacts(v.Visit, k)
 	if err != nil {
 		return keyPage{}, k, err
 	}
-	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: v.keyLinks(&k), Uses: v.usesOf(k.ID)}
-	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
+	p := keyPage{Title: access.Printable(k.Name), ID: k.ID, Facts: facts, Links: keyLinks(v, &k), Uses: usesOf(v, k.ID)}
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, 1-shownDays))
 	p.Days, p.Sum = daysOf(days)
 	return p, k, err
 }
@@ -76,29 +75,15 @@ func daysOf(days []usage.KeyDay) (shown []keyDay, sum string) {
 	for _, d := range slices.Backward(days) {
 		failed, refused := d.Requests[usage.ClientError]+d.Requests[usage.ServerError], d.Requests[usage.Limited]
 		shown = append(shown, keyDay{
-			At: time.Unix(d.Day, 0).UTC(), Good: number(d.Total() - failed - refused), Failed: number(failed), Refused: number(refused),
+			At: time.Unix(d.Day, 0).UTC(), Good: page.Number(d.Total() - failed - refused), Failed: page.Number(failed), Refused: page.Number(refused),
 			Share: d.Total() * 100 / most, FailedShare: (failed + refused) * 100 / most, LimitShare: refused * 100 / most,
 		})
 	}
-	return shown, number(total)
-}
-
-// keyFacts are what there is to know of a key.
-func (v *visit) keyFacts(k access.Key) (facts []fact, err error) {
-	rows, err := v.rowsOf([]access.Key{k})
-	cells := rows[0].cells()
-	for i, title := range keyColumns() {
-		facts = append(facts, fact{title, cells[i]})
-	}
-	facts = append(facts, fact{"Created", cell{At: k.CreatedAt}})
-	if !k.ExpiresAt.IsZero() {
-		facts = append(facts, fact{"Expires", cell{At: k.ExpiresAt}})
-	}
-	return facts, err
+	return shown, page.Number(total)
 }
 
 // usesOf returns what a key was used for in the log, the most frequent first. What was refused by a limit is no use.
-func (v *visit) usesOf(keyID string) []keyUse {
+func usesOf(v *visit, keyID string) []keyUse {
 	uses := map[string]*keyUse{}
 	for _, e := range v.Usage.Latest(v.who.Workspace.ID) {
 		if e.KeyID != keyID || usage.ClassOf(e.Status) == usage.Limited {
@@ -118,39 +103,39 @@ func (v *visit) usesOf(keyID string) []keyUse {
 		list = append(list, *u)
 	}
 	slices.SortFunc(list, func(a, b keyUse) int { return cmp.Or(b.Times-a.Times, cmp.Compare(a.What, b.What)) })
-	return list[:min(len(list), pageSize)]
+	return list[:min(len(list), page.PageSize)]
 }
 
-func showKey(v *visit) (form, error) {
-	p, k, err := v.keyPage()
+func showKey(v *visit) (page.Form, error) {
+	p, k, err := readKeyPage(v)
 	f := renameForm(&k, v.Now())
-	f.page = func(status int, f form) error {
-		p.Forms = []form{f}
-		return v.render(status, "key", p.Title, p)
+	f.Page = func(status int, f page.Form) error {
+		p.Forms = []page.Form{f}
+		return v.Render(status, "key", p.Title, p)
 	}
-	f.send = func(in *input) error {
-		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.text("name")))}
-		_, err := v.keyring().Update(v.r.Context(), k.ID, patch, in.condition())
-		return v.changed(f.Action, "The key was renamed.", err)
+	f.Send = func(in *page.Input) error {
+		patch := access.KeyPatch{Name: petstore.Some(strings.TrimSpace(in.Text("name")))}
+		_, err := v.keyring().Update(v.R.Context(), k.ID, patch, in.Condition())
+		return v.ThenRefresh(f.Action, "The key was renamed.", err)
 	}
 	return f, err
 }
 
 // whatBreaks says, of a key that is to be revoked, what still uses it.
-func (v *visit) whatBreaks(k access.Key) ([]fact, error) {
-	days, err := v.Usage.KeyDays(v.r.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -6))
+func whatBreaks(v *visit, k access.Key) ([]page.Fact, error) {
+	days, err := v.Usage.KeyDays(v.R.Context(), v.who.Workspace.ID, k.ID, v.Now().AddDate(0, 0, -6))
 	if err != nil {
 		return nil, err
 	}
 	_, sum := daysOf(days)
-	facts, err := v.keyFacts(k)
-	facts = append(facts, fact{"Requests in the last 7 days", cell{Text: sum}})
+	facts, err := page.KeyFacts(v.Visit, k)
+	facts = append(facts, page.Fact{Title: "Requests in the last 7 days", Cell: page.Cell{Text: sum}})
 	var uses []string
-	for _, u := range v.usesOf(k.ID) {
+	for _, u := range usesOf(v, k.ID) {
 		uses = append(uses, u.What)
 	}
 	if len(uses) > 0 {
-		facts = append(facts, fact{"Recent use", cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
+		facts = append(facts, page.Fact{Title: "Recent use", Cell: page.Cell{Text: strings.Join(uses[:min(len(uses), few)], ", ")}})
 	}
 	return facts, err
 }

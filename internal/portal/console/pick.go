@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 )
 
-// mostPicks is how many pets are offered to choose from.
-const mostPicks = 10
+const maxPicks = 10
 
 // petField is a field that takes a pet by its number or by its name. Its options are those that the browser's script
 // offers while somebody types.
-func petField(label, value string, required bool) field {
-	return field{Name: "petId", Label: label, Kind: "pet", Value: value, Required: required, Hint: "Name or number"}
+func petField(label, value string, required bool) page.Field {
+	return page.Field{Name: "petId", Label: label, Kind: "pet", Value: value, Required: required, Hint: "Name or number"}
 }
 
 // pickName is how a pet is offered, and entered: its name with its number.
-func pickName(p petstore.Pet) string { return p.Name + " #" + text(p.ID) }
+func pickName(p petstore.Pet) string { return p.Name + " #" + page.Text(p.ID) }
 
 // pickedID returns the number that was entered, with or without a #, or 0.
 func pickedID(entered string) int64 {
@@ -31,13 +31,13 @@ func pickedID(entered string) int64 {
 
 // petsMeant returns the pet whose number was entered, or its name with its number; else the first pets with what was
 // entered in their names.
-func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err error) {
+func petsMeant(v *visit, entered string) (id int64, others []petstore.Pet, err error) {
 	entered = strings.TrimSpace(entered)
 	if id = pickedID(entered); id > 0 || entered == "" {
 		return id, nil, nil
 	}
 	if i := strings.LastIndexByte(entered, '#'); i > 0 && pickedID(entered[i:]) > 0 {
-		pet, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
+		pet, err := v.Service.Pet(v.R.Context(), v.who.Workspace.ID, pickedID(entered[i:]))
 		if err != nil && petstore.CodeOf(err) != petstore.CodePetNotFound {
 			return 0, nil, err
 		}
@@ -45,7 +45,7 @@ func (v *visit) petsMeant(entered string) (id int64, others []petstore.Pet, err 
 			return pet.ID, nil, nil
 		}
 	}
-	others, err = v.Service.Pets(v.r.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: mostPicks}, Name: petstore.Fold(entered)})
+	others, err = v.Service.Pets(v.R.Context(), v.who.Workspace.ID, petstore.PetQuery{Page: petstore.Page{Limit: maxPicks}, Name: petstore.Fold(entered)})
 	return 0, others, err
 }
 
@@ -53,38 +53,38 @@ func sameName(a, b string) bool {
 	return petstore.Fold(strings.TrimSpace(a)) == petstore.Fold(strings.TrimSpace(b))
 }
 
-// pick returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
+// pickPet returns the pet that a form names by its number or by the whole of its name. Of a part of names, and of a name that
 // several have, it adds a field to the form to choose one of them, and returns an error that says so.
-func (v *visit) pick(in *input) (int64, error) {
-	entered := in.text("petId")
-	if chosen := pickedID(in.r.PostForm.Get("pet")); chosen > 0 && in.r.PostForm.Get("asked") == entered {
+func pickPet(v *visit, in *page.Input) (int64, error) {
+	entered := in.Text("petId")
+	if chosen := pickedID(in.R.PostForm.Get("pet")); chosen > 0 && in.R.PostForm.Get("asked") == entered {
 		return chosen, nil
 	}
-	id, pets, err := v.petsMeant(entered)
+	id, pets, err := petsMeant(v, entered)
 	switch {
 	case err != nil || id > 0:
 		return id, err
 	case len(pets) == 1 && sameName(pets[0].Name, entered):
 		return pets[0].ID, nil
 	case len(pets) == 0:
-		return 0, wrong("petId", "There is no pet with this name. Enter a part of its name, or its number.")
+		return 0, page.FieldError("petId", "There is no pet with this name. Enter a part of its name, or its number.")
 	}
-	options := make([]option, len(pets))
+	options := make([]page.Option, len(pets))
 	for i, p := range pets {
-		options[i] = option{Value: text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
+		options[i] = page.Option{Value: page.Text(p.ID), Label: pickName(p) + ", " + string(p.Status)}
 	}
-	f := &in.form
-	f.Fields = slices.Insert(f.Fields, 1, field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}, field{Name: "asked", Kind: "hidden", Value: entered})
+	f := &in.Form
+	f.Fields = slices.Insert(f.Fields, 1, page.Field{Name: "pet", Label: "Which one?", Kind: "select", Options: options}, page.Field{Name: "asked", Kind: "hidden", Value: entered})
 	which := "Choose the pet that is meant."
-	if len(pets) == mostPicks {
+	if len(pets) == maxPicks {
 		which += " There may be more than these: enter more of the name to see them."
 	}
-	return 0, wrong("pet", which)
+	return 0, page.FieldError("pet", which)
 }
 
 // findPets tells the browser's script which pets have what is being entered in their names.
 func findPets(v *visit) error {
-	_, pets, err := v.petsMeant(v.r.URL.Query().Get("name"))
+	_, pets, err := petsMeant(v, v.R.URL.Query().Get("name"))
 	if err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func findPets(v *visit) error {
 	for i, p := range pets {
 		names[i] = pickName(p)
 	}
-	return v.renderJSON(names)
+	return v.RenderJSON(names)
 }
 
-// filtered returns the pet that the query of a list names by its number or its name. With a name that several have it
+// filteredPet returns the pet that the query of a list names by its number or its name. With a name that several have it
 // returns 0 and links to the list of each.
-func (v *visit) filtered(path string) (id int64, choices []link, err error) {
-	query := v.r.URL.Query()
+func filteredPet(v *visit, path string) (id int64, choices []page.Link, err error) {
+	query := v.R.URL.Query()
 	entered := query.Get("petId")
-	id, pets, err := v.petsMeant(entered)
+	id, pets, err := petsMeant(v, entered)
 	switch {
 	case err != nil || id > 0 || entered == "":
 		return id, nil, err
@@ -110,7 +110,7 @@ func (v *visit) filtered(path string) (id int64, choices []link, err error) {
 	query.Del("after")
 	for _, p := range pets {
 		query.Set("petId", pickName(p))
-		choices = append(choices, link{Title: pickName(p), URL: address(path, query)})
+		choices = append(choices, page.Link{Title: pickName(p), URL: page.Address(path, query)})
 	}
 	return noPet, choices, nil
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 )
 
 // A Subject is something that both the reference and the console have a page about.
@@ -27,12 +28,12 @@ const overviewPage = "/console"
 
 // docsOf returns the page of the reference about what a page of the console does.
 func docsOf(path string) string {
-	if within("/console/requests", path) {
+	if page.Within("/console/requests", path) {
 		return "/docs/guides/errors"
 	}
 	for _, s := range Subjects() {
 		switch {
-		case s.Page == overviewPage || !within(s.Page, path):
+		case s.Page == overviewPage || !page.Within(s.Page, path):
 		case s.Create != "" && path == s.Page+"/new":
 			return "/docs/" + s.Tag + "#" + s.Create
 		default:
@@ -47,17 +48,17 @@ func docsOf(path string) string {
 func examples(v *visit) error {
 	found := map[string]any{}
 	if v.who != nil {
-		if err := v.addExamples(found); err != nil {
+		if err := addExamples(v, found); err != nil {
 			return err
 		}
 	}
-	return v.renderJSON(found)
+	return v.RenderJSON(found)
 }
 
 // addExamples adds the first of each kind, by the names of the parameters: a pet that
 // is available and an order that is open, if there are any.
-func (v *visit) addExamples(found map[string]any) error {
-	ctx, w, one := v.r.Context(), v.who.Workspace, petstore.Page{Limit: 1}
+func addExamples(v *visit, found map[string]any) error {
+	ctx, w, one := v.R.Context(), v.who.Workspace, petstore.Page{Limit: 1}
 	found["workspace"] = access.Printable(w.Name)
 	pets, err := v.Service.Pets(ctx, w.ID, petstore.PetQuery{Page: one, Statuses: []petstore.Status{petstore.Available}})
 	if err == nil && len(pets) == 0 {

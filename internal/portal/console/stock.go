@@ -7,10 +7,11 @@ import (
 	"strconv"
 
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 )
 
-func (v *visit) items() source[petstore.InventoryItem] {
-	query := v.r.URL.Query()
+func stockSource(v *visit) source[petstore.InventoryItem] {
+	query := v.R.URL.Query()
 	q := petstore.InventoryQuery{}
 	if s := petstore.Status(query.Get("status")); s.Valid() {
 		q.Statuses = []petstore.Status{s}
@@ -20,27 +21,27 @@ func (v *visit) items() source[petstore.InventoryItem] {
 	}
 	return source[petstore.InventoryItem]{
 		id: func(i petstore.InventoryItem) int64 { return i.PetID },
-		fetch: func(ctx context.Context, page petstore.Page) ([]petstore.InventoryItem, error) {
-			q.Page = page
+		fetch: func(ctx context.Context, p petstore.Page) ([]petstore.InventoryItem, error) {
+			q.Page = p
 			return v.Service.Inventory(ctx, v.who.Workspace.ID, q)
 		},
 	}
 }
 
 func showStock(v *visit) error {
-	query := v.r.URL.Query()
-	pet, choices, err := v.filtered("/console/stock")
+	query := v.R.URL.Query()
+	pet, choices, err := filteredPet(v, "/console/stock")
 	if err != nil {
 		return err
 	}
 	if pet > 0 && pet != noPet {
-		return v.redirect("/console/stock/" + text(pet))
+		return v.Redirect("/console/stock/" + page.Text(pet))
 	}
-	l := list{
+	l := page.List{
 		Title: "Stock", Lead: "How many units of each pet can still be ordered. Units in open orders are not counted.",
 		Columns: []string{"Pet", "Name", "Quantity", "Status", ""}, Numbers: map[int]bool{2: true},
 		Choices: choices,
-		Filters: []field{
+		Filters: []page.Field{
 			petField("Pet", query.Get("petId"), false),
 			{Name: "max", Label: "At most", Kind: "number", Value: query.Get("max"), Hint: "any"},
 			{Name: "status", Label: "Status", Kind: "select", Options: statusOptions("Any status", query.Get("status"))},
@@ -49,50 +50,58 @@ func showStock(v *visit) error {
 	}
 	var items []petstore.InventoryItem
 	if pet != noPet {
-		if items, err = v.items().page(v, &l); err != nil {
+		if items, err = stockSource(v).read(v, &l); err != nil {
 			return err
 		}
 	}
-	names, err := v.petNames(items)
+	names, err := petNames(v, items, petOfItem)
 	if err != nil {
 		return err
 	}
 	for _, i := range items {
-		l.Rows = append(l.Rows, []cell{
-			{Text: text(i.PetID)}, {Text: names[i.PetID], Name: true, URL: "/console/pets/" + text(i.PetID)}, {Text: number(i.Quantity)}, statusCell(i.Status),
-			{Links: []link{{Title: "Change stock", URL: "/console/stock/" + text(i.PetID)}}},
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: page.Text(i.PetID)}, {Text: names[i.PetID], Name: true, URL: "/console/pets/" + page.Text(i.PetID)}, {Text: page.Number(i.Quantity)}, statusCell(i.Status),
+			{Links: []page.Link{{Title: "Change stock", URL: "/console/stock/" + page.Text(i.PetID)}}},
 		})
 	}
-	return v.list(l, nil)
+	return v.List(l, nil)
 }
 
 func stockCSV(v *visit) error {
-	return v.items().csv(v, []string{"petId", "quantity", "status"}, func(i petstore.InventoryItem) []string {
-		return []string{text(i.PetID), text(i.Quantity), string(i.Status)}
+	return stockSource(v).csv(v, []string{"petId", "quantity", "status"}, func(i petstore.InventoryItem) []string {
+		return []string{page.Text(i.PetID), page.Text(i.Quantity), string(i.Status)}
 	})
 }
 
+// A sheetPage is one thing, with forms that change it and tables of what is known of it.
+type sheetPage struct {
+	Title, Lead string
+	Back        page.Link
+	Links       []page.Link
+	Forms       []page.Form
+	Sheets      []page.List
+	Facts       []page.Fact
+	Wide        bool // the tables have the page's whole width
+}
+
 // stockPage reads the page of the pet in the path: the forms that change its stock, and what has changed it.
-func (v *visit) stockPage() (sheetPage, petstore.InventoryItem, error) {
-	id, err := v.number()
-	if err != nil {
-		return sheetPage{}, petstore.InventoryItem{}, err
-	}
-	i, err := v.Service.InventoryItem(v.r.Context(), v.who.Workspace.ID, id)
+func stockPage(v *visit) (sheetPage, petstore.InventoryItem, error) {
+	i, err := inPath(v, v.Service.InventoryItem)
 	if err != nil {
 		return sheetPage{}, i, err
 	}
-	pet, err := v.Service.Pet(v.r.Context(), v.who.Workspace.ID, id)
+	pet, err := inPath(v, v.Service.Pet)
 	if err != nil {
 		return sheetPage{}, i, err
 	}
-	history, err := v.history(i)
+	id := i.PetID
+	history, err := stockHistory(v, i)
 	return sheetPage{
 		Title: "Stock of " + pet.Name, Lead: "How many units can still be ordered. Units in open orders are not counted.",
-		Back: link{Title: "Stock", URL: "/console/stock"}, Forms: v.stockForms(i), Sheets: []list{history},
-		Facts: []fact{
-			{"Pet", cell{Text: pickName(pet), Name: true, URL: "/console/pets/" + text(id)}}, {"Status", statusCell(i.Status)},
-			{"Stock", cell{Text: number(i.Quantity)}}, {"Orders", cell{Text: "Orders of this pet", URL: "/console/orders?petId=" + text(id)}},
+		Back: page.Link{Title: "Stock", URL: "/console/stock"}, Forms: stockForms(v, i), Sheets: []page.List{history},
+		Facts: []page.Fact{
+			{Title: "Pet", Cell: page.Cell{Text: pickName(pet), Name: true, URL: "/console/pets/" + page.Text(id)}}, {Title: "Status", Cell: statusCell(i.Status)},
+			{Title: "Stock", Cell: page.Cell{Text: page.Number(i.Quantity)}}, {Title: "Orders", Cell: page.Cell{Text: "Orders of this pet", URL: "/console/orders?petId=" + page.Text(id)}},
 		},
 	}, i, err
 }
@@ -103,45 +112,44 @@ const (
 	formToAdd
 )
 
-func (v *visit) stockForms(i petstore.InventoryItem) []form {
-	at := "/console/stock/" + text(i.PetID)
-	return []form{
-		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Locked: v.locked(), Fields: []field{
-			{Name: "quantity", Label: "Quantity", Kind: "number", Value: text(i.Quantity), Required: true}, versionOf(i),
+func stockForms(v *visit, i petstore.InventoryItem) []page.Form {
+	at := "/console/stock/" + page.Text(i.PetID)
+	return []page.Form{
+		{Heading: "Set the stock", Action: at, Submit: "Set the stock", Locked: v.WhyLocked(), Fields: []page.Field{
+			{Name: "quantity", Label: "Quantity", Kind: "number", Value: page.Text(i.Quantity), Required: true}, page.VersionField(i),
 		}},
-		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Locked: v.locked(), Fields: []field{
+		{Heading: "Add to the stock", Action: at + "/add", Submit: "Add the units", Locked: v.WhyLocked(), Fields: []page.Field{
 			{Name: "units", Label: "Units to add", Kind: "number", Required: true, Hint: "A negative number, such as -2, takes units away."},
 		}},
 	}
 }
 
-// stockForm returns a form of the page of the pet in the path.
-func (v *visit) stockForm(which int) (form, petstore.InventoryItem, error) {
-	p, item, err := v.stockPage()
+func stockForm(v *visit, which int) (page.Form, petstore.InventoryItem, error) {
+	p, item, err := stockPage(v)
 	if err != nil {
-		return form{}, item, err
+		return page.Form{}, item, err
 	}
 	f := p.Forms[which]
-	f.page = func(status int, f form) error {
+	f.Page = func(status int, f page.Form) error {
 		p.Forms[which] = f
-		return v.render(status, "sheets", p.Title, p)
+		return v.Render(status, "sheets", p.Title, p)
 	}
 	return f, item, nil
 }
 
-func setStock(v *visit) (form, error) {
-	f, item, err := v.stockForm(formToSet)
-	f.send = func(in *input) error {
-		_, err := v.Service.UpdateInventory(v.r.Context(), v.who.Workspace.ID, item.PetID, in.number("quantity"), in.condition())
-		return v.done(f.Action, "The stock was set.", err)
+func setStock(v *visit) (page.Form, error) {
+	f, item, err := stockForm(v, formToSet)
+	f.Send = func(in *page.Input) error {
+		_, err := v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.ID, item.PetID, in.Number("quantity"), in.Condition())
+		return v.Then(f.Action, "The stock was set.", err)
 	}
 	return f, err
 }
 
-func addStock(v *visit) (form, error) {
-	f, item, err := v.stockForm(formToAdd)
-	f.send = func(in *input) error {
-		return v.done("/console/stock/"+text(item.PetID), "The units were added.", v.addUnits(item, in.number("units")))
+func addStock(v *visit) (page.Form, error) {
+	f, item, err := stockForm(v, formToAdd)
+	f.Send = func(in *page.Input) error {
+		return v.Then("/console/stock/"+page.Text(item.PetID), "The units were added.", addUnits(v, item, in.Number("units")))
 	}
 	return f, err
 }
@@ -150,54 +158,54 @@ func addStock(v *visit) (form, error) {
 const tries = 5
 
 // addUnits adds units to what the stock is by then.
-func (v *visit) addUnits(i petstore.InventoryItem, units int64) (err error) {
+func addUnits(v *visit, i petstore.InventoryItem, units int64) (err error) {
 	for range tries {
 		switch left := i.Quantity + units; {
 		case units > petstore.MaxQuantity || left > petstore.MaxQuantity:
-			return wrong("units", "The stock can be "+number(petstore.MaxQuantity)+" at most.")
+			return page.FieldError("units", "The stock can be "+page.Number(petstore.MaxQuantity)+" at most.")
 		case units < -petstore.MaxQuantity || left < 0:
-			return wrong("units", "Only "+number(i.Quantity)+" can be taken away.")
+			return page.FieldError("units", "Only "+page.Number(i.Quantity)+" can be taken away.")
 		}
 		seen := petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.TagOf(i.AppendJSON(nil))}}}
-		_, err = v.Service.UpdateInventory(v.r.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
+		_, err = v.Service.UpdateInventory(v.R.Context(), v.who.Workspace.ID, i.PetID, i.Quantity+units, seen)
 		if petstore.CodeOf(err) != petstore.CodePreconditionFailed {
 			return err
 		}
-		if i, err = v.Service.InventoryItem(v.r.Context(), v.who.Workspace.ID, i.PetID); err != nil {
+		if i, err = v.Service.InventoryItem(v.R.Context(), v.who.Workspace.ID, i.PetID); err != nil {
 			return err
 		}
 	}
 	return petstore.Errorf(petstore.CodePreconditionFailed, "The stock changes too fast just now. Try again.")
 }
 
-// history returns the movements of the stock that the query asks for, the newest first.
-func (v *visit) history(i petstore.InventoryItem) (list, error) {
-	l := listOf("Why is it "+number(i.Quantity)+"?", "", "", "What happened", "When", "Change", "Left")
+// stockHistory returns the movements of the stock that the query asks for, the newest first.
+func stockHistory(v *visit, i petstore.InventoryItem) (page.List, error) {
+	l := page.NewList("Why is it "+page.Number(i.Quantity)+"?", "", "", "What happened", "When", "Change", "Left")
 	l.Numbers = map[int]bool{2: true, 3: true}
-	moves, next, err := v.Service.Movements(v.r.Context(), v.who.Workspace.ID, i.PetID, placeIn(v.r.URL.Query(), "from"), pageSize)
+	moves, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.ID, i.PetID, page.PlaceIn(v.R.URL.Query(), "from"), page.PageSize)
 	cancelled := map[int64]bool{}
 	for i := range moves {
 		m := &moves[i]
 		cancelled[m.OrderID] = cancelled[m.OrderID] || m.Kind == petstore.MovedCancelled
 		l.Rows = append(l.Rows, moveCells(m, cancelled[m.OrderID]))
 	}
-	l.turn(&url.URL{Path: "/console/stock/" + text(i.PetID), RawQuery: v.r.URL.RawQuery}, "from", text(next), next != 0)
+	l.Turn(&url.URL{Path: "/console/stock/" + page.Text(i.PetID), RawQuery: v.R.URL.RawQuery}, "from", page.Text(next), next != 0)
 	return l, err
 }
 
-// mostPages is how many pages of a ledger are searched for an order.
-const mostPages = 50
+// maxLedgerPages is how many pages of a ledger are searched for an order.
+const maxLedgerPages = 50
 
 // movesOf returns the movements of an order, the oldest first: those from the newest of
 // its pet down to the one that placed it, as far back as mostPages reach.
-func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error) {
+func movesOf(v *visit, o petstore.Order) (moves []petstore.Movement, err error) {
 	from := int64(0)
 	for n := 1; ; n++ {
-		page, next, err := v.Service.Movements(v.r.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
+		moved, next, err := v.Service.Movements(v.R.Context(), v.who.Workspace.ID, o.PetID, from, petstore.MaxPage)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range page {
+		for _, m := range moved {
 			if m.OrderID != o.ID {
 				continue
 			}
@@ -205,7 +213,7 @@ func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error)
 				next = 0
 			}
 		}
-		if from = next; next == 0 || n == mostPages {
+		if from = next; next == 0 || n == maxLedgerPages {
 			slices.Reverse(moves)
 			return moves, nil
 		}
@@ -213,21 +221,20 @@ func (v *visit) movesOf(o petstore.Order) (moves []petstore.Movement, err error)
 }
 
 // moveCells returns a movement as a row. A cancelled order has no page any more.
-func moveCells(m *petstore.Movement, cancelled bool) []cell {
-	what := cell{Text: moved(m)}
+func moveCells(m *petstore.Movement, cancelled bool) []page.Cell {
+	what := page.Cell{Text: moved(m)}
 	if m.OrderID > 0 && !cancelled {
-		what.URL = "/console/orders/" + text(m.OrderID)
+		what.URL = "/console/orders/" + page.Text(m.OrderID)
 	}
-	change := number(m.Delta)
+	change := page.Number(m.Delta)
 	if m.Delta > 0 {
 		change = "+" + change
 	}
-	return []cell{what, timeCell(m.At), {Text: change}, {Text: number(m.Quantity)}}
+	return []page.Cell{what, timeCell(m.At), {Text: change}, {Text: page.Number(m.Quantity)}}
 }
 
-// moved says what a movement was.
 func moved(m *petstore.Movement) string {
-	order := "Order " + text(m.OrderID)
+	order := "Order " + page.Text(m.OrderID)
 	switch m.Kind {
 	case petstore.MovedCreated:
 		return "Pet added"
@@ -244,5 +251,5 @@ func moved(m *petstore.Movement) string {
 	case petstore.MovedDeleted:
 		return "Pet deleted"
 	}
-	return "Stock set to " + number(m.Quantity)
+	return "Stock set to " + page.Number(m.Quantity)
 }

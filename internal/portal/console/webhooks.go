@@ -12,37 +12,37 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
 	"example.com/petstore/internal/webhook"
 )
 
-// testPatience is how much longer a page may take that waits for a receiver.
-const testPatience = 30 * time.Second
+// testTimeout is how much longer a page may take that waits for a receiver.
+const testTimeout = 30 * time.Second
 
 func webhookPath(id string) string { return "/console/webhooks/" + id }
 
-// hook returns the webhook in the path.
-func (v *visit) hook() (webhook.Webhook, error) {
-	return v.Webhooks.Store.Webhook(v.r.Context(), v.who.Workspace.ID, v.id)
+func webhookInPath(v *visit) (webhook.Webhook, error) {
+	return v.Webhooks.Store.Webhook(v.R.Context(), v.who.Workspace.ID, v.ID)
 }
 
 // actor returns who is signed in, for the audit log.
 func (v *visit) actor() string { return "console:" + v.who.Key.ID }
 
 func showWebhooks(v *visit) error {
-	l := listOf("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "Events", "State", "Failing since", "Created")
-	l.New = &link{Title: "Create a webhook", URL: "/console/webhooks/new"}
-	all, err := v.Webhooks.Store.Webhooks(v.r.Context(), v.who.Workspace.ID)
+	l := page.NewList("Webhooks", "Webhooks post the events of this workspace to your URLs.", "There are no webhooks yet.", "URL", "Events", "State", "Failing since", "Created")
+	l.New = &page.Link{Title: "Create a webhook", URL: "/console/webhooks/new"}
+	all, err := v.Webhooks.Store.Webhooks(v.R.Context(), v.who.Workspace.ID)
 	for i := range all {
 		w := &all[i]
-		failing := cell{Text: "not failing"}
+		failing := page.Cell{Text: "not failing"}
 		if !w.FailingSince.IsZero() {
-			failing = cell{At: w.FailingSince}
+			failing = page.Cell{At: w.FailingSince}
 		}
-		l.Rows = append(l.Rows, []cell{
+		l.Rows = append(l.Rows, []page.Cell{
 			{Text: shortened(w.URL, 60), Name: true, URL: webhookPath(w.ID)}, {Text: typesOf(w)}, {Text: string(w.State), Badge: string(w.State)}, failing, {At: w.CreatedAt},
 		})
 	}
-	return v.list(l, err)
+	return v.List(l, err)
 }
 
 // shortened returns at most so many characters of a text.
@@ -64,59 +64,58 @@ func typesOf(w *webhook.Webhook) string {
 	return strings.Join(names, ", ")
 }
 
-func hookFacts(w *webhook.Webhook) []fact {
-	facts := []fact{
-		{"URL", cell{Text: w.URL, Name: true}}, {"Events", cell{Text: typesOf(w)}}, {"State", cell{Text: string(w.State), Badge: string(w.State)}},
-		{"Created", cell{At: w.CreatedAt}}, {"Read up to event", cell{Text: text(w.After)}}, {"Id", cell{Text: w.ID, Code: true}},
+func hookFacts(w *webhook.Webhook) []page.Fact {
+	facts := []page.Fact{
+		{Title: "URL", Cell: page.Cell{Text: w.URL, Name: true}}, {Title: "Events", Cell: page.Cell{Text: typesOf(w)}}, {Title: "State", Cell: page.Cell{Text: string(w.State), Badge: string(w.State)}},
+		{Title: "Created", Cell: page.Cell{At: w.CreatedAt}}, {Title: "Read up to event", Cell: page.Cell{Text: page.Text(w.After)}}, {Title: "Id", Cell: page.Cell{Text: w.ID, Code: true}},
 	}
 	if w.Description != "" {
-		facts = append(facts, fact{"Description", cell{Text: access.Printable(w.Description), Name: true}})
+		facts = append(facts, page.Fact{Title: "Description", Cell: page.Cell{Text: access.Printable(w.Description), Name: true}})
 	}
 	if !w.FailingSince.IsZero() {
-		facts = append(facts, fact{"Failing since", cell{At: w.FailingSince}})
+		facts = append(facts, page.Fact{Title: "Failing since", Cell: page.Cell{At: w.FailingSince}})
 	}
 	return facts
 }
 
-func newWebhook(v *visit) (form, error) {
-	return form{
-		Title: "Create a webhook", Submit: "Create the webhook", Back: link{Title: "Webhooks", URL: "/console/webhooks"},
+func newWebhook(v *visit) (page.Form, error) {
+	return page.Form{
+		Title: "Create a webhook", Submit: "Create the webhook", Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
 		Lead: "It sends the events from now on to your URL.", Fields: hookFields(&webhook.Webhook{}),
-		send: func(in *input) error {
-			made, err := v.Webhooks.Create(v.r.Context(), v.who.Workspace.ID, in.hook(), nil, v.actor())
-			return v.madeSecret(&made.Webhook, err)
+		Send: func(in *page.Input) error {
+			made, err := v.Webhooks.Create(v.R.Context(), v.who.Workspace.ID, hookOf(in), nil, v.actor())
+			return madeSecret(v, &made.Webhook, err)
 		},
 	}, nil
 }
 
-func hookFields(w *webhook.Webhook) []field {
-	types := field{Name: "types", Label: "Events (all, if you choose none)", Kind: "checks", Options: optionsOf("", petstore.EventTypes()...)[1:]}
+func hookFields(w *webhook.Webhook) []page.Field {
+	types := page.Field{Name: "types", Label: "Events (all, if you choose none)", Kind: "checks", Options: page.OptionsOf("", petstore.EventTypes()...)[1:]}
 	for _, t := range w.Types {
-		choose(types.Options, string(t))
+		page.Choose(types.Options, string(t))
 	}
-	return []field{
+	return []page.Field{
 		{Name: "url", Label: "URL", Kind: "text", Value: w.URL, Required: true, Hint: "For example https://example.com/petstore. It must be public."},
 		types, {Name: "description", Label: "Description", Kind: "text", Value: w.Description},
 	}
 }
 
-// hook returns what a form says of a webhook.
-func (in *input) hook() webhook.New {
-	n := webhook.New{URL: strings.TrimSpace(in.text("url")), Description: strings.TrimSpace(in.text("description"))}
-	for _, t := range in.r.PostForm["types"] {
+func hookOf(in *page.Input) webhook.New {
+	n := webhook.New{URL: strings.TrimSpace(in.Text("url")), Description: strings.TrimSpace(in.Text("description"))}
+	for _, t := range in.R.PostForm["types"] {
 		n.Types = append(n.Types, petstore.EventType(t))
 	}
 	return n
 }
 
-func editWebhook(v *visit) (form, error) {
-	w, err := v.hook()
-	return form{
+func editWebhook(v *visit) (page.Form, error) {
+	w, err := webhookInPath(v)
+	return page.Form{
 		Title: "Edit the webhook", Lead: "Events that are not delivered yet go to the new URL.", Submit: "Save", Fields: hookFields(&w),
-		Back: link{Title: "Webhook", URL: webhookPath(w.ID)},
-		send: func(in *input) error {
-			_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, in.hook()), petstore.Condition{}, v.actor())
-			return v.done(webhookPath(w.ID), "The webhook was saved.", err)
+		Back: page.Link{Title: "Webhook", URL: webhookPath(w.ID)},
+		Send: func(in *page.Input) error {
+			_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, w.ID, patchOf(&w, hookOf(in)), petstore.Condition{}, v.actor())
+			return v.Then(webhookPath(w.ID), "The webhook was saved.", err)
 		},
 	}, err
 }
@@ -135,71 +134,70 @@ func patchOf(w *webhook.Webhook, n webhook.New) (p webhook.Patch) {
 	return p
 }
 
-// madeSecret shows a new secret of a webhook, this once, unless it failed.
-func (v *visit) madeSecret(w *webhook.Webhook, err error) error {
+func madeSecret(v *visit, w *webhook.Webhook, err error) error {
 	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "made", "The secret of your webhook", madeKey{
+	return v.Render(http.StatusOK, "made", "The secret of your webhook", page.Secret{
 		Lead: "With it your receiver verifies that events come from here. Copy it now: you cannot see it again.", Secret: w.Secret,
-		Next: link{Title: "To the webhook", URL: webhookPath(w.ID)},
+		Next: page.Link{Title: "To the webhook", URL: webhookPath(w.ID)},
 	})
 }
 
 func showWebhook(v *visit) error {
-	w, err := v.hook()
+	w, err := webhookInPath(v)
 	if err != nil {
 		return err
 	}
 	at := webhookPath(w.ID)
-	deliveries, err := v.deliveries(at)
+	deliveries, err := deliveriesPage(v, at)
 	if err != nil {
 		return err
 	}
 	p := sheetPage{
-		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: link{Title: "Webhooks", URL: "/console/webhooks"},
-		Sheets: []list{deliveries}, Facts: hookFacts(&w), Wide: true,
-		Links: []link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
+		Title: "Webhook", Lead: cmp.Or(access.Printable(w.Description), w.URL), Back: page.Link{Title: "Webhooks", URL: "/console/webhooks"},
+		Sheets: []page.List{deliveries}, Facts: hookFacts(&w), Wide: true,
+		Links: []page.Link{{Title: "Pause", URL: at + "/pause"}, {Title: "Edit", URL: at + "/edit"}, {Title: "Test", URL: at + "/test"}, {Title: "Rotate", URL: at + "/rotate"}, {Title: "Replay", URL: at + "/replay"}, {Title: "Delete", URL: at + "/delete", Danger: true}},
 	}
 	if w.State != webhook.Active {
-		p.Links[0] = link{Title: "Resume", URL: at + "/resume"}
+		p.Links[0] = page.Link{Title: "Resume", URL: at + "/resume"}
 	}
-	return v.render(http.StatusOK, "sheets", p.Title, p)
+	return v.Render(http.StatusOK, "sheets", p.Title, p)
 }
 
-// deliveries reads the page of deliveries that the query asks for, the newest first.
-func (v *visit) deliveries(at string) (list, error) {
-	l := listOf("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
+// deliveriesPage reads the page of deliveries that the query asks for, the newest first.
+func deliveriesPage(v *visit, at string) (page.List, error) {
+	l := page.NewList("Deliveries", "", "No event was sent to it yet.", "Event", "Type", "State", "Tries", "Last try", "Answer", "Next try", "")
 	l.Numbers[3] = true
-	rows, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: placeIn(v.r.URL.Query(), "after"), Limit: pageSize + 1})
-	rows = pageOf(v, &l, rows, "after", func(last *webhook.Delivery) string { return text(last.ID) })
+	rows, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: page.PlaceIn(v.R.URL.Query(), "after"), Limit: page.PageSize + 1})
+	rows = page.PageOf(&l, v.R.URL, rows, "after", func(last *webhook.Delivery) string { return page.Text(last.ID) })
 	for i := range rows {
-		d, id := &rows[i], text(rows[i].ID)
-		l.Rows = append(l.Rows, []cell{
-			{Text: id, URL: "/console/events/" + id}, {Text: string(d.Type), Code: true}, {Text: string(d.State), Badge: string(d.State)}, {Text: number(int64(d.Tries))},
-			instantCell(d.TriedAt), {Text: answerOf(d), Name: true}, instantCell(d.NextAt), {Links: []link{{Title: "Try again", URL: at + "/retry?delivery=" + id}}},
+		d, id := &rows[i], page.Text(rows[i].ID)
+		l.Rows = append(l.Rows, []page.Cell{
+			{Text: id, URL: "/console/events/" + id}, {Text: string(d.Type), Code: true}, {Text: string(d.State), Badge: string(d.State)}, {Text: page.Number(int64(d.Tries))},
+			instantCell(d.TriedAt), {Text: deliveryAnswer(d), Name: true}, instantCell(d.NextAt), {Links: []page.Link{{Title: "Try again", URL: at + "/retry?delivery=" + id}}},
 		})
 	}
 	return l, err
 }
 
-func instantCell(t time.Time) cell {
+func instantCell(t time.Time) page.Cell {
 	if t.IsZero() {
-		return cell{Text: "none"}
+		return page.Cell{Text: "none"}
 	}
-	return cell{At: t}
+	return page.Cell{At: t}
 }
 
-// answerOf says in a line what a receiver answered to the latest try.
-func answerOf(d *webhook.Delivery) string {
+// deliveryAnswer says in a line what a receiver answered to the latest try.
+func deliveryAnswer(d *webhook.Delivery) string {
 	if d.TriedAt.IsZero() {
 		return "not tried yet"
 	}
-	return saidIn(d.Answer)
+	return answerText(d.Answer)
 }
 
-// saidIn says in a line what a receiver answered.
-func saidIn(a webhook.Answer) string {
+// answerText says in a line what a receiver answered.
+func answerText(a webhook.Answer) string {
 	if a.Status == 0 {
 		return a.Error
 	}
@@ -211,118 +209,118 @@ func saidIn(a webhook.Answer) string {
 }
 
 // hookForm completes a form of the webhook in the path.
-func (v *visit) hookForm(f form) (form, error) {
-	w, err := v.hook()
-	f.Back, f.Facts = link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
+func hookForm(v *visit, f page.Form) (page.Form, error) {
+	w, err := webhookInPath(v)
+	f.Back, f.Facts = page.Link{Title: "Webhook", URL: webhookPath(w.ID)}, hookFacts(&w)
 	return f, err
 }
 
-func pauseWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func pauseWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Pause this webhook?", Lead: "Nothing is sent until you resume it. It then sends what happened in between, as far as those events are kept.", Submit: "Pause the webhook",
-		send: func(*input) error { return v.setState(webhook.Paused, "The webhook is paused.") },
+		Send: func(*page.Input) error { return setState(v, webhook.Paused, "The webhook is paused.") },
 	})
 }
 
-func resumeWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func resumeWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Resume this webhook?", Lead: "It sends the events that are waiting at once.", Submit: "Resume the webhook",
-		send: func(*input) error { return v.setState(webhook.Active, "The webhook is active.") },
+		Send: func(*page.Input) error { return setState(v, webhook.Active, "The webhook is active.") },
 	})
 }
 
-func (v *visit) setState(s webhook.State, said string) error {
-	_, err := v.Webhooks.Update(v.r.Context(), v.who.Workspace.ID, v.id, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
-	return v.done(webhookPath(v.id), said, err)
+func setState(v *visit, s webhook.State, said string) error {
+	_, err := v.Webhooks.Update(v.R.Context(), v.who.Workspace.ID, v.ID, webhook.Patch{State: petstore.Some(s)}, petstore.Condition{}, v.actor())
+	return v.Then(webhookPath(v.ID), said, err)
 }
 
-func deleteWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func deleteWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Delete this webhook?", Lead: "Its deliveries go with it. This cannot be undone.", Submit: "Delete the webhook", Danger: true,
-		send: func(*input) error {
-			err := v.Webhooks.Delete(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Condition{}, v.actor())
-			return v.done("/console/webhooks", "The webhook was deleted.", err)
+		Send: func(*page.Input) error {
+			err := v.Webhooks.Delete(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Condition{}, v.actor())
+			return v.Then("/console/webhooks", "The webhook was deleted.", err)
 		},
 	})
 }
 
-func rotateWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func rotateWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Rotate the secret?", Lead: "A new secret is made. Both sign for a day, so that your receiver can take over the new one.", Submit: "Create the new secret",
-		send: func(*input) error {
-			made, err := v.Webhooks.Rotate(v.r.Context(), v.who.Workspace.ID, v.id, nil, v.actor())
-			return v.madeSecret(&made.Webhook, err)
+		Send: func(*page.Input) error {
+			made, err := v.Webhooks.Rotate(v.R.Context(), v.who.Workspace.ID, v.ID, nil, v.actor())
+			return madeSecret(v, &made.Webhook, err)
 		},
 	})
 }
 
-func testWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func testWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Send a test event", Lead: "An event of the type webhook.test is posted now, and the answer is shown here.", Submit: "Send it",
-		send: func(in *input) error {
-			v.extend(testPatience)
-			answer, err := v.Webhooks.Test(v.r.Context(), v.who.Workspace.ID, v.id)
+		Send: func(in *page.Input) error {
+			v.Extend(testTimeout)
+			answer, err := v.Webhooks.Test(v.R.Context(), v.who.Workspace.ID, v.ID)
 			if err != nil {
 				return err
 			}
 			if answer.OK() {
-				in.form.Said = "The receiver answered " + saidIn(answer)
+				in.Form.Said = "The receiver answered " + answerText(answer)
 			} else {
-				in.form.Error = "It was not delivered: " + saidIn(answer)
+				in.Form.Error = "It was not delivered: " + answerText(answer)
 			}
-			return v.show(http.StatusOK, in.form)
+			return v.Show(http.StatusOK, in.Form)
 		},
 	})
 }
 
-func replayWebhook(v *visit) (form, error) {
-	return v.hookForm(form{
+func replayWebhook(v *visit) (page.Form, error) {
+	return hookForm(v, page.Form{
 		Title: "Send events again", Lead: "All events after this one are sent again, the oldest first, as far as they are kept.", Submit: "Send them again",
-		Fields: []field{{Name: "after", Label: "Event", Kind: "number", Required: true, Hint: "Its number: those after it are sent. 0 is the beginning."}},
-		send: func(in *input) error {
-			after := in.number("after")
-			_, err := v.Webhooks.Replay(v.r.Context(), v.who.Workspace.ID, v.id, after, v.actor())
-			return v.done(webhookPath(v.id), "The events after "+text(after)+" are sent again.", err)
+		Fields: []page.Field{{Name: "after", Label: "Event", Kind: "number", Required: true, Hint: "Its number: those after it are sent. 0 is the beginning."}},
+		Send: func(in *page.Input) error {
+			after := in.Number("after")
+			_, err := v.Webhooks.Replay(v.R.Context(), v.who.Workspace.ID, v.ID, after, v.actor())
+			return v.Then(webhookPath(v.ID), "The events after "+page.Text(after)+" are sent again.", err)
 		},
 	})
 }
 
 // retryDelivery is the form of one delivery, with the whole of what was answered to it.
-func retryDelivery(v *visit) (form, error) {
-	f, err := v.hookForm(form{
+func retryDelivery(v *visit) (page.Form, error) {
+	f, err := hookForm(v, page.Form{
 		Title: "Try a delivery again", Lead: "The event is sent now. If that fails, it is tried as often as a new one.", Submit: "Try again",
-		Fields: []field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}},
-		send:   v.retryDelivery,
+		Fields: []page.Field{{Name: "delivery", Label: "Event", Kind: "number", Required: true}},
+		Send:   func(in *page.Input) error { return sendAgain(v, in) },
 	})
-	delivery, _ := strconv.ParseInt(v.r.FormValue("delivery"), 10, 64) // anything else is none
+	delivery, _ := strconv.ParseInt(v.R.FormValue("delivery"), 10, 64) // anything else is none
 	delivery = min(delivery, 1<<62)
 	if err != nil || delivery < 1 {
 		return f, err
 	}
-	f.Fields[0].Value = text(delivery)
-	found, err := v.Webhooks.Deliveries(v.r.Context(), v.who.Workspace.ID, v.id, petstore.Page{After: delivery + 1, Limit: 1})
+	f.Fields[0].Value = page.Text(delivery)
+	found, err := v.Webhooks.Deliveries(v.R.Context(), v.who.Workspace.ID, v.ID, petstore.Page{After: delivery + 1, Limit: 1})
 	if err == nil && len(found) == 1 && found[0].ID == delivery {
 		f.Facts = deliveryFacts(&found[0])
 	}
 	return f, err
 }
 
-func deliveryFacts(d *webhook.Delivery) []fact {
-	facts := []fact{
-		{"Event", cell{Text: text(d.ID), URL: "/console/events/" + text(d.ID)}}, {"Type", cell{Text: string(d.Type), Code: true}}, {"State", cell{Text: string(d.State), Badge: string(d.State)}},
-		{"Tries", cell{Text: number(int64(d.Tries))}}, {"Last try", instantCell(d.TriedAt)}, {"Next try", instantCell(d.NextAt)}, {"Answer", cell{Text: answerOf(d), Name: true}},
+func deliveryFacts(d *webhook.Delivery) []page.Fact {
+	facts := []page.Fact{
+		{Title: "Event", Cell: page.Cell{Text: page.Text(d.ID), URL: "/console/events/" + page.Text(d.ID)}}, {Title: "Type", Cell: page.Cell{Text: string(d.Type), Code: true}}, {Title: "State", Cell: page.Cell{Text: string(d.State), Badge: string(d.State)}},
+		{Title: "Tries", Cell: page.Cell{Text: page.Number(int64(d.Tries))}}, {Title: "Last try", Cell: instantCell(d.TriedAt)}, {Title: "Next try", Cell: instantCell(d.NextAt)}, {Title: "Answer", Cell: page.Cell{Text: deliveryAnswer(d), Name: true}},
 	}
 	if len(d.Text) > 80 {
-		facts = append(facts, fact{"The answer in full", cell{Text: access.Printable(d.Text), Name: true}})
+		facts = append(facts, page.Fact{Title: "The answer in full", Cell: page.Cell{Text: access.Printable(d.Text), Name: true}})
 	}
 	return facts
 }
 
-func (v *visit) retryDelivery(in *input) error {
-	delivery := in.number("delivery")
-	_, err := v.Webhooks.Retry(v.r.Context(), v.who.Workspace.ID, v.id, delivery)
+func sendAgain(v *visit, in *page.Input) error {
+	delivery := in.Number("delivery")
+	_, err := v.Webhooks.Retry(v.R.Context(), v.who.Workspace.ID, v.ID, delivery)
 	if e, ok := errors.AsType[*petstore.Error](err); ok && e.Code == webhook.CodeDeliveryNotFound {
-		return wrong("delivery", e.Message)
+		return page.FieldError("delivery", e.Message)
 	}
-	return v.done(webhookPath(v.id), "Event "+text(delivery)+" is sent again.", err)
+	return v.Then(webhookPath(v.ID), "Event "+page.Text(delivery)+" is sent again.", err)
 }

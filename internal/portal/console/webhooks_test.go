@@ -252,17 +252,3 @@ func TestWebhooksNeedManage(t *testing.T) {
 	}
 	owner.get(at).want(200, `<span class="badge active">active</span>`)
 }
-
-// TestWebhookFormsCount: each form counts as one request against the plan, and one that
-// is refused does nothing.
-func TestWebhookFormsCount(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	w := h.planned("small", access.Enterprise, access.Quota{PerMinute: 2, PerDay: 100})
-	g := h.signedIn(w, access.Read|access.Write|access.Manage)
-	at, _ := g.addHook("http://127.0.0.1:9/")
-	g.get(at).want(200, "")
-	g.post(at + "/pause").leadsTo(at)
-	g.post(at+"/delete").want(429, "used up")
-	g.get(at).want(200, "paused")
-}

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,22 +9,22 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/portal/console"
+	"example.com/petstore/internal/portal/admin"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/usage"
 )
 
 // operatorPages returns the pages of an operator's console beside the house's own.
-func (h *house) operatorPages() *console.Console {
+func (h *house) operatorPages() *admin.Console {
 	h.t.Helper()
 	secret, err := h.db.Secret(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	pages, err := console.NewOperator(console.OperatorOptions{
-		Access: h.db, Keys: h.keys, Limiter: h.limiter, Usage: h.usage, Secret: secret, Now: h.now, Log: slog.New(slog.DiscardHandler), Done: h.done,
-		Health: func() []console.Figure {
-			return []console.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
+	pages, err := admin.New(admin.Options{
+		Page: h.pages(secret),
+		Health: func() []admin.Figure {
+			return []admin.Figure{{Name: "service", Value: "ready", State: true}, {Name: "store", Value: "on fire", State: true, Bad: true}, {Name: "writes", Value: "9"}}
 		},
 	})
 	if err != nil {
@@ -37,9 +36,8 @@ func (h *house) operatorPages() *console.Console {
 // officeSession returns such pages, and the cookie of who is signed in there.
 func (h *house) officeSession() (pages http.Handler, cookie string) {
 	h.t.Helper()
-	office := h.operatorPages()
-	pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { office.Serve(w, r, nil) })
-	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")
+	pages = h.operatorPages()
+	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -53,8 +51,7 @@ func (h *house) officeSession() (pages http.Handler, cookie string) {
 // office returns the address of an operator's console beside the house's own, as each node and each start has one.
 func (h *house) office() *house {
 	h.t.Helper()
-	pages := h.operatorPages()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.Serve(w, r, nil) }))
+	server := httptest.NewServer(h.operatorPages())
 	h.t.Cleanup(server.Close)
 	return &house{t: h.t, url: server.URL}
 }
@@ -62,7 +59,7 @@ func (h *house) office() *house {
 // acting returns a guest of the operator's console, and the link to sign in with.
 func (h *house) operator() (g *guest, link string) {
 	h.t.Helper()
-	link, err := console.OperatorPath(h.t.Context(), h.db, h.now(), "cli")
+	link, err := admin.SignInPath(h.t.Context(), h.db, h.now(), "cli")
 	if err != nil {
 		h.t.Fatal(err)
 	}

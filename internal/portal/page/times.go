@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // Pages name instants in UTC. The script puts them into the reader's zone, takes
 // times and days in it, and sends them as instants.
 
-// inWords returns an instant as texts name it: prose makes a time of it.
-func inWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// InWords returns an instant as texts name it: prose makes a time of it.
+func InWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
@@ -32,13 +32,13 @@ func prose(text string) template.HTML {
 
 func utc(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" }
 
-// entryLayout is how an input takes a time, without its zone: that of UTC without
+// EntryLayout is how an input takes a time, without its zone: that of UTC without
 // the script.
-const entryLayout = "2006-01-02T15:04"
+const EntryLayout = "2006-01-02T15:04"
 
 // instantIn reads a time as an input of the kind "time" sends it.
 func instantIn(text string) (petstore.Time, bool) {
-	for _, layout := range []string{entryLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{EntryLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return petstore.At(t), true
 		}
@@ -49,15 +49,15 @@ func instantIn(text string) (petstore.Time, bool) {
 // entered returns a time that was sent as an input takes it, what is none as it is.
 func entered(text string) string {
 	if t, ok := petstore.ParseTime(text); ok {
-		return t.UTC().Format(entryLayout)
+		return t.UTC().Format(EntryLayout)
 	}
 	return text
 }
 
-// dayFilter returns the filter by a day that the query asks for, and the instant at
+// DayFilter returns the filter by a day that the query asks for, and the instant at
 // which the day begins or, if the filter is named "to", ends. A date is a day of UTC.
-func dayFilter(query url.Values, name, label string) (field, petstore.Time) {
-	f, text := field{Name: name, Label: label, Kind: "date"}, query.Get(name)
+func DayFilter(query url.Values, name, label string) (Field, petstore.Time) {
+	f, text := Field{Name: name, Label: label, Kind: "date"}, query.Get(name)
 	if name == "to" {
 		f.Kind = "last"
 	}

@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func TestRoundUp(t *testing.T) {
 func TestNumber(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", -100: "-100", 1_234_567: "1,234,567"} {
-		if got := number(n); got != want {
+		if got := Number(n); got != want {
 			t.Errorf("number(%d) = %q, want %q", n, got, want)
 		}
 	}
@@ -35,22 +35,11 @@ func TestDraw(t *testing.T) {
 		r.Requests[usage.Limited] = n
 		return r
 	}
-	c := spanOf(spans(), "hour").draw([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
+	c := SpanOf(Spans(), "hour").draw([]usage.Row{row(0, 8), row(59*time.Minute, 4), row(60*time.Minute, 99), row(-time.Minute, 99)}, now)
 	if want := "M0 200.0h12v-100.0h-12zM944 200.0h12v-200.0h-12z"; c.Paths[usage.Limited] != want || c.Paths[usage.Success] != "" || c.Top != "8" {
 		t.Errorf("draw = %q up to %s, want %q up to 8", c.Paths, c.Top, want)
 	}
 	if got := c.Titles[59]; !strings.HasPrefix(got, "8") || len(c.Titles) != 60 {
 		t.Errorf("the last of %d titles is %q", len(c.Titles), got)
-	}
-}
-
-func TestInside(t *testing.T) {
-	t.Parallel()
-	for next, want := range map[string]string{
-		"/console": "/console", "/console/pets?a=b": "/console/pets?a=b", "javascript:alert(1)": "/console", "//x/console/": "/console", "/\\x/console": "/console", "%": "/console",
-	} {
-		if got := inside(next); got != want {
-			t.Errorf("inside(%q) = %q, want %q", next, got, want)
-		}
 	}
 }

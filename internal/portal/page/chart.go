@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"fmt"
@@ -9,17 +9,18 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// A span is a range of time that a chart can show, in bars of the same width.
-type span struct {
+// A Span is a range of time that a chart can show, in bars of the same width.
+type Span struct {
 	Name, Title string
-	step        usage.Step
+	Step        usage.Step
 	width       time.Duration // of a bar
 	bars        int
 	labels      string // the form of the times under it
 }
 
-func spans() []span {
-	return []span{
+// Spans are the ranges that a workspace's chart can show.
+func Spans() []Span {
+	return []Span{
 		{"hour", "Last hour", usage.Minute, time.Minute, 60, "15:04"},
 		{"day", "24 hours", usage.Minute, 15 * time.Minute, 96, "15:04"},
 		{"week", "7 days", usage.Hour, 3 * time.Hour, 56, "2 Jan"},
@@ -27,13 +28,13 @@ func spans() []span {
 	}
 }
 
-// shortSpans are those that an operator can choose: the rows of every workspace have to be read.
-func shortSpans() []span {
-	return []span{spans()[0], {"day", "24 hours", usage.Hour, time.Hour, 24, "15:04"}}
+// ShortSpans are those that an operator can choose: the rows of every workspace have to be read.
+func ShortSpans() []Span {
+	return []Span{Spans()[0], {"day", "24 hours", usage.Hour, time.Hour, 24, "15:04"}}
 }
 
-// spanOf returns the span of that name, or the first.
-func spanOf(spans []span, name string) span {
+// SpanOf returns the span of that name, or the first.
+func SpanOf(spans []Span, name string) Span {
 	for _, s := range spans {
 		if s.Name == name {
 			return s
@@ -42,16 +43,16 @@ func spanOf(spans []span, name string) span {
 	return spans[0]
 }
 
-// links returns the links to a page with each of the spans, of which s is shown.
-func (s span) links(all []span, page string) (links []navLink) {
+// Links returns the links to a page with each of the spans, of which s is shown.
+func (s Span) Links(all []Span, page string) (links []NavLink) {
 	for _, other := range all {
-		links = append(links, navLink{other.Title, page + "?range=" + other.Name, other.Name == s.Name})
+		links = append(links, NavLink{other.Title, page + "?range=" + other.Name, other.Name == s.Name})
 	}
 	return links
 }
 
-// first returns when the first bar begins.
-func (s span) first(now time.Time) time.Time {
+// First returns when the first bar begins.
+func (s Span) First(now time.Time) time.Time {
 	return now.UTC().Truncate(s.width).Add(-time.Duration(s.bars-1) * s.width)
 }
 
@@ -89,8 +90,8 @@ const (
 )
 
 // draw puts rows into the bars of a span and draws them.
-func (s span) draw(rows []usage.Row, now time.Time) chart {
-	bars, first := make([]usage.Counts, s.bars), s.first(now)
+func (s Span) draw(rows []usage.Row, now time.Time) chart {
+	bars, first := make([]usage.Counts, s.bars), s.First(now)
 	most := int64(1)
 	for i := range rows {
 		at := int(time.Unix(rows[i].Start, 0).Sub(first) / s.width)
@@ -100,7 +101,7 @@ func (s span) draw(rows []usage.Row, now time.Time) chart {
 		}
 	}
 	top := roundUp(most)
-	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: number(top), Half: half(top), Column: chartWidth / s.bars}
+	c := chart{From: first, Seconds: int64(s.width / time.Second), Top: Number(top), Half: half(top), Column: chartWidth / s.bars}
 	var paths [usage.Classes]strings.Builder
 	for i := range bars {
 		left := i * chartWidth / s.bars
@@ -132,10 +133,10 @@ func stack(paths *[usage.Classes]strings.Builder, c *usage.Counts, left, width i
 }
 
 func title(c *usage.Counts) string {
-	text := number(c.Total())
+	text := Number(c.Total())
 	for class, n := range c.Requests {
 		if n > 0 {
-			text += fmt.Sprintf(", %s %s", usage.Class(class), number(n))
+			text += fmt.Sprintf(", %s %s", usage.Class(class), Number(n))
 		}
 	}
 	return text
@@ -156,7 +157,7 @@ func half(top int64) string {
 	if top == 1 {
 		return ""
 	}
-	return number(top / 2) // all others are even
+	return Number(top / 2) // all others are even
 }
 
 // A latency is how fast the requests were answered.
@@ -170,11 +171,11 @@ func latencyOf(c *usage.Counts) latency {
 	if c.Total() == 0 {
 		return latency{"–", "–", "–"}
 	}
-	return latency{milliseconds(c.Quantile(.5)), milliseconds(c.Quantile(.95)), milliseconds(c.Quantile(.99))}
+	return latency{Milliseconds(c.Quantile(.5)), Milliseconds(c.Quantile(.95)), Milliseconds(c.Quantile(.99))}
 }
 
-// milliseconds returns d with two digits that count.
-func milliseconds(d time.Duration) string {
+// Milliseconds returns d with two digits that count.
+func Milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
 	case ms < 1:
@@ -203,9 +204,9 @@ func buckets(c *usage.Counts) []bucket {
 	var names [usage.Buckets]string
 	bounds := usage.Bounds()
 	for i, bound := range bounds {
-		names[i] = "up to " + milliseconds(bound)
+		names[i] = "up to " + Milliseconds(bound)
 	}
-	names[len(bounds)] = "more than " + milliseconds(bounds[len(bounds)-1])
+	names[len(bounds)] = "more than " + Milliseconds(bounds[len(bounds)-1])
 	list := make([]bucket, usage.Buckets)
 	for i, n := range c.Latency {
 		name := names[i]
@@ -213,7 +214,47 @@ func buckets(c *usage.Counts) []bucket {
 		if n > 0 {
 			height = max(height, 2)
 		}
-		list[i] = bucket{Title: name + ": " + number(n), X: i * 24, Y: bucketHeight - height, H: height}
+		list[i] = bucket{Title: name + ": " + Number(n), X: i * 24, Y: bucketHeight - height, H: height}
 	}
 	return list
+}
+
+// A Drawing is the requests of a span: a chart, and their totals.
+type Drawing struct {
+	Span    Span     `json:"-"`
+	Chart   chart    `json:"chart"`
+	Totals  []total  `json:"totals"`
+	Latency latency  `json:"latency"`
+	Buckets []bucket `json:"buckets"`
+}
+
+// A total is the number of requests of one class.
+type total struct {
+	Class string `json:"class"`
+	Count string `json:"count"`
+	Share string `json:"share"`
+}
+
+// DrawingOf returns what the rows of a span have.
+func DrawingOf(rows []usage.Row, s Span, now time.Time) Drawing {
+	var sum usage.Counts
+	for i := range rows {
+		sum.Add(&rows[i].Counts)
+	}
+	d := Drawing{Span: s, Chart: s.draw(rows, now), Latency: latencyOf(&sum), Buckets: buckets(&sum)}
+	for class, n := range sum.Requests {
+		d.Totals = append(d.Totals, total{usage.Class(class).String(), Number(n), Percent(n, sum.Total())})
+	}
+	return d
+}
+
+// Percent returns a share in words.
+func Percent(n, of int64) string {
+	switch {
+	case n == 0:
+		return "0 %"
+	case n*100 < of:
+		return "< 1 %"
+	}
+	return Number(n*100/of) + " %"
 }

@@ -1,0 +1,178 @@
+// Package admin is the operator's console: all workspaces with their plans and use, the keys nearest their quota, bans,
+// health and the audit log. It is for a listener that the public does not reach.
+package admin
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/portal/page"
+)
+
+// Options are what the operator's console is made of. All are needed.
+type Options struct {
+	Page   page.Options
+	Health func() []Figure // how this node stands
+}
+
+// A Figure is one line of a node's health.
+type Figure struct {
+	Name, Value string
+	State       bool // it is a state, and no number: ready, or what is wrong
+	Bad         bool
+}
+
+// actor does in the audit log what is done here.
+const actor = access.Actor("operator")
+
+// linkPurpose is what links to sign in are for.
+const linkPurpose = "operator's link"
+
+// An Console serves /console and everything below it. It may be used concurrently.
+type Console struct {
+	site   *page.Site
+	health func() []Figure
+	totals *totals
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+// New returns the console of o.
+func New(o Options) (*Console, error) {
+	if o.Health == nil {
+		return nil, errors.New("console: an option is missing")
+	}
+	site, err := page.New(o.Page, page.Kind{Cookie: "petstore_operator", Link: linkPurpose, Templates: templateFiles, Routes: Routes()})
+	return &Console{site: site, health: o.Health, totals: newTotals()}, err
+}
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.site.Serve(w, r, func(v *page.Visit) page.Guest { return &visit{Visit: v, Console: c} })
+}
+
+// Routes returns the whole operator's console.
+func Routes() []page.Route {
+	var t page.Table[*visit]
+	t.Open("GET", "/console/signin", showSignIn)
+	t.Open("GET", "/console/link", func(v *visit) error { return v.ShowLink(v.linkEnded) })
+	t.Open("POST", "/console/link", useLink)
+	t.Open("POST", "/console/signout", func(v *visit) error { return signOut(v, false, "from ") })
+	t.Open("POST", "/console/signout/everywhere", func(v *visit) error { return signOut(v, true, "everywhere, from ") })
+	t.Look("/console", showOverview)
+	t.Look("/console/{$}", func(v *visit) error { return v.Redirect("/console") })
+	t.Stream("/console/live", liveOverview)
+	t.Follow("/console/workspaces", listWorkspaces)
+	t.Follow("/console/busy", listBusy)
+	t.Follow("/console/bans", listBans)
+	t.Follow("/console/health", listHealth)
+	t.Look("/console/audit", showAudit)
+	t.StreamRows("/console/audit/live", listAudit)
+	t.Download("/console/audit.csv", auditCSV)
+	t.Download("/console/audit.ndjson", auditNDJSON)
+	t.Form(access.Write, "/console/workspaces/new", newWorkspace)
+	t.Look("/console/workspaces/{id}", showWorkspace)
+	t.Form(access.Write, "/console/workspaces/{id}/plan", changePlan)
+	t.Form(access.Write, "/console/workspaces/{id}/name", renameWorkspace)
+	t.Form(access.Write, "/console/workspaces/{id}/reset", resetWorkspace)
+	t.Form(access.Write, "/console/workspaces/{id}/delete", deleteWorkspace)
+	t.Form(access.Write, "/console/workspaces/{id}/keys/new", newWorkspaceKey)
+	t.Form(access.Write, "/console/keys/{id}/rotate", rotateKey)
+	t.Form(access.Write, "/console/keys/{id}/revoke", revokeKey)
+	t.Form(access.Write, "/console/keys/{id}/ban", banKey)
+	t.Form(access.Write, "/console/bans/{id}", liftBan)
+	return t
+}
+
+// SignInPath issues a link: it returns the path of a page on which an operator can sign in, on every node that has the
+// store, once within ten minutes, and notes in the audit log that it was asked for.
+func SignInPath(ctx context.Context, store access.Store, now time.Time, by access.Actor) (string, error) {
+	secret, err := store.Secret(ctx)
+	if err != nil {
+		return "", err
+	}
+	path, until, err := page.SignInLink(secret, linkPurpose, now, "operator")
+	if err != nil {
+		return "", err
+	}
+	issued := access.AuditEntry{Actor: by, Action: "operator.link", Subject: "operator", Detail: "a link to sign in, until " + until.UTC().Format(time.RFC3339)}
+	return path, store.Note(ctx, issued)
+}
+
+// An visit is one request of an operator, or of somebody who is not signed in.
+type visit struct {
+	*page.Visit
+	*Console
+}
+
+func (v *visit) Identify(s *access.Session) error {
+	if s.KeyID != "" {
+		return page.ErrSession
+	}
+	return nil
+}
+
+// Admit implements page.Guest: what an operator does counts against nothing.
+func (v *visit) Admit(*page.Route) error { return nil }
+
+func (v *visit) Readmit() error { return nil }
+
+// Enter implements page.Guest: nobody waits.
+func (v *visit) Enter(bool) (leave func(), err error) { return func() {}, nil }
+
+// May implements page.Guest: an operator may do everything.
+func (v *visit) May(access.Scopes) bool { return true }
+
+func (v *visit) Locked() string { return "" }
+
+func (v *visit) Workspace() int64 { return 0 }
+
+func (v *visit) Describe(to *page.View) {
+	if v.Session == nil {
+		return
+	}
+	link := page.NavLinks(v.R.URL.Path)
+	to.Operator, to.Workspace = true, "Operator"
+	to.Nav = []page.NavGroup{
+		{Links: []page.NavLink{link("Overview", "/console"), link("Workspaces", "/console/workspaces"), link("Busiest keys", "/console/busy"), link("Bans", "/console/bans")}},
+		{Title: "Node", Links: []page.NavLink{link("Health", "/console/health"), link("Audit log", "/console/audit")}},
+	}
+}
+
+// acting returns the operator who is signed in.
+func (v *visit) acting() *operator.Local {
+	return &operator.Local{Store: v.Access, Counts: operator.Live(v.Limiter), Now: v.Now, By: actor}
+}
+
+func showSignIn(v *visit) error {
+	v.Refuse(http.StatusOK, "Operators only", "Run petstore operator login on the machine of the service, and open the link that it prints.")
+	return nil
+}
+
+func useLink(v *visit) error {
+	return v.UseLink(v.linkEnded, func(string) (string, access.AuditEntry, bool) {
+		return "", access.AuditEntry{Actor: actor, Action: "operator.sign_in", Subject: "operator"}, true
+	})
+}
+
+func (v *visit) linkEnded() error {
+	v.Refuse(http.StatusGone, "This link has ended", "It has been used, or its ten minutes are over. Run petstore operator login again.")
+	return nil
+}
+
+// signOut ends a session of the operator's, or all of them, and notes it in the audit log.
+func signOut(v *visit, everywhere bool, detail string) error {
+	if v.Session != nil {
+		left := access.AuditEntry{Actor: actor, Action: "operator.sign_out", Subject: "operator", Detail: detail + v.From()}
+		if err := v.Access.Note(v.R.Context(), left); err != nil {
+			v.Log.Error("a sign-out is not in the audit log", "err", err) // one can leave all the same
+		}
+	}
+	return v.SignOut(everywhere)
+}

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/portal/page"
+)
+
+const auditPage = 50
+
+func auditQuery(v *visit) operator.AuditQuery {
+	query := v.R.URL.Query()
+	q := operator.AuditQuery{Limit: auditPage, Action: query.Get("action"), Text: query.Get("text")}
+	q.Before, q.Workspace = page.PlaceIn(query, "before"), page.PlaceIn(query, "workspace")
+	return q
+}
+
+// listAudit returns the page of the audit log that the query asks for.
+func listAudit(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Audit log", "Who signed in, and who changed workspaces, keys and bans: the latest first.", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
+	q := auditQuery(v)
+	kinds := []page.Option{{Label: "Any action"}}
+	for _, kind := range []string{"workspace", "key", "ban", "token", "operator", "console", "backup"} {
+		kinds = append(kinds, page.Option{Value: kind, Label: kind + ".…"})
+	}
+	l.Filters = []page.Field{
+		{Name: "text", Label: "Text", Value: q.Text, Hint: "Name, id or word"},
+		{Name: "action", Label: "Action", Kind: "select", Options: page.Choose(kinds, q.Action)},
+	}
+	l.Filtered = q.Text != "" || q.Action != "" || q.Workspace != 0
+	if q.Workspace != 0 {
+		w, err := v.acting().Workspace(ctx, q.Workspace)
+		if err != nil {
+			return l, err
+		}
+		l.Lead = "What was done to the workspace " + access.Printable(w.Name) + " and its keys: the latest first."
+		l.Filters = append(l.Filters, page.Field{Name: "workspace", Kind: "hidden", Value: page.Text(q.Workspace)})
+	}
+	entries, next, err := v.acting().Audit(ctx, q)
+	for _, e := range entries {
+		l.Rows = append(l.Rows, auditCells(e))
+	}
+	query := v.R.URL.Query()
+	query.Del("before")
+	l.CSV, l.NDJSON = page.Address("/console/audit.csv", query), page.Address("/console/audit.ndjson", query)
+	if q.Before == 0 && !l.Filtered {
+		l.Live = "/console/audit/live"
+	}
+	l.Turn(v.R.URL, "before", page.Text(next), next != 0)
+	return l, err
+}
+
+func auditCells(e operator.AuditEntry) []page.Cell {
+	return []page.Cell{{At: e.At}, {Text: e.ActorName, Name: true}, {Text: e.Action, Code: true}, {Text: e.SubjectName, Name: true}, {Text: e.DetailNamed, Name: true, Prose: true}}
+}
+
+func showAudit(v *visit) error {
+	l, err := listAudit(v.R.Context(), v)
+	return v.List(l, err)
+}
+
+// auditSheet is the latest of the audit log about a workspace.
+func auditSheet(v *visit, id int64) (page.List, error) {
+	l := page.NewList("Audit log", "", "Nothing has happened yet.", "Time", "Actor", "Action", "Target", "Details")
+	l.New = &page.Link{Title: "All", URL: "/console/audit?workspace=" + page.Text(id)}
+	entries, _, err := v.acting().Audit(v.R.Context(), operator.AuditQuery{Limit: 10, Workspace: id})
+	for _, e := range entries {
+		l.Rows = append(l.Rows, auditCells(e))
+	}
+	return l, err
+}
+
+// An auditLine is an entry in a file of them.
+type auditLine struct {
+	ID          int64        `json:"id"`
+	At          time.Time    `json:"at"`
+	Actor       access.Actor `json:"actor"`
+	ActorName   string       `json:"actorName"`
+	Action      string       `json:"action"`
+	Subject     string       `json:"subject"`
+	SubjectName string       `json:"subjectName"`
+	Detail      string       `json:"detail"`
+}
+
+func auditCSV(v *visit) error {
+	return v.CSV([]string{"id", "at", "actor", "actorName", "action", "subject", "subjectName", "detail"}, func(row func([]string) error) error {
+		return eachAudited(v, func(e *auditLine) error {
+			return row([]string{
+				page.Text(e.ID), e.At.Format(time.RFC3339Nano), page.CSVText(string(e.Actor)), page.CSVText(e.ActorName), e.Action, page.CSVText(e.Subject), page.CSVText(e.SubjectName), page.CSVText(e.Detail),
+			})
+		})
+	})
+}
+
+func auditNDJSON(v *visit) error {
+	return v.Download("application/x-ndjson", func(to io.Writer) error {
+		file := json.NewEncoder(to)
+		return eachAudited(v, func(e *auditLine) error { return file.Encode(e) })
+	})
+}
+
+// eachAudited calls row with all that the query asks for of the audit log.
+func eachAudited(v *visit, row func(*auditLine) error) error {
+	q := auditQuery(v)
+	q.Before, q.Limit = 0, 1000
+	for {
+		v.Extend(page.DownloadTimeout)
+		entries, next, err := v.acting().Audit(v.R.Context(), q)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := row(&auditLine{e.ID, e.At.UTC(), e.Actor, e.ActorName, e.Action, e.Subject, e.SubjectName, e.Detail}); err != nil {
+				return err
+			}
+		}
+		if q.Before = next; next == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package admin
+
+import (
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/portal/page"
+)
+
+func newWorkspace(v *visit) (page.Form, error) {
+	return page.Form{
+		Title: "Create a workspace", Lead: "A workspace has its own pets, orders, keys and plan.", Submit: "Create the workspace",
+		Back:   page.Link{Title: "Workspaces", URL: "/console/workspaces"},
+		Fields: append([]page.Field{{Name: "name", Label: "Name", Required: true, Max: access.MaxName}}, planFields(access.Free)...),
+		Send: func(in *page.Input) error {
+			n := operator.NewWorkspace{Name: strings.TrimSpace(in.Text("name")), Plan: planOf(in)}
+			w, err := v.acting().CreateWorkspace(v.R.Context(), n)
+			return v.ThenRefresh(workspacePath(w.ID), "The workspace was created. It needs a key.", err)
+		},
+	}, nil
+}
+
+func renameWorkspace(v *visit) (page.Form, error) {
+	w, err := workspaceInPath(v)
+	return page.Form{
+		Title: "Rename the workspace", Lead: "Its keys, orders and pets stay as they are.", Submit: "Rename",
+		Back:   page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
+		Fields: []page.Field{{Name: "name", Label: "Name", Value: w.Name, Required: true, Max: access.MaxName}},
+		Send: func(in *page.Input) error {
+			_, err := v.acting().Rename(v.R.Context(), w.ID, strings.TrimSpace(in.Text("name")))
+			return v.ThenRefresh(workspacePath(w.ID), "The workspace was renamed.", err)
+		},
+	}, err
+}
+
+func newWorkspaceKey(v *visit) (page.Form, error) {
+	w, err := workspaceInPath(v)
+	return page.Form{
+		Title: "Create a key", Lead: "For the workspace " + access.Printable(w.Name) + ". It is shown once.", Submit: "Create the key",
+		Back: page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)},
+		Fields: []page.Field{
+			{Name: "name", Label: "Name", Required: true, Max: access.MaxName, Hint: "What uses it, such as: web shop, production."},
+			page.ScopeField("scopes", access.Read|access.Write|access.Manage),
+			{Name: "expires", Label: "Expires", Kind: "select", Options: append([]page.Option{{Value: "0", Label: "never"}}, page.Lifetimes()...)},
+		},
+		Send: func(in *page.Input) error {
+			n := operator.NewKey{Name: strings.TrimSpace(in.Text("name")), Scopes: append([]string{}, v.R.PostForm["scopes"]...)}
+			if life := in.Hours("expires"); life > 0 {
+				end := v.Now().Add(life)
+				n.ExpiresAt = &end
+			}
+			k, err := v.acting().CreateKey(v.R.Context(), w.ID, n)
+			return showMade(v, k, workspacePath(w.ID), err)
+		},
+	}, err
+}
+
+// showMade shows a new key of a workspace, this once, unless it failed.
+func showMade(v *visit, k operator.Key, workspace string, err error) error {
+	if err != nil {
+		return err
+	}
+	return page.ShowSecret(v.Visit, page.NewKey(k.Key, page.Link{Title: "To the workspace", URL: workspace}))
+}
+
+// keyInPath returns the key in the path, its facts, and the way back to its workspace.
+func keyInPath(v *visit) (access.Key, []page.Fact, page.Link, error) {
+	k, err := v.Access.Key(v.R.Context(), v.ID)
+	if err != nil {
+		return k, nil, page.Link{}, err
+	}
+	w, err := v.Access.WorkspaceByID(v.R.Context(), k.WorkspaceID)
+	if err != nil {
+		return k, nil, page.Link{}, err
+	}
+	facts, err := page.KeyFacts(v.Visit, k)
+	back := page.Link{Title: access.Printable(w.Name), URL: workspacePath(w.ID)}
+	return k, append([]page.Fact{{Title: "Workspace", Cell: workspaceCell(w.ID, w.Name)}}, facts...), back, err
+}
+
+func rotateKey(v *visit) (page.Form, error) {
+	k, facts, back, err := keyInPath(v)
+	if err == nil {
+		err = k.CheckRotation(v.Now())
+	}
+	f := page.RotateForm()
+	f.Facts, f.Back = facts, back
+	f.Send = func(in *page.Input) error {
+		made, err := v.acting().RotateKey(v.R.Context(), k.ID, in.Hours("overlap"))
+		return showMade(v, made, back.URL, err)
+	}
+	return f, err
+}
+
+func revokeKey(v *visit) (page.Form, error) {
+	k, facts, back, err := keyInPath(v)
+	if err == nil && !k.RevokedAt.IsZero() {
+		err = access.NoKey(k.ID)
+	}
+	return page.Form{
+		Title: "Revoke this key?", Lead: "Requests with it are refused within a second. This cannot be undone.", Submit: "Revoke the key", Danger: true,
+		Back: back, Facts: facts,
+		Send: func(*page.Input) error {
+			_, err := v.acting().RevokeKey(v.R.Context(), k.ID)
+			return v.ThenRefresh(back.URL, "The key was revoked.", err)
+		},
+	}, err
+}
+
+func banKey(v *visit) (page.Form, error) {
+	k, facts, back, err := keyInPath(v)
+	return page.Form{
+		Title: "Ban this key?", Lead: "Its requests are refused with 429 until the ban ends or is lifted.", Submit: "Ban the key", Danger: true, Back: back, Facts: facts,
+		Fields: []page.Field{
+			{Name: "for", Label: "For", Kind: "select", Options: []page.Option{
+				{Value: "1", Label: "an hour"}, {Value: "24", Label: "a day"}, {Value: "168", Label: "7 days"}, {Value: "720", Label: "30 days"},
+			}},
+			{Name: "reason", Label: "Reason", Required: true, Max: operator.MaxReason, Hint: "Operators see it."},
+		},
+		Send: func(in *page.Input) error {
+			ban := operator.NewBan{For: in.Hours("for"), Reason: strings.TrimSpace(in.Text("reason"))}
+			_, err := v.acting().BanKey(v.R.Context(), k.ID, ban)
+			return v.ThenRefresh(back.URL, "The key is banned.", err)
+		},
+	}, err
+}

@@ -1,0 +1,257 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/operator"
+	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+func workspacePath(id int64) string { return "/console/workspaces/" + page.Text(id) }
+
+// gaugeOf is meterOf for a window as the operator's API has it.
+func gaugeOf(name string, w operator.Window) page.Gauge {
+	return page.GaugeOf(name, ratelimit.Window{Limit: w.Limit, Used: w.Used, Reset: w.Reset.Unix()})
+}
+
+func listWorkspaces(ctx context.Context, v *visit) (page.List, error) {
+	l := page.NewList("Workspaces", "All workspaces of this installation, their plans and their use.", "There are no workspaces yet.",
+		"Name", "Plan", "State", "This minute", "Today", "")
+	l.New = &page.Link{Title: "Create a workspace", URL: "/console/workspaces/new"}
+	shown, err := workspacePage(v, ctx, &l)
+	for _, s := range shown {
+		minute, day := gaugeOf("", s.Minute), gaugeOf("", s.Day)
+		l.Rows = append(l.Rows, []page.Cell{
+			workspaceCell(s.ID, s.Name), {Text: string(s.Plan), Badge: "plan"}, quotaCell(&s), {Meter: &minute}, {Meter: &day},
+			{Links: []page.Link{{Title: "Change plan", URL: workspacePath(s.ID) + "/plan"}, {Title: "Create a key", URL: workspacePath(s.ID) + "/keys/new"}}},
+		})
+	}
+	return l, err
+}
+
+func quotaCell(s *operator.Standing) page.Cell {
+	switch s.Over() {
+	case "day":
+		return page.Cell{Text: "over quota", Badge: "banned", Note: "today"}
+	case "minute":
+		return page.Cell{Text: "over quota", Badge: "banned", Note: "this minute"}
+	}
+	return page.Cell{Text: "within quota", Badge: "active"}
+}
+
+// workspacePage returns the workspaces that the query asks for, and fills in the filters and how the list goes on.
+func workspacePage(v *visit, ctx context.Context, l *page.List) ([]operator.Standing, error) {
+	query := v.R.URL.Query()
+	name, plan, state, sorted := query.Get("name"), query.Get("plan"), query.Get("state"), query.Get("sort")
+	l.Filters = []page.Field{
+		{Name: "name", Label: "Name", Value: name, Hint: "Part of a name"},
+		{Name: "plan", Label: "Plan", Kind: "select", Options: page.Choose(page.OptionsOf("Any plan", access.Plans()...), plan)},
+		{Name: "state", Label: "State", Kind: "select", Options: page.Choose([]page.Option{{Label: "Any state"}, {Value: "over", Label: "over quota"}}, state)},
+		{Name: "sort", Label: "Sorted by", Kind: "select", Options: page.Choose([]page.Option{{Label: "name"}, {Value: "use", Label: "over quota, then use"}}, sorted)},
+	}
+	l.Filtered = name != "" || plan != "" || state != ""
+	from := int(page.PlaceIn(query, "from"))
+	next := strconv.Itoa(from + page.PageSize)
+	onPage := func(some []operator.Workspace) []operator.Workspace {
+		return page.PageOf(l, v.R.URL, some, "from", func(*operator.Workspace) string { return next })
+	}
+	if !l.Filtered && sorted == "" {
+		some, err := v.acting().WorkspacesFrom(ctx, from, page.PageSize+1)
+		if err != nil {
+			return nil, err
+		}
+		return v.acting().Standings(ctx, onPage(some))
+	}
+	all, err := v.acting().Workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(w operator.Workspace) bool {
+		return !strings.Contains(strings.ToLower(w.Name), strings.ToLower(name)) || plan != "" && string(w.Plan) != plan
+	})
+	if state == "" && sorted == "" { // with Redis each window is a call
+		return v.acting().Standings(ctx, onPage(all[min(from, len(all)):]))
+	}
+	standings, err := v.acting().Standings(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	if state == "over" {
+		standings = slices.DeleteFunc(standings, func(s operator.Standing) bool { return s.Over() == "" })
+	}
+	if sorted == "use" {
+		operator.ByUse(standings)
+	}
+	return page.PageOf(l, v.R.URL, standings[min(from, len(standings)):], "from", func(*operator.Standing) string { return next }), nil
+}
+
+// A workspaceView is the page of a workspace.
+type workspaceView struct {
+	Name, Path, Lead         string
+	Plan                     access.Plan
+	Made, Used               time.Time
+	Over                     string // in words, or ""
+	Meters                   []page.Gauge
+	Keys                     int64
+	Pets, Orders, Categories int64
+	page.Drawing
+	Spans  []page.NavLink
+	Sheets []page.List
+}
+
+func workspaceInPath(v *visit) (operator.Detail, error) {
+	id, err := v.Number()
+	if err != nil {
+		return operator.Detail{}, err
+	}
+	return v.acting().Workspace(v.R.Context(), id)
+}
+
+func showWorkspace(v *visit) error {
+	w, err := workspaceInPath(v)
+	if err != nil {
+		return err
+	}
+	shown := workspaceView{
+		Name: access.Printable(w.Name), Path: workspacePath(w.ID), Plan: w.Plan, Made: *w.CreatedAt,
+		Lead:   fmt.Sprintf("%s requests a minute, %s a day.", page.Number(w.PerMinute), page.Number(w.PerDay)),
+		Meters: []page.Gauge{gaugeOf("This minute", w.Minute), gaugeOf("Today (UTC)", w.Day)},
+		Keys:   int64(w.Keys), Pets: w.Pets, Orders: w.Orders, Categories: w.Categories,
+	}
+	if w.LastUsedAt != nil {
+		shown.Used = *w.LastUsedAt
+	}
+	switch w.Over() {
+	case "day":
+		shown.Over = fmt.Sprintf("Over quota: the %s requests of this day are used up. More are refused until %s.", page.Number(w.Day.Limit), page.InWords(w.Day.Reset))
+	case "minute":
+		shown.Over = fmt.Sprintf("Over quota: the %s requests of this minute are used up. More are refused until %s.", page.Number(w.Minute.Limit), page.InWords(w.Minute.Reset))
+	}
+	if err := addUse(v, &shown, w.ID); err != nil {
+		return err
+	}
+	all, err := v.Access.Keys(v.R.Context(), w.ID)
+	if err != nil {
+		return err
+	}
+	keys, err := page.KeyRows(v.Visit, all)
+	if err != nil {
+		return err
+	}
+	audit, err := auditSheet(v, w.ID)
+	if err != nil {
+		return err
+	}
+	shown.Sheets = []page.List{keySheet(w.ID, keys), refusalSheet(v, w.ID, all), audit}
+	return v.Render(http.StatusOK, "workspace", shown.Name, shown)
+}
+
+func addUse(v *visit, shown *workspaceView, id int64) error {
+	s := page.SpanOf(page.Spans(), v.R.URL.Query().Get("range"))
+	rows, err := v.Usage.Series(v.R.Context(), id, s.Step, s.First(v.Now()), v.Now())
+	shown.Drawing, shown.Spans = page.DrawingOf(rows, s, v.Now()), s.Links(page.Spans(), shown.Path)
+	return err
+}
+
+func keySheet(id int64, keys []page.KeyRow) page.List {
+	l := page.NewList("Keys", "", "It has no keys.", append(page.KeyColumns(), "")...)
+	l.Numbers[5], l.New = true, &page.Link{Title: "Create a key", URL: workspacePath(id) + "/keys/new"}
+	slices.Reverse(keys)
+	slices.SortStableFunc(keys, func(a, b page.KeyRow) int { return strings.Compare(rank(a.State), rank(b.State)) })
+	for i := range keys[:min(len(keys), 2*page.PageSize)] {
+		l.Rows = append(l.Rows, keyCells(&keys[i]))
+	}
+	return l
+}
+
+// rank has the keys that are refused first, and those that are no more last.
+func rank(state string) string {
+	return map[string]string{"banned": "0", "active": "1"}[state] + state
+}
+
+// keyCells returns the row of a key, with what an operator can do.
+func keyCells(k *page.KeyRow) []page.Cell {
+	row, at := k.Cells(), "/console/keys/"+k.ID
+	var links []page.Link
+	switch k.State {
+	case "banned":
+		row[3].Note = k.Ban.Reason + ", until"
+		links = []page.Link{{Title: "Lift", URL: "/console/bans/" + k.ID}}
+	case "active":
+		links = []page.Link{{Title: "Ban", URL: at + "/ban"}}
+		if k.RotatedTo == "" {
+			links = append(links, page.Link{Title: "Rotate", URL: at + "/rotate"})
+		}
+	}
+	if k.State != "revoked" {
+		links = append(links, page.Link{Title: "Revoke", URL: at + "/revoke", Danger: true})
+	}
+	return append(row, page.Cell{Links: links})
+}
+
+const maxRefusals = 10
+
+// refusalSheet has the latest requests that this node refused or failed.
+func refusalSheet(v *visit, id int64, keys []access.Key) page.List {
+	l := page.NewList("Latest refusals on this node", "", "No request was refused lately.", "Time", "Request", "Answer", "Key")
+	names := page.KeyNames(keys)
+	for _, e := range v.Usage.Latest(id) {
+		if usage.ClassOf(e.Status) < usage.ClientError || len(l.Rows) == maxRefusals {
+			continue
+		}
+		l.Rows = append(l.Rows, []page.Cell{
+			{At: e.At}, {Text: e.Method + " " + e.Path, Code: true}, {Text: strconv.Itoa(e.Status) + " " + e.Code, Code: true}, {Text: names[e.KeyID], Name: true},
+		})
+	}
+	return l
+}
+
+// removalTimeout is how long a page may take that removes what a workspace has.
+const removalTimeout = 10 * time.Minute
+
+func resetWorkspace(v *visit) (page.Form, error) {
+	f, w, err := removalForm(v, "Reset", "Its pets, categories, orders, stock and ledger are removed. Its keys, webhooks and plan stay. This cannot be undone.", "Reset the workspace")
+	f.Send = func(in *page.Input) error {
+		return removeNamed(v, in, &w, v.acting().Reset, workspacePath(w.ID), "The workspace was reset.")
+	}
+	return f, err
+}
+
+func deleteWorkspace(v *visit) (page.Form, error) {
+	f, w, err := removalForm(v, "Delete", "The workspace is removed with its pets, categories, orders, stock, ledger, webhooks and all of its keys. This cannot be undone.", "Delete the workspace")
+	f.Send = func(in *page.Input) error {
+		return removeNamed(v, in, &w, v.acting().Delete, "/console/workspaces", "The workspace was deleted.")
+	}
+	return f, err
+}
+
+// removalForm returns the form that takes away what the workspace in the path has, or all of it.
+func removalForm(v *visit, what, lead, submit string) (page.Form, operator.Detail, error) {
+	w, err := workspaceInPath(v)
+	name := access.Printable(w.Name)
+	return page.Form{
+		Title: what + " " + name + "?", Lead: lead, Submit: submit, Danger: true, Back: page.Link{Title: name, URL: workspacePath(w.ID)},
+		Fields: []page.Field{{Name: "name", Label: "Name of the workspace", Required: true, Hint: "Enter it to confirm: " + name}},
+		Facts: []page.Fact{
+			{Title: "Pets", Cell: page.Cell{Text: page.Number(w.Pets)}}, {Title: "Orders", Cell: page.Cell{Text: page.Number(w.Orders)}}, {Title: "Categories", Cell: page.Cell{Text: page.Number(w.Categories)}}, {Title: "Live keys", Cell: page.Cell{Text: page.Number(int64(w.Keys))}},
+		},
+	}, w, err
+}
+
+// removeNamed goes on to the end if the one who asked for it leaves.
+func removeNamed(v *visit, in *page.Input, w *operator.Detail, do func(context.Context, int64) error, to, said string) error {
+	if strings.TrimSpace(in.Text("name")) != access.Printable(w.Name) {
+		return page.FieldError("name", "This is not the name of the workspace.")
+	}
+	v.Extend(removalTimeout)
+	return v.ThenRefresh(to, said, do(context.WithoutCancel(v.R.Context()), w.ID))
+}

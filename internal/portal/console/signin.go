@@ -1,0 +1,104 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// Why a key signs nobody in.
+const (
+	errRevoked   page.Notice = "The key that you signed in with is no longer valid: it was revoked, or its workspace is gone."
+	errExpired   page.Notice = "The key that you signed in with has expired."
+	errResetting page.Notice = "The workspace is being reset. Sign in again when that is done."
+	errNoRead    page.Notice = "This key cannot read. The console needs a key with the scope read."
+)
+
+// entryOf returns the entry of a key that may use the console.
+func entryOf(v *visit, id string) (*access.Entry[*ratelimit.Caller], error) {
+	switch e := v.Keys.Entry(id); {
+	case e == nil:
+		return nil, errRevoked
+	case e.Key.Expired(v.Now()) && !e.Key.ExpiresAt.IsZero():
+		return nil, errExpired
+	case !e.Key.Scopes.Has(access.Read):
+		return nil, errNoRead
+	case e.Workspace.Resetting:
+		return nil, errResetting
+	default:
+		return e, nil
+	}
+}
+
+// A signInForm is the page on which a key is entered.
+type signInForm struct{ Error, Next string }
+
+func showSignIn(v *visit) error {
+	return v.Render(http.StatusOK, "signin", "Sign in", signInForm{Next: v.R.URL.Query().Get("next")})
+}
+
+func signIn(v *visit) error {
+	form := signInForm{Next: v.R.PostFormValue("next")}
+	if len(form.Next) > page.MaxQuery {
+		form.Next = ""
+	}
+	if wait := v.gate.Wait(); wait > 0 {
+		v.RetryAfter(page.WholeSeconds(wait))
+		form.Error = "Too many attempts came from your address. Wait " + page.Text(page.WholeSeconds(wait)) + " seconds."
+		return v.Render(http.StatusTooManyRequests, "signin", "Sign in", form)
+	}
+	entry, err := v.Keys.Verify(strings.TrimSpace(v.R.PostFormValue("key")))
+	if err == nil {
+		entry, err = entryOf(v, entry.Key.ID)
+	}
+	if err != nil {
+		form.Error = messageOf(err)
+		return v.Render(http.StatusUnprocessableEntity, "signin", "Sign in", form)
+	}
+	if err := v.StartSession(entry.Key.ID); err != nil {
+		return err
+	}
+	v.Log.Info("signed in to the console", "audit", "console.sign_in", "workspace", entry.Workspace.ID, "key", entry.Key.ID)
+	return v.Redirect(inside(form.Next))
+}
+
+// messageOf returns what is said of an error to who caused it.
+func messageOf(err error) string {
+	if e, ok := errors.AsType[*petstore.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// inside returns the address if it is of the console, else the console's first page.
+func inside(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || !page.Within("/console", u.Path) || !page.Within("/console", path.Clean(u.Path)) {
+		return "/console"
+	}
+	return u.String()
+}
+
+func signOut(v *visit) error { return v.SignOut(false) }
+
+func signOutEverywhere(v *visit) error { return v.SignOut(true) }
+
+func showLink(v *visit) error { return v.ShowLink(func() error { return linkEnded(v) }) }
+
+func useLink(v *visit) error {
+	return v.UseLink(func() error { return linkEnded(v) }, func(id string) (string, access.AuditEntry, bool) {
+		_, err := entryOf(v, id)
+		return id, access.AuditEntry{Actor: access.Actor("console:" + id), Action: "console.sign_in", Subject: id}, err == nil
+	})
+}
+
+func linkEnded(v *visit) error {
+	return v.Render(http.StatusGone, "signin", "Sign in", signInForm{Error: "This link has been used, or its ten minutes are over. Sign in with a key."})
+}

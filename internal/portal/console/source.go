@@ -1,0 +1,77 @@
+package console
+
+import (
+	"context"
+
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/portal/page"
+)
+
+// A source is what a list is read from.
+type source[T any] struct {
+	newest bool // the page shows the newest first; a download begins with the oldest
+	fetch  func(context.Context, petstore.Page) ([]T, error)
+	id     func(T) int64
+}
+
+// read reads the page that the query asks for, and fills in where the list goes on.
+func (s source[T]) read(v *visit, l *page.List) ([]T, error) {
+	query := v.R.URL.Query()
+	rows, err := s.fetch(v.R.Context(), petstore.Page{After: page.PlaceIn(query, "after"), Limit: page.PageSize + 1, Newest: s.newest})
+	if err != nil {
+		return nil, err
+	}
+	query.Del("after")
+	l.CSV = page.Address(v.R.URL.Path+".csv", query)
+	for _, f := range l.Filters {
+		l.Filtered = l.Filtered || f.Value != "" || chosen(f.Options) != ""
+	}
+	return page.PageOf(l, v.R.URL, rows, "after", func(last *T) string { return page.Text(s.id(*last)) }), nil
+}
+
+func chosen(options []page.Option) string {
+	for _, o := range options {
+		if o.Chosen {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+func (s source[T]) csv(v *visit, head []string, line func(T) []string) error {
+	return pagesCSV(v, head, func(last *T) ([]T, error) {
+		p := petstore.Page{Limit: rowsTogether}
+		if last != nil {
+			p.After = s.id(*last)
+		}
+		return s.fetch(v.R.Context(), p)
+	}, line)
+}
+
+// rowsTogether is how many rows of a download are read at a time.
+const rowsTogether = 100
+
+// pagesCSV sends a whole list, page by page: fetch returns a page of rowsTogether after the last row of the one before.
+func pagesCSV[T any](v *visit, head []string, fetch func(last *T) ([]T, error), line func(T) []string) error {
+	return v.CSV(head, func(row func([]string) error) error {
+		for last := (*T)(nil); ; {
+			var rows []T
+			err := v.Gated(false, func() (err error) {
+				rows, err = fetch(last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				if err := row(line(rows[i])); err != nil {
+					return err
+				}
+			}
+			if len(rows) < rowsTogether {
+				return nil
+			}
+			last = &rows[len(rows)-1]
+		}
+	})
+}

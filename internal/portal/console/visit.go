@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/portal/page"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// A Gate stands before the console on the public listener. It counts and bounds the requests of sessions together with
+// those of the API.
+type Gate interface {
+	// Wait returns how long an attempt to sign in must wait, or 0 if it may be made.
+	Wait() time.Duration
+	// Addr returns the address of the client.
+	Addr() netip.Addr
+	// Admit decides on one request of a key, as on one of the API, and the response tells so.
+	Admit(e *access.Entry[*ratelimit.Caller]) ratelimit.Decision
+	// Show has the response tell a decision that counted nothing.
+	Show(e *access.Entry[*ratelimit.Caller], d ratelimit.Decision)
+	// Hold counts size bytes that the page keeps in memory until it is answered, such as a file that comes. The client must
+	// be refused if it holds as much as it may.
+	Hold(size int64) error
+	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
+	Enter(write bool) (leave func(), err error)
+}
+
+// A visit is one request of somebody who has a key.
+type visit struct {
+	*page.Visit
+	*Console
+	gate   Gate
+	who    *access.Entry[*ratelimit.Caller] // nil unless signed in
+	limits page.KeyLimits                   // of the key, once the request was counted
+}
+
+func (v *visit) Identify(s *access.Session) (err error) {
+	if s.KeyID == "" { // an operator's
+		return page.ErrSession
+	}
+	v.who, err = entryOf(v, s.KeyID)
+	return err
+}
+
+// Admit implements page.Guest: a form that changes something counts as a request of the API, all else that is looked at or
+// downloaded against the allowance of pages.
+func (v *visit) Admit(r *page.Route) error {
+	if r.Free {
+		return nil
+	}
+	if r.Method == http.MethodPost {
+		return v.spend()
+	}
+	v.limits = page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), v.who.Slot)}
+	d := v.limits.Decision
+	if d.Outcome == ratelimit.Banned && r.Download {
+		v.gate.Show(v.who, d)
+		return v.refuseByLimits()
+	}
+	wait := v.allowance.take(v.who.Workspace.ID, v.gate.Addr(), v.Now())
+	if wait > 0 {
+		d.Outcome, d.RetryAfter = ratelimit.RefusedMinute, page.WholeSeconds(wait)
+		d.Minute = ratelimit.Window{Limit: v.allowance.most, Used: v.allowance.most, Reset: v.Now().Add(wait).Unix()}
+	}
+	v.gate.Show(v.who, d)
+	if wait == 0 {
+		return nil
+	}
+	v.tooMany("Too many pages", "From one address "+page.Number(v.allowance.most)+" pages and downloads of a workspace can be read in a minute.", d.RetryAfter)
+	return page.ErrRefused
+}
+
+func (v *visit) Readmit() error {
+	if v.limits = (page.KeyLimits{Decision: v.Limiter.Peek(v.R.Context(), v.who.Slot)}); v.limits.Outcome == ratelimit.Banned {
+		return v.refuseByLimits()
+	}
+	return nil
+}
+
+// spend counts one request against the plan. It answers a refusal itself, and returns ErrRefused.
+func (v *visit) spend() error {
+	v.limits = page.KeyLimits{Decision: v.gate.Admit(v.who)}
+	switch {
+	case v.limits.Admitted():
+		return nil
+	case v.limits.Outcome == ratelimit.Unavailable:
+		v.RetryAfter(v.limits.Decision.RetryAfter)
+		v.Refuse(http.StatusServiceUnavailable, "Requests cannot be counted at the moment", nothingChanged)
+		return page.ErrRefused
+	}
+	return v.refuseByLimits()
+}
+
+const nothingChanged = "Nothing was changed; what you entered is still there if you go back."
+
+// refuseByLimits answers that the key can do nothing now, and returns ErrRefused.
+func (v *visit) refuseByLimits() error {
+	title, text := v.limits.Words()
+	if v.R.Method == http.MethodPost {
+		text += " " + nothingChanged
+	}
+	v.tooMany(title, text, v.limits.Decision.RetryAfter)
+	return page.ErrRefused
+}
+
+func (v *visit) tooMany(title, text string, retryAfter int64) {
+	v.limits = page.KeyLimits{} // the page says it
+	v.RetryAfter(retryAfter)
+	v.RefuseUntil(http.StatusTooManyRequests, page.Refusal{Title: title, Text: text, Until: v.Now().Add(time.Duration(retryAfter) * time.Second)})
+}
+
+func (v *visit) Enter(write bool) (leave func(), err error) { return v.gate.Enter(write) }
+
+func (v *visit) May(scopes access.Scopes) bool { return v.who.Key.Scopes.Has(scopes) }
+
+func (v *visit) Locked() string {
+	if v.limits.Banned().IsZero() {
+		return ""
+	}
+	return "This key is banned."
+}
+
+func (v *visit) Workspace() int64 { return v.who.Workspace.ID }
+
+func (v *visit) Describe(to *page.View) {
+	path := v.R.URL.Path
+	if to.Docs = docsOf(path); v.Session == nil {
+		return
+	}
+	to.Workspace, to.Plan, to.Key = access.Printable(v.who.Workspace.Name), string(v.who.Workspace.Plan), access.Printable(v.who.Key.Name)
+	to.Limits, to.Looks = v.limits.Note(), !v.limits.Banned().IsZero() || v.who.Key.Scopes == access.Read
+	link := page.NavLinks(path)
+	to.Nav = []page.NavGroup{
+		{Links: []page.NavLink{link("Overview", "/console"), link("Requests", "/console/requests"), link("API keys", "/console/keys")}},
+		{Title: "Pets", Links: []page.NavLink{link("Pets", "/console/pets"), link("Categories", "/console/categories")}},
+		{Title: "Store", Links: []page.NavLink{link("Orders", "/console/orders"), link("Stock", "/console/stock")}},
+	}
+	if v.Events != nil {
+		to.Nav = append(to.Nav, page.NavGroup{Title: "Changes", Links: []page.NavLink{link("Events", "/console/events"), link("Webhooks", "/console/webhooks")}})
+	}
+}
+
+// inPath returns what get returns for the id in the path.
+func inPath[T any](v *visit, get func(ctx context.Context, workspace, id int64) (T, error)) (found T, err error) {
+	id, err := v.Number()
+	if err != nil {
+		return found, err
+	}
+	return get(v.R.Context(), v.who.Workspace.ID, id)
+}
+
+// An allowance is how many pages may be read in a minute of the clock: by the sessions of a workspace, from one network. It
+// lives as long as this process and counts for it alone.
+type allowance struct {
+	most int64
+
+	mu     sync.Mutex
+	minute time.Time
+	read   map[reader]int64
+}
+
+type reader struct {
+	workspace int64
+	network   netip.Addr
+}
+
+// take counts one page. It returns how long to wait if there were too many; then it counts nothing.
+func (a *allowance) take(workspace int64, from netip.Addr, now time.Time) (wait time.Duration) {
+	by, minute := reader{workspace, fairshare.HolderAt(from).Address}, now.Truncate(time.Minute)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.minute.Equal(minute) {
+		a.minute, a.read = minute, make(map[reader]int64)
+	}
+	if a.read[by] >= a.most {
+		return minute.Add(time.Minute).Sub(now)
+	}
+	a.read[by]++
+	return 0
+}

@@ -1,0 +1,88 @@
+package page
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// Bounds of a download.
+const (
+	downloadBuffer  = 16 << 10         // what is sent together; a refusal before it is a page
+	DownloadTimeout = 30 * time.Second // for a client to take as much
+)
+
+// A download is a file that is made while it is sent.
+type download struct {
+	v     *Visit
+	media string
+	sent  bool
+}
+
+// Download sends a file, which fill makes, unless the workspace has another download. If fill fails or the client does not
+// read once a part is sent, the response is broken off.
+func (v *Visit) Download(media string, fill func(io.Writer) error) error {
+	leave, err := v.Hold(v.downloads, nil, "Too many downloads", "Another download of this workspace is under way. Try again when it is over.")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := &download{v: v, media: media}
+	to := bufio.NewWriterSize(d, downloadBuffer)
+	if err = fill(to); err == nil {
+		if !d.sent {
+			d.begin()
+		}
+		err = to.Flush()
+	}
+	if err == nil || !d.sent {
+		return err
+	}
+	if v.R.Context().Err() == nil {
+		v.Log.Warn("a download was broken off", "path", v.R.URL.Path, "err", err)
+	}
+	panic(http.ErrAbortHandler) // so that nobody takes it for the whole
+}
+
+func (d *download) begin() {
+	d.sent = true
+	d.v.W.Header().Set("Content-Type", d.media)
+	d.v.W.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", path.Base(d.v.R.URL.Path)))
+}
+
+// Write sends a part. The first one begins the response.
+func (d *download) Write(part []byte) (int, error) {
+	if !d.sent {
+		d.begin()
+	}
+	d.v.Extend(DownloadTimeout)
+	return d.v.W.Write(part)
+}
+
+// CSV sends a file of comma-separated values, to which fill adds rows.
+func (v *Visit) CSV(head []string, fill func(row func([]string) error) error) error {
+	return v.Download("text/csv; charset=utf-8; header=present", func(to io.Writer) error {
+		file := csv.NewWriter(to)
+		if err := file.Write(head); err != nil {
+			return err
+		}
+		if err := fill(file.Write); err != nil {
+			return err
+		}
+		file.Flush()
+		return file.Error()
+	})
+}
+
+// CSVText returns text that a spreadsheet does not take for a formula.
+func CSVText(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

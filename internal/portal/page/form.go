@@ -1,0 +1,308 @@
+package page
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// A Form is a page that asks for something.
+type Form struct {
+	Title, Lead string
+	Heading     string // of the form itself, where a page has several
+	Action      string // where it is sent; "" is the page's own address
+	Fields      []Field
+	Submit      string // what the button says
+	Danger      bool   // it destroys something
+	Upload      bool   // it sends a file
+	Said        string // what was found out by sending it
+	Faults      []string
+	Error       string // what was wrong with no field in particular
+	Back        Link
+	Links       []Link // what else can be done
+	Facts       []Fact
+	Locked      string // why nothing can be sent, or ""
+	changed     bool   // somebody changed meanwhile what it edits
+
+	Send func(*Input) error             // does what it asks for, and answers; what an error finds wrong is shown on the form
+	Page func(status int, f Form) error // shows the page that it is part of; nil if it is a page of its own
+}
+
+// Show shows a form.
+func (v *Visit) Show(status int, f Form) error {
+	f.Locked = v.WhyLocked()
+	if f.Page != nil {
+		return f.Page(status, f)
+	}
+	return v.Render(status, "form", f.Title, f)
+}
+
+// take does what the form was sent for, or shows it once more with what was wrong.
+func (v *Visit) take(f Form) error {
+	in := &Input{Form: f, R: v.R, Faults: map[string]string{}}
+	if in.check(); len(in.Faults) > 0 {
+		return v.Again(in)
+	}
+	if err := f.Send(in); err == nil || in.note(err) != nil {
+		return err
+	}
+	return v.Again(in)
+}
+
+// Again shows a form once more, with what was entered and what was wrong with it.
+func (v *Visit) Again(in *Input) error {
+	in.refill()
+	return v.Show(http.StatusUnprocessableEntity, in.Form)
+}
+
+// A Link leads to a page.
+type Link struct {
+	Title  string `json:"title"`
+	URL    string `json:"url"`
+	Danger bool   `json:"danger,omitempty"`
+}
+
+// A Fact is something to know beside a form.
+type Fact struct {
+	Title string
+	Cell
+}
+
+// A Field is one input of a form or a filter.
+type Field struct {
+	Name, Label, Hint string
+	Kind              string // "text", "number", "select", "textarea", "checks", "radios", "time", "hidden"; of a filter "date" or "last", its last day
+	Value             string
+	At                time.Time // of a day that a script sent: when it begins, or ends
+	Options           []Option
+	Required          bool
+	WithPlan          access.Plan // the plan with which alone the field counts, and is needed then
+	Max               int         // characters
+	Error             string
+	Now, Entered      string // what stands there now and what was entered, if somebody changed it meanwhile
+}
+
+// An Option is one value to choose.
+type Option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// OptionsOf returns an option for each value, which is also its label, after one for none of them.
+func OptionsOf[T ~string](none string, values ...T) []Option {
+	all := []Option{{Label: none}}
+	for _, v := range values {
+		all = append(all, Option{Value: string(v), Label: string(v)})
+	}
+	return all
+}
+
+// Choose marks the options that were chosen.
+func Choose(options []Option, values ...string) []Option {
+	for i := range options {
+		for _, v := range values {
+			options[i].Chosen = options[i].Chosen || options[i].Value == v
+		}
+	}
+	return options
+}
+
+// An Input is a form as it was sent, and what is wrong with it.
+type Input struct {
+	Form   Form
+	R      *http.Request
+	Faults map[string]string // by the names of fields
+}
+
+// Text returns a value without the line breaks that a browser may put into it.
+func (in *Input) Text(name string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(in.R.PostForm.Get(name))
+}
+
+// check notes the fields whose values are not of their kind. A form with a file is not read yet.
+func (in *Input) check() {
+	if in.Form.Upload {
+		return
+	}
+	for _, f := range in.Form.Fields {
+		value := in.value(f.Name)
+		if f.WithPlan != "" && in.value("plan") != string(f.WithPlan) {
+			continue
+		}
+		switch f.Kind {
+		case "number":
+			if _, err := strconv.ParseInt(value, 10, 64); err != nil && (f.Required || f.WithPlan != "" || value != "") {
+				in.Faults[f.Name] = f.Label + " must be a whole number."
+			}
+		case "time":
+			if _, ok := instantIn(value); !ok && value != "" {
+				in.Faults[f.Name] = f.Label + " must be a time such as 2026-03-01T12:00."
+			}
+		case "select":
+			if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == value }) {
+				in.Faults[f.Name] = "Choose one of these."
+			}
+		}
+	}
+}
+
+// FieldError is the error for a field of a form.
+func FieldError(name, message string) error {
+	return petstore.Invalid([]petstore.Field{{Pointer: "/" + name, Code: petstore.InvalidFormat, Message: message}})
+}
+
+// value returns a value without the spaces around it.
+func (in *Input) value(name string) string { return strings.TrimSpace(in.R.PostForm.Get(name)) }
+
+// Number returns a whole number, 0 if none was entered.
+func (in *Input) Number(name string) int64 {
+	n, _ := strconv.ParseInt(in.value(name), 10, 64) // it was checked
+	return n
+}
+
+// Hours returns the duration of so many hours.
+func (in *Input) Hours(name string) time.Duration { return time.Duration(in.Number(name)) * time.Hour }
+
+// Instant returns a time, or none if none was entered.
+func (in *Input) Instant(name string) petstore.Time {
+	t, _ := instantIn(in.value(name)) // it was checked
+	return t
+}
+
+// overwrite is the field whose value is the version that somebody else left, for those who have seen it.
+const overwrite = "overwrite"
+
+// Condition holds as long as what was edited is still what the form showed.
+func (in *Input) Condition() petstore.Condition {
+	if version := cmp.Or(in.R.PostForm.Get(overwrite), in.R.PostForm.Get("version")); version != "" {
+		return petstore.Condition{IfMatch: &petstore.TagSet{Tags: []petstore.Tag{petstore.Tag(version)}}}
+	}
+	return petstore.Condition{}
+}
+
+// note notes the faults that an error names, and returns the error if it is none that a form can show.
+func (in *Input) note(err error) error {
+	e, ok := errors.AsType[*petstore.Error](err)
+	if !ok || e.Code == petstore.CodeServiceUnavailable || strings.HasSuffix(string(e.Code), "_not_found") {
+		return err
+	}
+	for _, fault := range e.Fields {
+		name, _, _ := strings.Cut(strings.TrimPrefix(fault.Pointer, "/"), "/") // of a member of a list, the list
+		in.Faults[name] = fault.Message
+	}
+	switch {
+	case e.Code == petstore.CodePreconditionFailed:
+		in.Form.changed, in.Form.Error = true, "Somebody changed this meanwhile. Nothing was saved."
+	case len(e.Fields) == 0:
+		in.Form.Error = e.Message
+	}
+	return nil
+}
+
+// refill puts what was entered into the form.
+func (in *Input) refill() {
+	f := &in.Form
+	for i := range f.Fields {
+		field, now := &f.Fields[i], f.Fields[i].shown()
+		field.Error = in.Faults[field.Name]
+		switch field.Kind {
+		case "hidden": // what stands now
+		case "select", "checks", "radios":
+			for j := range field.Options {
+				field.Options[j].Chosen = false
+			}
+			Choose(field.Options, in.R.PostForm[field.Name]...)
+		case "time":
+			field.Value = entered(in.R.PostForm.Get(field.Name))
+		default:
+			field.Value = petstore.Shorten(in.R.PostForm.Get(field.Name), maxShown(field))
+		}
+		if field.Error != "" && field.Kind == "hidden" {
+			f.Error = field.Error
+		}
+		if entered := field.shown(); f.changed && entered != now {
+			field.Now, field.Entered = cmp.Or(now, "nothing"), cmp.Or(entered, "nothing")
+		}
+	}
+	if f.changed {
+		in.askToOverwrite()
+	}
+}
+
+// maxShown returns how many bytes of what was entered are shown again: all that the field can have.
+func maxShown(f *Field) int { return utf8.UTFMax * max(f.Max, 500) }
+
+// askToOverwrite keeps the form from being saved unless who sends it has seen what somebody else changed.
+func (in *Input) askToOverwrite() {
+	f := &in.Form
+	for i := range f.Fields {
+		if field := &f.Fields[i]; field.Name == "version" {
+			label := "I have seen what is there now: save what I entered"
+			if f.Danger || len(f.Fields) == 1 {
+				label = "I have seen what is there now: do it all the same"
+			}
+			seen := field.Value
+			field.Value = in.R.PostForm.Get("version")
+			f.Fields = append(f.Fields, *field)
+			f.Fields[i] = fieldToOverwrite(seen, label)
+			return
+		}
+	}
+}
+
+func fieldToOverwrite(version, label string) Field {
+	return Field{Name: overwrite, Label: "Changed meanwhile", Kind: "checks", Options: []Option{{Value: version, Label: label}}}
+}
+
+// shown returns the value of a field as people see it.
+func (f *Field) shown() string {
+	if f.Kind == "hidden" {
+		return ""
+	}
+	var chosen []string
+	for _, o := range f.Options {
+		if o.Chosen {
+			chosen = append(chosen, o.Label)
+		}
+	}
+	if f.Kind == "select" && len(chosen) == 0 && len(f.Options) > 0 {
+		return f.Options[0].Label
+	}
+	if len(f.Options) > 0 {
+		return strings.Join(chosen, ", ")
+	}
+	if t, err := time.Parse(EntryLayout, f.Value); f.Kind == "time" && err == nil {
+		return InWords(t)
+	}
+	return strings.ReplaceAll(f.Value, "\r\n", "\n")
+}
+
+// WhyLocked says why who is signed in cannot send the form of the page, or "".
+func (v *Visit) WhyLocked() string {
+	if !v.mayWrite() {
+		return "This key cannot change this."
+	}
+	return v.guest.Locked()
+}
+
+// Number returns the id in the path.
+func (v *Visit) Number() (int64, error) {
+	n, err := strconv.ParseInt(v.ID, 10, 64)
+	if err != nil || n < 1 {
+		return 0, errNoPage
+	}
+	return n, nil
+}
+
+// VersionField is the field that says what was edited.
+func VersionField(row interface{ AppendJSON([]byte) []byte }) Field {
+	return Field{Name: "version", Kind: "hidden", Value: string(petstore.TagOf(row.AppendJSON(nil)))}
+}

@@ -1,0 +1,120 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+
+	"example.com/petstore/internal/access"
+)
+
+// A KeyRow is a key with what it did.
+type KeyRow struct {
+	access.Key
+	State string
+	Use   access.Use
+}
+
+// KeyRows returns keys with what they did.
+func KeyRows(v *Visit, keys []access.Key) ([]KeyRow, error) {
+	uses, err := v.Access.KeyUses(v.R.Context(), keys)
+	rows := make([]KeyRow, len(keys))
+	for i, k := range keys {
+		rows[i] = KeyRow{k, k.State(v.Now()), uses[k.ID]}
+	}
+	return rows, err
+}
+
+// KeyColumns are what cells returns of a key.
+func KeyColumns() []string { return []string{"Name", "Key", "Scopes", "State", "Last used", "Today"} }
+
+// Cells returns the row of a key, in KeyColumns.
+func (k *KeyRow) Cells() []Cell {
+	state, used, today := Cell{Text: k.State, Badge: k.State}, Cell{Text: "never"}, Cell{Text: Number(k.Use.Admitted)}
+	if k.State == "banned" {
+		state.Note, state.At = "until", k.Ban.Until
+	}
+	if !k.Use.LastUsed.IsZero() {
+		used = Cell{At: k.Use.LastUsed}
+	}
+	if k.Use.Refused > 0 {
+		today.Note = Number(k.Use.Refused) + " refused"
+	}
+	return []Cell{
+		{Text: access.Printable(k.Name), Name: true}, {Text: k.Prefix + "…", Code: true}, {Text: strings.Join(k.Scopes.List(), ", ")}, state, used, today,
+	}
+}
+
+// KeyFacts are what there is to know of a key.
+func KeyFacts(v *Visit, k access.Key) (facts []Fact, err error) {
+	rows, err := KeyRows(v, []access.Key{k})
+	cells := rows[0].Cells()
+	for i, title := range KeyColumns() {
+		facts = append(facts, Fact{title, cells[i]})
+	}
+	facts = append(facts, Fact{"Created", Cell{At: k.CreatedAt}})
+	if !k.ExpiresAt.IsZero() {
+		facts = append(facts, Fact{"Expires", Cell{At: k.ExpiresAt}})
+	}
+	return facts, err
+}
+
+// KeyNames returns the names of keys by their ids.
+func KeyNames(keys []access.Key) map[string]string {
+	names := make(map[string]string, len(keys))
+	for _, k := range keys {
+		names[k.ID] = access.Printable(k.Name)
+	}
+	return names
+}
+
+// ScopeField offers the scopes that a new key may have.
+func ScopeField(name string, most access.Scopes) Field {
+	labels := map[string]string{"read": "read: see pets, categories, stock, orders and events", "write": "write: change pets, categories, stock and orders", "manage": "manage: see and change keys, and with read also webhooks"}
+	f := Field{Name: name, Label: "Scopes", Kind: "checks", Hint: "A webhook belongs to the workspace: it goes on when the key that created it ends."}
+	for _, s := range most.List() {
+		f.Options = append(f.Options, Option{Value: s, Label: labels[s], Chosen: s != "manage"})
+	}
+	return f
+}
+
+// Lifetimes returns how long a new key may be valid, in hours.
+func Lifetimes() []Option {
+	return []Option{{Value: "24", Label: "in a day"}, {Value: "168", Label: "in 7 days"}, {Value: "720", Label: "in 30 days"}, {Value: "2160", Label: "in 90 days"}, {Value: "8760", Label: "in a year"}}
+}
+
+// RotateForm asks for how long a key lasts beside the one that takes its place.
+func RotateForm() Form {
+	return Form{
+		Title: "Rotate this key?", Lead: "A new key takes over its name, scopes and expiry. Both work for the time that you choose; then the old key stops working.",
+		Submit: "Create the new key",
+		Fields: []Field{{Name: "overlap", Label: "The old key ends", Kind: "select", Options: []Option{
+			{Value: "24", Label: "in a day"}, {Value: "0", Label: "at once"}, {Value: "1", Label: "in an hour"}, {Value: "168", Label: "in 7 days"},
+		}}},
+	}
+}
+
+// A Secret is a new key or secret, and where to go on.
+type Secret struct {
+	Lead   string
+	Secret string
+	Call   string // a first request with it, or ""
+	Next   Link
+}
+
+// NewKey returns the page of a new key.
+func NewKey(secret string, next Link) Secret {
+	return Secret{Lead: "Copy it now: it is not stored, and you cannot see it again.", Secret: secret, Next: next}
+}
+
+// ShowSecret shows a new key or secret, this once.
+func ShowSecret(v *Visit, page Secret) error {
+	v.Refresh()
+	return v.Render(http.StatusOK, "made", "Your new key", page)
+}
+
+// Refresh takes over at once what was changed in the store.
+func (v *Visit) Refresh() {
+	if err := v.Keys.Refresh(v.R.Context()); err != nil {
+		v.Log.Warn("keys could not be refreshed", "err", err) // they will be, in a moment
+	}
+}

@@ -1,0 +1,119 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"example.com/petstore/internal/usage"
+)
+
+// Bounds on the live streams.
+const (
+	streamLife  = 15 * time.Minute
+	streamBeat  = 2 * time.Second
+	streamWait  = 10 * time.Second // for a client that does not read
+	streamPause = 3000             // milliseconds after which a browser asks again
+)
+
+// A Stream sends events to a page while it is open (WHATWG HTML §9.2).
+type Stream struct{ v *Visit }
+
+// Live begins a stream, or refuses it if there are too many. It ends early when another workspace needs its share. beat is
+// called at once and every two seconds, and event for each of the events, if there are any. The stream ends when the
+// session does.
+func (v *Visit) Live(beat func(context.Context, Stream) error, events <-chan usage.Event, event func(Stream, usage.Event) error) error {
+	ctx, cancel := context.WithTimeout(v.R.Context(), streamLife)
+	defer cancel()
+	leave, err := v.Hold(v.streams, cancel, "Too many live pages", "The sessions of this workspace have as many of them open as they may. Close one of them first.")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	context.AfterFunc(ctx, leave) // what gives way may be writing to a client that does not read
+	h := v.W.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	s := Stream{v}
+	if err = s.write(fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil { // else the client is gone
+		s.run(ctx, beat, events, event)
+	}
+	return nil
+}
+
+// run sends until the client, the session or the service is at its end, or ctx is.
+func (s Stream) run(ctx context.Context, beat func(context.Context, Stream) error, events <-chan usage.Event, event func(Stream, usage.Event) error) {
+	tick := time.NewTicker(streamBeat)
+	defer tick.Stop()
+	err := beat(ctx, s)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.v.Done:
+			return
+		case e := <-events:
+			err = event(s, e)
+		case <-tick.C:
+			if _, err = s.v.identify(); err == nil && s.v.Session == nil {
+				_ = s.Send("ended", true)
+				return
+			} else if err == nil {
+				err = beat(ctx, s)
+			}
+		}
+	}
+}
+
+// Idle sends nothing that the page would notice, so that a client that is gone is found.
+func (s Stream) Idle() error { return s.write(": still here\n\n") }
+
+// Send sends an event with a value in JSON.
+func (s Stream) Send(name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.write("event: " + name + "\ndata: " + string(text) + "\n\n")
+}
+
+func (s Stream) write(text string) error {
+	s.v.Extend(streamWait)
+	if _, err := s.v.W.Write([]byte(text)); err != nil {
+		return err
+	}
+	return http.NewResponseController(s.v.W).Flush()
+}
+
+// changedRows returns what sends the rows of a list, if they are others than those that were sent before.
+func changedRows(v *Visit, read func(context.Context) (List, error)) func(context.Context, Stream) error {
+	sent := ""
+	return func(ctx context.Context, s Stream) error {
+		l, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		rows := l.Rows
+		if rows == nil {
+			rows = [][]Cell{}
+		}
+		for _, row := range rows { // whose links begin where the reader's browser finds the console
+			for i := range row {
+				if row[i].URL != "" {
+					row[i].URL = v.At(row[i].URL)
+				}
+			}
+		}
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		if string(text) == sent {
+			return s.Idle()
+		}
+		sent = string(text)
+		return s.Send("rows", json.RawMessage(text))
+	}
+}

@@ -1,0 +1,236 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// parsePages returns the templates by the name of their page, each with the layout and the parts.
+func (s *Site) parsePages() (map[string]*template.Template, error) {
+	layout, err := template.New("layout.html").Funcs(s.functions()).ParseFS(templateFiles, "templates/layout/*.html")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]*template.Template{}
+	for _, from := range []fs.FS{templateFiles, s.Templates} {
+		files, err := fs.Glob(from, "templates/*.html")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			t, err := layout.Clone()
+			if err != nil {
+				return nil, err
+			}
+			if pages[strings.TrimSuffix(path.Base(file), ".html")], err = t.ParseFS(from, file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return pages, nil
+}
+
+// A View is what a template sees.
+type View struct {
+	Title, Path string
+	Note        string
+	Limits      LimitNote
+	Workspace   string // "" unless signed in
+	Plan, Key   string
+	Write       bool // what the page offers to do can be done
+	Looks       bool // nothing can be done with the key
+	Operator    bool
+	Nav         []NavGroup
+	Docs        string // the page of the reference about this one
+	Body        any
+}
+
+// A NavGroup is a part of the navigation.
+type NavGroup struct {
+	Title string
+	Links []NavLink
+}
+
+// A NavLink is a link that may be to the page itself.
+type NavLink struct {
+	Title, URL string
+	Current    bool
+}
+
+// NavLinks returns what makes the links of the navigation on the page at the path.
+func NavLinks(path string) func(title, url string) NavLink {
+	return func(title, url string) NavLink {
+		return NavLink{title, url, path == url || url != "/console" && Within(url, path)}
+	}
+}
+
+// Within reports whether a path is root or below.
+func Within(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// Render answers with a page.
+func (v *Visit) Render(status int, name, title string, body any) error {
+	data := View{Title: title, Path: v.R.URL.Path, Write: v.MayChange(), Note: v.noted(), Docs: "/docs", Body: body}
+	v.guest.Describe(&data)
+	pages, err := v.pages()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := pages[name].ExecuteTemplate(&b, "layout.html", data); err != nil {
+		return err
+	}
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.answer = answer{status, b.Bytes()}
+	return nil
+}
+
+// An answer is a response that is whole. It is sent when the visit holds nothing any more that others may wait for.
+type answer struct {
+	status int // 0 if there is none
+	body   []byte
+}
+
+func (v *Visit) send() {
+	if v.answer.status == 0 {
+		return
+	}
+	if len(v.answer.body) > 0 {
+		v.W.Header().Set("Content-Length", strconv.Itoa(len(v.answer.body)))
+	}
+	v.W.WriteHeader(v.answer.status)
+	if v.R.Method != http.MethodHead && len(v.answer.body) > 0 {
+		_, _ = v.W.Write(v.answer.body) // a client that is gone cannot be told
+	}
+}
+
+// Redirect leads on to another page of ours, with GET.
+func (v *Visit) Redirect(to string) error {
+	v.W.Header().Set("Location", v.At(to))
+	v.answer = answer{status: http.StatusSeeOther}
+	return nil
+}
+
+// RenderJSON answers a script with a value.
+func (v *Visit) RenderJSON(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	v.W.Header().Set("Content-Type", "application/json")
+	v.answer = answer{http.StatusOK, text}
+	return nil
+}
+
+// Then says what was done, on the page that it leads on to, unless it failed.
+func (v *Visit) Then(to, said string, err error) error {
+	if err != nil {
+		return err
+	}
+	v.note(said)
+	return v.Redirect(to)
+}
+
+// ThenRefresh is Then for what was changed of workspaces and keys, which holds here at once.
+func (v *Visit) ThenRefresh(to, said string, err error) error {
+	if err == nil {
+		v.Refresh()
+	}
+	return v.Then(to, said, err)
+}
+
+// RetryAfter has the response say after how many seconds the request may be sent again.
+func (v *Visit) RetryAfter(seconds int64) {
+	v.W.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+}
+
+// WholeSeconds returns d in seconds, rounded up.
+func WholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// A Refusal is a page that says why there is no other, and until when if that is known.
+type Refusal struct {
+	Title, Text string
+	Until       time.Time
+}
+
+// Refuse answers with a page that says why there is no other.
+func (v *Visit) Refuse(status int, title, text string) {
+	v.RefuseUntil(status, Refusal{Title: title, Text: text})
+}
+
+// RefuseUntil is Refuse for what is possible again later.
+func (v *Visit) RefuseUntil(status int, r Refusal) {
+	if err := v.Render(status, "refused", r.Title, r); err != nil {
+		v.Log.Error("a page could not be rendered", "path", v.R.URL.Path, "err", err)
+	}
+}
+
+var errNoPage = errors.New("no such page")
+
+// fail answers with a page that says what went wrong.
+func (v *Visit) fail(err error) {
+	e, ok := errors.AsType[*petstore.Error](err)
+	switch {
+	case errors.Is(err, errNoPage):
+		v.Refuse(http.StatusNotFound, "Not found", "It may have been removed.")
+	case !ok:
+		v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
+		v.Refuse(http.StatusInternalServerError, "Something went wrong", "Try again. The cause is in the log of the service.")
+	case strings.HasSuffix(string(e.Code), "_not_found"):
+		v.Refuse(http.StatusNotFound, "Not found", e.Message)
+	case e.Code == petstore.CodeServiceUnavailable:
+		title := "The service is busy"
+		if e.Err != nil {
+			title = "The store does not answer"
+			v.Log.Error("a page failed", "path", v.R.URL.Path, "err", err)
+		}
+		v.RetryAfter(max(1, WholeSeconds(e.RetryAfter)))
+		v.Refuse(http.StatusServiceUnavailable, title, e.Message)
+	default:
+		v.Refuse(http.StatusUnprocessableEntity, "That is not possible", e.Message)
+	}
+}
+
+// functions returns what templates can call.
+func (s *Site) functions() template.FuncMap {
+	return template.FuncMap{
+		"asset":   func(name string) (string, error) { path, err := s.assets.Path(name); return s.At(path), err },
+		"at":      s.At,
+		"num":     Number,
+		"instant": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"utc":     utc,
+		"prose":   prose,
+		"short":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") },
+		"class":   func(status int) string { return "s" + strconv.Itoa(status/100) },
+		"lower":   strings.ToLower,
+	}
+}
+
+// At returns where the reader's browser finds a path of ours, such as /console.
+func (s *Site) At(path string) string { return s.prefix + path }
+
+// Number returns n with commas between thousands.
+func Number(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Counted returns n with the word for what is counted.
+func Counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"context"
+	"net/http"
+
+	"example.com/petstore/internal/access"
+)
+
+// A Route is a page of a console, or what takes its form.
+type Route struct {
+	Method   string
+	Path     string        // as http.ServeMux knows it
+	Needs    access.Scopes // of the key that is signed in; 0 for everybody. An operator may do everything
+	Takes    access.Scopes // what its form needs, of a page that is one
+	Free     bool          // it counts against nothing: one can always sign in and out
+	Download bool
+	Alone    bool  // it finds room for itself: it lasts
+	MaxBody  int64 // bytes of what is sent; 0 is maxForm
+	handle   func(Guest) error
+}
+
+// ServeHTTP makes a route something that a ServeMux can find; Serve has it answer.
+func (r Route) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// A Table is the routes of a console, whose handlers take its guests.
+type Table[G Guest] []Route
+
+// Add adds a route, and returns it.
+func (t *Table[G]) Add(r Route, h func(G) error) *Route {
+	r.handle = func(g Guest) error { return h(g.(G)) }
+	*t = append(*t, r)
+	return &(*t)[len(*t)-1]
+}
+
+// Open adds a page for everybody.
+func (t *Table[G]) Open(method, path string, h func(G) error) {
+	t.Add(Route{Method: method, Path: path, Free: true}, h)
+}
+
+// Look adds a page for those who may read.
+func (t *Table[G]) Look(path string, h func(G) error) *Route {
+	return t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read}, h)
+}
+
+// Download adds a file of rows.
+func (t *Table[G]) Download(path string, h func(G) error) {
+	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true, Download: true}, h)
+}
+
+// Form adds a form, which readers may see, and what takes it from those who have the scopes. It returns the latter.
+func (t *Table[G]) Form(needs access.Scopes, path string, make func(G) (Form, error)) *Route {
+	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Takes: needs}, func(g G) error {
+		f, err := make(g)
+		if err != nil {
+			return err
+		}
+		return g.visit().Show(http.StatusOK, f)
+	})
+	return t.Add(Route{Method: http.MethodPost, Path: path, Needs: needs, Takes: needs}, func(g G) error {
+		f, err := make(g)
+		if err != nil {
+			return err
+		}
+		return g.visit().take(f)
+	})
+}
+
+// Stream adds what a page is told while it is open.
+func (t *Table[G]) Stream(path string, h func(G) error) {
+	t.Add(Route{Method: http.MethodGet, Path: path, Needs: access.Read, Alone: true}, h)
+}
+
+// Follow adds the page of a list that changes by itself, and what tells it so.
+func (t *Table[G]) Follow(path string, read func(context.Context, G) (List, error)) {
+	t.Look(path, func(g G) error {
+		v := g.visit()
+		l, err := read(v.R.Context(), g)
+		l.Live = Address(path+"/live", v.R.URL.Query())
+		return v.List(l, err)
+	})
+	t.StreamRows(path+"/live", read)
+}
+
+// StreamRows adds what tells a page that the rows of its list have changed.
+func (t *Table[G]) StreamRows(path string, read func(context.Context, G) (List, error)) {
+	t.Stream(path, func(g G) error {
+		return g.visit().Live(changedRows(g.visit(), func(ctx context.Context) (List, error) { return read(ctx, g) }), nil, nil)
+	})
+}

@@ -1,0 +1,284 @@
+package page
+
+import (
+	"cmp"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+)
+
+// How long things hold.
+const (
+	sessionLife = 12 * time.Hour
+	linkLife    = 10 * time.Minute
+	noteLife    = time.Minute
+)
+
+// noteCookie has what to say on the next page.
+const noteCookie = "petstore_note"
+
+// A Notice is an error in words for the one who reads the page.
+type Notice string
+
+// Error implements error.
+func (n Notice) Error() string { return string(n) }
+
+// Why nobody is signed in.
+const (
+	errNoSession Notice = ""
+	ErrSession   Notice = "Your session is over. Sign in again."
+)
+
+// sessionOf returns the session that a request has.
+func sessionOf(v *Visit) (*access.Session, error) {
+	cookie, err := v.R.Cookie(v.Cookie)
+	if err != nil {
+		return nil, errNoSession
+	}
+	token, _, ok := v.sessions.open(v.Cookie, cookie.Value, v.Now()) // without it the store would be asked for any cookie
+	if !ok {
+		return nil, ErrSession
+	}
+	found, err := v.Access.Session(v.R.Context(), sha256.Sum256([]byte(token)))
+	if petstore.CodeOf(err) == access.CodeSessionNotFound {
+		return nil, ErrSession
+	}
+	return &found, err
+}
+
+// identify finds out who asks. It returns why nobody is signed in.
+func (v *Visit) identify() (why Notice, err error) {
+	if v.Session, err = sessionOf(v); err == nil {
+		err = v.guest.Identify(v.Session)
+	}
+	if err != nil {
+		v.Session = nil
+	}
+	if errors.As(err, &why) {
+		return why, nil
+	}
+	return "", err
+}
+
+// recheckAfter is how long what is sent may take without a second look at who sends it. The end of a key is known as soon.
+const recheckAfter = time.Second
+
+// IdentifyAgain looks a second time at who asks, once what took long has come: the session may have ended meanwhile, and
+// the key have ended or be banned. It answers the refusal itself, and returns ErrRefused.
+func (v *Visit) IdentifyAgain() error {
+	if v.Session == nil || v.Now().Sub(v.began) <= recheckAfter {
+		return nil
+	}
+	why, err := v.identify()
+	switch {
+	case err != nil:
+		return err
+	case v.Session == nil:
+		return cmp.Or(v.askToSignIn(why), error(ErrRefused))
+	}
+	return v.guest.Readmit()
+}
+
+// askToSignIn leads from a page to the sign-in form and back.
+func (v *Visit) askToSignIn(why Notice) error {
+	v.clearCookie(v.Cookie)
+	if why != "" {
+		v.note(string(why))
+	}
+	next := ""
+	if v.R.Method == http.MethodGet && !strings.Contains(v.R.URL.Path, "/live") {
+		next = "?next=" + url.QueryEscape(v.R.URL.RequestURI())
+	}
+	if len(next) > MaxQuery {
+		next = ""
+	}
+	return v.Redirect("/console/signin" + next)
+}
+
+// StartSession begins a session of the key with the id, or of an operator's if that is "". The cookie has its token, and the
+// store a hash of it.
+func (v *Visit) StartSession(keyID string) error {
+	token, now := rand.Text(), v.Now()
+	one := access.Session{Hash: sha256.Sum256([]byte(token)), KeyID: keyID, Started: now, Until: now.Add(sessionLife)}
+	if err := v.Access.StartSession(v.R.Context(), one); err != nil {
+		return err
+	}
+	v.setCookie(v.Cookie, v.sessions.seal(v.Cookie, one.Until, token), sessionLife)
+	return nil
+}
+
+// SignOut ends the session on the server, or all sessions of its key, and the one in this browser.
+func (v *Visit) SignOut(everywhere bool) error {
+	said := "You are signed out."
+	if v.Session != nil {
+		end := func() error { return v.Access.EndSession(v.R.Context(), v.Session.Hash) }
+		if everywhere {
+			end = func() error { return v.Access.EndSessions(v.R.Context(), v.Session.KeyID) }
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		v.Log.Info("signed out of the console", "audit", "console.sign_out", "key", v.Session.KeyID)
+	}
+	if everywhere {
+		said = "You are signed out everywhere: all sessions of this key have ended."
+	}
+	v.clearCookie(v.Cookie)
+	return v.Then("/console/signin", said, nil)
+}
+
+// SignInPath returns the path of a page on which one can sign in, on every node that has the secret: once, within ten
+// minutes. who is what the console is told of who does.
+func (s *Site) SignInPath(who string) string {
+	path, _ := s.sessions.link(s.Link, s.Now(), who)
+	return path
+}
+
+// SignInLink is SignInPath without a site. It returns until when the link holds, too.
+func SignInLink(secret []byte, purpose string, now time.Time, who string) (path string, until time.Time, err error) {
+	s, err := newSealer(secret)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	path, until = s.link(purpose, now, who)
+	return path, until, nil
+}
+
+func (s sealer) link(purpose string, now time.Time, who string) (path string, until time.Time) {
+	until = now.Add(linkLife)
+	return "/console/link?token=" + s.seal(purpose, until, who), until
+}
+
+// ShowLink asks before the link is used up: programs look at links too. ended answers for one that holds no more.
+func (v *Visit) ShowLink(ended func() error) error {
+	token := v.R.URL.Query().Get("token")
+	if _, _, ok := v.sessions.open(v.Link, token, v.Now()); !ok {
+		return ended()
+	}
+	return v.Render(http.StatusOK, "link", "Sign in", token)
+}
+
+// UseLink signs in with the link that was sent, if it was not used before. check returns the id of the key that signs in,
+// and the entry of the audit log about it without the address; it reports whether that may sign in.
+func (v *Visit) UseLink(ended func() error, check func(who string) (keyID string, used access.AuditEntry, ok bool)) error {
+	who, link, ok := v.sessions.linkOf(v.Link, v.R.PostFormValue("token"), v.Now())
+	if !ok {
+		return ended()
+	}
+	keyID, used, ok := check(who)
+	if !ok {
+		return ended()
+	}
+	used.Detail = "by a link, from " + v.From()
+	if first, err := v.Access.UseLink(v.R.Context(), link, used); err != nil {
+		return err
+	} else if !first {
+		return ended()
+	}
+	if err := v.StartSession(keyID); err != nil {
+		return err
+	}
+	v.Log.Info("signed in by a link", "audit", used.Action, "key", keyID)
+	return v.Redirect("/console")
+}
+
+// From returns the address that the request came from: the last one before us, which may be a proxy.
+func (v *Visit) From() string {
+	host, _, err := net.SplitHostPort(v.R.RemoteAddr)
+	if err != nil {
+		return v.R.RemoteAddr
+	}
+	return host
+}
+
+func (v *Visit) setCookie(name, value string, life time.Duration) {
+	http.SetCookie(v.W, &http.Cookie{ //nolint:gosec // Secure wherever there is TLS; a demo on this machine has none
+		Name: name, Value: value, Path: v.At("/console"), MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: v.secure || v.R.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+func (v *Visit) clearCookie(name string) {
+	if _, err := v.R.Cookie(name); err == nil {
+		v.setCookie(name, "", -time.Second)
+	}
+}
+
+// note says something on the page that is shown next.
+func (v *Visit) note(text string) {
+	v.setCookie(noteCookie, v.sessions.seal(noteCookie, v.Now().Add(noteLife), text), noteLife)
+}
+
+// noted returns what note said, once.
+func (v *Visit) noted() string {
+	cookie, err := v.R.Cookie(noteCookie)
+	if err != nil {
+		return ""
+	}
+	v.clearCookie(noteCookie)
+	if text, _, ok := v.sessions.open(noteCookie, cookie.Value, v.Now()); ok {
+		return text
+	}
+	return ""
+}
+
+// A sealer makes texts that only it can read and make, each for one purpose and until an instant.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer(secret []byte) (sealer, error) {
+	if len(secret) < 16 {
+		return sealer{}, errors.New("console: the secret is shorter than 16 bytes")
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "petstore console 1", 32)
+	if err != nil {
+		return sealer{}, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return sealer{aead}, err
+}
+
+// seal returns the content as text that can stand in a cookie or a URL.
+func (s sealer) seal(purpose string, until time.Time, content string) string {
+	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
+	sealed := s.aead.Seal(nil, nil, append(plain, content...), []byte(purpose)) //nolint:gosec // it makes its own random nonce
+	return base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// open returns the content of a text that seal made for the purpose, and until when it holds.
+func (s sealer) open(purpose, text string, now time.Time) (content string, until time.Time, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return "", time.Time{}, false
+	}
+	plain, err := s.aead.Open(nil, nil, raw, []byte(purpose))
+	if err != nil || len(plain) < 8 {
+		return "", time.Time{}, false
+	}
+	until = time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)
+	return string(plain[8:]), until, now.Before(until)
+}
+
+// linkOf returns the link that a text is, if it was made for the purpose and holds still. Links are told apart by what
+// the text encodes: one link has several texts.
+func (s sealer) linkOf(purpose, text string, now time.Time) (content string, l access.Link, ok bool) {
+	content, until, ok := s.open(purpose, text, now)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	return content, access.Link{Hash: sha256.Sum256(raw), Until: until}, ok && err == nil
+}

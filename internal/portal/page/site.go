@@ -1,0 +1,252 @@
+// Package page is what the consoles of the workspace and of the operator are made of: sessions, forms, lists, charts, live
+// pages and downloads. It knows nothing of who asks, which each console says as a Guest, and has no page of its own.
+package page
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/fairshare"
+	"example.com/petstore/internal/portal/asset"
+	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
+)
+
+// Options are what both consoles are made of. All but BaseURL and Done are needed.
+type Options struct {
+	Access  access.Store
+	Keys    *access.Directory[*ratelimit.Caller]
+	Limiter ratelimit.Limiter
+	Usage   *usage.Recorder
+	Secret  []byte // of the store: sessions hold on every node that has it
+	BaseURL string // where the service is reached, if it is known; a proxy takes its path off before the service sees it
+	Now     func() time.Time
+	Log     *slog.Logger
+	Done    <-chan struct{} // closed when the service drains: live streams then end
+}
+
+// A Site serves the pages of a console, at /console and below. It may be used concurrently.
+type Site struct {
+	Options
+	Kind
+	mux      *http.ServeMux
+	pages    func() (map[string]*template.Template, error) // made when the first is asked for
+	assets   *asset.Set
+	sessions sealer
+	secure   bool
+	prefix   string // the path of BaseURL, before every link of ours; "" if it has none
+	origin   *http.CrossOriginProtection
+
+	// Streams are live pages: the oldest of the workspace that has most end for others. Of downloads each holds a buffer
+	// and its connection; its reads take their turn page by page.
+	streams, downloads *fairshare.Pool
+}
+
+// A Kind is what one console has that the other does not.
+type Kind struct {
+	Cookie    string // the name of the cookie of its sessions
+	Link      string // what its links to sign in are for
+	Templates fs.FS  // of its own pages, in the folder "templates"
+	Routes    []Route
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+//go:embed assets
+var assetFiles embed.FS
+
+// How many live pages there are at once, of all workspaces and of one.
+const (
+	maxStreams          = 256
+	maxWorkspaceStreams = 20
+)
+
+// New returns the site of a console.
+func New(o Options, k Kind) (*Site, error) {
+	if o.Access == nil || o.Keys == nil || o.Limiter == nil || o.Usage == nil || o.Now == nil || o.Log == nil {
+		return nil, errors.New("console: an option is missing")
+	}
+	s := &Site{
+		Options: o, Kind: k, origin: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
+		streams:   fairshare.New(fairshare.Options{Capacity: maxStreams, Each: maxWorkspaceStreams}),
+		downloads: fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: 1}),
+	}
+	if u, err := url.Parse(o.BaseURL); err != nil {
+		return nil, errors.New("console: the base URL is not a URL")
+	} else if u.Host != "" {
+		s.secure, s.prefix = u.Scheme == "https", strings.TrimSuffix(u.EscapedPath(), "/")
+		if err := s.origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range k.Routes {
+		s.mux.Handle(r.Method+" "+r.Path, r)
+	}
+	s.pages = sync.OnceValues(s.parsePages)
+	var err error
+	if s.assets, err = asset.New("/console/assets/", assetFiles); err != nil {
+		return nil, err
+	}
+	s.sessions, err = newSealer(o.Secret)
+	return s, err
+}
+
+// A Guest is who asks for a page, as each console knows them. It embeds the Visit that it was made for.
+type Guest interface {
+	// Identify takes over the session that the request has, or returns a Notice that says why it is worth nothing.
+	Identify(s *access.Session) error
+	// Admit counts a request of somebody who is signed in. If it has to refuse the request it does so, and returns
+	// ErrRefused.
+	Admit(r *Route) error
+	// Readmit is Admit for what was counted, and has taken long to come.
+	Readmit() error
+	// Enter waits for room among the reads or the writes. Whoever was let in must leave.
+	Enter(write bool) (leave func(), err error)
+	// May reports whether who is signed in has the scopes.
+	May(scopes access.Scopes) bool
+	// Locked says why nothing can be changed for now by somebody who may, or "".
+	Locked() string
+	// Workspace returns the id of the workspace of who is signed in, 0 of an operator.
+	Workspace() int64
+	// Describe fills in who is signed in, if anybody is, and where they can go.
+	Describe(to *View)
+
+	visit() *Visit
+}
+
+// A Visit is one request for a page.
+type Visit struct {
+	*Site
+	W  http.ResponseWriter
+	R  *http.Request
+	ID string // in the path
+
+	Session *access.Session // nil unless signed in
+
+	guest  Guest
+	began  time.Time
+	takes  access.Scopes // what the form of the page needs; 0 if it is none
+	answer answer        // unless it was written while it was made
+}
+
+func (v *Visit) visit() *Visit { return v }
+
+// ErrRefused says that the refusal is answered.
+const ErrRefused Notice = "refused"
+
+// Serve answers one request, of the guest that identify returns for its visit.
+func (s *Site) Serve(w http.ResponseWriter, r *http.Request, guest func(*Visit) Guest) {
+	if f := s.assets.Find(r.URL.Path); f != nil {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		f.Serve(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", asset.Policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	v := &Visit{Site: s, W: w, R: r, began: s.Now()}
+	if parts := strings.Split(r.URL.Path, "/"); len(parts) > 3 {
+		v.ID = parts[3]
+	}
+	v.guest = guest(v)
+	if err := v.serve(); err != nil && !errors.Is(err, ErrRefused) {
+		v.fail(err)
+	}
+	v.send()
+}
+
+// The greatest lengths, in bytes, of a form that is sent and of the query of a page, whose links repeat it. Who is not signed
+// in has a key or a link to send, and where to go on.
+const (
+	MaxForm     = 64 << 10
+	maxOpenForm = 16 << 10
+	MaxQuery    = 2 << 10
+)
+
+// serve finds out who asks, counts the request, and has its route answer it.
+func (v *Visit) serve() error {
+	if v.origin.Check(v.R) != nil {
+		v.Refuse(http.StatusForbidden, "That came from another site", "Changes are only taken from the pages of the console itself.")
+		return nil //nolint:nilerr // it is answered
+	}
+	if len(v.R.URL.RawQuery) > MaxQuery {
+		v.Refuse(http.StatusRequestURITooLong, "The address is too long", "Enter less into the filters of the page.")
+		return nil
+	}
+	handler, _ := v.mux.Handler(v.R)
+	route, known := handler.(Route)
+	v.takes = route.Takes
+	why, err := v.identify()
+	most := cmp.Or(route.MaxBody, MaxForm)
+	if v.Session == nil {
+		most = maxOpenForm
+	} else if err == nil {
+		err = v.guest.Admit(&route)
+	}
+	if err != nil {
+		return err
+	}
+	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, most)
+	if v.R.Method == http.MethodPost && v.R.ParseForm() != nil { // what is left of it could say something else
+		v.Refuse(http.StatusBadRequest, "That form cannot be read", "It was cut off, or is longer than a form can be. Nothing was changed.")
+		return nil //nolint:nilerr // it is answered
+	}
+	if !known { // there is none, or one that leads to the path without its dots
+		v.Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
+		return nil
+	}
+	if err := v.IdentifyAgain(); err != nil {
+		return err
+	}
+	return route.answer(v, why)
+}
+
+// answer has the route answer. why says why nobody is signed in, if that is so.
+func (r Route) answer(v *Visit, why Notice) error {
+	write := r.Needs != 0 && r.Method == http.MethodPost
+	switch {
+	case r.Needs != 0 && v.Session == nil:
+		return v.askToSignIn(why)
+	case write && !v.mayWrite():
+		v.Refuse(http.StatusForbidden, "This key cannot do that", "Sign in with a key that has the scope "+r.Needs.String()+" to change that.")
+		return nil
+	case r.Needs == access.Manage && !v.mayWrite():
+		v.Refuse(http.StatusForbidden, "This key may not see that", "Sign in with a key that has the scope manage.")
+		return nil
+	case r.Alone:
+		return r.handle(v.guest)
+	}
+	return v.Gated(write, func() error { return r.handle(v.guest) })
+}
+
+// Gated does something once there is room for it among the reads or the writes.
+func (v *Visit) Gated(write bool, do func() error) error {
+	leave, err := v.guest.Enter(write)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return do()
+}
+
+// mayWrite reports whether who is signed in may send the form of the page; of one that is none, whether the shop may be changed.
+func (v *Visit) mayWrite() bool {
+	return v.Session != nil && v.guest.May(cmp.Or(v.takes, access.Write))
+}
+
+// MayChange reports whether what the page offers to do can be done now.
+func (v *Visit) MayChange() bool { return v.mayWrite() && v.guest.Locked() == "" }
