@@ -18,7 +18,7 @@ import (
 type engine struct{ db *DB }
 
 func (a engine) Change(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeOf(ctx, nothing, func(c *conn) error { return f(sqlTx{c}) })
+	return a.db.change(ctx, func(c *conn) error { return f(sqlTx{c}) })
 }
 
 func (a engine) Write(ctx context.Context, f func(store.Tx) error) error {
@@ -38,19 +38,22 @@ func (a engine) Snapshot(ctx context.Context, f func(store.Tx) error) error {
 }
 
 func (a engine) Step(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, nothing, func(c *conn) error { return f(sqlTx{c}) })
+	return a.db.changeMuch(ctx, func(c *conn) error { return f(sqlTx{c}) })
 }
 
 func (a engine) PetStep(ctx context.Context, f func(store.Tx) error) error {
-	return a.db.changeMuch(ctx, anything, func(c *conn) error { return f(sqlTx{c}) })
+	return a.db.changeMuch(ctx, func(c *conn) error {
+		c.touched.all = true
+		return f(sqlTx{c})
+	})
 }
 
 // Bar has nothing to do: there is one writer, and each group looks who is barred.
 func (engine) Bar(store.Tx, int64) error { return nil }
 
-// Group is one job of the writer.
-func (a engine) Group(ctx context.Context, g *store.Group) error {
-	return a.db.changeOf(ctx, nothing, func(c *conn) error {
+// Group finds the writer locked, see [store.Options].
+func (a engine) Group(_ context.Context, g *store.Group) error {
+	return a.db.transact(func(c *conn) error {
 		err := g.Run(sqlTx{c})
 		c.touched.workspaces = append(c.touched.workspaces, g.Workspaces()...)
 		return err
@@ -58,7 +61,7 @@ func (a engine) Group(ctx context.Context, g *store.Group) error {
 }
 
 func (a engine) Load(ctx context.Context, l *store.Load) error {
-	return a.db.changeMuch(ctx, nothing, func(c *conn) error {
+	return a.db.changeMuch(ctx, func(c *conn) error {
 		c.touched.workspaces = append(c.touched.workspaces, l.Workspace())
 		return l.Run(sqlTx{c})
 	})
@@ -194,7 +197,7 @@ const (
 
 // Followed implements [access.Store].
 func (a engine) Followed(ctx context.Context, state int64) error {
-	return a.db.changeOf(ctx, nothing, func(c *conn) error {
+	return a.db.change(ctx, func(c *conn) error {
 		return c.exec("INSERT INTO meta (name, value) VALUES ('followed', CAST(CAST(? AS TEXT) AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", state)
 	})
 }

@@ -28,14 +28,11 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	go db.write()
 	go func() {
 		defer close(db.committed)
 		db.CommitChanges()
 	}()
-	if o.Serve {
-		db.watcher.running.Go(db.watchFiles)
-	}
+	db.watcher.running.Go(db.watchFiles)
 	return db, nil
 }
 
@@ -64,15 +61,14 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{
 		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
-		stopped: make(chan struct{}), committed: make(chan struct{}),
+		writing: newLock(), next: newLock(), committed: make(chan struct{}),
 		count:  o.Readers,
 		closed: make(chan struct{}),
 		fault:  fault{failed: make(chan struct{})},
 	}
 	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring, Writer: db.writing,
 	})
-	db.queue = store.NewQueue[job](nil)
 	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
@@ -147,9 +143,9 @@ func (db *DB) Close() error {
 		db.watcher.close()
 		db.EndChanges()
 		<-db.committed
-		db.queue.Close()
-		<-db.stopped
+		db.next.Lock() // after the changes that wait
 		db.fault.close()
+		db.next.Unlock()
 		for range db.count {
 			<-db.readers.free
 		}

@@ -32,11 +32,6 @@ func openTest(t testing.TB, o Options) *DB {
 	return db
 }
 
-// change is changeOf for a write that may change anything.
-func (db *DB) change(ctx context.Context, run func(*conn) error) error {
-	return db.changeOf(ctx, anything, run)
-}
-
 // planOf returns what SQLite would do for a query.
 func planOf(t *testing.T, c *conn, query string, args ...any) (steps []string) {
 	t.Helper()
@@ -140,7 +135,7 @@ func TestChangePlans(t *testing.T) {
 	}
 	updates := map[string]bool{}
 	e := explained{engine{db}, t, updates}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring, Writer: db.writing})
 	go s.CommitChanges()
 	defer s.EndChanges()
 	changeAll(t, petstore.NewService(changedBy{db, s}), w.ID)
@@ -242,12 +237,12 @@ type explained struct {
 
 func (e explained) tx(tx store.Tx) explainedTx { return explainedTx{tx, e.t, e.updates} }
 
-func (e explained) Group(ctx context.Context, g *store.Group) error {
-	return e.db.changeOf(ctx, nothing, func(c *conn) error { return g.Run(e.tx(sqlTx{c})) })
+func (e explained) Group(_ context.Context, g *store.Group) error {
+	return e.db.transact(func(c *conn) error { return g.Run(e.tx(sqlTx{c})) })
 }
 
 func (e explained) Load(ctx context.Context, l *store.Load) error {
-	return e.db.changeOf(ctx, nothing, func(c *conn) error { return l.Run(e.tx(sqlTx{c})) })
+	return e.db.change(ctx, func(c *conn) error { return l.Run(e.tx(sqlTx{c})) })
 }
 
 func (e explained) Read(ctx context.Context, f func(store.Tx) error) error {

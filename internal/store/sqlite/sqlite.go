@@ -2,9 +2,9 @@
 // ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
 // ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
 //
-// Writes that wait share one durable commit, see writer.go; a group of changes is one of
-// them, see [store.Group]. Reads run beside them on connections of their own and see what
-// was committed last. It decides nothing of the domain: rules come as [petstore.Change].
+// One connection writes, see writer.go. Reads run beside it on connections of their own and
+// see what was committed last. It decides nothing of the domain: rules come as
+// [petstore.Change].
 package sqlite
 
 import (
@@ -53,13 +53,11 @@ type DB struct {
 	log      *slog.Logger
 	readOnly bool
 
-	writer  *conn
-	queue   *store.Queue[job]
-	stopped chan struct{} // closed when the writer goroutine has ended
-
-	committed chan struct{} // closed when that has ended which hands it the groups of changes
-
-	wrote time.Time // when the writer committed last
+	writer    *conn
+	writing   lock          // on the writer
+	next      lock          // on being the next change that asks for it
+	committed chan struct{} // closed when the committer of groups has ended
+	wrote     time.Time     // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
 	cache        *cache        // nil if there is none
@@ -86,7 +84,7 @@ var (
 type Stats struct {
 	store.Stats
 
-	Waiting     int // writes that wait now
+	Waiting     int // changes that wait for a commit now
 	Readers     int // connections for reading
 	IdleReaders int // those of them that nobody uses now
 }
@@ -95,53 +93,10 @@ type Stats struct {
 func (db *DB) Stats() Stats {
 	return Stats{
 		Stats:       db.ChangeStats(),
-		Waiting:     db.Waiting() + db.queue.Len(),
+		Waiting:     db.Waiting(),
 		Readers:     db.count,
 		IdleReaders: len(db.readers.free),
 	}
-}
-
-// A job is carried out on the writer's connection, inside a transaction that it
-// shares with others.
-type job struct {
-	run   func(*conn) error
-	reach reach
-}
-
-// A write is a job that waits for the writer.
-type write = store.Write[job]
-
-// A reach says what a write may change of what the cache holds.
-type reach uint8
-
-const (
-	anything reach = iota
-	nothing        // but what it notes in conn.touched
-)
-
-// changeOf has run, which reaches no further than stated, carried out in a transaction and
-// returns after it is durable. While it waits, the end of ctx withdraws it. A panic of run
-// becomes the caller's.
-func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
-	if db.readOnly {
-		return petstore.Unavailable(errors.New("the database is open for reading only"))
-	}
-	w, err := db.queue.Do(ctx, job{run, r})
-	if err != nil {
-		return petstore.Unavailable(err)
-	}
-	return w.Err
-}
-
-// bulkPause is for other processes to write: longer than askEvery, with which they ask
-// whether they can.
-const bulkPause = 2 * time.Millisecond
-
-// changeMuch is changeOf for one of many transactions that write much, with a pause
-// before it.
-func (db *DB) changeMuch(ctx context.Context, r reach, run func(*conn) error) error {
-	time.Sleep(bulkPause)
-	return db.changeOf(ctx, r, run)
 }
 
 // judge turns an error of SQLite or of a context into what a caller sees. A

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// How often a server looks at its files, and how often it tries to write after a
-// write failed.
+// How often is looked at the files and for commits of other processes, and how often a
+// server tries to write after a write failed.
 const (
-	lookEvery = 200 * time.Millisecond
-	tryEvery  = time.Second
+	noticeEvery = 200 * time.Millisecond
+	tryEvery    = time.Second
 )
 
 // untilRemoved is how long somebody who removes the files one by one may take for all
@@ -46,13 +46,13 @@ func (db *DB) watch() (err error) {
 	return err
 }
 
-// watchFiles notices what happens to the files while nobody writes, and when
-// writes that failed would succeed again. It runs until the watcher is closed or the
-// files are lost.
+// watchFiles notices, while nobody writes, what other processes commit, and for a server
+// also what happens to the files, and when writes that failed would succeed again. It runs
+// until the watcher is closed or the database fails.
 func (db *DB) watchFiles() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	look, try := time.NewTicker(lookEvery), time.NewTicker(tryEvery)
+	look, try := time.NewTicker(noticeEvery), time.NewTicker(tryEvery)
 	defer look.Stop()
 	defer try.Stop()
 	for {
@@ -60,14 +60,26 @@ func (db *DB) watchFiles() {
 		case <-db.watcher.stop:
 			return
 		case <-look.C:
-			if !db.intact() {
+			if db.look(); db.fault.err() != nil {
 				return
 			}
 		case <-try.C:
-			if db.watcher.err() != nil {
-				db.watcher.running.Go(func() { _ = db.changeOf(ctx, nothing, touchFile) }) // commit notes it
+			if db.watcher.lock != nil && db.watcher.err() != nil {
+				db.watcher.running.Go(func() { _ = db.change(ctx, touchFile) }) // which notes the outcome
 			}
 		}
+	}
+}
+
+func (db *DB) look() {
+	if db.watcher.lock != nil {
+		db.intact()
+	}
+	select {
+	case db.writing <- struct{}{}:
+		_ = db.notice() // what fails here fails the next write, which tells it
+		db.writing.Unlock()
+	default: // who writes notices by himself
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -10,21 +11,66 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// write is the writer goroutine.
-func (db *DB) write() {
-	defer close(db.stopped)
-	tick := time.NewTicker(noticeEvery)
-	defer tick.Stop()
-	db.queue.Run(db.commit, tick.C, func() { _ = db.notice() }) // what fails here fails the next write, which tells it
+// A lock is held by one goroutine at a time, in the order in which they asked for it.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
+
+// within is Lock, but for the end of ctx.
+func (l lock) within(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// commit carries out a group and answers it. If the transaction is lost, all
-// of them get Unavailable, the refused ones too: what they were refused for may
-// not have happened.
-func (db *DB) commit(group []*write) {
-	err := db.fault.err()
-	if err == nil {
-		err = db.transact(group)
+// change runs f, which changes no pets unless it says so in conn.touched, in a transaction
+// and returns after it is durable. While it waits, the end of ctx withdraws it. One change
+// at a time waits for the writer, so that they and the groups of [store.Store.Do] take turns.
+func (db *DB) change(ctx context.Context, f func(*conn) error) error {
+	if err := db.next.within(ctx); err != nil {
+		return petstore.Unavailable(err)
+	}
+	defer db.next.Unlock()
+	if err := db.writing.within(ctx); err != nil {
+		return petstore.Unavailable(err)
+	}
+	defer db.writing.Unlock()
+	return db.transact(f)
+}
+
+// bulkPause is for other processes to write: longer than askEvery, with which they ask
+// whether they can.
+const bulkPause = 2 * time.Millisecond
+
+// changeMuch is change for one of many transactions that write much, with a pause
+// before it.
+func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
+	time.Sleep(bulkPause)
+	return db.change(ctx, f)
+}
+
+// transact runs f in a transaction of the writer, which is locked, and returns after it
+// is durable. If f fails, or panics, nothing has happened. It returns Unavailable if that
+// is not f's fault; then f may have succeeded.
+func (db *DB) transact(f func(*conn) error) error {
+	if db.readOnly {
+		return petstore.Unavailable(errors.New("the database is open for reading only"))
+	}
+	if err := db.fault.err(); err != nil {
+		return petstore.Unavailable(err)
+	}
+	refused, err := db.try(f)
+	if gravityOf(err) == final {
+		db.fail(err)
 	}
 	if err == nil {
 		if err = db.watcher.files.Check(); err != nil { // nobody would find what was written
@@ -33,82 +79,46 @@ func (db *DB) commit(group []*write) {
 	}
 	db.watcher.note(err)
 	if err != nil {
-		err = petstore.Unavailable(err)
+		return petstore.Unavailable(err)
 	}
-	for _, w := range group {
-		if err != nil {
-			w.Err = err
-		}
-		w.Answer()
-	}
-	if err == nil {
-		db.checkpointer.committed(db.writer)
-	}
+	db.checkpointer.committed(db.writer)
+	return refused
 }
 
-// transact returns an error if the whole transaction is lost.
-func (db *DB) transact(group []*write) error {
-	err := db.begin()
-	if err == nil {
-		err = db.notice()
+// try returns the error of f, or why the transaction is lost.
+func (db *DB) try(f func(*conn) error) (refused, err error) {
+	c := db.writer
+	if err := db.begin(); err != nil {
+		return nil, err
 	}
-	db.writer.touched.reset()
-	for i := 0; err == nil && i < len(group); i++ {
-		err = db.writer.attempt(group[i], len(group) == 1)
-	}
-	if err == nil && !db.writer.AutocommitEnabled() {
-		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
-	}
-	if err == nil {
-		db.wrote = time.Now()
-		return nil
-	}
-	if gravityOf(err) == final {
-		db.fail(err)
-	}
-	if !db.writer.AutocommitEnabled() {
-		if undo := db.writer.exec("ROLLBACK"); undo != nil {
+	defer func() {
+		if c.AutocommitEnabled() {
+			return
+		}
+		if undo := c.exec("ROLLBACK"); undo != nil {
 			err = errors.Join(err, undo)
 			db.fail(err) // the next BEGIN would join a transaction that nobody wants
 		}
+	}()
+	if err := db.notice(); err != nil {
+		return nil, err
 	}
-	return err
-}
-
-// attempt carries out one write so that its failure undoes nothing but itself: by a
-// savepoint, unless it is alone. It returns an error if the transaction is lost.
-func (c *conn) attempt(w *write, alone bool) error {
-	if !alone {
-		if err := c.exec("SAVEPOINT one"); err != nil {
-			return err
+	c.touched.reset()
+	if err := f(c); err != nil {
+		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
+			return nil, err
 		}
+		return err, nil
 	}
-	w.Guard(func() error { return w.Job.run(c) })
-	switch {
-	case w.Err == nil:
-		c.touched.all = c.touched.all || w.Job.reach == anything
-	case c.AutocommitEnabled() || gravityOf(w.Err) != ordinary:
-		return w.Err
-	case alone:
-		return c.exec("ROLLBACK")
-	default:
-		if err := c.exec("ROLLBACK TO one"); err != nil {
-			return err
-		}
-	}
-	if alone {
-		return nil
-	}
-	return c.exec("RELEASE one")
+	err = db.cache.commit(&c.touched, func() error { return c.exec("COMMIT") })
+	db.wrote = time.Now()
+	return nil, err
 }
-
-// noticeEvery bounds how long a commit of another process goes unnoticed.
-const noticeEvery = 200 * time.Millisecond
 
 // notice finds out whether another process has committed: then the cache is void,
 // and if it was a newer version of this program that migrated the file, no call is
-// served any more. The writer calls it in each of its transactions, in which nobody
-// else commits, and while it waits.
+// served any more. It is called in each transaction, in which nobody else commits, and
+// now and then while nobody writes. The writer is locked.
 func (db *DB) notice() error {
 	version, err := db.writer.number("PRAGMA data_version")
 	if err != nil || version == db.version {
