@@ -14,7 +14,7 @@ const framesEach = 400
 // writeFrames commits a row of that many pages under a name.
 func writeFrames(t *testing.T, db *DB, name string) {
 	t.Helper()
-	err := db.change(t.Context(), func(c *conn) error {
+	err := db.changeMuch(t.Context(), func(c *conn) error {
 		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, zeroblob(?))", name, framesEach*4096)
 	})
 	if err != nil {
@@ -77,10 +77,7 @@ func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
 
 func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	db := openTest(t, Options{})
-	reader, err := db.reader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := <-db.readers
 	if err := reader.exec("BEGIN"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +91,7 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	if err := reader.exec("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	db.release(reader)
+	db.readers <- reader
 
 	left, _ := frames(t, db)
 	for i := range farLog / framesEach { // sooner, if the disk is not slow
@@ -114,15 +111,6 @@ func countMeta(t *testing.T, c *conn) int64 {
 		t.Fatal(err)
 	}
 	return n
-}
-
-func TestACommitMovesNoFrames(t *testing.T) {
-	db := openTest(t, Options{})
-	db.checkpointer.next = 1 << 40
-	longest(t, db, 2*shortLog) // twice as many as SQLite waits for
-	if all, moved := frames(t, db); all < 2*shortLog || moved != 0 {
-		t.Errorf("of %d frames %d were moved, want none", all, moved)
-	}
 }
 
 func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {

@@ -28,7 +28,7 @@ func (e *troubled) Load(ctx context.Context, l *store.Load) error {
 		return e.engine.Load(ctx, l)
 	}
 	err := e.db.changeMuch(ctx, func(c *conn) error {
-		return errors.Join(l.Run(sqlTx{c}), errLost)
+		return errors.Join(l.Run(c), errLost)
 	})
 	if !errors.Is(err, errLost) {
 		return err

@@ -82,7 +82,8 @@ func TestSecondMigration(t *testing.T) {
 	if want := (store.Migration{Version: 2, Name: "photos", Applied: true, At: at}); err != nil || len(all) != 2 || all[1] != want {
 		t.Errorf("migrations = %+v, %v, want the second to be %+v", all, err, want)
 	}
-	if photo, err := c.text("SELECT photo FROM pets"); photo != "none" || err != nil {
+	photo := ""
+	if err := c.first("SELECT photo FROM pets", &photo); photo != "none" || err != nil {
 		t.Errorf("the photo of the pet is %q, %v, want none", photo, err)
 	}
 	if db, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "was made by a newer version of petstore (schema 2; this one knows 1 to 1)") {

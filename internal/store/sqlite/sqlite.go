@@ -10,8 +10,10 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -62,16 +64,24 @@ type DB struct {
 	checkpointer *checkpointer // nil if the database is read alone
 	cache        *cache        // nil if there is none
 	version      int64         // of the file's contents, as the writer knows it
-	readers      *stack
-	count        int           // how many readers there are
-	closed       chan struct{} // closed when the last reader is back for good
+	readers      chan *conn    // those that nobody uses; closed when they are back for good
+	conns        []*conn       // all that there are
 
 	waiting func(process string) // see Options.Waiting
-	watcher watcher
 
-	fault   fault
+	lock       *fileLock // held while the process serves; nil otherwise
+	files      *fileWatch
+	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
+	stop       chan struct{}         // ends what is running beside
+	running    sync.WaitGroup
+
+	fault   atomic.Pointer[error] // what ended the database; closed after Close
+	failed  chan struct{}
 	closing sync.Once
 }
+
+// closed is what ended a database that was closed.
+var closed = store.ErrClosed
 
 var (
 	_ petstore.Store  = (*DB)(nil)
@@ -94,8 +104,8 @@ func (db *DB) Stats() Stats {
 	return Stats{
 		Stats:       db.ChangeStats(),
 		Waiting:     db.Waiting(),
-		Readers:     db.count,
-		IdleReaders: len(db.readers.free),
+		Readers:     cap(db.readers),
+		IdleReaders: len(db.readers),
 	}
 }
 
@@ -124,22 +134,32 @@ func (db *DB) judge(err error) error {
 // fail ends the database for good: after a failed fsync nobody knows what is on
 // the disk, and asking again may wrongly say that all is well.
 func (db *DB) fail(cause error) {
-	db.fault.once.Do(func() {
-		db.fault.cause.CompareAndSwap(nil, &cause)
+	if db.fault.CompareAndSwap(nil, &cause) {
 		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
-		close(db.fault.failed)
-	})
+		close(db.failed)
+	}
+}
+
+// broken returns why no call can be served any more, or nil.
+func (db *DB) broken() error {
+	if cause := db.fault.Load(); cause != nil {
+		return *cause
+	}
+	return nil
 }
 
 // Err returns why nothing can be written, or nil: the error that failed the
 // database for good, or that of the last commit.
 func (db *DB) Err() error {
-	if err := db.fault.err(); err != nil && err != store.ErrClosed {
+	if err := db.broken(); err != nil && err != store.ErrClosed {
 		return err
 	}
-	return db.watcher.err()
+	if err := db.unwritable.Load(); err != nil {
+		return fmt.Errorf("nothing can be written: %w", *err)
+	}
+	return nil
 }
 
 // Failed returns a channel that is closed when the database fails for good. From
 // then on every call returns Unavailable; a restart recovers what was committed.
-func (db *DB) Failed() <-chan struct{} { return db.fault.failed }
+func (db *DB) Failed() <-chan struct{} { return db.failed }

@@ -65,7 +65,7 @@ func (db *DB) transact(f func(*conn) error) error {
 	if db.readOnly {
 		return petstore.Unavailable(errors.New("the database is open for reading only"))
 	}
-	if err := db.fault.err(); err != nil {
+	if err := db.broken(); err != nil {
 		return petstore.Unavailable(err)
 	}
 	refused, err := db.try(f)
@@ -73,15 +73,16 @@ func (db *DB) transact(f func(*conn) error) error {
 		db.fail(err)
 	}
 	if err == nil {
-		if err = db.watcher.files.Check(); err != nil { // nobody would find what was written
+		if err = db.files.Check(); err != nil { // nobody would find what was written
 			db.lose(err)
 		}
 	}
-	db.watcher.note(err)
 	if err != nil {
+		db.unwritable.Store(&err)
 		return petstore.Unavailable(err)
 	}
-	db.checkpointer.committed(db.writer)
+	db.unwritable.Store(nil)
+	db.logGrew()
 	return refused
 }
 
