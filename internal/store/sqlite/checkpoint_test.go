@@ -3,8 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -128,21 +126,6 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	}
 	if most < shortLog || most >= 4*shortLog {
 		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)
-	}
-}
-
-func TestADatabaseBehindALink(t *testing.T) {
-	dir := t.TempDir()
-	first := openAt(t, filepath.Join(dir, "real.db"))
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
-		t.Skip(err)
-	}
-	db := openAt(t, filepath.Join(dir, "link.db"))
-	if db.checkpointer == nil || db.cache == nil {
-		t.Errorf("checkpoints beside the writes: %t, pets in memory: %t; want both", db.checkpointer != nil, db.cache != nil)
 	}
 }
 

@@ -29,10 +29,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	go func() {
-		defer close(db.committed)
-		db.CommitChanges()
-	}()
+	db.running.Go(db.CommitChanges)
 	db.running.Go(db.watchFiles)
 	if db.checkpointer != nil {
 		db.running.Go(db.moveLog)
@@ -64,7 +61,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
-		writing: newLock(), next: newLock(), committed: make(chan struct{}),
+		writing: newLock(), next: newLock(),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
@@ -147,9 +144,8 @@ func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
 		close(db.stop)
-		db.running.Wait()
 		db.EndChanges()
-		<-db.committed
+		db.running.Wait()
 		db.next.Lock() // after the changes that wait
 		db.fault.CompareAndSwap(nil, &closed)
 		db.next.Unlock()

@@ -31,20 +31,6 @@ var migrateByNewer = []string{
 	"PRAGMA user_version=99", "INSERT INTO migrations (version, name, at) VALUES (99, 'photos', 0)", "COMMIT",
 }
 
-// TestMigrationsSetTheSchema: by which a program that has the file open sees them.
-func TestMigrationsSetTheSchema(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, Options{Readers: 1})
-	has := int64(0)
-	err := db.read(t.Context(), func(c *conn) (err error) {
-		has, err = c.number("PRAGMA user_version")
-		return err
-	})
-	if err != nil || has != int64(known.Latest()) || has == 0 {
-		t.Errorf("the schema is %d, %v, want %d", has, err, known.Latest())
-	}
-}
-
 // TestSecondMigration: a migration that a later version brings along is applied once, to a
 // file with data. The version before refuses the file then.
 func TestSecondMigration(t *testing.T) {

@@ -55,11 +55,10 @@ type DB struct {
 	log      *slog.Logger
 	readOnly bool
 
-	writer    *conn
-	writing   lock          // on the writer
-	next      lock          // on being the next change that asks for it
-	committed chan struct{} // closed when the committer of groups has ended
-	wrote     time.Time     // when the writer committed last
+	writer  *conn
+	writing lock      // on the writer
+	next    lock      // on being the next change that asks for it
+	wrote   time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
 	cache        *cache        // nil if there is none
