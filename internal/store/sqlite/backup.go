@@ -63,29 +63,17 @@ func syncPath(path string) error {
 
 // inspect runs f on the file at path, whichever schema it has. It refuses a file that is
 // not ours, is newer or was moved.
-func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
-	// Not opened but by SQLite: closing the file elsewhere in a process that has
-	// the database open would drop SQLite's locks (POSIX, fcntl).
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("database %s: %w", path, fileError(path, err))
+func inspect(ctx context.Context, path string, f func(*conn) error) error {
+	c, err := openFile(path, true)
+	if err == nil {
+		c.SetInterrupt(ctx.Done())
+		if err = c.checkOurs(); err == nil {
+			err = f(c)
+		}
+		err = errors.Join(err, c.Close())
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("database %s: %w", path, noFile(info))
-	}
-	if err := refuseForeignLog(path); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
-	}
-	c, err := openConn(path, true)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, explain(err))
-	}
-	c.SetInterrupt(ctx.Done())
-	if err = c.checkOurs(); err == nil {
-		err = f(c)
-	}
-	if err = errors.Join(explain(err), c.Close()); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
 	}
 	return nil
 }

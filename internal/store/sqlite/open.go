@@ -199,6 +199,18 @@ func prepareFile(path string, o Options) (string, error) {
 	return abs, f.Close()
 }
 
+// openFile opens a connection to a file that is there, unless its log is not its own.
+func openFile(path string, readOnly bool) (*conn, error) {
+	abs, err := prepareFile(path, Options{ReadOnly: true})
+	if err == nil {
+		err = refuseForeignLog(abs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openConn(abs, readOnly)
+}
+
 // fileError says in words why a file could not be opened.
 func fileError(path string, err error) error {
 	dir := filepath.Dir(path)

@@ -190,17 +190,10 @@ func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) 
 }
 
 func status(path string) ([]store.Migration, error) {
-	abs, err := prepareFile(path, Options{ReadOnly: true})
+	c, err := openFile(path, true)
 	if errors.Is(err, errMissing) {
 		return known.Status(nil)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := refuseForeignLog(abs); err != nil {
-		return nil, err
-	}
-	c, err := openConn(abs, true)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 
 	"example.com/petstore/internal/store"
 )
@@ -30,17 +29,7 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 }
 
 func openSource(path string) (*Source, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fileError(path, err)
-	}
-	abs, err := prepareFile(path, Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	if err := refuseForeignLog(abs); err != nil {
-		return nil, err
-	}
-	c, err := openConn(abs, false)
+	c, err := openFile(path, false)
 	if err != nil {
 		return nil, explain(err)
 	}
