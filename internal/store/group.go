@@ -67,7 +67,7 @@ func (s *Store) commit(changes []*change) {
 func (s *Store) carryOut(g *Group) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			g.changes[0].panicked, err = panicText(v), ErrPanicked
+			g.changes[0].panicked, err = PanicText(v), ErrPanicked
 		}
 	}()
 	return s.db.Group(context.Background(), g)

@@ -39,14 +39,14 @@ func newChange(c *petstore.Change) *change { return &change{Change: c, done: mak
 func (c *change) guard(f func() error) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.panicked, c.err = panicText(v), ErrPanicked
+			c.panicked, c.err = PanicText(v), ErrPanicked
 		}
 	}()
 	c.err = f()
 }
 
-// panicText returns what a goroutine panicked with and where it is.
-func panicText(v any) string { return fmt.Sprintf("%v\n\n%s", v, debug.Stack()) }
+// PanicText returns what a goroutine panicked with and where it is.
+func PanicText(v any) string { return fmt.Sprintf("%v\n\n%s", v, debug.Stack()) }
 
 // alone reports whether the change must not share a transaction: whether a category is
 // in use has to be asked of the database, which does not know yet what the others of a

@@ -70,7 +70,9 @@ func (db *DB) logGrew() {
 		}
 		return
 	default:
-		db.move(db.writer, "PASSIVE")
+		if db.move(db.writer, "PASSIVE") {
+			return // the one beside the writes is about to end
+		}
 	}
 	p.next = frames + shortLog // a reader may keep the log from beginning anew
 }

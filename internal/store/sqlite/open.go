@@ -61,7 +61,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	db := &DB{
 		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
-		writing: newLock(), next: newLock(),
+		writing: make(chan struct{}, 1),
 		readers: make(chan *conn, o.Readers),
 		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
@@ -146,9 +146,10 @@ func (db *DB) Close() error {
 		close(db.stop)
 		db.EndChanges()
 		db.running.Wait()
-		db.next.Lock() // after the changes that wait
+		db.writing.Lock()
+		db.carryOut()
 		db.fault.CompareAndSwap(nil, &closed)
-		db.next.Unlock()
+		db.writing.Unlock()
 		for range cap(db.readers) {
 			<-db.readers
 		}

@@ -56,8 +56,9 @@ type DB struct {
 	readOnly bool
 
 	writer  *conn
-	writing lock      // on the writer
-	next    lock      // on being the next change that asks for it
+	writing lock // on the writer
+	mu      sync.Mutex
+	writes  []*write  // that wait for a transaction; under mu
 	wrote   time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone

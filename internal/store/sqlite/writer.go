@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -14,37 +15,112 @@ import (
 // A lock is held by one goroutine at a time, in the order in which they asked for it.
 type lock chan struct{}
 
-func newLock() lock { return make(lock, 1) }
-
 func (l lock) Lock()   { l <- struct{}{} }
 func (l lock) Unlock() { <-l }
 
-// within is Lock, but for the end of ctx.
-func (l lock) within(ctx context.Context) error {
+// A write waits for a transaction. Its outcome is its caller's when done is closed.
+type write struct {
+	run      func(*conn) error
+	err      error
+	panicked any
+	done     chan struct{}
+}
+
+// change calls run, which changes no pets unless it says so in conn.touched, in a transaction
+// and returns after it is durable. While it waits, the end of ctx withdraws it. A panic of
+// run becomes the caller's. Whoever gets the writer carries out all writes that wait; the
+// groups of [store.Store.Do] are other transactions, in turns with these.
+func (db *DB) change(ctx context.Context, run func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
-		return err
+		return petstore.Unavailable(err)
 	}
+	w := &write{run: run, done: make(chan struct{})}
+	db.mu.Lock()
+	db.writes = append(db.writes, w)
+	db.mu.Unlock()
 	select {
-	case l <- struct{}{}:
-		return nil
+	case db.writing <- struct{}{}:
+		db.carryOut()
+		db.writing.Unlock()
+	case <-w.done:
 	case <-ctx.Done():
-		return ctx.Err()
+		if db.withdraw(w) {
+			return petstore.Unavailable(ctx.Err())
+		}
+	}
+	<-w.done
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.err
+}
+
+// withdraw takes back a write unless it was begun.
+func (db *DB) withdraw(w *write) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	i := slices.Index(db.writes, w)
+	if i >= 0 {
+		db.writes = slices.Delete(db.writes, i, i+1)
+	}
+	return i >= 0
+}
+
+// carryOut carries out the writes that wait, in one transaction, and answers them. The
+// writer is locked. If the transaction is lost, all are told so, the refused ones too.
+func (db *DB) carryOut() {
+	db.mu.Lock()
+	writes := db.writes
+	db.writes = nil
+	db.mu.Unlock()
+	if len(writes) == 0 {
+		return
+	}
+	err := db.transact(func(c *conn) error {
+		if len(writes) == 1 {
+			writes[0].try(c)
+			return writes[0].err
+		}
+		for _, w := range writes {
+			if err := c.attempt(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, w := range writes {
+		if err != nil {
+			w.err = err
+		}
+		close(w.done)
 	}
 }
 
-// change runs f, which changes no pets unless it says so in conn.touched, in a transaction
-// and returns after it is durable. While it waits, the end of ctx withdraws it. One change
-// at a time waits for the writer, so that they and the groups of [store.Store.Do] take turns.
-func (db *DB) change(ctx context.Context, f func(*conn) error) error {
-	if err := db.next.within(ctx); err != nil {
-		return petstore.Unavailable(err)
+// try runs the write. What it panics with is kept for the caller.
+func (w *write) try(c *conn) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.panicked, w.err = store.PanicText(v), store.ErrPanicked
+		}
+	}()
+	w.err = w.run(c)
+}
+
+// attempt tries one of several writes so that its failure undoes nothing but itself. It
+// returns an error if the transaction is lost.
+func (c *conn) attempt(w *write) error {
+	if err := c.exec("SAVEPOINT one"); err != nil {
+		return err
 	}
-	defer db.next.Unlock()
-	if err := db.writing.within(ctx); err != nil {
-		return petstore.Unavailable(err)
+	if w.try(c); w.err != nil {
+		if c.AutocommitEnabled() || gravityOf(w.err) != ordinary {
+			return w.err
+		}
+		if err := c.exec("ROLLBACK TO one"); err != nil {
+			return err
+		}
 	}
-	defer db.writing.Unlock()
-	return db.transact(f)
+	return c.exec("RELEASE one")
 }
 
 // bulkPause is for other processes to write: longer than askEvery, with which they ask

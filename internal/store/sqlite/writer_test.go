@@ -92,68 +92,51 @@ func TestGroupsOfChanges(t *testing.T) {
 	}
 }
 
-// TestGroupsTakeTurns: a group does not wait for all other writes that came before it.
-func TestGroupsTakeTurns(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, Options{})
-	ws := newShop(t, db)
-	release := occupy(t, db)
-	var others sync.WaitGroup
-	written := 0 // the writer's
-	for range 20 {
-		others.Go(func() {
-			if err := db.change(context.Background(), func(*conn) error { written++; return nil }); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	before := make(chan int, 1)
-	go func() {
-		_, err := db.Do(context.Background(), &petstore.Change{Workspace: ws, Decide: func(petstore.Facts) (petstore.Effects, error) {
-			before <- written
-			return petstore.Effects{}, nil
-		}})
-		if err != nil {
-			t.Error(err)
-		}
-	}()
-	eventually(t, "the change waits", func() bool { return db.Waiting() == 1 })
-	release()
-	if n := <-before; n > 10 { // one, unless the committer is slow to ask
-		t.Errorf("a change was carried out after %d other writes, want it after one", n)
-	}
-	others.Wait()
-}
-
-// TestFailures: an error, a broken constraint and a panic undo what their write did.
+// TestFailures: an error, a broken constraint and a panic undo their own write, and leave
+// those that share its transaction.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{Cached: 8})
 	refused := petstore.Errorf("refused", "no")
-	write := func(then func(*conn) error) (panicked any, err error) {
-		defer func() { panicked = recover() }()
-		return nil, db.change(context.Background(), func(c *conn) error {
+	fails := []func(*conn) error{
+		func(*conn) error { return refused },
+		func(*conn) error { panic("at the disco") },
+		func(c *conn) error { return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)") },
+		func(*conn) error { return nil },
+	}
+	write := func(i int) {
+		defer func() {
+			if text, _ := recover().(string); strings.HasPrefix(text, "at the disco") != (i == 1) {
+				t.Errorf("write %d panicked with %.20q", i, text)
+			}
+		}()
+		err := db.change(context.Background(), func(c *conn) error {
 			if err := insert(c, "x"); err != nil {
 				return err
 			}
-			return then(c)
+			return fails[i](c)
 		})
+		if ok := []bool{errors.Is(err, refused), false, sqlite.ErrCode(err) == sqlite.ResultConstraintCheck, err == nil}; !ok[i] {
+			t.Errorf("write %d = %v", i, err)
+		}
 	}
-	if _, err := write(func(*conn) error { return refused }); !errors.Is(err, refused) {
-		t.Errorf("refused write = %v", err)
+	for i := range fails { // alone
+		write(i)
 	}
-	if v, _ := write(func(*conn) error { panic("at the disco") }); v != "at the disco" {
-		t.Errorf("the write panicked with %v", v)
+	release := occupy(t, db)
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() { write(i % 4) })
 	}
-	_, err := write(func(c *conn) error { return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)") })
-	if sqlite.ErrCode(err) != sqlite.ResultConstraintCheck {
-		t.Errorf("write against a constraint = %v", err)
-	}
-	if _, err := write(func(*conn) error { return nil }); err != nil {
-		t.Errorf("the next write = %v", err)
-	}
-	if n := kept(t, db); n != 1 {
-		t.Errorf("rows = %d, want that of the last", n)
+	eventually(t, "all writes wait", func() bool {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		return len(db.writes) == 12
+	})
+	release()
+	all.Wait()
+	if n := kept(t, db); n != 4 {
+		t.Errorf("rows = %d, want those of the 4 that succeeded", n)
 	}
 }
 
