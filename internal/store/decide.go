@@ -13,7 +13,7 @@ func (g *Group) Decide(b *Batch) {
 	for i := range g.changes {
 		m := &g.changes[i]
 		if m.workspace.barred {
-			m.Err = access.Resetting()
+			m.err = access.Resetting()
 			continue
 		}
 		if !g.replay(m) {
@@ -30,39 +30,39 @@ func (g *Group) Decide(b *Batch) {
 // replay reports whether the change has its outcome already: from a receipt, or from a
 // change before it with the same idempotency key.
 func (g *Group) replay(m *groupedChange) bool {
-	i := m.Job.Idempotency
+	i := m.Idempotency
 	if i == nil {
 		return false
 	}
-	id, again := idOf(m.Job.Change), false
+	id, again := idOf(m.Change), false
 	if first := g.firsts[id]; first != nil {
-		if again, m.Err = i.Replay(first.Job.Idempotency.Fingerprint, g.now, g.now); again {
+		if again, m.err = i.Replay(first.Idempotency.Fingerprint, g.now, g.now); again {
 			m.first = first
 		}
 	} else if stored, ok := g.receipts[id]; ok {
-		if again, m.Err = i.Replay(stored.fingerprint, stored.created, g.now); again {
+		if again, m.err = i.Replay(stored.fingerprint, stored.created, g.now); again {
 			m.before = &stored.Receipt
 		}
 	}
-	return again || m.Err != nil
+	return again || m.err != nil
 }
 
 // decideOne hands the change copies of the rows and takes them over if it succeeds.
 func (g *Group) decideOne(m *groupedChange) {
-	f := g.facts(m.Job.Change)
-	m.Guard(func() (err error) {
-		m.effects, err = m.Job.Ask(f)
+	f := g.facts(m.Change)
+	m.guard(func() (err error) {
+		m.effects, err = m.Ask(f)
 		return err
 	})
-	if m.Err == nil {
-		m.Err = checkConstraints(&m.effects)
+	if m.err == nil {
+		m.err = checkConstraints(&m.effects)
 	}
-	if m.Err != nil {
+	if m.err != nil {
 		m.effects = petstore.Effects{}
 		return
 	}
-	if m.Job.Idempotency != nil {
-		g.firsts[idOf(m.Job.Change)] = m
+	if m.Idempotency != nil {
+		g.firsts[idOf(m.Change)] = m
 	}
 	g.apply(m)
 }

@@ -8,38 +8,27 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-// A change is one that waits for a committer, and the receipt that its caller gets.
-type change struct {
-	*petstore.Change
-	receipt *petstore.Receipt
-}
-
-// alone reports whether the change must not share a transaction: whether a category is
-// in use has to be asked of the database, which does not know yet what the others of a
-// group have decided.
-func (c change) alone() bool { return c.Needs.CategoryUse }
-
 // Do implements [petstore.Store].
 //
 // The changes that wait when a committer is free are carried out together, as a [Group].
 // If the database refuses what one of them writes, all are tried again one by one.
 func (s *Store) Do(ctx context.Context, c *petstore.Change) (*petstore.Receipt, error) {
-	w, err := s.queue.Do(ctx, change{Change: c})
-	if err != nil {
+	w := newChange(c)
+	if err := s.queue.do(ctx, w); err != nil {
 		return nil, petstore.Unavailable(err)
 	}
-	return w.Job.receipt, w.Err
+	return w.answer, w.err
 }
 
 // CommitChanges is a committer of what [Store.Do] is asked for. It returns after
 // EndChanges, when none waits any more.
-func (s *Store) CommitChanges() { s.queue.Run(s.commit, nil, nil) }
+func (s *Store) CommitChanges() { s.queue.run(s.options.Writer, s.commit) }
 
 // EndChanges refuses further changes. Those that wait are still carried out.
-func (s *Store) EndChanges() { s.queue.Close() }
+func (s *Store) EndChanges() { s.queue.close() }
 
 // Waiting returns how many changes wait for a committer.
-func (s *Store) Waiting() int { return s.queue.Len() }
+func (s *Store) Waiting() int { return s.queue.len() }
 
 // ChangeStats counts the groups of changes.
 func (s *Store) ChangeStats() Stats { return s.counted.Stats() }
@@ -49,20 +38,20 @@ var ErrApart = errors.New("one of several changes failed after others had built 
 
 // commit carries out a group and answers it, one by one if the whole of it is refused
 // because of one.
-func (s *Store) commit(writes []*Write[change]) {
-	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(writes))}
-	for i, w := range writes {
-		g.changes[i].Write = w
+func (s *Store) commit(changes []*change) {
+	g := &Group{store: s, dialect: &s.options.Dialect, changes: make([]groupedChange, len(changes))}
+	for i, c := range changes {
+		g.changes[i].change = c
 	}
 	err := s.carryOut(g)
-	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(writes) > 1 {
+	if err != nil && petstore.CodeOf(err) != petstore.CodeServiceUnavailable && len(changes) > 1 {
 		s.counted.split.Add(1)
-		for i := range writes {
-			s.commit(writes[i : i+1])
+		for i := range changes {
+			s.commit(changes[i : i+1])
 		}
 		return
 	}
-	s.counted.Add(len(writes), err)
+	s.counted.Add(len(changes), err)
 	g.answer(err)
 	if err == nil {
 		for _, w := range g.workspaces {
@@ -78,7 +67,7 @@ func (s *Store) commit(writes []*Write[change]) {
 func (s *Store) carryOut(g *Group) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			g.changes[0].panicked, err = panicText(v), ErrPanicked
+			g.changes[0].panicked, err = PanicText(v), ErrPanicked
 		}
 	}()
 	return s.db.Group(context.Background(), g)
@@ -106,7 +95,7 @@ type Group struct {
 
 // A groupedChange is a change with its outcome.
 type groupedChange struct {
-	*Write[change]
+	*change
 	workspace *groupedWorkspace
 	effects   petstore.Effects
 	before    *petstore.Receipt // of an earlier transaction
@@ -117,7 +106,7 @@ type groupedChange struct {
 }
 
 // effective reports whether the change writes anything that it has decided itself.
-func (m *groupedChange) effective() bool { return m.Err == nil && m.first == nil && m.before == nil }
+func (m *groupedChange) effective() bool { return m.err == nil && m.first == nil && m.before == nil }
 
 // A groupedWorkspace is what a group knows of a workspace.
 type groupedWorkspace struct {
@@ -154,13 +143,13 @@ func (g *Group) answer(err error) {
 		m := &g.changes[i]
 		switch {
 		case err != nil:
-			m.Err = err
+			m.err = err
 		case m.before != nil:
-			m.Job.receipt = m.before
+			m.answer = m.before
 		case m.first != nil:
-			m.Job.receipt = m.first.receipt
+			m.answer = m.first.receipt
 		}
-		m.Answer()
+		close(m.done)
 	}
 }
 

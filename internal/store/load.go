@@ -33,7 +33,7 @@ func (g *Group) Load(b *Batch) {
 	}
 	var orders []rowID
 	for i := range g.changes {
-		c := g.changes[i].Job.Change
+		c := g.changes[i].Change
 		if c.Needs.OrderID != 0 {
 			orders = append(orders, rowID{c.Workspace, c.Needs.OrderID})
 		}
@@ -55,7 +55,7 @@ func (g *Group) Load(b *Batch) {
 // LoadRest adds the statements that load the pets of orders, and what is locked after
 // them.
 func (g *Group) LoadRest(b *Batch) {
-	if slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Job.Needs.OrderID != 0 }) {
+	if slices.ContainsFunc(g.changes, func(m groupedChange) bool { return m.Needs.OrderID != 0 }) {
 		g.loadPetsAndCategories(b)
 	}
 }
@@ -70,15 +70,15 @@ func (g *Group) begin() {
 	g.workspaces = g.workspaces[:0]
 	byID := make(map[int64]*groupedWorkspace)
 	for i := range g.changes {
-		w := g.changes[i].Write
-		w.Reset()
-		workspace := byID[w.Job.Workspace]
+		w := g.changes[i].change
+		w.err, w.panicked = nil, nil
+		workspace := byID[w.Workspace]
 		if workspace == nil {
-			workspace = &groupedWorkspace{id: w.Job.Workspace}
+			workspace = &groupedWorkspace{id: w.Workspace}
 			byID[workspace.id] = workspace
 			g.workspaces = append(g.workspaces, workspace)
 		}
-		g.changes[i] = groupedChange{Write: w, workspace: workspace}
+		g.changes[i] = groupedChange{change: w, workspace: workspace}
 	}
 	slices.SortFunc(g.workspaces, func(a, b *groupedWorkspace) int { return cmp.Compare(a.id, b.id) })
 }
@@ -104,7 +104,7 @@ func (g *Group) workspace(id int64) *groupedWorkspace {
 func (g *Group) loadPetsAndCategories(b *Batch) {
 	pets, categories := make([]rowID, 0, len(g.changes)), []rowID(nil)
 	for i := range g.changes {
-		c := g.changes[i].Job.Change
+		c := g.changes[i].Change
 		if c.Needs.PetID != 0 {
 			pets = append(pets, rowID{c.Workspace, c.Needs.PetID})
 		}
@@ -128,7 +128,7 @@ func (g *Group) loadPetsAndCategories(b *Batch) {
 // loadCategories adds the statements for categories, and for the use of one that is to
 // be deleted, by the only change.
 func (g *Group) loadCategories(b *Batch, ids []rowID) {
-	lock, use := g.dialect.LockKept, len(ids) > 0 && g.changes[0].Job.alone()
+	lock, use := g.dialect.LockKept, len(ids) > 0 && g.changes[0].alone()
 	if use {
 		lock = g.dialect.Lock
 	}

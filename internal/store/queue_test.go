@@ -3,55 +3,68 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
+
+	"example.com/petstore/internal/petstore"
 )
 
+// A turn is a lock that a test can wait for.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
+// TestGroups: changes are taken in the order of their coming, one that must be alone has a
+// group of its own, and what is withdrawn is left out, even if the writer is locked.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(func(n int) bool { return n == 7 })
+		q, writer := newQueue(), make(turn, 1)
+		writer.Lock()
+		var groups [][]int64
+		go q.run(writer, func(group []*change) {
+			var got []int64
+			for _, c := range group {
+				got = append(got, c.Workspace)
+				c.err = errors.New("refused")
+				close(c.done)
+			}
+			groups = append(groups, got)
+		})
 		ctx, withdraw := context.WithCancel(t.Context())
-		var callers sync.WaitGroup
 		errWithdrawn := make(chan error, 1)
-		for n := range 10 {
-			callers.Go(func() {
-				if n == 3 {
-					_, err := q.Do(ctx, n)
-					errWithdrawn <- err
-					return
-				}
-				if w, err := q.Do(t.Context(), n); err != nil || w.Job != 10*n || w.Err != nil {
-					t.Errorf("Do(%d) = %+v, %v, want %d", n, w, err, 10*n)
-				}
-			})
+		var callers sync.WaitGroup
+		for n := range int64(10) {
+			c := newChange(&petstore.Change{Workspace: n, Needs: petstore.Needs{CategoryUse: n == 7}})
+			if n == 3 {
+				go func() { errWithdrawn <- q.do(ctx, c) }()
+			} else {
+				callers.Go(func() {
+					if err := q.do(t.Context(), c); err != nil || c.err == nil {
+						t.Errorf("do = %v, %v, want that it was refused", err, c.err)
+					}
+				})
+			}
 			synctest.Wait() // in this order
 		}
 		withdraw()
 		if err := <-errWithdrawn; !errors.Is(err, context.Canceled) {
-			t.Errorf("Do that was withdrawn = %v", err)
+			t.Errorf("do that was withdrawn = %v", err)
 		}
-		var groups [][]int
-		go q.Run(func(group []*Write[int]) {
-			var jobs []int
-			for _, w := range group {
-				jobs = append(jobs, w.Job)
-				w.Job *= 10
-				w.Answer()
-			}
-			groups = append(groups, jobs)
-		}, nil, nil)
+		writer.Unlock()
 		callers.Wait()
-		q.Close()
+		q.close()
 		synctest.Wait()
-		if len(groups) != 3 || len(groups[0]) != 6 || len(groups[1]) != 1 || groups[1][0] != 7 || len(groups[2]) != 2 {
-			t.Errorf("groups = %v, want 7 alone and 3 left out", groups)
+		want := [][]int64{{0, 1, 2, 4, 5, 6}, {7}, {8, 9}}
+		if !slices.EqualFunc(groups, want, slices.Equal[[]int64]) {
+			t.Errorf("groups = %v, want %v", groups, want)
 		}
-		if _, err := q.Do(t.Context(), 1); !errors.Is(err, ErrClosed) {
-			t.Errorf("Do after Close = %v, want ErrClosed", err)
+		if err := q.do(t.Context(), newChange(&petstore.Change{})); !errors.Is(err, ErrClosed) {
+			t.Errorf("do after close = %v, want ErrClosed", err)
 		}
 	})
 }
@@ -60,68 +73,48 @@ func TestGroups(t *testing.T) {
 func TestMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue[int](nil)
-		for n := range 2*MaxGroup + 1 {
-			go func() { _, _ = q.Do(t.Context(), n) }()
+		q := newQueue()
+		for range 2*MaxGroup + 1 {
+			go func() { _ = q.do(t.Context(), newChange(&petstore.Change{})) }()
 		}
 		synctest.Wait()
 		var mu sync.Mutex
 		largest, all := 0, 0
 		for range 2 {
-			go q.Run(func(group []*Write[int]) {
+			go q.run(nil, func(group []*change) {
 				mu.Lock()
 				defer mu.Unlock()
 				largest, all = max(largest, len(group)), all+len(group)
-				for _, w := range group {
-					w.Answer()
+				for _, c := range group {
+					close(c.done)
 				}
-			}, nil, nil)
+			})
 		}
 		synctest.Wait()
-		if largest != MaxGroup || all != 2*MaxGroup+1 || q.Len() != 0 {
-			t.Errorf("the largest of %d has %d, %d wait, want %d and %d and none", all, largest, q.Len(), 2*MaxGroup+1, MaxGroup)
+		if largest != MaxGroup || all != 2*MaxGroup+1 || q.len() != 0 {
+			t.Errorf("the largest of %d has %d, %d wait, want %d and %d and none", all, largest, q.len(), 2*MaxGroup+1, MaxGroup)
 		}
-		q.Close()
+		q.close()
 	})
 }
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	q := NewQueue[func()](nil)
-	go q.Run(func(group []*Write[func()]) {
-		for _, w := range group {
-			w.Guard(func() error {
-				w.Job()
-				return nil
-			})
-			w.Answer()
-		}
-	}, nil, nil)
-	defer q.Close()
-	defer func() {
-		if v, _ := recover().(string); !strings.HasPrefix(v, "out of range\n") || !strings.Contains(v, "queue_test.go") {
-			t.Errorf("recovered %q, want what the job panicked with, and where", v)
-		}
-	}()
-	_, _ = q.Do(t.Context(), func() { panic("out of range") })
-	t.Error("Do returned")
-}
-
-func TestIdle(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue[int](nil)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		ticks := 0
-		go q.Run(nil, tick.C, func() { ticks++ })
-		time.Sleep(3*time.Second + time.Millisecond)
-		q.Close()
-		synctest.Wait()
-		if ticks != 3 {
-			t.Errorf("%d ticks in three seconds", ticks)
+	q := newQueue()
+	go q.run(nil, func(group []*change) {
+		for _, c := range group {
+			c.guard(func() error { panic("out of range") })
+			close(c.done)
 		}
 	})
+	defer q.close()
+	defer func() {
+		if v, _ := recover().(string); !strings.HasPrefix(v, "out of range\n") || !strings.Contains(v, "queue_test.go") {
+			t.Errorf("recovered %q, want what the change panicked with, and where", v)
+		}
+	}()
+	_ = q.do(t.Context(), newChange(&petstore.Change{}))
+	t.Error("do returned")
 }
 
 func TestCounter(t *testing.T) {

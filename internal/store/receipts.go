@@ -103,10 +103,10 @@ func (g *Group) keepReceipts(b *Batch) {
 			kept = append(kept, m)
 		}
 	})
-	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Job.Change).compare(idOf(b.Job.Change)) })
+	slices.SortFunc(kept, func(a, b *groupedChange) int { return idOf(a.Change).compare(idOf(b.Change)) })
 	for _, m := range kept {
-		id := idOf(m.Job.Change)
-		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Job.Idempotency.Fingerprint, g.now})
+		id := idOf(m.Change)
+		keepReceipt(b, id, g.receipts[id], &storedReceipt{*m.receipt, m.Idempotency.Fingerprint, g.now})
 	}
 }
 

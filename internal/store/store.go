@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -65,7 +66,7 @@ type Store struct {
 	db      DB
 	options Options
 	now     func() time.Time
-	queue   *Queue[change]
+	queue   *queue
 	counted Counter
 	forgot  atomic.Int64 // the day on which old windows were removed last
 }
@@ -77,13 +78,17 @@ type Options struct {
 
 	NoEvents bool                  // write no events
 	Written  func(workspace int64) // learns that an event was committed
+
+	// Writer is locked while a group is taken and carried out, if the engine has but one
+	// connection that writes. It may be nil.
+	Writer sync.Locker
 }
 
 var _ access.Store = (*Store)(nil)
 
 // New returns the store in a database.
 func New(db DB, o Options) *Store {
-	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: NewQueue(change.alone)}
+	return &Store{Follower: db, db: db, options: o, now: o.Now, queue: newQueue()}
 }
 
 // read returns what f reads.

@@ -55,8 +55,8 @@ func (g *Group) finish() error {
 			if len(g.changes) > 1 {
 				return ErrApart
 			}
-			*m = groupedChange{Write: m.Write, workspace: m.workspace}
-			m.Err, m.workspace.events = err, nil
+			*m = groupedChange{change: m.change, workspace: m.workspace}
+			m.err, m.workspace.events = err, nil
 			g.pets, g.categories, g.orders = nil, nil, nil // nothing is written
 		}
 	}
@@ -68,17 +68,17 @@ func (g *Group) finishOne(m *groupedChange) error {
 		return err
 	}
 	if !g.store.options.NoEvents {
-		m.workspace.events = append(m.workspace.events, m.effects.Events(g.now, m.Job.RequestID)...)
+		m.workspace.events = append(m.workspace.events, m.effects.Events(g.now, m.RequestID)...)
 	}
-	if m.Job.Idempotency == nil {
+	if m.Idempotency == nil {
 		return nil
 	}
-	m.Guard(func() error {
-		r := m.Job.Change.Receipt()
+	m.guard(func() error {
+		r := m.Receipt()
 		m.receipt = &r
 		return nil
 	})
-	return m.Err
+	return m.err
 }
 
 // each calls f for each change that has decided something.

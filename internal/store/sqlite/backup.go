@@ -9,13 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
-
-// pagesAtOnce is how much is copied between two looks at the context: 4 MiB.
-const pagesAtOnce = 1024
 
 // Partial is the end of the name of a backup that is not whole yet.
 const Partial = ".partial"
@@ -25,61 +21,35 @@ const Partial = ".partial"
 // others. It returns an error, and leaves nothing, if path exists or ctx ends.
 // The file is one piece: there is no write-ahead log beside it.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
-	err := db.readLong(ctx, snapshot(func(c *conn) error { return c.copyTo(ctx, path) }))
+	err := db.readLong(ctx, func(c *conn) (err error) {
+		if err := c.exec("PRAGMA query_only=OFF"); err != nil { // it would keep the copy from being written
+			return err
+		}
+		defer func() {
+			c.SetInterrupt(nil)
+			err = errors.Join(err, c.exec("PRAGMA query_only=ON"))
+		}()
+		return c.copyTo(path)
+	})
 	if err != nil {
 		return fmt.Errorf("copy to %s: %w", path, err)
 	}
 	return nil
 }
 
-// copyTo is CopyTo on a connection that is in a transaction.
-func (c *conn) copyTo(ctx context.Context, path string) (err error) {
-	if err := c.exec("SELECT state FROM access_state"); err != nil { // the snapshot begins with the first read
-		return err
-	}
+// copyTo is CopyTo on a connection that is in no transaction.
+func (c *conn) copyTo(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	if err = errors.Join(f.Close(), c.exec("VACUUM INTO ?", path)); err == nil {
+		err = syncPath(path)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}()
-	raw, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
-		return err
+		return errors.Join(err, os.Remove(path))
 	}
-	to := &conn{Conn: raw}
-	err = to.fill(ctx, c)
-	if err = errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	return syncPath(path)
-}
-
-// fill copies the pages of from, which is in a transaction, and makes the copy
-// one file.
-func (c *conn) fill(ctx context.Context, from *conn) error {
-	if err := c.exec("PRAGMA synchronous=OFF"); err != nil { // it is synchronised when it is whole
-		return err
-	}
-	backup, err := sqlite.NewBackup(c.Conn, "main", from.Conn, "main")
-	if err != nil {
-		return err
-	}
-	for more := true; more && err == nil; {
-		if more, err = backup.Step(pagesAtOnce); err == nil {
-			err = ctx.Err()
-		}
-	}
-	if err = errors.Join(err, backup.Close()); err != nil {
-		return err
-	}
-	return c.exec("PRAGMA journal_mode=DELETE")
+	return nil
 }
 
 // syncPath makes a file or a directory durable.
@@ -91,42 +61,32 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect runs f on the file at path, in one snapshot of it, whichever schema it
-// has. It refuses a file that is not ours, is newer or was moved.
-func inspect(ctx context.Context, path string, f func(*conn) error) (err error) {
-	// Not opened but by SQLite: closing the file elsewhere in a process that has
-	// the database open would drop SQLite's locks (POSIX, fcntl).
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("database %s: %w", path, fileError(path, err))
+// inspect runs f on the file at path, whichever schema it has. It refuses a file that is
+// not ours, is newer or was moved.
+func inspect(ctx context.Context, path string, f func(*conn) error) error {
+	c, err := openFile(path, true)
+	if err == nil {
+		c.SetInterrupt(ctx.Done())
+		if err = c.checkOurs(); err == nil {
+			err = f(c)
+		}
+		err = errors.Join(err, c.Close())
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("database %s: %w", path, noFile(info))
-	}
-	if err := refuseForeignLog(path); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
-	}
-	c, err := openConn(path, true)
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, explain(err))
 	}
-	c.SetInterrupt(ctx.Done())
-	err = snapshot(func(c *conn) error {
-		if ours, err := c.isOurs(); err != nil || !ours {
-			return errors.Join(err, errEmpty)
-		}
-		if _, err := c.migrations(); err != nil {
-			return err
-		}
-		if err := c.refuseMoved(); err != nil {
-			return err
-		}
-		return f(c)
-	})(c)
-	if err = errors.Join(explain(err), c.Close()); err != nil {
-		return fmt.Errorf("database %s: %w", path, err)
-	}
 	return nil
+}
+
+// checkOurs returns an error if the file is not ours, is newer or was moved.
+func (c *conn) checkOurs() error {
+	if ours, err := c.isOurs(); err != nil || !ours {
+		return errors.Join(err, errEmpty)
+	}
+	if _, err := c.migrations(); err != nil {
+		return err
+	}
+	return c.refuseMoved()
 }
 
 var errEmpty = errors.New("the file has no data of Petstore")
@@ -134,10 +94,10 @@ var errEmpty = errors.New("the file has no data of Petstore")
 // Verify returns what [store.Check] finds in the file at path, whichever schema it
 // has.
 func Verify(ctx context.Context, path string) (problems []string, err error) {
-	err = inspect(ctx, path, func(c *conn) (err error) {
-		problems, err = store.Check(sqlTx{c}, dialect)
+	err = inspect(ctx, path, snapshot(func(c *conn) (err error) {
+		problems, err = store.Check(c, dialect)
 		return err
-	})
+	}))
 	return problems, err
 }
 
@@ -147,7 +107,7 @@ func Verify(ctx context.Context, path string) (problems []string, err error) {
 // up to date.
 func Backup(ctx context.Context, from, to string) error {
 	return backup(ctx, from, to, func(partial string) error {
-		return inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, partial) })
+		return inspect(ctx, from, func(c *conn) error { return c.copyTo(partial) })
 	})
 }
 
@@ -251,14 +211,15 @@ func lastIDs(path string) (all []store.Issued, err error) {
 		return nil, err
 	}
 	defer c.Close()
-	for row, err := range c.query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
+	for row, err := range c.Query("SELECT workspace, pets, categories, orders, coalesce((SELECT max(last, forgotten) FROM feeds f WHERE f.workspace = c.workspace), 0) FROM counters c") {
+		var i store.Issued
+		if err == nil {
+			err = row.Scan(&i.Workspace, &i.Pets, &i.Categories, &i.Orders, &i.Event)
+		}
 		if err != nil {
 			return all, err
 		}
-		all = append(all, store.Issued{
-			Workspace: row.ColumnInt64(0), Event: row.ColumnInt64(4),
-			LastIDs: petstore.LastIDs{Pets: row.ColumnInt64(1), Categories: row.ColumnInt64(2), Orders: row.ColumnInt64(3)},
-		})
+		all = append(all, i)
 	}
 	return all, nil
 }
@@ -266,7 +227,7 @@ func lastIDs(path string) (all []store.Issued, err error) {
 // stage makes a verified, migrated copy of a backup, whose ids go on behind those that
 // were issued already.
 func stage(ctx context.Context, from, to string, issued []store.Issued, o Options) (err error) {
-	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(ctx, to) }); err != nil {
+	if err := inspect(ctx, from, func(c *conn) error { return c.copyTo(to) }); err != nil {
 		return err
 	}
 	db, err := Open(ctx, to, o)
@@ -327,7 +288,8 @@ func withLockedFile(path string, f func() error) (err error) {
 // lockAlone leaves the write-ahead log and locks the file. A file that is
 // damaged has no log worth keeping.
 func (c *conn) lockAlone() error {
-	mode, err := c.text("PRAGMA journal_mode=DELETE")
+	mode := ""
+	err := c.first("PRAGMA journal_mode=DELETE", &mode)
 	if err == nil && mode == "wal" {
 		return ErrInUse
 	}
@@ -357,7 +319,7 @@ func removeAll(path string, ends ...string) error {
 // Newest returns the latest instant that the database at path says something happened at; the zero time if nothing did.
 func Newest(ctx context.Context, path string) (latest time.Time, err error) {
 	err = inspect(ctx, path, func(c *conn) (err error) {
-		latest, err = store.Newest(sqlTx{c})
+		latest, err = store.Newest(c)
 		return err
 	})
 	return latest, err

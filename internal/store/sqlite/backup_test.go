@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"context"
 	"errors"
-	"example.com/petstore/internal/store"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/sqlite"
 )
 
@@ -161,42 +161,6 @@ func quantity(t *testing.T, db *sqlite.DB, workspace int64) int64 {
 		t.Fatal(err)
 	}
 	return item.Quantity
-}
-
-func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, content, want string }{
-		{"text", strings.Repeat("not a database ", 100), "is not an SQLite database"},
-		{"empty", "", "the file has no data of Petstore"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			path, bad := filepath.Join(dir, "petstore.db"), filepath.Join(dir, "bad.db")
-			db, _, workspace := openStocked(t, path)
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(bad, []byte(c.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := sqlite.Restore(t.Context(), bad, path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Restore() = %v, want %q", err, c.want)
-			}
-			if got := openOrders(t, path, workspace); got != 0 {
-				t.Errorf("the database changed: %d units are taken, want 0", got)
-			}
-		})
-	}
-}
-
-func TestBackupRefusesToReplaceItself(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "petstore.db")
-	db, _, _ := openStocked(t, path)
-	if err := db.Backup(t.Context(), path); err == nil || !strings.Contains(err.Error(), "that is the database itself") {
-		t.Errorf("Backup onto itself = %v, want a refusal", err)
-	}
 }
 
 // TestRestoredIDsGoOn: ids that were issued after the backup are never issued again, also

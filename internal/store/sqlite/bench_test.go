@@ -84,36 +84,12 @@ func BenchmarkPets20(b *testing.B) {
 	}
 }
 
-func BenchmarkChangesUnchanged(b *testing.B) {
-	db, _ := benchShop(b)
-	seen, err := db.Changes(b.Context(), 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	at(b, 1, func(int) error {
-		_, err := db.Changes(context.Background(), seen.State)
-		return err
-	})
-}
-
-// BenchmarkPlaceOrder: place orders of many pets, with group commit and, for
-// comparison, one transaction each.
 func BenchmarkPlaceOrder(b *testing.B) {
 	for _, n := range []int{1, 8, 64} {
-		b.Run(fmt.Sprintf("group/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			db, workspace := benchShop(b)
 			s := petstore.NewService(db)
 			at(b, n, func(i int) error { return place(s, workspace, i) })
-		})
-		b.Run(fmt.Sprintf("each/%d", n), func(b *testing.B) {
-			db, workspace := benchShop(b)
-			var one sync.Mutex
-			s := petstore.NewService(db)
-			at(b, n, func(i int) error {
-				one.Lock()
-				defer one.Unlock()
-				return place(s, workspace, i)
-			})
 		})
 	}
 }

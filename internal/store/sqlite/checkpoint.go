@@ -1,10 +1,7 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
-	"log/slog"
-	"sync/atomic"
 	"time"
 )
 
@@ -24,70 +21,58 @@ const restartWait = 20 * time.Millisecond
 // (https://sqlite.org/wal.html, section 2.3), which under steady load never happens
 // beside the writes: so the writer moves the rest when that is little, or the log long.
 type checkpointer struct {
-	conn  *conn
-	fail  func(error)
-	whole func() bool // the file is still the one that was opened
-	log   *slog.Logger
-	wake  chan struct{} // starts a checkpoint beside the writes
-	busy  atomic.Bool   // one is due or under way there
-	ended chan struct{}
-
-	// The writer's.
-	frames int64 // length of the log
-	next   int64 // the length that starts a checkpoint
-	again  bool  // one was started beside the writes, and may have left little
+	conn *conn
+	wake chan struct{} // starts a checkpoint beside the writes
+	next int64         // the length of the log at which it is moved; the writer's
 }
 
-// newCheckpointer returns one for the open database. Until its close, no commit of
-// the writer moves frames.
-func newCheckpointer(path string, writer *conn, fail func(error), whole func() bool, log *slog.Logger) (*checkpointer, error) {
-	c, err := openConn(path, false)
+// openCheckpointer has the commits of the writer move no frames.
+func (db *DB) openCheckpointer() error {
+	c, err := db.open()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := writer.exec("PRAGMA wal_autocheckpoint=0"); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	p := &checkpointer{conn: c, fail: fail, whole: whole, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), next: shortLog}
-	go func() {
-		defer close(p.ended)
-		for range p.wake {
-			p.move(p.conn, "PASSIVE")
-			p.busy.Store(false)
-		}
-	}()
-	return p, nil
+	db.checkpointer = &checkpointer{conn: c, wake: make(chan struct{}, 1), next: shortLog}
+	return db.writer.exec("PRAGMA wal_autocheckpoint=0")
 }
 
-// committed is called by the writer after each of its commits.
-func (p *checkpointer) committed(writer *conn) {
-	if p == nil {
-		return
+// moveLog runs until db is closed.
+func (db *DB) moveLog() {
+	for {
+		select {
+		case <-db.checkpointer.wake:
+			db.move(db.checkpointer.conn, "PASSIVE")
+		case <-db.stop:
+			return
+		}
 	}
-	frames, moved, _, err := writer.checkpoint("NOOP")
+}
+
+// logGrew is called by the writer after each of its commits.
+func (db *DB) logGrew() {
+	p := db.checkpointer
+	frames, moved, _, err := db.writer.checkpoint("NOOP")
 	if err != nil {
 		return // what is wrong shows in the next commit
 	}
-	if frames < p.frames { // the log began anew
-		p.next, p.again = shortLog, false
+	if frames < p.next-shortLog { // the log began anew
+		p.next = shortLog
 	}
-	p.frames = frames
-	due := frames >= p.next
 	switch {
-	case p.busy.Load():
+	case frames < p.next:
 		return
-	case p.again && frames-moved <= fewLeft:
-		p.again = false
-		p.move(writer, "PASSIVE")
-	case due && frames >= longLog:
-		p.again = false
-		p.restart(writer)
-	case due:
-		p.again = true
-		p.busy.Store(true)
-		p.wake <- struct{}{}
+	case frames >= longLog:
+		db.restartLog()
+	case frames-moved > fewLeft:
+		select {
+		case p.wake <- struct{}{}:
+		default: // it is due
+		}
+		return
 	default:
-		return
+		if db.move(db.writer, "PASSIVE") {
+			return // the one beside the writes is about to end
+		}
 	}
 	p.next = frames + shortLog // a reader may keep the log from beginning anew
 }
@@ -96,55 +81,34 @@ func (p *checkpointer) committed(writer *conn) {
 // has, and how many of them the database file has. It is busy if others kept it from
 // all that the mode asks for.
 func (c *conn) checkpoint(mode string) (frames, moved int64, busy bool, err error) {
-	for row, err := range c.query("PRAGMA wal_checkpoint(" + mode + ")") {
-		if err != nil {
-			return 0, 0, false, err
-		}
-		busy, frames, moved = row.ColumnBool(0), row.ColumnInt64(1), row.ColumnInt64(2)
-	}
-	return frames, moved, busy, nil
+	err = c.first("PRAGMA wal_checkpoint("+mode+")", &busy, &frames, &moved)
+	return frames, moved, busy, err
 }
 
 // move moves what no reader needs in the log. If another process does so at the time
 // this one leaves it alone. A file that was copied over the database gets no page of it:
 // its header could not be told from ours any more.
-func (p *checkpointer) move(c *conn, mode string) (busy bool) {
-	if !p.whole() {
+func (db *DB) move(c *conn, mode string) (busy bool) {
+	if !db.intact() {
 		return false
 	}
 	_, _, busy, err := c.checkpoint(mode)
 	switch {
 	case gravityOf(err) == final:
-		p.fail(fmt.Errorf("moving the log into the file: %w", err))
+		db.fail(fmt.Errorf("moving the log into the file: %w", err))
 	case err != nil:
-		p.log.Warn("the log could not be moved into the file, and grows", "err", err)
+		db.log.Warn("the log could not be moved into the file, and grows", "err", err)
 	}
 	return busy
 }
 
-// restart moves the rest, however much it is, and has the log begin anew: where two
+// restartLog moves the rest, however much it is, and has the log begin anew: where two
 // processes write, one always adds to it while the other moves it. For a moment both
 // have to wait. It gives up while somebody reads what the log alone has.
-func (p *checkpointer) restart(c *conn) {
-	c.SetBusyTimeout(0) // SQLite asks too rarely, and never again for another's checkpoint
-	defer c.SetBusyTimeout(busyTimeout)
-	for begun := time.Now(); p.move(c, "RESTART") && time.Since(begun) < restartWait; {
+func (db *DB) restartLog() {
+	db.writer.SetBusyTimeout(0) // SQLite asks too rarely, and never again for another's checkpoint
+	defer db.writer.SetBusyTimeout(busyTimeout)
+	for begun := time.Now(); db.move(db.writer, "RESTART") && time.Since(begun) < restartWait; {
 		time.Sleep(askEvery)
 	}
-}
-
-// stop waits for a checkpoint under way, and leaves the connection open. The writer
-// has ended.
-func (p *checkpointer) stop() {
-	if p != nil {
-		close(p.wake)
-		<-p.ended
-	}
-}
-
-func (p *checkpointer) close() error {
-	if p == nil {
-		return nil
-	}
-	return p.conn.Close()
 }

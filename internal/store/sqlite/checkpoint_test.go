@@ -3,8 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -14,7 +12,7 @@ const framesEach = 400
 // writeFrames commits a row of that many pages under a name.
 func writeFrames(t *testing.T, db *DB, name string) {
 	t.Helper()
-	err := db.change(t.Context(), func(c *conn) error {
+	err := db.changeMuch(t.Context(), func(c *conn) error {
 		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, zeroblob(?))", name, framesEach*4096)
 	})
 	if err != nil {
@@ -77,10 +75,7 @@ func TestTheLogBeginsAnewBesideAnotherProcess(t *testing.T) {
 
 func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	db := openTest(t, Options{})
-	reader, err := db.reader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := <-db.readers
 	if err := reader.exec("BEGIN"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +89,7 @@ func TestAReaderKeepsTheLogForAWhile(t *testing.T) {
 	if err := reader.exec("COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	db.release(reader)
+	db.readers <- reader
 
 	left, _ := frames(t, db)
 	for i := range farLog / framesEach { // sooner, if the disk is not slow
@@ -116,15 +111,6 @@ func countMeta(t *testing.T, c *conn) int64 {
 	return n
 }
 
-func TestACommitMovesNoFrames(t *testing.T) {
-	db := openTest(t, Options{})
-	db.checkpointer.next = 1 << 40
-	longest(t, db, 2*shortLog) // twice as many as SQLite waits for
-	if all, moved := frames(t, db); all < 2*shortLog || moved != 0 {
-		t.Errorf("of %d frames %d were moved, want none", all, moved)
-	}
-}
-
 func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	db := openTest(t, Options{})
 	most := int64(0)
@@ -140,21 +126,6 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 	}
 	if most < shortLog || most >= 4*shortLog {
 		t.Errorf("the log had up to %d frames, want %d, and little more on a fast disk", most, shortLog)
-	}
-}
-
-func TestADatabaseBehindALink(t *testing.T) {
-	dir := t.TempDir()
-	first := openAt(t, filepath.Join(dir, "real.db"))
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
-		t.Skip(err)
-	}
-	db := openAt(t, filepath.Join(dir, "link.db"))
-	if db.checkpointer == nil || db.cache == nil {
-		t.Errorf("checkpoints beside the writes: %t, pets in memory: %t; want both", db.checkpointer != nil, db.cache != nil)
 	}
 }
 

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 	"zombiezen.com/go/sqlite"
 )
@@ -33,14 +34,14 @@ const (
 	unspilledPages = 1000
 )
 
-// A conn is a connection; one goroutine at a time uses it. Its statements are
-// prepared once and kept.
+// A conn is a connection, and a [store.Tx]; one goroutine at a time uses it. Its statements
+// are prepared once and kept.
 type conn struct {
 	*sqlite.Conn
 
-	known *store.Migrations // that the program knows
-
-	touched touched // by the writer's transaction
+	known   *store.Migrations // that the program knows
+	applied []store.Migration // by this connection
+	touched touched           // by the writer's transaction
 }
 
 // openConn opens one connection and sets what SQLite keeps by connection.
@@ -70,11 +71,9 @@ func openConn(path string, readOnly bool) (*conn, error) {
 	return c, nil
 }
 
-// query runs a statement and gives its rows, each until the next. An error ends them.
-// While they are read, the connection must not run the same statement again. Arguments
-// are int64, int, bool, string, []byte or nil.
-func (c *conn) query(query string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
-	return func(yield func(*sqlite.Stmt, error) bool) {
+// Query implements [store.Tx].
+func (c *conn) Query(query string, args ...any) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
 		stmt, err := c.Prepare(query)
 		if err != nil {
 			yield(nil, err)
@@ -90,21 +89,18 @@ func (c *conn) query(query string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
 				yield(nil, err)
 				return
 			}
-			if !found || !yield(stmt, nil) {
+			if !found || !yield(sqlRow{stmt}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// exec runs a statement and drops its rows.
-func (c *conn) exec(query string, args ...any) error { return c.run(query, args, nil) }
-
-// run runs a statement and calls row, unless that is nil, for each of its rows.
-func (c *conn) run(query string, args []any, row func(store.Row) error) error {
-	for stmt, err := range c.query(query, args...) {
-		if err == nil && row != nil {
-			err = row(sqlRow{stmt})
+// run runs a statement and calls take, unless that is nil, for each of its rows.
+func (c *conn) run(query string, args []any, take func(store.Row) error) error {
+	for r, err := range c.Query(query, args...) {
+		if err == nil && take != nil {
+			err = take(r)
 		}
 		if err != nil {
 			return err
@@ -113,35 +109,54 @@ func (c *conn) run(query string, args []any, row func(store.Row) error) error {
 	return nil
 }
 
-// first returns what scan reads of a statement's first row, or nil if there is none.
-func first[T any](c *conn, scan func(*sqlite.Stmt) T, query string, args ...any) (*T, error) {
-	for row, err := range c.query(query, args...) {
-		if err != nil {
-			return nil, err
-		}
-		value := scan(row)
-		return &value, nil
-	}
-	return nil, nil
-}
+// exec runs a statement and drops its rows.
+func (c *conn) exec(query string, args ...any) error { return c.run(query, args, nil) }
 
-// number returns the number in the first column of a statement's first row, 0 if there
-// is none.
-func (c *conn) number(query string) (int64, error) {
-	n, err := first(c, scanInt, query)
-	if n == nil {
+// Exec implements [store.Tx].
+func (c *conn) Exec(query string, args ...any) (int64, error) {
+	if err := c.run(query, args, nil); err != nil {
 		return 0, err
 	}
-	return *n, nil
+	return int64(c.Changes()), nil
 }
 
-// text is number for a text.
-func (c *conn) text(query string) (string, error) {
-	s, err := first(c, func(row *sqlite.Stmt) string { return row.ColumnText(0) }, query)
-	if s == nil {
-		return "", err
+// Run implements [store.Tx].
+func (c *conn) Run(b *store.Batch) error {
+	for i := range b.Statements {
+		s := &b.Statements[i]
+		if err := c.run(s.Query, s.Args, s.Row); err != nil {
+			return err
+		}
 	}
-	return *s, nil
+	return nil
+}
+
+// Fill implements [store.Tx].
+func (c *conn) Fill(table string, columns []string, rows [][]any) error {
+	query := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	for _, values := range rows {
+		if err := c.run(query, values, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first reads the first row of a statement. Without one the columns stay as they are.
+func (c *conn) first(query string, columns ...any) error {
+	for r, err := range c.Query(query) {
+		if err != nil {
+			return err
+		}
+		return r.Scan(columns...)
+	}
+	return nil
+}
+
+// number returns the number in the first column of a statement's first row.
+func (c *conn) number(query string) (n int64, err error) {
+	err = c.first(query, &n)
+	return n, err
 }
 
 func bind(stmt *sqlite.Stmt, i int, arg any) {
@@ -163,43 +178,54 @@ func bind(stmt *sqlite.Stmt, i int, arg any) {
 	}
 }
 
-func scanInt(row *sqlite.Stmt) int64 { return row.ColumnInt64(0) }
+// An sqlRow is a row of a statement, until its next step.
+type sqlRow struct{ stmt *sqlite.Stmt }
 
-// A stack holds the connections to read with that nobody uses. The one given
-// back last is taken first: its cache is warm. A channel of connections would be
-// simpler, but has all take turns, and then a read costs a tenth more.
-type stack struct {
-	free chan struct{} // a token for each idle connection
-	mu   sync.Mutex
-	idle []*conn
+// valueOf returns the value of a column as int64, string, []byte or nil: no table of ours
+// has others.
+func valueOf(row *sqlite.Stmt, i int) any {
+	switch row.ColumnType(i) {
+	case sqlite.TypeInteger:
+		return row.ColumnInt64(i)
+	case sqlite.TypeText:
+		return row.ColumnText(i)
+	case sqlite.TypeBlob:
+		b := make([]byte, row.ColumnLen(i))
+		row.ColumnBytes(i, b)
+		return b
+	}
+	return nil
 }
 
-func newStack(size int) *stack {
-	return &stack{free: make(chan struct{}, size)}
-}
-
-func (s *stack) push(c *conn) {
-	s.mu.Lock()
-	s.idle = append(s.idle, c)
-	s.mu.Unlock()
-	s.free <- struct{}{}
-}
-
-// pop returns a connection whose token the caller has taken.
-func (s *stack) pop() *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := len(s.idle) - 1
-	c := s.idle[last]
-	s.idle = s.idle[:last]
-	return c
-}
-
-// empty takes all idle connections for good.
-func (s *stack) empty() []*conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	idle := s.idle
-	s.idle = nil
-	return idle
+func (r sqlRow) Scan(columns ...any) error {
+	for i, column := range columns {
+		switch v := column.(type) {
+		case *int64:
+			*v = r.stmt.ColumnInt64(i)
+		case *bool:
+			*v = r.stmt.ColumnBool(i)
+		case *string:
+			*v = r.stmt.ColumnText(i)
+		case *petstore.Status:
+			*v = petstore.Status(r.stmt.ColumnText(i))
+		case *[]byte:
+			*v = make([]byte, r.stmt.ColumnLen(i))
+			r.stmt.ColumnBytes(i, *v)
+		case **int64:
+			*v = nil
+			if !r.stmt.ColumnIsNull(i) {
+				*v = new(r.stmt.ColumnInt64(i))
+			}
+		case **string:
+			*v = nil
+			if !r.stmt.ColumnIsNull(i) {
+				*v = new(r.stmt.ColumnText(i))
+			}
+		case *any:
+			*v = valueOf(r.stmt, i)
+		default:
+			return fmt.Errorf("no column is read into a %T", column)
+		}
+	}
+	return nil
 }

@@ -27,8 +27,8 @@ func (e *troubled) Load(ctx context.Context, l *store.Load) error {
 	if e.loads++; e.loads > 1 {
 		return e.engine.Load(ctx, l)
 	}
-	err := e.db.changeMuch(ctx, anything, func(c *conn) error {
-		return errors.Join(l.Run(sqlTx{c}), errLost)
+	err := e.db.changeMuch(ctx, func(c *conn) error {
+		return errors.Join(l.Run(c), errLost)
 	})
 	if !errors.Is(err, errLost) {
 		return err
@@ -47,7 +47,7 @@ func openTroubled(t *testing.T) (*troubled, *store.Store, int64) {
 	t.Helper()
 	db := openTest(t, Options{Readers: 1})
 	e := &troubled{engine: engine{db}}
-	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring})
+	s := store.New(e, store.Options{Dialect: dialect, Now: time.Now, Written: db.Ring, Writer: db.writing})
 	return e, s, newWorkspace(t, t.Context(), db, "w")
 }
 

@@ -10,12 +10,19 @@ import (
 // is listed is in the list once.
 func TestListsSeeOneState(t *testing.T) {
 	t.Parallel()
-	db := openForWorkspace(t)
-	items := make([]petstore.InventoryItem, 60)
-	for i := range items {
-		items[i] = petstore.InventoryItem{PetID: int64(i) + 1, Quantity: 1, Status: petstore.Statuses()[i%2]}
+	const pets = 60
+	db := openTest(t, Options{Readers: 1})
+	err := db.change(t.Context(), func(c *conn) error {
+		if err := c.exec("INSERT INTO categories (workspace, id, name, folded) VALUES (1, 1, 'Dogs', 'dogs')"); err != nil {
+			return err
+		}
+		return c.exec(`WITH RECURSIVE n (id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM n WHERE id < ?)
+			INSERT INTO pets (workspace, id, name, category, status, quantity, open_orders, movements, folded)
+			SELECT 1, id, 'Rex', 1, CASE id % 2 WHEN 0 THEN 'available' ELSE 'pending' END, 1, 0, 0, 'rex' FROM n`, pets)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	stock(t, db, items, nil)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -39,11 +46,11 @@ func TestListsSeeOneState(t *testing.T) {
 			writing = false
 		default:
 		}
-		if got, err := db.Pets(t.Context(), 1, both); err != nil || len(got) != len(items) {
-			t.Errorf("Pets of both statuses = %d, %v, want %d", len(got), err, len(items))
+		if got, err := db.Pets(t.Context(), 1, both); err != nil || len(got) != pets {
+			t.Errorf("Pets of both statuses = %d, %v, want %d", len(got), err, pets)
 		}
-		if got, err := db.Inventory(t.Context(), 1, few); err != nil || len(got) != len(items) {
-			t.Errorf("Inventory of at most %d = %d, %v, want %d", most, len(got), err, len(items))
+		if got, err := db.Inventory(t.Context(), 1, few); err != nil || len(got) != pets {
+			t.Errorf("Inventory of at most %d = %d, %v, want %d", most, len(got), err, pets)
 		}
 	}
 	<-done

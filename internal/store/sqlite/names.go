@@ -2,9 +2,69 @@ package sqlite
 
 import (
 	"hash/maphash"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store"
 )
+
+// The index of names is a table of FTS5 with every three letters of each name, see
+// migrations/0001_init.sql. Its rows are numbered by workspace and id. The pets of a
+// workspace that has other numbers than these are tested one by one.
+const (
+	idBits         = 40
+	mostWorkspaces = 1 << (63 - idBits)
+	mostPets       = 1 << idBits
+)
+
+// phraseLetters is how many letters of a text are looked for in the index: enough that few
+// other names have them. To find them takes longer the more there are.
+const phraseLetters = 6
+
+// searchNames implements the Search of [store.Dialect]. Texts of one or two letters are not
+// in the index.
+func searchNames(tx store.Tx, workspace int64, p petstore.Page, text string, arg func(any) string) (*store.Search, error) {
+	if !searchable(text) || workspace >= mostWorkspaces {
+		return nil, nil
+	}
+	last := int64(0)
+	for row, err := range tx.Query("SELECT pets FROM counters WHERE workspace = +$1", workspace) {
+		if err == nil {
+			err = row.Scan(&last)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if last >= mostPets {
+		return nil, nil
+	}
+	from, to := p.After, int64(mostPets)
+	if p.Newest {
+		from, to = 0, min(p.After, mostPets)
+	}
+	letters := []rune(text)
+	phrase := asIndexed.Replace(string(letters[:min(len(letters), phraseLetters)]))
+	first := workspace << idBits
+	return &store.Search{
+		From: "pet_names CROSS JOIN pets",
+		Where: "id = pet_names.rowid - " + arg(first) + " AND pet_names MATCH " + arg(`"`+strings.ReplaceAll(phrase, `"`, `""`)+`"`) +
+			" AND pet_names.rowid > " + arg(first+from) + " AND pet_names.rowid < " + arg(first+to),
+		OrderBy: "pet_names.rowid",
+	}, nil
+}
+
+// termLetters is how many letters a term of the index of names has.
+const termLetters = 3
+
+func searchable(text string) bool {
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) >= termLetters && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// asIndexed replaces the letters that FTS5 reads as U+FFFD.
+var asIndexed = strings.NewReplacer("\uFFFE", "\uFFFD", "\uFFFF", "\uFFFD")
 
 const (
 	addName    = "INSERT INTO pet_names (rowid, name) VALUES (?1, ?2)"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,13 +29,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	go db.write()
-	go func() {
-		defer close(db.committed)
-		db.CommitChanges()
-	}()
-	if o.Serve {
-		db.watcher.running.Go(db.watchFiles)
+	db.running.Go(db.CommitChanges)
+	db.running.Go(db.watchFiles)
+	if db.checkpointer != nil {
+		db.running.Go(db.moveLog)
 	}
 	return db, nil
 }
@@ -62,18 +60,14 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		waiting: o.Waiting, watcher: watcher{lock: lock, stop: make(chan struct{})},
-		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly,
-		stopped: make(chan struct{}), committed: make(chan struct{}),
-		count:  o.Readers,
-		closed: make(chan struct{}),
-		fault:  fault{failed: make(chan struct{})},
+		path: path, now: o.Now, log: o.Log, readOnly: o.ReadOnly, waiting: o.Waiting,
+		writing: make(chan struct{}, 1),
+		readers: make(chan *conn, o.Readers),
+		lock:    lock, stop: make(chan struct{}), failed: make(chan struct{}),
 	}
 	db.Store = store.New(engine{db}, store.Options{
-		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring,
+		Dialect: dialect, Now: o.Now, NoEvents: o.NoEvents, Written: db.Ring, Writer: db.writing,
 	})
-	db.queue = store.NewQueue[job](nil)
-	db.readers = newStack(o.Readers)
 	if err := db.connect(ctx, o); err != nil {
 		_ = db.disconnect() // the first failure is what counts
 		return nil, explain(err)
@@ -83,7 +77,7 @@ func open(ctx context.Context, path string, o Options) (*DB, error) {
 
 // connect opens all connections, the writer's first: it creates and migrates.
 func (db *DB) connect(ctx context.Context, o Options) (err error) {
-	if db.writer, err = openConn(db.path, o.ReadOnly); err != nil {
+	if db.writer, err = db.open(); err != nil {
 		return err
 	}
 	if err := db.writer.refuseMoved(); err != nil {
@@ -101,41 +95,46 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		}
 	}
 	for range o.Readers {
-		c, err := openConn(db.path, o.ReadOnly)
+		c, err := db.open()
 		if err != nil {
 			return err
 		}
-		db.readers.push(c)
 		if err := c.exec("PRAGMA query_only=ON"); err != nil {
 			return err
 		}
+		db.readers <- c
 	}
 	if o.Cached > 0 {
 		db.cache = newCache(o.Cached)
 	}
 	if !o.ReadOnly {
-		if db.checkpointer, err = newCheckpointer(db.path, db.writer, db.fail, db.intact, db.log); err != nil {
+		if err := db.openCheckpointer(); err != nil {
 			return err
 		}
 	}
 	return db.watch()
 }
 
-// disconnect closes the connections that nobody uses.
+// open opens a connection, which disconnect closes.
+func (db *DB) open() (*conn, error) {
+	c, err := openConn(db.path, db.readOnly)
+	if err == nil {
+		db.conns = append(db.conns, c)
+	}
+	return c, err
+}
+
+// disconnect closes the connections, which nobody uses, the writer's last.
 func (db *DB) disconnect() error {
-	db.checkpointer.stop()
 	if db.abandoned() {
 		return nil
 	}
-	errs := []error{db.checkpointer.close()}
-	for _, c := range db.readers.empty() {
+	var errs []error
+	for _, c := range slices.Backward(db.conns) {
 		errs = append(errs, c.Close())
 	}
-	if db.writer != nil {
-		errs = append(errs, db.writer.Close())
-	}
-	db.watcher.files.Close()
-	return errors.Join(append(errs, db.watcher.lock.Close())...)
+	db.files.Close()
+	return errors.Join(append(errs, db.lock.Close())...)
 }
 
 // Close waits for the writes and reads under way, then closes the file. If other
@@ -144,16 +143,17 @@ func (db *DB) disconnect() error {
 func (db *DB) Close() error {
 	var err error
 	db.closing.Do(func() {
-		db.watcher.close()
+		close(db.stop)
 		db.EndChanges()
-		<-db.committed
-		db.queue.Close()
-		<-db.stopped
-		db.fault.close()
-		for range db.count {
-			<-db.readers.free
+		db.running.Wait()
+		db.writing.Lock()
+		db.carryOut()
+		db.fault.CompareAndSwap(nil, &closed)
+		db.writing.Unlock()
+		for range cap(db.readers) {
+			<-db.readers
 		}
-		close(db.closed)
+		close(db.readers)
 		if err = db.disconnect(); err != nil {
 			err = fmt.Errorf("database %s: %w", db.path, err)
 		}
@@ -198,6 +198,18 @@ func prepareFile(path string, o Options) (string, error) {
 		return "", fileError(abs, err)
 	}
 	return abs, f.Close()
+}
+
+// openFile opens a connection to a file that is there, unless its log is not its own.
+func openFile(path string, readOnly bool) (*conn, error) {
+	abs, err := prepareFile(path, Options{ReadOnly: true})
+	if err == nil {
+		err = refuseForeignLog(abs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openConn(abs, readOnly)
 }
 
 // fileError says in words why a file could not be opened.

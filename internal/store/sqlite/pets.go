@@ -29,7 +29,7 @@ func (db *DB) InventoryItem(ctx context.Context, workspace, petID int64) (petsto
 func (db *DB) row(ctx context.Context, workspace, id int64) (row, error) {
 	k := cacheKey{workspace, id}
 	held, ok, version := db.cache.row(k)
-	if ok && db.fault.err() == nil {
+	if ok && db.broken() == nil {
 		return held, nil
 	}
 	p, err := db.StockedPet(ctx, workspace, id)
@@ -51,7 +51,7 @@ func (db *DB) Pets(ctx context.Context, workspace int64, q petstore.PetQuery) ([
 		return db.Store.Pets(ctx, workspace, q)
 	}
 	held, ok, version := db.cache.page(k)
-	if ok && db.fault.err() == nil {
+	if ok && db.broken() == nil {
 		return held, nil
 	}
 	pets, err := db.Store.Pets(ctx, workspace, q)

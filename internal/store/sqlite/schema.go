@@ -39,11 +39,19 @@ func (c *conn) migrations() ([]store.Migration, error) {
 		return c.known.Status(nil)
 	}
 	var rows []store.AppliedMigration
-	for row, err := range c.query("SELECT version, name, at FROM migrations") {
+	for row, err := range c.Query("SELECT version, name, at FROM migrations") {
+		var (
+			version int64
+			m       store.AppliedMigration
+		)
+		if err == nil {
+			err = row.Scan(&version, &m.Name, &m.Millis)
+		}
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, store.AppliedMigration{Version: row.ColumnInt(0), Name: row.ColumnText(1), Millis: row.ColumnInt64(2), Beside: row.ColumnInt(0)})
+		m.Version, m.Beside = int(version), int(version)
+		rows = append(rows, m)
 	}
 	if err := c.checkSchema(); err != nil {
 		return nil, err
@@ -54,21 +62,18 @@ func (c *conn) migrations() ([]store.Migration, error) {
 // isOurs reports whether the file is marked as ours. It returns an error for
 // one that is somebody else's, and false for an empty one.
 func (c *conn) isOurs() (bool, error) {
+	var id, tables int64
 	// In one statement: another process may be making the file.
-	for row, err := range c.query("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id") {
-		if err != nil {
-			return false, err
-		}
-		switch id, tables := row.ColumnInt64(0), row.ColumnInt64(1); {
-		case id == applicationID:
-			return true, nil
-		case id == earlierID:
-			return false, errEarlier
-		case id != 0 || tables > 0:
-			return false, errors.New("is an SQLite database of another program")
-		}
+	err := c.first("SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id", &id, &tables)
+	switch {
+	case err != nil:
+		return false, err
+	case id == earlierID:
+		return false, errEarlier
+	case id != applicationID && (id != 0 || tables > 0):
+		return false, errors.New("is an SQLite database of another program")
 	}
-	return false, nil
+	return id == applicationID, nil
 }
 
 // becomeCurrent makes sure that the schema is the newest, as o allows.
@@ -95,13 +100,13 @@ func (c *conn) becomeCurrent(ctx context.Context, o Options) error {
 
 // applyAll carries out the migrations that the file lacks. An index of millions of
 // rows is sorted in a temporary file: in memory it would take a gigabyte.
-func (c *conn) applyAll(all []store.Migration, now func() time.Time) error {
+func (c *conn) applyAll(all []store.Migration, now func() time.Time) (err error) {
 	for _, pragma := range []string{"PRAGMA temp_store=FILE", "PRAGMA cache_size=-32768"} {
 		if err := c.exec(pragma); err != nil {
 			return err
 		}
 	}
-	if _, err := c.known.Up(all, now, c.apply); err != nil {
+	if c.applied, err = c.known.Up(all, now, c.apply); err != nil {
 		return err
 	}
 	return c.exec("PRAGMA temp_store=MEMORY")
@@ -111,7 +116,8 @@ func (c *conn) applyAll(all []store.Migration, now func() time.Time) error {
 // writer. SQLite does not wait here for another process by itself.
 func (c *conn) useWAL(ctx context.Context) error {
 	for deadline := time.Now().Add(busyTimeout); ; {
-		mode, err := c.text("PRAGMA journal_mode=WAL")
+		mode := ""
+		err := c.first("PRAGMA journal_mode=WAL", &mode)
 		switch {
 		case err == nil && mode == "wal":
 			return nil
@@ -159,7 +165,7 @@ func (c *conn) sign() error {
 	if err := c.exec(fmt.Sprintf("PRAGMA application_id=%d", applicationID)); err != nil {
 		return err
 	}
-	return store.Sign(sqlTx{c})
+	return store.Sign(c)
 }
 
 // checkSchema returns an error if the schema is a newer one. Each migration sets
@@ -170,4 +176,40 @@ func (c *conn) checkSchema() error {
 		err = c.known.Newer(int(has))
 	}
 	return err
+}
+
+// MigrateStatus returns all migrations that the program knows and says which of
+// them the file at path has. A file that does not exist has none, and is not
+// created.
+func MigrateStatus(ctx context.Context, path string) ([]store.Migration, error) {
+	all, err := status(path)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, explain(err))
+	}
+	return all, ctx.Err()
+}
+
+func status(path string) ([]store.Migration, error) {
+	c, err := openFile(path, true)
+	if errors.Is(err, errMissing) {
+		return known.Status(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.refuseMoved(); err != nil {
+		return nil, err
+	}
+	return c.migrations()
+}
+
+// MigrateUp creates the file if there is none, applies the migrations that it
+// lacks, and returns those. A nil now is time.Now.
+func MigrateUp(ctx context.Context, path string, now func() time.Time) ([]store.Migration, error) {
+	db, err := Open(ctx, path, Options{Now: now, Readers: 1})
+	if err != nil {
+		return nil, err
+	}
+	return db.writer.applied, db.Close()
 }

@@ -3,15 +3,9 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
-
-	"modernc.org/libc"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/petstore"
@@ -73,49 +67,6 @@ func importNames(t testing.TB, db *DB, workspace int64, names ...string) {
 	}
 }
 
-// inventedName returns a name of two words of three or four syllables, out of 140.
-func inventedName(n int) string {
-	h := uint64(n) * 0x9E3779B97F4A7C15 //nolint:gosec // a hash
-	var name strings.Builder
-	for i := range 7 {
-		if i == 3 {
-			name.WriteByte(' ')
-		}
-		s := h >> (8 * i) % 140
-		name.WriteString("bcdfghjklmnprstvwxyz"[s%20 : s%20+1])
-		name.WriteString([...]string{"a", "e", "i", "o", "u", "ar", "en"}[s/20])
-	}
-	return name.String()
-}
-
-// TestSearchesReadLittle: what is read for a text of three letters or more that none has,
-// or one, is a small part of the workspace.
-func TestSearchesReadLittle(t *testing.T) {
-	t.Parallel()
-	const pets = 30_000
-	db := openTest(t, Options{Readers: 1})
-	workspace := newWorkspace(t, t.Context(), db, "acme")
-	names := make([]string, pets)
-	for i := range names {
-		names[i] = inventedName(i)
-	}
-	names[pets-1] = "Aqua"
-	importNames(t, db, workspace, names...)
-	for text, want := range map[string]int{names[pets-4]: 1, "no such name": 0, "aqua": 1} {
-		for _, statuses := range [][]petstore.Status{nil, {petstore.Available}} {
-			machineSteps(db)
-			q := petstore.PetQuery{Page: petstore.Page{Limit: 20}, Name: petstore.Fold(text), Statuses: statuses}
-			found, err := db.Pets(t.Context(), workspace, q)
-			if err != nil || len(found) != want {
-				t.Errorf("Pets of %q = %v, %v, want %d", text, found, err, want)
-			}
-			if steps := machineSteps(db); steps > pets*2 { // to test all of them takes six for each
-				t.Errorf("Pets of %q, status %v, took %d steps, want at most %d", text, statuses, steps, pets*2)
-			}
-		}
-	}
-}
-
 // TestCheckFindsLostNames plants damage in the index of names.
 func TestCheckFindsLostNames(t *testing.T) {
 	t.Parallel()
@@ -136,88 +87,6 @@ func TestCheckFindsLostNames(t *testing.T) {
 		problems, err := db.Check(t.Context())
 		if err == nil && len(problems) == 0 || len(problems) > 0 && !strings.Contains(fmt.Sprint(problems), "names") {
 			t.Errorf("%s: Check = %q, %v, want a problem of names", what, problems, err)
-		}
-	}
-}
-
-// pagesRead returns how many pages the only reader has looked at since it was last called,
-// which includes those that FTS5 reads.
-func pagesRead(db *DB) (sum int32) {
-	tls := libc.NewTLS()
-	defer tls.Close()
-	counts, pinner := new([2]int32), runtime.Pinner{}
-	pinner.Pin(counts)
-	defer pinner.Unpin()
-	current, most := uintptr(unsafe.Pointer(&counts[0])), uintptr(unsafe.Pointer(&counts[1]))
-	handle := uintptr(reflect.ValueOf(db.readers.idle[0].Conn).Elem().FieldByName("conn").Uint())
-	for _, of := range []int32{sqlite3.SQLITE_DBSTATUS_CACHE_HIT, sqlite3.SQLITE_DBSTATUS_CACHE_MISS} {
-		sqlite3.Xsqlite3_db_status(tls, handle, of, current, most, 1)
-		sum += counts[0]
-	}
-	return sum
-}
-
-// TestSearchesEndWithTheirWorkspace: workspaces before and behind, whose names have the
-// terms of a text but not the text, cost a search next to nothing.
-func TestSearchesEndWithTheirWorkspace(t *testing.T) {
-	t.Parallel()
-	const pets, theirs = 2500, 30_000
-	db := openTest(t, Options{Readers: 1})
-	if err := db.writer.exec("PRAGMA synchronous=OFF"); err != nil {
-		t.Fatal(err)
-	}
-	var searched []int64
-	for i, others := range [][]string{nil, {"ber mbe amb"}, nil, {"ber mbe", "amb"}, nil} {
-		workspace := newWorkspace(t, t.Context(), db, fmt.Sprint("workspace ", i))
-		names := make([]string, pets)
-		if others == nil {
-			searched = append(searched, workspace)
-		} else {
-			names = make([]string, theirs)
-		}
-		for n := range names {
-			if names[n] = inventedName(n); others != nil {
-				names[n] = others[n%len(others)]
-			}
-		}
-		importNames(t, db, workspace, names...)
-	}
-	for _, workspace := range searched {
-		for _, newest := range []bool{false, true} {
-			read := func(text string) int32 {
-				t.Helper()
-				pagesRead(db)
-				q := petstore.PetQuery{Page: petstore.Page{Limit: 20, Newest: newest}, Name: text}
-				if found, err := db.Pets(t.Context(), workspace, q); err != nil || len(found) > 0 {
-					t.Fatalf("Pets = %v, %v, want none", found, err)
-				}
-				return pagesRead(db)
-			}
-			least := read("qqqqq")
-			if n := read("amber"); n > least+100 {
-				t.Errorf("workspace %d, newest first %v: a search read %d pages, and %d for letters that no name has", workspace, newest, n, least)
-			}
-		}
-	}
-}
-
-// TestFrequentTermsAreNotLookedUp: names are tested one by one if most have each term.
-func TestFrequentTermsAreNotLookedUp(t *testing.T) {
-	t.Parallel()
-	db := openUnsynced(t)
-	workspace := newWorkspace(t, t.Context(), db, "acme")
-	names := slices.Repeat([]string{"ber mbe amb"}, 1000)
-	importNames(t, db, workspace, names...)
-	for text, want := range map[string]bool{"amber": false, "amb": false, "amber rex": true} {
-		err := db.read(t.Context(), func(c *conn) error {
-			search, err := searchNames(sqlTx{c}, workspace, petstore.Page{Limit: 20}, text, func(any) string { return "?" })
-			if asked := search != nil; asked != want {
-				t.Errorf("the index of names is asked for %q: %v, want %v", text, asked, want)
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 
 	"example.com/petstore/internal/store"
 )
@@ -13,7 +12,7 @@ import (
 // A Source gives away all that a file holds: see [store.MoveSource]. One goroutine at a
 // time uses it.
 type Source struct {
-	sqlTx
+	*conn
 	path string
 }
 
@@ -25,29 +24,19 @@ func OpenSource(ctx context.Context, path string) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	s.c.SetInterrupt(ctx.Done())
+	s.SetInterrupt(ctx.Done())
 	return s, nil
 }
 
 func openSource(path string) (*Source, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fileError(path, err)
-	}
-	abs, err := prepareFile(path, Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	if err := refuseForeignLog(abs); err != nil {
-		return nil, err
-	}
-	c, err := openConn(abs, false)
+	c, err := openFile(path, false)
 	if err != nil {
 		return nil, explain(err)
 	}
 	if err := c.becomeSource(); err != nil {
 		return nil, errors.Join(explain(err), c.Close())
 	}
-	return &Source{sqlTx{c}, path}, nil
+	return &Source{c, path}, nil
 }
 
 func (c *conn) becomeSource() error {
@@ -63,8 +52,8 @@ func (c *conn) becomeSource() error {
 
 // MarkMoved implements [store.MoveSource].
 func (s *Source) MarkMoved(to string) error {
-	return s.named(errors.Join(s.c.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
-		s.c.exec("COMMIT")))
+	return s.named(errors.Join(s.exec("INSERT INTO meta (name, value) VALUES ('moved', CAST(? AS BLOB)) ON CONFLICT (name) DO UPDATE SET value = excluded.value", to),
+		s.exec("COMMIT")))
 }
 
 // ErrMoved is the beginning of the error of a file that was moved to another database.
@@ -76,7 +65,8 @@ func (c *conn) refuseMoved() error {
 	if ours, err := c.isOurs(); err != nil || !ours {
 		return err
 	}
-	to, err := c.text("SELECT coalesce((SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'), '')")
+	to := ""
+	err := c.first("SELECT CAST(value AS TEXT) FROM meta WHERE name = 'moved'", &to)
 	if err == nil && to != "" {
 		err = fmt.Errorf("%w %s: name that with --db, or in the variable PETSTORE_DB", ErrMoved, to)
 	}
@@ -85,17 +75,17 @@ func (c *conn) refuseMoved() error {
 
 // Close lets others have the file.
 func (s *Source) Close() (err error) {
-	s.c.SetInterrupt(nil) // else the transaction could not end
-	if !s.c.AutocommitEnabled() {
-		err = s.c.exec("ROLLBACK")
+	s.SetInterrupt(nil) // else the transaction could not end
+	if !s.AutocommitEnabled() {
+		err = s.exec("ROLLBACK")
 	}
-	return errors.Join(err, s.c.Close())
+	return errors.Join(err, s.conn.Close())
 }
 
 // Query implements [store.Tx].
 func (s *Source) Query(query string, args ...any) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
-		for row, err := range s.sqlTx.Query(query, args...) {
+		for row, err := range s.conn.Query(query, args...) {
 			if !yield(row, s.named(err)) {
 				return
 			}

@@ -2,16 +2,18 @@
 // ([petstore.Store]), workspaces and keys ([access.Store]), what the rate limiter saves
 // ([ratelimit.Store]), what workspaces did ([usage.Store]) and events ([petstore.Feed]).
 //
-// Writes that wait share one durable commit, see writer.go; a group of changes is one of
-// them, see [store.Group]. Reads run beside them on connections of their own and see what
-// was committed last. It decides nothing of the domain: rules come as [petstore.Change].
+// One connection writes, see writer.go. Reads run beside it on connections of their own and
+// see what was committed last. It decides nothing of the domain: rules come as
+// [petstore.Change].
 package sqlite
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/access"
@@ -54,26 +56,32 @@ type DB struct {
 	readOnly bool
 
 	writer  *conn
-	queue   *store.Queue[job]
-	stopped chan struct{} // closed when the writer goroutine has ended
-
-	committed chan struct{} // closed when that has ended which hands it the groups of changes
-
-	wrote time.Time // when the writer committed last
+	writing lock // on the writer
+	mu      sync.Mutex
+	writes  []*write  // that wait for a transaction; under mu
+	wrote   time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
 	cache        *cache        // nil if there is none
 	version      int64         // of the file's contents, as the writer knows it
-	readers      *stack
-	count        int           // how many readers there are
-	closed       chan struct{} // closed when the last reader is back for good
+	readers      chan *conn    // those that nobody uses; closed when they are back for good
+	conns        []*conn       // all that there are
 
 	waiting func(process string) // see Options.Waiting
-	watcher watcher
 
-	fault   fault
+	lock       *fileLock // held while the process serves; nil otherwise
+	files      *fileWatch
+	unwritable atomic.Pointer[error] // why the last commit failed; nil if it did not
+	stop       chan struct{}         // ends what is running beside
+	running    sync.WaitGroup
+
+	fault   atomic.Pointer[error] // what ended the database; closed after Close
+	failed  chan struct{}
 	closing sync.Once
 }
+
+// closed is what ended a database that was closed.
+var closed = store.ErrClosed
 
 var (
 	_ petstore.Store  = (*DB)(nil)
@@ -86,7 +94,7 @@ var (
 type Stats struct {
 	store.Stats
 
-	Waiting     int // writes that wait now
+	Waiting     int // changes that wait for a commit now
 	Readers     int // connections for reading
 	IdleReaders int // those of them that nobody uses now
 }
@@ -95,53 +103,10 @@ type Stats struct {
 func (db *DB) Stats() Stats {
 	return Stats{
 		Stats:       db.ChangeStats(),
-		Waiting:     db.Waiting() + db.queue.Len(),
-		Readers:     db.count,
-		IdleReaders: len(db.readers.free),
+		Waiting:     db.Waiting(),
+		Readers:     cap(db.readers),
+		IdleReaders: len(db.readers),
 	}
-}
-
-// A job is carried out on the writer's connection, inside a transaction that it
-// shares with others.
-type job struct {
-	run   func(*conn) error
-	reach reach
-}
-
-// A write is a job that waits for the writer.
-type write = store.Write[job]
-
-// A reach says what a write may change of what the cache holds.
-type reach uint8
-
-const (
-	anything reach = iota
-	nothing        // but what it notes in conn.touched
-)
-
-// changeOf has run, which reaches no further than stated, carried out in a transaction and
-// returns after it is durable. While it waits, the end of ctx withdraws it. A panic of run
-// becomes the caller's.
-func (db *DB) changeOf(ctx context.Context, r reach, run func(*conn) error) error {
-	if db.readOnly {
-		return petstore.Unavailable(errors.New("the database is open for reading only"))
-	}
-	w, err := db.queue.Do(ctx, job{run, r})
-	if err != nil {
-		return petstore.Unavailable(err)
-	}
-	return w.Err
-}
-
-// bulkPause is for other processes to write: longer than askEvery, with which they ask
-// whether they can.
-const bulkPause = 2 * time.Millisecond
-
-// changeMuch is changeOf for one of many transactions that write much, with a pause
-// before it.
-func (db *DB) changeMuch(ctx context.Context, r reach, run func(*conn) error) error {
-	time.Sleep(bulkPause)
-	return db.changeOf(ctx, r, run)
 }
 
 // judge turns an error of SQLite or of a context into what a caller sees. A
@@ -169,22 +134,32 @@ func (db *DB) judge(err error) error {
 // fail ends the database for good: after a failed fsync nobody knows what is on
 // the disk, and asking again may wrongly say that all is well.
 func (db *DB) fail(cause error) {
-	db.fault.once.Do(func() {
-		db.fault.cause.CompareAndSwap(nil, &cause)
+	if db.fault.CompareAndSwap(nil, &cause) {
 		db.log.Error("the database failed: nothing more is written", "path", db.path, "err", cause)
-		close(db.fault.failed)
-	})
+		close(db.failed)
+	}
+}
+
+// broken returns why no call can be served any more, or nil.
+func (db *DB) broken() error {
+	if cause := db.fault.Load(); cause != nil {
+		return *cause
+	}
+	return nil
 }
 
 // Err returns why nothing can be written, or nil: the error that failed the
 // database for good, or that of the last commit.
 func (db *DB) Err() error {
-	if err := db.fault.err(); err != nil && err != store.ErrClosed {
+	if err := db.broken(); err != nil && err != store.ErrClosed {
 		return err
 	}
-	return db.watcher.err()
+	if err := db.unwritable.Load(); err != nil {
+		return fmt.Errorf("nothing can be written: %w", *err)
+	}
+	return nil
 }
 
 // Failed returns a channel that is closed when the database fails for good. From
 // then on every call returns Unavailable; a restart recovers what was committed.
-func (db *DB) Failed() <-chan struct{} { return db.fault.failed }
+func (db *DB) Failed() <-chan struct{} { return db.failed }

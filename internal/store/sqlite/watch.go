@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 )
 
-// How often a server looks at its files, and how often it tries to write after a
-// write failed.
+// How often is looked at the files and for commits of other processes, and how often a
+// server tries to write after a write failed.
 const (
-	lookEvery = 200 * time.Millisecond
-	tryEvery  = time.Second
+	noticeEvery = 200 * time.Millisecond
+	tryEvery    = time.Second
 )
 
 // untilRemoved is how long somebody who removes the files one by one may take for all
@@ -31,9 +33,8 @@ func (o Options) claim(ctx context.Context, path string) (*fileLock, error) {
 
 // watch takes note of the files that were opened.
 func (db *DB) watch() (err error) {
-	w := &db.watcher
-	if w.lock == nil {
-		w.files, err = newFileWatch(db.path)
+	if db.lock == nil {
+		db.files, err = newFileWatch(db.path)
 		return err
 	}
 	if err := touchFile(db.writer); err != nil {
@@ -42,43 +43,54 @@ func (db *DB) watch() (err error) {
 	if _, _, _, err := db.writer.checkpoint("PASSIVE"); err != nil { // the watch looks at the file
 		return err
 	}
-	w.files, err = w.lock.watch()
+	db.files, err = db.lock.watch()
 	return err
 }
 
-// watchFiles notices what happens to the files while nobody writes, and when
-// writes that failed would succeed again. It runs until the watcher is closed or the
-// files are lost.
+// watchFiles notices, while nobody writes, what other processes commit, and for a server
+// also what happens to the files, and when writes that failed would succeed again. It runs
+// until db is closed or the database fails.
 func (db *DB) watchFiles() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	look, try := time.NewTicker(lookEvery), time.NewTicker(tryEvery)
+	look, try := time.NewTicker(noticeEvery), time.NewTicker(tryEvery)
 	defer look.Stop()
 	defer try.Stop()
 	for {
 		select {
-		case <-db.watcher.stop:
+		case <-db.stop:
 			return
 		case <-look.C:
-			if !db.intact() {
+			if db.look(); db.broken() != nil {
 				return
 			}
 		case <-try.C:
-			if db.watcher.err() != nil {
-				db.watcher.running.Go(func() { _ = db.changeOf(ctx, nothing, touchFile) }) // commit notes it
+			if db.lock != nil && db.unwritable.Load() != nil {
+				db.running.Go(func() { _ = db.change(ctx, touchFile) }) // which notes the outcome
 			}
 		}
+	}
+}
+
+func (db *DB) look() {
+	if db.lock != nil {
+		db.intact()
+	}
+	select {
+	case db.writing <- struct{}{}:
+		_ = db.notice() // what fails here fails the next write, which tells it
+		db.writing.Unlock()
+	default: // who writes notices by himself
 	}
 }
 
 // intact looks whether the file is still the one that was opened, and fails the database
 // if not. It may be called concurrently.
 func (db *DB) intact() bool {
-	w := &db.watcher
-	if w.files == nil {
+	if db.files == nil {
 		return true
 	}
-	err := w.files.Check()
+	err := db.files.Check()
 	if err != nil {
 		db.lose(err)
 	}
@@ -102,21 +114,20 @@ func (db *DB) lose(err error) {
 
 // tellNext notes what happened to the files for the next start.
 func (db *DB) tellNext(err error) {
-	if _, ok := errors.AsType[*lostError](err); !ok || db.watcher.lock == nil {
+	if _, ok := errors.AsType[*lostError](err); !ok || db.lock == nil {
 		return
 	}
-	if err := db.watcher.lock.lost(); err != nil {
+	if err := db.lock.lost(); err != nil {
 		db.log.Error("the next start may not know what happened to the database", "err", err)
 	}
 }
 
 // abandoned reports whether the database must be left as it is: to close it would
-// move the log into a file that is not its own, or is gone, and remove it. The
-// watcher is closed.
+// move the log into a file that is not its own, or is gone, and remove it.
 func (db *DB) abandoned() bool {
-	lost, ok := errors.AsType[*lostError](db.fault.err())
-	if !ok && db.watcher.files != nil { // SQLite may have met it before the watcher did
-		if lost, ok = errors.AsType[*lostError](db.watcher.files.Check()); ok {
+	lost, ok := errors.AsType[*lostError](db.broken())
+	if !ok && db.files != nil { // SQLite may have met it before the watcher did
+		if lost, ok = errors.AsType[*lostError](db.files.Check()); ok {
 			db.log.Error("the database is left as it is", "err", lost)
 		}
 	}
@@ -128,4 +139,72 @@ func (db *DB) abandoned() bool {
 	}
 	db.tellNext(lost) // even if it was told before: whoever removed the files may have removed that, too
 	return !lost.Whole
+}
+
+// A fileWatch notices that the files of an open database were removed or replaced.
+type fileWatch struct {
+	path      string
+	file, log fs.FileInfo
+	opened    *os.File // by fileLock.Watch; nil otherwise
+}
+
+// newFileWatch takes note of the files of the database at path, which is open.
+func newFileWatch(path string) (*fileWatch, error) {
+	w := &fileWatch{path: path}
+	var err error
+	if w.file, err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	if w.log, err = os.Stat(path + "-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Check returns a *lostError if the files are no longer those that were opened.
+func (w *fileWatch) Check() error {
+	if what := changed(w.path, w.file); what != "" {
+		return &lostError{path: w.path, what: what}
+	}
+	if w.log != nil {
+		if what := changed(w.path+"-wal", w.log); what != "" {
+			return &lostError{path: w.path, what: what, Whole: true}
+		}
+	}
+	return nil
+}
+
+// Close ends the watch, after SQLite has closed the database. A nil fileWatch has
+// nothing to close.
+func (w *fileWatch) Close() {
+	if w != nil && w.opened != nil {
+		_ = w.opened.Close() // it was only read
+	}
+}
+
+// changed says what became of a file, "" for nothing. What cannot be looked at
+// may still be there.
+func changed(path string, was fs.FileInfo) string {
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "was removed or moved"
+	case err == nil && !os.SameFile(was, now):
+		return "was replaced"
+	}
+	return ""
+}
+
+// A lostError says what happened to the files of an open database, and what to do.
+type lostError struct {
+	Whole bool // the database file is untouched: only its log is lost
+
+	path, what string
+}
+
+func (e *lostError) Error() string {
+	if e.Whole {
+		return fmt.Sprintf("%s-wal %s while it was in use; what it had is in the database when the server has ended: start again", e.path, e.what)
+	}
+	return fmt.Sprintf("%s %s while it was in use; put it back with its log beside it, or restore a backup with petstore restore FILE, and start again", e.path, e.what)
 }

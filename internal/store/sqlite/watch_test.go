@@ -8,8 +8,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/store/sqlite"
-	driver "zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // TestRemovedOneByOne: what removes the files comes to the one of the lock when the
@@ -42,53 +40,4 @@ func TestRemovedOneByOne(t *testing.T) {
 			_ = db.Close()
 		}
 	}
-}
-
-// TestVacuumBesideServer: an operator may make the file shorter.
-func TestVacuumBesideServer(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "petstore.db")
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	script(t, path, "CREATE TABLE filler AS SELECT zeroblob(1 << 20)")
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	long := size(t, path)
-	if db, err = sqlite.Open(t.Context(), path, sqlite.Options{Serve: true}); err != nil {
-		t.Fatal(err)
-	}
-	operator, err := driver.OpenConn(path, driver.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer operator.Close()
-	for _, query := range []string{"DROP TABLE filler", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if err := sqlitex.ExecuteTransient(operator, query, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if short := size(t, path); short >= long {
-		t.Fatalf("the file has %d bytes, want less than %d", short, long)
-	}
-	if err := db.Close(); err != nil { // which looks at the file
-		t.Error(err)
-	}
-	if db, err = sqlite.Open(t.Context(), path, sqlite.Options{Serve: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func size(t *testing.T, path string) int64 {
-	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Size()
 }

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -10,105 +12,190 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// write is the writer goroutine.
-func (db *DB) write() {
-	defer close(db.stopped)
-	tick := time.NewTicker(noticeEvery)
-	defer tick.Stop()
-	db.queue.Run(db.commit, tick.C, func() { _ = db.notice() }) // what fails here fails the next write, which tells it
+// A lock is held by one goroutine at a time, in the order in which they asked for it.
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
+
+// A write waits for a transaction. Its outcome is its caller's when done is closed.
+type write struct {
+	run      func(*conn) error
+	err      error
+	panicked any
+	done     chan struct{}
 }
 
-// commit carries out a group and answers it. If the transaction is lost, all
-// of them get Unavailable, the refused ones too: what they were refused for may
-// not have happened.
-func (db *DB) commit(group []*write) {
-	err := db.fault.err()
-	if err == nil {
-		err = db.transact(group)
+// change calls run, which changes no pets unless it says so in conn.touched, in a transaction
+// and returns after it is durable. While it waits, the end of ctx withdraws it. A panic of
+// run becomes the caller's. Whoever gets the writer carries out all writes that wait; the
+// groups of [store.Store.Do] are other transactions, in turns with these.
+func (db *DB) change(ctx context.Context, run func(*conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return petstore.Unavailable(err)
 	}
-	if err == nil {
-		if err = db.watcher.files.Check(); err != nil { // nobody would find what was written
-			db.lose(err)
+	w := &write{run: run, done: make(chan struct{})}
+	db.mu.Lock()
+	db.writes = append(db.writes, w)
+	db.mu.Unlock()
+	select {
+	case db.writing <- struct{}{}:
+		db.carryOut()
+		db.writing.Unlock()
+	case <-w.done:
+	case <-ctx.Done():
+		if db.withdraw(w) {
+			return petstore.Unavailable(ctx.Err())
 		}
 	}
-	db.watcher.note(err)
-	if err != nil {
-		err = petstore.Unavailable(err)
+	<-w.done
+	if w.panicked != nil {
+		panic(w.panicked)
 	}
-	for _, w := range group {
-		if err != nil {
-			w.Err = err
-		}
-		w.Answer()
-	}
-	if err == nil {
-		db.checkpointer.committed(db.writer)
-	}
+	return w.err
 }
 
-// transact returns an error if the whole transaction is lost.
-func (db *DB) transact(group []*write) error {
-	err := db.begin()
-	if err == nil {
-		err = db.notice()
+// withdraw takes back a write unless it was begun.
+func (db *DB) withdraw(w *write) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	i := slices.Index(db.writes, w)
+	if i >= 0 {
+		db.writes = slices.Delete(db.writes, i, i+1)
 	}
-	db.writer.touched.reset()
-	for i := 0; err == nil && i < len(group); i++ {
-		err = db.writer.attempt(group[i], len(group) == 1)
+	return i >= 0
+}
+
+// carryOut carries out the writes that wait, in one transaction, and answers them. The
+// writer is locked. If the transaction is lost, all are told so, the refused ones too.
+func (db *DB) carryOut() {
+	db.mu.Lock()
+	writes := db.writes
+	db.writes = nil
+	db.mu.Unlock()
+	if len(writes) == 0 {
+		return
 	}
-	if err == nil && !db.writer.AutocommitEnabled() {
-		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
-	}
-	if err == nil {
-		db.wrote = time.Now()
+	err := db.transact(func(c *conn) error {
+		if len(writes) == 1 {
+			writes[0].try(c)
+			return writes[0].err
+		}
+		for _, w := range writes {
+			if err := c.attempt(w); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	if gravityOf(err) == final {
-		db.fail(err)
-	}
-	if !db.writer.AutocommitEnabled() {
-		if undo := db.writer.exec("ROLLBACK"); undo != nil {
-			err = errors.Join(err, undo)
-			db.fail(err) // the next BEGIN would join a transaction that nobody wants
+	})
+	for _, w := range writes {
+		if err != nil {
+			w.err = err
 		}
+		close(w.done)
 	}
-	return err
 }
 
-// attempt carries out one write so that its failure undoes nothing but itself: by a
-// savepoint, unless it is alone. It returns an error if the transaction is lost.
-func (c *conn) attempt(w *write, alone bool) error {
-	if !alone {
-		if err := c.exec("SAVEPOINT one"); err != nil {
-			return err
+// try runs the write. What it panics with is kept for the caller.
+func (w *write) try(c *conn) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.panicked, w.err = store.PanicText(v), store.ErrPanicked
 		}
+	}()
+	w.err = w.run(c)
+}
+
+// attempt tries one of several writes so that its failure undoes nothing but itself. It
+// returns an error if the transaction is lost.
+func (c *conn) attempt(w *write) error {
+	if err := c.exec("SAVEPOINT one"); err != nil {
+		return err
 	}
-	w.Guard(func() error { return w.Job.run(c) })
-	switch {
-	case w.Err == nil:
-		c.touched.all = c.touched.all || w.Job.reach == anything
-	case c.AutocommitEnabled() || gravityOf(w.Err) != ordinary:
-		return w.Err
-	case alone:
-		return c.exec("ROLLBACK")
-	default:
+	if w.try(c); w.err != nil {
+		if c.AutocommitEnabled() || gravityOf(w.err) != ordinary {
+			return w.err
+		}
 		if err := c.exec("ROLLBACK TO one"); err != nil {
 			return err
 		}
 	}
-	if alone {
-		return nil
-	}
 	return c.exec("RELEASE one")
 }
 
-// noticeEvery bounds how long a commit of another process goes unnoticed.
-const noticeEvery = 200 * time.Millisecond
+// bulkPause is for other processes to write: longer than askEvery, with which they ask
+// whether they can.
+const bulkPause = 2 * time.Millisecond
+
+// changeMuch is change for one of many transactions that write much, with a pause
+// before it.
+func (db *DB) changeMuch(ctx context.Context, f func(*conn) error) error {
+	time.Sleep(bulkPause)
+	return db.change(ctx, f)
+}
+
+// transact runs f in a transaction of the writer, which is locked, and returns after it
+// is durable. If f fails, or panics, nothing has happened. It returns Unavailable if that
+// is not f's fault; then f may have succeeded.
+func (db *DB) transact(f func(*conn) error) error {
+	if db.readOnly {
+		return petstore.Unavailable(errors.New("the database is open for reading only"))
+	}
+	if err := db.broken(); err != nil {
+		return petstore.Unavailable(err)
+	}
+	refused, err := db.try(f)
+	if gravityOf(err) == final {
+		db.fail(err)
+	}
+	if err == nil {
+		if err = db.files.Check(); err != nil { // nobody would find what was written
+			db.lose(err)
+		}
+	}
+	if err != nil {
+		db.unwritable.Store(&err)
+		return petstore.Unavailable(err)
+	}
+	db.unwritable.Store(nil)
+	db.logGrew()
+	return refused
+}
+
+// try returns the error of f, or why the transaction is lost.
+func (db *DB) try(f func(*conn) error) (refused, err error) {
+	c := db.writer
+	if err := db.begin(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if c.AutocommitEnabled() {
+			return
+		}
+		if undo := c.exec("ROLLBACK"); undo != nil {
+			err = errors.Join(err, undo)
+			db.fail(err) // the next BEGIN would join a transaction that nobody wants
+		}
+	}()
+	if err := db.notice(); err != nil {
+		return nil, err
+	}
+	c.touched.reset()
+	if err := f(c); err != nil {
+		if c.AutocommitEnabled() || gravityOf(err) != ordinary {
+			return nil, err
+		}
+		return err, nil
+	}
+	err = db.cache.commit(&c.touched, func() error { return c.exec("COMMIT") })
+	db.wrote = time.Now()
+	return nil, err
+}
 
 // notice finds out whether another process has committed: then the cache is void,
 // and if it was a newer version of this program that migrated the file, no call is
-// served any more. The writer calls it in each of its transactions, in which nobody
-// else commits, and while it waits.
+// served any more. It is called in each transaction, in which nobody else commits, and
+// now and then while nobody writes. The writer is locked.
 func (db *DB) notice() error {
 	version, err := db.writer.number("PRAGMA data_version")
 	if err != nil || version == db.version {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -65,28 +64,6 @@ func kept(t *testing.T, db *DB) int {
 	return len(entries)
 }
 
-// TestGroups: writes that wait share a commit, up to a bound.
-func TestGroups(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, Options{})
-	release := occupy(t, db)
-	const callers = store.MaxGroup + 40
-	errs := make(chan error, callers)
-	for range callers {
-		go func() { errs <- db.change(context.Background(), func(c *conn) error { return insert(c, "x") }) }()
-	}
-	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == callers })
-	release()
-	for range callers {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	if n := kept(t, db); n != callers {
-		t.Errorf("rows = %d, want %d", n, callers)
-	}
-}
-
 // TestGroupsOfChanges: changes that wait share a commit, up to a bound.
 func TestGroupsOfChanges(t *testing.T) {
 	t.Parallel()
@@ -95,109 +72,102 @@ func TestGroupsOfChanges(t *testing.T) {
 	before := db.Stats()
 	release := occupy(t, db)
 	const callers = store.MaxGroup + 40
-	errs := make(chan error, callers+1)
-	create := func() {
-		_, err := petstore.NewService(db).CreatePet(context.Background(), ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
-		errs <- err
-	}
-	go create()
-	eventually(t, "the first group waits for the writer", func() bool { return db.queue.Len() == 1 })
+	errs := make(chan error, callers)
 	for range callers {
-		go create()
+		go func() {
+			_, err := petstore.NewService(db).CreatePet(context.Background(), ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
+			errs <- err
+		}()
 	}
 	eventually(t, "all changes wait", func() bool { return db.Waiting() == callers })
 	release()
-	for range callers + 1 {
+	for range callers {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 	}
 	got := db.Stats()
-	if groups := got.Groups - before.Groups; groups != 3 || got.Writes-before.Writes != callers+1 || got.LargestGroup != store.MaxGroup || got.Waiting != 0 || got.LostGroups != 0 {
-		t.Errorf("Stats = %+v, before them %+v, want 3 groups more of %d changes, the largest of %d", got, before, callers+1, store.MaxGroup)
+	if groups := got.Groups - before.Groups; groups != 2 || got.Writes-before.Writes != callers || got.LargestGroup != store.MaxGroup || got.Waiting != 0 || got.LostGroups != 0 {
+		t.Errorf("Stats = %+v, before them %+v, want 2 groups more of %d changes, the largest of %d", got, before, callers, store.MaxGroup)
 	}
 }
 
-// TestFailuresInAGroup: an error, a broken constraint and a panic undo their
-// own write alone.
-func TestFailuresInAGroup(t *testing.T) {
+// TestFailures: an error, a broken constraint and a panic undo their own write, and leave
+// those that share its transaction.
+func TestFailures(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{1, 12} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			t.Parallel()
-			failuresInAGroup(t, size)
-		})
-	}
-}
-
-func failuresInAGroup(t *testing.T, size int) {
-	t.Helper()
-	refused := petstore.Errorf("refused", "no")
 	db := openTest(t, Options{Cached: 8})
-	release := occupy(t, db)
-	type outcome struct {
-		i        int
-		err      error
-		panicked any
+	refused := petstore.Errorf("refused", "no")
+	fails := []func(*conn) error{
+		func(*conn) error { return refused },
+		func(*conn) error { panic("at the disco") },
+		func(c *conn) error { return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)") },
+		func(*conn) error { return nil },
 	}
-	outcomes := make(chan outcome, size)
-	for i := range size {
-		go func() {
-			o := outcome{i: i}
-			defer func() {
-				o.panicked = recover()
-				outcomes <- o
-			}()
-			o.err = db.change(context.Background(), func(c *conn) error {
-				if err := insert(c, "x"); err != nil || i%4 == 3 {
-					return err
-				}
-				switch i % 4 {
-				case 0:
-					return refused
-				case 1:
-					panic("at the disco")
-				}
-				return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)")
-			})
+	write := func(i int) {
+		defer func() {
+			if text, _ := recover().(string); strings.HasPrefix(text, "at the disco") != (i == 1) {
+				t.Errorf("write %d panicked with %.20q", i, text)
+			}
 		}()
+		err := db.change(context.Background(), func(c *conn) error {
+			if err := insert(c, "x"); err != nil {
+				return err
+			}
+			return fails[i](c)
+		})
+		if ok := []bool{errors.Is(err, refused), false, sqlite.ErrCode(err) == sqlite.ResultConstraintCheck, err == nil}; !ok[i] {
+			t.Errorf("write %d = %v", i, err)
+		}
 	}
-	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == size })
+	for i := range fails { // alone
+		write(i)
+	}
+	release := occupy(t, db)
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() { write(i % 4) })
+	}
+	eventually(t, "all writes wait", func() bool {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		return len(db.writes) == 12
+	})
 	release()
-	for range size {
-		o := <-outcomes
-		text, _ := o.panicked.(string)
-		ok := map[int]bool{
-			0: errors.Is(o.err, refused),
-			1: strings.HasPrefix(text, "at the disco"),
-			2: sqlite.ErrCode(o.err) == sqlite.ResultConstraintCheck,
-			3: o.err == nil && o.panicked == nil,
-		}
-		if !ok[o.i%4] {
-			t.Errorf("outcome %d of %d = %v, panic %.20q", o.i, size, o.err, text)
-		}
-	}
-	if got, want := kept(t, db), size/4; got != want {
-		t.Errorf("rows after a group of %d = %d, want %d", size, got, want)
+	all.Wait()
+	if n := kept(t, db); n != 4 {
+		t.Errorf("rows = %d, want those of the 4 that succeeded", n)
 	}
 }
 
+// TestWithdrawn: who waits for the writer can go, a change and any other write.
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
+	ws := newShop(t, db)
 	release := occupy(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
+	done := make(chan error, 2)
 	go func() { done <- db.change(ctx, func(c *conn) error { return insert(c, "x") }) }()
-	eventually(t, "the write waits", func() bool { return db.Stats().Waiting == 1 })
+	go func() {
+		_, err := petstore.NewService(db).CreatePet(ctx, ws, petstore.NewPet{Name: "Rex", CategoryID: 1}, nil)
+		done <- err
+	}()
+	eventually(t, "the change waits", func() bool { return db.Waiting() == 1 })
 	cancel()
-	err := <-done // while the writer is still occupied
-	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) {
-		t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)
+	for range cap(done) { // while the writer is still occupied
+		if err := <-done; petstore.CodeOf(err) != petstore.CodeServiceUnavailable || !errors.Is(err, context.Canceled) {
+			t.Errorf("withdrawn write = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, context.Canceled)
+		}
 	}
+	rows := kept(t, db)
 	release()
-	if n := kept(t, db); n != 0 {
-		t.Errorf("rows = %d, want none of a withdrawn write", n)
+	if err := db.Close(); err != nil { // after all that waits
+		t.Fatal(err)
+	}
+	db = openAt(t, db.path)
+	if pets, err := db.Pets(t.Context(), ws, petstore.PetQuery{Page: petstore.Page{Limit: 1}}); err != nil || len(pets) > 0 || kept(t, db) != rows {
+		t.Errorf("Pets = %v, %v, rows = %d, want none of withdrawn writes", pets, err, kept(t, db)-rows)
 	}
 }
 
@@ -215,8 +185,7 @@ func TestBegunIsNotWithdrawn(t *testing.T) {
 	}
 }
 
-// TestFullDisk: everybody in the group is told, and writing goes on when there
-// is room again.
+// TestFullDisk: the caller is told, and writing goes on when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	db := openTest(t, Options{})
@@ -227,26 +196,9 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	limit("1") // SQLite takes the present size for it
-	release := occupy(t, db)
-	const callers = 8
-	errs := make(chan error, callers)
-	for i := range callers {
-		go func() {
-			errs <- db.change(context.Background(), func(c *conn) error {
-				if i > 0 {
-					return insert(c, "small")
-				}
-				return insert(c, strings.Repeat("large", 100_000))
-			})
-		}()
-	}
-	eventually(t, "all writes wait", func() bool { return db.Stats().Waiting == callers })
-	release()
-	for range callers {
-		err := <-errs
-		if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err) != sqlite.ResultFull {
-			t.Errorf("write on a full disk = %v, want %s because of %v", err, petstore.CodeServiceUnavailable, sqlite.ResultFull)
-		}
+	err := db.change(t.Context(), func(c *conn) error { return insert(c, strings.Repeat("large", 100_000)) })
+	if petstore.CodeOf(err) != petstore.CodeServiceUnavailable || sqlite.ErrCode(err) != sqlite.ResultFull || db.Err() == nil {
+		t.Errorf("write on a full disk = %v, Err %v, want %s because of %v", err, db.Err(), petstore.CodeServiceUnavailable, sqlite.ResultFull)
 	}
 	limit("1000000")
 	if err := db.change(t.Context(), func(c *conn) error { return insert(c, "x") }); err != nil || db.Err() != nil {
