@@ -103,7 +103,7 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	return nil
 }
 
-// restore loads the counts, and then the keys whose bans run. If no events are kept,
+// restore loads the counts. If no events are kept,
 // feeds end before the first change that none tells of; should that fail, forgetEvents
 // tries again.
 func (n *node) restore(ctx context.Context) error {

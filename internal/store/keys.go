@@ -62,23 +62,10 @@ func key(tx Tx, id string) (access.Key, error) {
 	return access.Key{}, access.NoKey(id)
 }
 
-// touchKey stamps a key whose row or ban changed.
-func touchKey(tx Tx, id string) error {
-	state, err := nextState(tx)
-	if err != nil {
-		return err
-	}
-	return exec(tx, "UPDATE api_keys SET state = $1 WHERE id = $2", state, id)
-}
-
 func insertKey(tx Tx, k access.Key) error {
-	state, err := nextState(tx)
-	if err != nil {
-		return err
-	}
-	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to, state)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
-		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo, state)
+	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
+		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo)
 }
 
 // MakeKey implements [access.Store]. A key without a time of creation gets the
@@ -172,7 +159,7 @@ func (s *Store) revokeExpired(tx Tx, workspace int64) error {
 		if err := exec(tx, "UPDATE api_keys SET revoked_at = $1 WHERE id = $2", now, k.ID); err != nil {
 			return err
 		}
-		if err := touchKey(tx, k.ID); err != nil {
+		if err := changed(tx); err != nil {
 			return err
 		}
 		if err := s.audit(tx, "limit", "key.revoke", k.ID, fmt.Sprintf("%q expired, and more than %d of workspace %d have since", k.Name, access.MaxKeys, workspace)); err != nil {
@@ -249,7 +236,7 @@ func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, 
 	if err := exec(tx, "UPDATE api_keys SET expires_at = $1, rotated_to = $2 WHERE id = $3", millis(old.ExpiresAt), next.ID, old.ID); err != nil {
 		return old, err
 	}
-	if err := touchKey(tx, old.ID); err != nil {
+	if err := changed(tx); err != nil {
 		return old, err
 	}
 	if err := s.insertBounded(tx, next); err != nil {
@@ -269,8 +256,8 @@ func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, 
 	return key(tx, next.ID)
 }
 
-// changeKey calls f with a key. If f returns a detail, it stamps the key and adds
-// an entry with it; else nothing was changed.
+// changeKey calls f with a key. If f returns a detail, it adds an entry with it;
+// else nothing was changed.
 func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
 	return s.db.Change(ctx, func(tx Tx) error {
 		k, err := key(tx, id)
@@ -281,7 +268,7 @@ func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, actio
 		if err != nil || detail == "" {
 			return err
 		}
-		if err := touchKey(tx, id); err != nil {
+		if err := changed(tx); err != nil {
 			return err
 		}
 		return s.audit(tx, by, action, id, detail)
@@ -310,7 +297,7 @@ func (s *Store) UpdateKey(ctx context.Context, id string, by access.Actor, holde
 		if err := exec(tx, "UPDATE api_keys SET name = $1, expires_at = $2, revoked_at = $3 WHERE id = $4", after.Name, millis(after.ExpiresAt), millis(after.RevokedAt), id); err != nil {
 			return err
 		}
-		if err := touchKey(tx, id); err != nil {
+		if err := changed(tx); err != nil {
 			return err
 		}
 		if err := s.audit(tx, by, action, id, detail); err != nil {

@@ -249,8 +249,8 @@ func (r *moveRun) start(tx Tx) error {
 		return err
 	}
 	var (
-		b            Batch
-		state, floor int64
+		b     Batch
+		state int64
 	)
 	b.Exec("DELETE FROM meta")
 	const insert = "INSERT INTO meta (name, value) VALUES ($1, $2)"
@@ -267,7 +267,7 @@ func (r *moveRun) start(tx Tx) error {
 		}
 		b.Exec(insert, name, value)
 	}
-	if _, err := one(r.From, "SELECT state, floor FROM access_state", func(row Row) error { return row.Scan(&state, &floor) }); err != nil {
+	if _, err := one(r.From, "SELECT state FROM access_state", func(row Row) error { return row.Scan(&state) }); err != nil {
 		return err
 	}
 	text, err := json.Marshal(r.state)
@@ -275,7 +275,7 @@ func (r *moveRun) start(tx Tx) error {
 		return err
 	}
 	b.Exec(insert, MoveNote, text)
-	b.Exec("UPDATE access_state SET state = $1, floor = $2", state, floor)
+	b.Exec("UPDATE access_state SET state = $1", state)
 	return tx.Run(&b)
 }
 

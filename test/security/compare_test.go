@@ -31,8 +31,8 @@ func compared() map[string]string {
 	const public = "no secret: the name has another meaning here"
 	return map[string]string{
 		"access.Directory.find":   "a look-up of SHA-256 of what was sent, which nobody can steer towards that of a key",
-		"access.Directory.answer": "the SHA-256 of what was sent and is no key",
-		"access.Directory.apply":  "hashes of the store among themselves",
+		"access.Directory.put":    "the SHA-256 of what was sent and is no key",
+		"access.Directory.take":   "hashes of the store among themselves",
 		"access.wellFormed":       "a checksum of what was sent with what was sent",
 		"httpapi.presentedKey":    "one header of a request with another",
 		"httpapi.onceOf":          public, // Idempotency-Key, by its form

@@ -95,10 +95,14 @@ func (v *visit) whole(ctx context.Context, s span) (w whole, err error) {
 	if err != nil {
 		return w, err
 	}
+	bans, err := v.banSummary(ctx)
+	if err != nil {
+		return w, err
+	}
 	w.Cards = []summary{
 		v.workspaceSummary(workspaces),
 		{Title: "Requests today", Value: number(today.Total()), Hint: share(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
-		v.banSummary(), v.healthSummary(),
+		bans, v.healthSummary(),
 	}
 	w.Nearest, w.Health = [][]cell{}, [][]cell{}
 	nearest, err := v.busyKeys(ctx, few)
@@ -128,7 +132,7 @@ func (v *visit) countWorkspaces(ctx context.Context) (count, error) {
 }
 
 func (v *visit) workspaceSummary(n count) summary {
-	s := summary{Title: "Workspaces", Value: number(n.all), Hint: someOf(int64(len(v.Keys.Entries())), "key in use", "keys in use"), URL: "/console/workspaces"}
+	s := summary{Title: "Workspaces", Value: number(n.all), Hint: someOf(int64(v.Keys.Len()), "key in use", "keys in use"), URL: "/console/workspaces"}
 	if n.over > 0 {
 		s.Hint, s.URL, s.Bad = number(n.over)+" over quota", "/console/workspaces?sort=use", true
 	}
@@ -147,13 +151,14 @@ func (v *visit) today(ctx context.Context) (sum usage.Counts, err error) {
 	return sum, err
 }
 
-func (v *visit) banSummary() summary {
-	n := int64(len(v.banned()))
+func (v *visit) banSummary(ctx context.Context) (summary, error) {
+	entries, err := v.banned(ctx)
+	n := int64(len(entries))
 	s := summary{Title: "Bans", Value: number(n), Hint: "no key is refused", URL: "/console/bans", Bad: n > 0}
 	if n > 0 {
-		s.Hint = "until " + inWords(v.banned()[0].Key.Ban.Until) + " at least"
+		s.Hint = "until " + inWords(entries[0].Key.Ban.Until) + " at least"
 	}
-	return s
+	return s, err
 }
 
 func (v *visit) healthSummary() summary {

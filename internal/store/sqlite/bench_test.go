@@ -84,18 +84,6 @@ func BenchmarkPets20(b *testing.B) {
 	}
 }
 
-func BenchmarkChangesUnchanged(b *testing.B) {
-	db, _ := benchShop(b)
-	seen, err := db.Changes(b.Context(), 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	at(b, 1, func(int) error {
-		_, err := db.Changes(context.Background(), seen.State)
-		return err
-	})
-}
-
 // BenchmarkPlaceOrder: place orders of many pets, with group commit and, for
 // comparison, one transaction each.
 func BenchmarkPlaceOrder(b *testing.B) {

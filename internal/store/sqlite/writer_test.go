@@ -158,7 +158,7 @@ func failuresInAGroup(t *testing.T, size int) {
 				case 1:
 					panic("at the disco")
 				}
-				return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)")
+				return c.exec("INSERT INTO access_state (only, state) VALUES (2, 0)")
 			})
 		}()
 	}
