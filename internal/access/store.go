@@ -219,8 +219,7 @@ type Link struct {
 }
 
 // LinkGrace is how long a used link is remembered after its end, for nodes
-// whose clocks are behind. The links used last are remembered for longer, so that a
-// clock that was wrong does not make one good again.
+// whose clocks are behind.
 const LinkGrace = time.Hour
 
 // An Actor says on whose behalf a store is changed, for the audit log:

@@ -61,7 +61,6 @@ type node struct {
 	access      *httpapi.AccessLog // nil if n.log takes the requests too
 	budget      budget
 	connections *http1.Limit                // of the public listener
-	future      atomic.Int64                // rows of the future, as last counted
 	api         atomic.Pointer[httpapi.API] // nil until the public server starts
 }
 
@@ -224,17 +223,13 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 	}
 }
 
-// forget removes the receipts that are too old to be replayed, and counts the rows
-// of the future.
+// forget removes the receipts that are too old to be replayed.
 func (n *node) forget(ctx context.Context) {
 	for removed := 1; removed > 0 && ctx.Err() == nil; {
 		var err error
 		if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
 			n.log.Error("old receipts could not be removed", "err", err)
 		}
-	}
-	if rows, err := n.store.FutureRows(ctx, n.now()); err == nil { // else the last count stays
-		n.future.Store(rows)
 	}
 }
 

@@ -33,8 +33,6 @@ type Store interface {
 
 	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// FutureRows returns how many rows begin later than now.
-	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	// OrphanRows returns how many sessions and rows of use are of keys and
 	// workspaces that do not exist.
 	OrphanRows(ctx context.Context) (int64, error)

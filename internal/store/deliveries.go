@@ -235,16 +235,14 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 }
 
 // PruneDeliveries implements [webhook.Store].
-func (s *Store) PruneDeliveries(ctx context.Context, node string, before time.Time, keep int) error {
+func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int) error {
 	for id := ""; ; {
 		next, kept, err := s.nextDelivered(ctx, id)
 		switch {
 		case err != nil || next == "":
 			return err
 		case kept:
-			if err = s.correctDeliveries(ctx, next, node); err == nil {
-				err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
-			}
+			err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
 		default:
 			err = s.removeDeliveries(ctx, "webhook = $1", next)
 		}
@@ -268,33 +266,13 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 	return next, kept, err
 }
 
-// correctDeliveries makes due, in steps, what a clock that was wrong put off, if the node
-// holds the webhook: one whose clock is behind must not do it to what another holds.
-func (s *Store) correctDeliveries(ctx context.Context, id, node string) error {
-	now := s.now()
-	far := now.Add(webhook.LongestPause).UnixMilli()
-	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return one(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1",
-			func(Row) error { return nil }, id, far, node)
-	})
-	for err == nil && some {
-		err = s.db.Step(ctx, func(tx Tx) error {
-			n, err := tx.Exec("UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
-				now.UnixMilli(), id, far, int64(stepRows))
-			some = n == stepRows
-			return err
-		})
-	}
-	return err
-}
-
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
 	var oldest int64 // of those that stay
 	var some bool
 	err := s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
-			func(row Row) error { return row.Scan(&oldest) }, id, s.now().Add(futureSkew).UnixMilli(), int64(keep-1)) // those of a wrong clock push out no others
+		_, err := one(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2",
+			func(row Row) error { return row.Scan(&oldest) }, id, int64(keep-1))
 		if err != nil {
 			return err
 		}

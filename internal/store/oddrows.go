@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// futureSkew is how far clocks of nodes may differ.
-const futureSkew = time.Hour
-
 // dated are the tables whose rows tell when something happened, each with that instant
 // in Unix milliseconds. A database of an older version may lack some.
 var dated = [...]struct{ table, at string }{
@@ -37,19 +34,6 @@ func Newest(tx Tx, hasTable string) (latest time.Time, err error) {
 		}
 	}
 	return latest, nil
-}
-
-// FutureRows returns how many windows of the limiter, bans, sessions and entries of
-// the audit log begin later than now: a clock was wrong, or is. Windows count from
-// the day after tomorrow on, all else from more than an hour ahead.
-func (s *Store) FutureRows(ctx context.Context, now time.Time) (n int64, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		_, err := one(tx, `SELECT (SELECT count(*) FROM limit_windows WHERE day > $1) + (SELECT count(*) FROM bans WHERE begins_at > $2) +
-			(SELECT count(*) FROM console_sessions WHERE started_at > $2) + (SELECT count(*) FROM audit WHERE at > $2)`,
-			func(row Row) error { return row.Scan(&n) }, now.Unix()/86400+1, now.Add(futureSkew).UnixMilli())
-		return err
-	})
-	return n, err
 }
 
 // OrphanRows returns how many sessions of keys, and rows of use, are of keys and
