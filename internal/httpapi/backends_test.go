@@ -116,7 +116,7 @@ func openStore(t testing.TB, now func() time.Time) store {
 	)
 	switch *storeName {
 	case "sqlite":
-		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Cached: 64})
+		db, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now})
 	default:
 		url := database.Server(t).Database(t, template)
 		db, err = postgres.Open(t.Context(), url, postgres.Options{Now: now, Readers: 4, NoMigrate: true})

@@ -57,6 +57,7 @@ type exchange struct {
 	ready  int    // the status of the response that is to be written when the steps are over; 0 if there is none
 	answer []byte // its body
 	shared bool   // which is shared with other requests
+	shown  *representation
 
 	status int
 	sent   int64
@@ -79,6 +80,7 @@ type route struct {
 	public     bool // needs no key and spends no quota
 	guess      bool // of a public page: tries a key, and spends the quota of the caller's address
 	free       bool // spends no quota
+	cached     bool // its answers may be held while the workspace does not change
 	streams    bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
 	waits      bool // for somebody else: it is carried out beside the gates
 	deprecated bool // with a last day

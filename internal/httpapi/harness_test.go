@@ -21,6 +21,7 @@ import (
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/store/sqlite"
 	"example.com/petstore/internal/store/storetest"
 )
 
@@ -237,6 +238,9 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 		Docs:    http.HandlerFunc(httpapi.NotFound),
 		Log:     slog.New(slog.NewJSONHandler(s.log, nil)),
 		BaseURL: "https://shop.example/v1",
+	}
+	if file, yes := db.(*sqlite.DB); yes {
+		o.Version = file.PetVersion
 	}
 	for _, c := range change {
 		c(&o)

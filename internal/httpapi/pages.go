@@ -41,10 +41,11 @@ func (p pages) paths() []path {
 
 // document answers with a file that everybody may read.
 func document(contentType string, body []byte) handler {
-	tag, zipped := petstore.TagOf(body), zip(body)
+	zipped := zip(body)
+	r := &representation{contentType: contentType, weak: "W/", tag: petstore.TagOf(body), body: body, zipped: func() []byte { return zipped }}
 	return func(x *exchange) error {
 		x.shared = true
-		return x.sendTagged("W/", tag, contentType, body, func() []byte { return zipped })
+		return x.represent(r)
 	}
 }
 

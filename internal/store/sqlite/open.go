@@ -110,9 +110,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if o.Cached > 0 {
-		db.cache = newCache(o.Cached)
-	}
 	if !o.ReadOnly {
 		if db.checkpointer, err = newCheckpointer(db.path, db.writer, db.fail, db.intact, db.log); err != nil {
 			return err

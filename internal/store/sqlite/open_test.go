@@ -292,15 +292,8 @@ func TestReadOnly(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	for _, cached := range []int{0, 64} {
-		closed(t, sqlite.Options{Cached: cached})
-	}
-}
-
-func closed(t *testing.T, o sqlite.Options) {
-	t.Helper()
 	ctx := t.Context()
-	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "petstore.db"), o)
+	db, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

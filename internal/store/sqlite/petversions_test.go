@@ -3,10 +3,9 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"example.com/petstore/internal/access"
@@ -15,10 +14,10 @@ import (
 	"example.com/petstore/internal/usage"
 )
 
-// openCached opens the file at path with a cache.
+// openCached opens the file at path.
 func openCached(t *testing.T, path string) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), path, Options{Readers: 2, Cached: 1 << 10})
+	db, err := Open(t.Context(), path, Options{Readers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,25 +57,44 @@ func nameAnew(db *DB, workspace, id int64, name string) error {
 	return err
 }
 
-func (db *DB) holds(workspace, id int64) bool {
-	_, ok, _ := db.cache.row(cacheKey{workspace, id})
-	return ok
+// A held is what is held of a pet, as those who hold answers do it.
+type held struct {
+	db *DB
+	sync.Mutex
+	pets     map[int64]petstore.Pet
+	versions map[int64]uint64
 }
 
-// TestCacheKeepsWhatWasRead also checks that what is saved every few seconds, the
-// limiter's counts and what keys did, empties nothing, nor does what is removed by and by.
-func TestCacheKeepsWhatWasRead(t *testing.T) {
+func newHeld(db *DB) *held {
+	return &held{db: db, pets: map[int64]petstore.Pet{}, versions: map[int64]uint64{}}
+}
+
+// pet returns a pet, and whether it was held.
+func (h *held) pet(workspace, id int64) (p petstore.Pet, was bool, err error) {
+	version, known := h.db.PetVersion(workspace)
+	h.Lock()
+	p, there := h.pets[id]
+	there = there && known && h.versions[id] == version
+	h.Unlock()
+	if there {
+		return p, true, nil
+	}
+	if p, err = h.db.Pet(context.Background(), workspace, id); err == nil && known {
+		h.Lock()
+		defer h.Unlock()
+		h.pets[id], h.versions[id] = p, version
+	}
+	return p, false, err
+}
+
+// TestVersionsOfOtherWrites: what is saved every few seconds, the limiter's counts and what
+// keys did, changes no version, nor does what is removed by and by, or another workspace's.
+func TestVersionsOfOtherWrites(t *testing.T) {
 	t.Parallel()
 	db := openCached(t, filepath.Join(t.TempDir(), "petstore.db"))
 	ws, other := newShop(t, db), newShopNamed(t, db, "other")
-	for _, w := range []int64{ws, other} {
-		createPet(t, db, w, "one")
-	}
-	for _, w := range []int64{ws, other} {
-		if _, err := db.Pet(t.Context(), w, 1); err != nil || !db.holds(w, 1) {
-			t.Fatalf("the pet of %d is not held after it was read (%v)", w, err)
-		}
-	}
+	createPet(t, db, ws, "one")
+	before, known := db.PetVersion(other)
 	if err := db.SaveLimits(t.Context(), ratelimit.Saved{Windows: []ratelimit.SavedWindow{{Subject: "w1", Day: 1}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,37 +105,32 @@ func TestCacheKeepsWhatWasRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := db.ForgetEvents(t.Context(), petstore.Time{}); n == 0 || err != nil {
-		t.Fatalf("ForgetEvents = %d, %v, want the events of two pets", n, err)
+		t.Fatalf("ForgetEvents = %d, %v, want the event of the pet", n, err)
 	}
 	if err := nameAnew(db, ws, 1, "uno"); err != nil {
 		t.Fatal(err)
 	}
-	if db.holds(ws, 1) || !db.holds(other, 1) {
-		t.Errorf("after a change in %d: held = %t and %t, want only what is of the other workspace", ws, db.holds(ws, 1), db.holds(other, 1))
+	if after, _ := db.PetVersion(other); after != before || !known {
+		t.Errorf("PetVersion = %d, %t, was %d", after, known, before)
 	}
 }
 
-// TestCacheSeesOtherProcesses has a second database on the file, which tells
+// TestVersionsSeeOtherProcesses has a second database on the file, which tells
 // the first as little as another process would. The one that commits sees it at
 // once, the other soon.
-func TestCacheSeesOtherProcesses(t *testing.T) {
+func TestVersionsSeeOtherProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "petstore.db")
-	here, there := openCached(t, path), openCached(t, path)
-	ws := newShop(t, here)
-	id := createPet(t, here, ws, "v0")
-	query := petstore.PetQuery{Page: petstore.Page{Limit: 10}}
-	read := func(db *DB) (pet, listed string) {
+	here, there := newHeld(openCached(t, path)), newHeld(openCached(t, path))
+	ws := newShop(t, here.db)
+	id := createPet(t, here.db, ws, "v0")
+	read := func(h *held) string {
 		t.Helper()
-		one, err := db.Pet(t.Context(), ws, id)
+		p, _, err := h.pet(ws, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := db.Pets(t.Context(), ws, query)
-		if err != nil || len(all) != 1 {
-			t.Fatalf("Pets = %v, %v, want one", all, err)
-		}
-		return one.Name, all[0].Name
+		return p.Name
 	}
 	for i := range 6 {
 		by, other := here, there
@@ -127,16 +140,13 @@ func TestCacheSeesOtherProcesses(t *testing.T) {
 		read(by)
 		read(other)
 		want := fmt.Sprint("v", i+1)
-		if err := nameAnew(by, ws, id, want); err != nil {
+		if err := nameAnew(by.db, ws, id, want); err != nil {
 			t.Fatal(err)
 		}
-		if pet, listed := read(by); pet != want || listed != want {
-			t.Fatalf("by whom it was renamed the pet is %q, and %q in the list, want %q", pet, listed, want)
+		if got := read(by); got != want {
+			t.Fatalf("by whom it was renamed the pet is %q, want %q", got, want)
 		}
-		eventually(t, "the other one sees it", func() bool {
-			pet, listed := read(other)
-			return pet == want && listed == want
-		})
+		eventually(t, "the other one sees it", func() bool { return read(other) == want })
 	}
 }
 
@@ -147,24 +157,22 @@ func TestCloseWaitsForOthers(t *testing.T) {
 	here, there := openCached(t, path), openCached(t, path)
 	ws := newShop(t, here)
 	id := createPet(t, here, ws, "before")
-	if _, err := here.Pet(t.Context(), ws, id); err != nil {
-		t.Fatal(err)
-	}
+	before, _ := here.PetVersion(ws)
 	if err := nameAnew(there, ws, id, "after"); err != nil {
 		t.Fatal(err)
 	}
 	if err := there.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if pet, err := here.Pet(t.Context(), ws, id); err != nil || pet.Name != "after" {
-		t.Errorf("Pet = %v, %v, want the new name", pet, err)
+	if after, _ := here.PetVersion(ws); after == before {
+		t.Errorf("PetVersion = %d, as before", after)
 	}
 }
 
-// TestCacheIsNeverBehind has a database change pets while readers look: nobody may
+// TestVersionsAreNeverBehind has a database change pets while readers look: nobody may
 // see a version older than one that was confirmed, or seen by anybody, before the
 // look began.
-func TestCacheIsNeverBehind(t *testing.T) {
+func TestVersionsAreNeverBehind(t *testing.T) {
 	t.Parallel()
 	db := openCached(t, filepath.Join(t.TempDir(), "petstore.db"))
 	ws := newShop(t, db)
@@ -182,6 +190,8 @@ func TestCacheIsNeverBehind(t *testing.T) {
 	for i := range ids {
 		ids[i] = createPet(t, db, ws, "0")
 	}
+	all := newHeld(db)
+	var found atomic.Int64
 	var writers, readers sync.WaitGroup
 	for i := range ids {
 		writers.Go(func() {
@@ -206,7 +216,10 @@ func TestCacheIsNeverBehind(t *testing.T) {
 				confirmed[i].Lock()
 				least := confirmed[i].version
 				confirmed[i].Unlock()
-				pet, err := db.Pet(context.Background(), ws, ids[i])
+				pet, was, err := all.pet(ws, ids[i])
+				if was {
+					found.Add(1)
+				}
 				var seen int
 				if _, scanErr := fmt.Sscan(pet.Name, &seen); err != nil || scanErr != nil || seen < least {
 					t.Errorf("pet %d is at version %q (%v), but %d was confirmed before", ids[i], pet.Name, err, least)
@@ -219,83 +232,7 @@ func TestCacheIsNeverBehind(t *testing.T) {
 	writers.Wait()
 	close(done)
 	readers.Wait()
-}
-
-// TestCacheAgainstMap keeps, changes and flushes at random: whatever is held is what
-// was kept last.
-func TestCacheAgainstMap(t *testing.T) {
-	t.Parallel()
-	c, r := newCache(1<<12), rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a repeatable sequence
-	last := map[cacheKey]row{}
-	found := 0
-	for i := range 200_000 {
-		k := cacheKey{1 + r.Int64N(3), 1 + r.Int64N(2000)}
-		held, ok, version := c.row(k)
-		switch n := r.IntN(20_000); {
-		case n == 0:
-			c.flush()
-			clear(last)
-		case n < 10:
-			if err := c.commit(&touched{workspaces: []int64{k.workspace, k.workspace}}, func() error {
-				_, ok, during := c.row(k)
-				c.keep(k, row{name: "before"}, during)
-				if _, again, _ := c.row(k); ok || again {
-					t.Fatal("a row is held while it changes")
-				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			c.keep(k, row{name: "before"}, version)
-			maps.DeleteFunc(last, func(other cacheKey, _ row) bool { return other.workspace == k.workspace })
-		case n < 10_000:
-			last[k] = row{name: fmt.Sprint(i), category: int64(i)}
-			c.keep(k, last[k], version)
-		case ok:
-			found++
-			if held != last[k] {
-				t.Fatalf("after %d steps: row(%v) = %v, want %v", i, k, held, last[k])
-			}
-		}
-		if held, ok, _ := c.row(k); ok && held != last[k] {
-			t.Fatalf("after %d steps: row(%v) = %v, want %v", i, k, held, last[k])
-		}
-	}
-	if found < 10_000 {
-		t.Errorf("%d were found, want most of a hundred thousand", found)
-	}
-}
-
-// TestCacheKeepsThePopular reads pets as the web reads pages, one in three of them
-// once only, and wants most reads of what is popular to find it.
-func TestCacheKeepsThePopular(t *testing.T) {
-	t.Parallel()
-	const rows = 1 << 12
-	c, r := newCache(rows), rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a repeatable sequence
-	popular := rand.NewZipf(r, 1.1, 1, 10*rows-1)
-	found, asked := 0, 0
-	for i := range 400_000 {
-		k := cacheKey{1, 1 + int64(popular.Uint64())*7919%(10*rows)} //nolint:gosec // small
-		if i%3 == 0 {
-			k.id = 1_000_000 + int64(i)
-		}
-		_, ok, version := c.row(k)
-		if !ok {
-			c.keep(k, row{name: "Laika"}, version)
-		}
-		if i%3 != 0 && i > 100_000 {
-			asked++
-			if ok {
-				found++
-			}
-		}
-	}
-	if share := float64(found) / float64(asked); share < 0.7 {
-		t.Errorf("%.2f of the reads of popular pets found them, want 0.7", share)
-	}
-	for i := range c.shards {
-		if s := &c.shards[i]; len(s.young)+len(s.older) > rows/len(c.shards) {
-			t.Errorf("a shard has %d and %d rows, want %d at most", len(s.young), len(s.older), rows/len(c.shards))
-		}
+	if found.Load() == 0 {
+		t.Error("nothing was ever held")
 	}
 }

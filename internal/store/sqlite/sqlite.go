@@ -26,7 +26,6 @@ type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
 	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int              // pets that are kept in memory once read; 0 for none
 	NoEvents  bool             // write no events
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
@@ -62,8 +61,8 @@ type DB struct {
 	wrote time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
-	cache        *cache        // nil if there is none
-	version      int64         // of the file's contents, as the writer knows it
+	versions     petVersions
+	version      int64 // of the file's contents, as the writer knows it
 	readers      *stack
 	count        int           // how many readers there are
 	closed       chan struct{} // closed when the last reader is back for good
@@ -111,7 +110,7 @@ type job struct {
 // A write is a job that waits for the writer.
 type write = store.Write[job]
 
-// A reach says what a write may change of what the cache holds.
+// A reach says what a write may change of pets.
 type reach uint8
 
 const (

@@ -57,7 +57,7 @@ func (db *DB) transact(group []*write) error {
 		err = db.writer.attempt(group[i], len(group) == 1)
 	}
 	if err == nil && !db.writer.AutocommitEnabled() {
-		err = db.cache.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
+		err = db.versions.commit(&db.writer.touched, func() error { return db.writer.exec("COMMIT") })
 	}
 	if err == nil {
 		db.wrote = time.Now()
@@ -105,7 +105,7 @@ func (c *conn) attempt(w *write, alone bool) error {
 // noticeEvery bounds how long a commit of another process goes unnoticed.
 const noticeEvery = 200 * time.Millisecond
 
-// notice finds out whether another process has committed: then the cache is void,
+// notice finds out whether another process has committed: then all pets have other versions,
 // and if it was a newer version of this program that migrated the file, no call is
 // served any more. The writer calls it in each of its transactions, in which nobody
 // else commits, and while it waits.
@@ -115,7 +115,7 @@ func (db *DB) notice() error {
 		return err
 	}
 	db.version = version
-	db.cache.flush()
+	db.versions.all.Add(2)
 	db.RingAll()
 	err = db.writer.checkSchema()
 	if errors.Is(err, store.ErrNewer) {

@@ -133,7 +133,7 @@ func TestFailuresInAGroup(t *testing.T) {
 func failuresInAGroup(t *testing.T, size int) {
 	t.Helper()
 	refused := petstore.Errorf("refused", "no")
-	db := openTest(t, Options{Cached: 8})
+	db := openTest(t, Options{})
 	release := occupy(t, db)
 	type outcome struct {
 		i        int
