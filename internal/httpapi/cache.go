@@ -31,8 +31,8 @@ type cached struct {
 
 // Bounds on what is held.
 const (
-	generation  = 6 << 20  // bytes
-	entrySize   = 320      // bytes that one takes besides its texts
+	generation  = 8 << 20  // bytes
+	entrySize   = 224      // bytes that one takes besides its texts
 	longestPath = 512      // bytes of a path with its query
 	longestBody = 12 << 10 // bytes
 )
