@@ -113,18 +113,6 @@ func each(f func(pgx.Rows) error) func(pgx.Rows) error {
 	}
 }
 
-// batchOf returns a batch as the driver has it.
-func batchOf(b *store.Batch) *pgx.Batch {
-	all := new(pgx.Batch)
-	for _, s := range b.Statements {
-		q := all.Queue(s.Query, s.Args...)
-		if s.Row != nil {
-			q.Query(each(func(row pgx.Rows) error { return s.Row(row) }))
-		}
-	}
-	return all
-}
-
 // Followed implements [access.Store]: there may be many servers.
 func (engine) Followed(context.Context, int64) error { return nil }
 
