@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"strings"
 	"sync"
 )
@@ -60,19 +59,9 @@ func (c *cache) answer(x *exchange, read handler) error {
 	}
 	err := read(x)
 	if err == nil && x.shown != nil && len(x.shown.body) <= longestBody && len(at.path)+len(at.query) <= longestPath {
-		c.put(target{at.workspace, strings.Clone(at.path), strings.Clone(at.query)}, cached{x.shown.clone(), version})
+		c.put(target{at.workspace, strings.Clone(at.path), strings.Clone(at.query)}, cached{x.shown, version})
 	}
 	return err
-}
-
-// clone returns a copy that shares nothing with the exchange.
-func (r *representation) clone() *representation {
-	held := *r
-	held.body = bytes.Clone(r.body)
-	if r.zipped != nil {
-		held.zipped = sync.OnceValue(func() []byte { return zip(held.body) })
-	}
-	return &held
 }
 
 func (c *cache) find(at target) (cached, bool) {

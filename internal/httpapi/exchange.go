@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -51,8 +50,7 @@ type exchange struct {
 
 	pathID string // the id in the path as it was sent
 	param  int64  // and as a number
-	body   []byte // in buffer, until the end
-	buffer *bytes.Buffer
+	body   []byte
 
 	ready  int    // the status of the response that is to be written when the steps are over; 0 if there is none
 	answer []byte // its body
@@ -63,10 +61,9 @@ type exchange struct {
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields  http1.Fields // of the response, until they are sent or somebody asks for them as a map
-	mapped  bool         // somebody did
-	scratch []byte       // for a body while it is made
-	lent    bool         // others had it as their ResponseWriter, and may still
+	fields http1.Fields // of the response, until they are sent or somebody asks for them as a map
+	mapped bool         // somebody did
+	lent   bool         // others had it as their ResponseWriter, and may still
 }
 
 // A route is one operation of the description, or one public page.
@@ -108,10 +105,7 @@ type path struct {
 	allow   string
 }
 
-var (
-	exchanges = sync.Pool{New: func() any { return new(exchange) }}
-	bodies    = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-)
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // newExchange returns an exchange that release may give to others.
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
@@ -121,24 +115,16 @@ func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) 
 	return x
 }
 
-// roomKept is the most room for a body that is kept for the next request.
-const roomKept = 64 << 10
-
 // release lets go of the request.
 func (x *exchange) release() {
-	if x.buffer != nil {
-		bodies.Put(x.buffer)
-	}
 	if x.lent {
 		return
 	}
 	if w, ok := x.w.(http1.FieldWriter); ok {
 		w.Release()
 	}
-	if x.fields.Reset(); cap(x.scratch) > roomKept {
-		x.scratch = nil
-	}
-	*x = exchange{fields: x.fields, scratch: x.scratch[:0]}
+	x.fields.Reset()
+	*x = exchange{fields: x.fields}
 	exchanges.Put(x)
 }
 

@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"maps"
-	"slices"
 	"strconv"
+	"sync"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -78,8 +78,7 @@ func sendList[T resource](l *listing, entries []T, placeOf func(T) place) error 
 // sendEntries answers with a page of a list. link is to the next one, or ""; more
 // says whether that has something already.
 func sendEntries[T resource](x *exchange, entries []T, link string, more bool) error {
-	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
-	x.scratch = body
+	body := appendList(make([]byte, 0, listRoom(len(entries))), entries)
 	return x.represent(pageOf(body, link, more))
 }
 
@@ -87,7 +86,7 @@ func sendEntries[T resource](x *exchange, entries []T, link string, more bool) e
 func pageOf(body []byte, link string, more bool) *representation {
 	page := &representation{weak: "W/", tag: petstore.TagOf(body), body: body, link: link, more: strconv.FormatBool(more)}
 	if len(body) > zipFrom {
-		page.zipped = func() []byte { return zip(body) }
+		page.zipped = sync.OnceValue(func() []byte { return zip(body) })
 	}
 	return page
 }

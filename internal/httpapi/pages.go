@@ -50,7 +50,6 @@ func document(contentType string, body []byte) handler {
 }
 
 func (p pages) serveDocs(x *exchange) error {
-	x.lent = true
 	p.docs.ServeHTTP(x, x.r)
 	return nil
 }
@@ -59,7 +58,6 @@ func (p pages) serveConsole(x *exchange) error {
 	if p.console == nil {
 		return errNotFound
 	}
-	x.lent = true
 	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.shared})
 	return nil
 }

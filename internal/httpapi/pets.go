@@ -42,9 +42,8 @@ func listPets(s *petstore.Service) handler {
 		if len(q.IDs) != 1 || len(all) != 1 {
 			return sendList(l, all, placeOfPet)
 		}
-		x.scratch = append(all[0].AppendJSON(append(x.scratch[:0], '[')), ']')
-		tag := petstore.TagOf(x.scratch[1 : len(x.scratch)-1])
-		return x.represent(&representation{tag: tag, body: x.scratch, more: "false"})
+		body := appendList(make([]byte, 0, bodyRoom), all)
+		return x.represent(&representation{tag: petstore.TagOf(body[1 : len(body)-1]), body: body, more: "false"})
 	}
 }
 

@@ -61,6 +61,7 @@ func (p *pipeline) steps(x *exchange) error {
 		}
 	}
 	if x.route.public {
+		x.lent = true
 		return x.route.handle(x)
 	}
 	if err := readInput(x); err != nil {

@@ -101,8 +101,7 @@ func (x *exchange) fail(err error) {
 	}
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
-	x.scratch = appendError(x.scratch[:0], e, status, x.id)
-	x.send(status, "application/json", x.scratch)
+	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
 }
 
 // sendJSON answers with what encoding/json makes of v.
@@ -128,13 +127,16 @@ type resource interface {
 	AppendJSON(dst []byte) []byte
 }
 
+// bodyRoom is how many bytes most bodies of one resource need at most.
+const bodyRoom = 256
+
 // sendResource answers a GET of one resource: 304 if the client has it already.
 func sendResource[T resource](x *exchange, r T) error {
-	x.scratch = r.AppendJSON(x.scratch[:0])
-	return x.represent(&representation{tag: petstore.TagOf(x.scratch), body: x.scratch})
+	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
 }
 
-// A representation is what a GET is answered with.
+// A representation is what a GET is answered with. It may be shared with others.
 type representation struct {
 	contentType string // "" is JSON
 	weak        string // "W/" if the entity tag is a weak one, or ""
@@ -180,9 +182,9 @@ func (x *exchange) setTag(weak string, tag petstore.Tag) {
 
 // sendChanged answers a write with the resource as it is now.
 func sendChanged[T resource](x *exchange, r T) error {
-	x.scratch = r.AppendJSON(x.scratch[:0])
-	x.setTag("", petstore.TagOf(x.scratch))
-	x.send(http.StatusOK, "application/json", x.scratch)
+	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	x.setTag("", petstore.TagOf(body))
+	x.send(http.StatusOK, "application/json", body)
 	return nil
 }
 
