@@ -90,7 +90,7 @@ type Store interface {
 	// the order of their ends.
 	BannedKeys(ctx context.Context) ([]string, error)
 	// KeyUses returns what those of the keys did that were used, by their ids, as
-	// servers have saved it: half a second late.
+	// servers have saved it by usage.Store: some seconds late.
 	KeyUses(ctx context.Context, keys []Key) (map[string]Use, error)
 	// BusiestKeys returns at most limit keys that were used today and are not revoked,
 	// of as many workspaces, those that used most of their quota of the day, in that
@@ -146,7 +146,7 @@ const MaxKeys = 100
 // A Use is what a key did on all nodes.
 type Use struct {
 	KeyID             string
-	Admitted, Refused int64     // in the present UTC day; Refused includes refusals while banned
+	Admitted, Refused int64     // in the present UTC day; Refused are those answered with 429
 	LastUsed          time.Time // the last request, admitted or not
 }
 

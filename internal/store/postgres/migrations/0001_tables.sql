@@ -40,7 +40,8 @@ CREATE TABLE api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
-  rotated_to text NOT NULL DEFAULT ''
+  rotated_to text NOT NULL DEFAULT '',
+  last_used  bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
@@ -76,10 +77,6 @@ CREATE TABLE limit_windows (
 CREATE TABLE limit_keys (
   key_id      text COLLATE "C" PRIMARY KEY,
   workspace   bigint NOT NULL,
-  day         bigint NOT NULL,
-  admitted    bigint NOT NULL,
-  refused     bigint NOT NULL,
-  last_used   bigint NOT NULL,
   level       bigint NOT NULL,
   clean_since bigint NOT NULL,
   run_from    bigint NOT NULL,

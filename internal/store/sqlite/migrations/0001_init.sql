@@ -49,7 +49,8 @@ CREATE TABLE api_keys (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   revoked_at INTEGER,
-  rotated_to TEXT NOT NULL DEFAULT ''
+  rotated_to TEXT NOT NULL DEFAULT '',
+  last_used  INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
@@ -114,10 +115,6 @@ CREATE TABLE limit_windows (
 CREATE TABLE limit_keys (
   key_id      TEXT PRIMARY KEY,
   workspace   INTEGER NOT NULL,
-  day         INTEGER NOT NULL,
-  admitted    INTEGER NOT NULL,
-  refused     INTEGER NOT NULL,
-  last_used   INTEGER NOT NULL,
   level       INTEGER NOT NULL,
   clean_since INTEGER NOT NULL,
   run_from    INTEGER NOT NULL,
