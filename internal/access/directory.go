@@ -140,7 +140,7 @@ func (d *Directory[S]) renew() error {
 		d.behind, d.listed = slices.Collect(maps.Keys(d.byID)), d.round
 	}
 	n := min(len(d.behind), lookAtOnce)
-	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool { return d.fresh(d.byID[id]) })
+	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool { return d.byID[id] == nil || d.fresh(d.byID[id]) })
 	d.mu.RUnlock()
 	d.behind = d.behind[n:]
 	if len(ids) == 0 {
