@@ -204,6 +204,7 @@ func TestInstallation(t *testing.T) {
 		}
 		if name == "zoo" {
 			h.revoke(k.ID)
+			h.keys.Entry(k.ID) // which finds it gone
 		}
 	}
 	if err := h.usage.Save(t.Context()); err != nil {
