@@ -15,9 +15,6 @@ MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */
 # What takes long and seldom finds anything: only "make check" has it, which runs the tests of all packages.
 SLOW := test/clients test/contract test/packaging
 
-# The tests of the interface again, on what several nodes share.
-SHARED := ./internal/httpapi -args -store=postgres -limiter=redis
-
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
@@ -34,7 +31,6 @@ build: ## the binary, as bin/petstore
 test: tools ## the tests that every change must pass (five minutes)
 	$(call each,go vet ./... && go test ./...)
 	go test $$(go list ./... | grep -vE '/($(subst $() ,|,$(SLOW)))$$')
-	go test $(SHARED)
 
 check: lint drift peers secrets race mutants ## static checks, generated files, and every test under the race detector
 
@@ -61,7 +57,6 @@ secrets: $(GITLEAKS) ## search every commit for secrets
 
 race: tools-check $(NFPM) ## every test under the race detector, in random order
 	go test -race -timeout=40m -shuffle=on ./...
-	go test -race -shuffle=on $(SHARED)
 
 mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
 	go test -v -count=1 -timeout=20m -run '^TestMutants$$' ./test/faults -args -mutants

@@ -91,7 +91,7 @@ func stale(c *petstore.Change) petstore.Facts {
 			_, err := c.do(context.Background())
 			return err
 		}},
-		{"forgets what it counted without Redis", []edit{calls("internal/ratelimit", "Redis.admitAlone", "admit", "func(s *subject, _ *Caller) Decision { return s.windows.describe(s.limits) }")}, nil, underFaultsOfRedis},
+		{"forgets what it counted without Redis", []edit{calls("internal/ratelimit", "Redis.decideAway", "decideAlone", "func(s *subject, _ *Caller) Decision { return s.windows.describe(s.limits) }")}, nil, underFaultsOfRedis},
 		{"gives an emptied Redis nothing back", []edit{begins("internal/ratelimit", "scriptCall.arguments", "$0.known = windows{}")}, nil, underFaultsOfRedis},
 		{"forgets bans", []edit{calls("internal/node", "banKeeper.keep", "SetBan", doNothing)}, nil, inFolder(banOutlivesKill)},
 		{"forgets counts", []edit{calls("internal/node", "", "Restore", doNothing)}, nil, inFolder(countsOutliveKill)},
