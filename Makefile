@@ -12,13 +12,24 @@ SEED ?= 1
 # whole only when something is generated: bench/peers (see peers below), and test/clients/goclient (its test).
 MODULES := $(filter-out bench/peers,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod)))
 
-# What takes long and seldom finds anything: only "make check" has it, which runs the tests of all packages.
-SLOW := test/clients test/contract test/packaging
+# Half an hour for each package, on a machine that does other things too.
+TEST := go test -timeout=30m
+
+# Packages whose own code runs in their tests.
+INSIDE := $$(go list ./... | grep -v /petstore/test)
+
+# Packages that run the program. They are run each time: Go's cache of results does not see what a test builds. In the
+# first two, RACE is for the program too: the rest would take a quarter of an hour with it, and repeats them.
+SCRIPTS := ./test ./test/nodes
+OUTSIDE := ./test/browser ./test/faults ./test/monitoring ./test/security ./test/servertest ./test/tenants
+
+# What takes long and is about what seldom changes: the description and its releases, and the contents of a release.
+SLOW := ./test/contract ./test/packaging
 
 # each runs a command in every nested module.
 each = @for dir in $(MODULES); do echo "$(1) in $$dir" && (cd $$dir && $(1)) || exit 1; done
 
-.PHONY: help build test check lint drift peers secrets race mutants tools tools-check fmt generate pictures \
+.PHONY: help build test check lint drift peers secrets slow mutants clients tools tools-clients fmt generate pictures \
 	bench bench-short bench-scale bench-parts fuzz soak security release deb clean
 
 help: ## print this list
@@ -28,11 +39,14 @@ help: ## print this list
 build: ## the binary, as bin/petstore
 	go build -trimpath -ldflags="-s -w" -o bin/petstore ./cmd/petstore
 
-test: tools ## the tests that every change must pass (five minutes)
+# CI sets RACE to flags for the race detector.
+test: tools ## the tests that every change must pass (four minutes)
 	$(call each,go vet ./... && go test ./...)
-	go test $$(go list ./... | grep -vE '/($(subst $() ,|,$(SLOW)))$$')
+	$(TEST) $(RACE) $(INSIDE)
+	$(TEST) -count=1 $(RACE) $(SCRIPTS)
+	$(TEST) -count=1 $(OUTSIDE)
 
-check: lint drift peers secrets race mutants ## static checks, generated files, and every test under the race detector
+check: lint drift peers secrets slow ## static checks, generated files, and slow tests that are not in "make test"
 
 # For macOS too, on which the tests must build: what of them only Linux can run is in files of its own, or skipped.
 lint: $(LINT) ## formatting and linters
@@ -55,17 +69,22 @@ peers: ## generate and vet the servers that the benchmark measures beside ours
 secrets: $(GITLEAKS) ## search every commit for secrets
 	@if git rev-parse --git-dir >/dev/null 2>&1; then $(GITLEAKS) git --no-banner --no-color --redact -v .; else $(GITLEAKS) dir --no-banner --no-color --redact -v .; fi
 
-race: tools-check $(NFPM) ## every test under the race detector, in random order
-	go test -race -timeout=40m -shuffle=on ./...
+slow: tools $(NFPM)
+	$(TEST) -count=1 $(SLOW)
 
+# They try the campaigns, not the program: run them when a campaign changes, or what it breaks.
 mutants: tools ## break the program on purpose, and see that the campaigns of faults notice
-	go test -v -count=1 -timeout=20m -run '^TestMutants$$' ./test/faults -args -mutants
+	$(TEST) -v -count=1 -run '^TestMutants$$' ./test/faults -args -mutants
+
+# Programs of others, of pinned versions, which only a new description can break.
+clients: tools-clients ## what generators of clients and proxies of others make of the description (five minutes)
+	$(TEST) -count=1 ./test/clients
 
 # What the tests use besides Go.
 tools:
 	scripts/install-test-tools
-tools-check:
-	scripts/install-test-tools check
+tools-clients:
+	scripts/install-test-tools clients
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')

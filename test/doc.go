@@ -12,8 +12,6 @@
 //	                             make a request, with $KEY as bearer if it is set, and expect the status; the header
 //	                             goes to stderr and the body to stdout. TARGET is a path below URL, or a URL
 //	within TIME http …           repeat the request until it succeeds, for TIME at most
-//	paste LINE                   run a curl command line
-//	paste-all FILE COUNT         paste every curl line of a Markdown file, with $KEY and URL in place; expect so many
 //	capture VAR FILE REGEXP      set VAR to what the first group matches in FILE, stdout or stderr
 //	newer FILE                   make a database look as if a newer version had made it
 package test

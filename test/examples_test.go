@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -29,19 +28,15 @@ type demo struct{ url, key string }
 // newDemo serves a demo that nobody has used.
 func newDemo(t *testing.T) demo {
 	t.Helper()
-	s, err := servertest.Binary(filepath.Join(bin, "petstore")).Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo"}})
+	s, err := petstore.Serve(servertest.Options{Dir: t.TempDir(), Flags: []string{"--demo"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Kill)
 	printed := regexp.MustCompile(`with the key (\S+)`)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if key := printed.FindStringSubmatch(s.Printed()); key != nil {
-			return demo{s.URL, key[1]}
-		}
-	}
-	t.Fatalf("the demo printed no key but\n%s", s.Printed())
-	return demo{}
+	var key []string
+	servertest.Eventually(t, "the demo prints its key", func() bool { key = printed.FindStringSubmatch(s.Printed()); return key != nil })
+	return demo{s.URL, key[1]}
 }
 
 // An example is a request made of the examples of the description.

@@ -17,11 +17,7 @@ import (
 func TestCommandLineGuide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	petstore := servertest.Binary(filepath.Join(bin, "petstore"))
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme")
+	key, err := petstore.NewShop(dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +29,7 @@ func TestCommandLineGuide(t *testing.T) {
 	script := guidePanels(t, "../internal/portal/guides/command-line.html", "sh")
 	script = strings.NewReplacer("BASE_URL", server.URL, "pst_…", key.Key).Replace(script)
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script)
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + filepath.Dir(string(petstore)) + string(os.PathListSeparator) + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the commands of the guide: %v\n%s", err, out)
@@ -66,11 +62,8 @@ func guidePanels(t *testing.T, path, language string) string {
 // webhook leads to it, or petstore listen.
 func TestWebhooksGuide(t *testing.T) {
 	t.Parallel()
-	dir, petstore := t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme", "--scope=read,write,manage")
+	dir := t.TempDir()
+	key, err := petstore.NewShop(dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

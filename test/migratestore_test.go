@@ -3,7 +3,6 @@ package test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -21,50 +20,34 @@ import (
 // A moved shop is asked the same before and after.
 type movedShop struct {
 	*testing.T
-	binary servertest.Binary
-	dir    string
-	key    string
-	next   string // the page after the first, as its link says
+	dir  string
+	key  string
+	next string // the page after the first, as its link says
 }
 
-// An answer is what a client sees of one.
-type answer struct {
-	status   int
-	body     string
-	etag     string
-	replayed string
-	link     string
+// A seen is what a client sees of an answer.
+type seen struct {
+	status                     int
+	body, etag, replayed, link string
 }
 
-func (m *movedShop) ask(base, method, path, body string, header ...string) answer {
+func (m *movedShop) ask(base, method, path, body, once string) seen {
 	m.Helper()
-	req, err := http.NewRequestWithContext(m.Context(), method, base+path, strings.NewReader(body))
+	r := servertest.Request{Method: method, URL: base + path, Key: m.key, Body: body, Header: map[string]string{}}
+	if once != "" {
+		r.Header["Idempotency-Key"] = once
+	}
+	a, err := servertest.Send(m.Context(), http.DefaultClient, r)
 	if err != nil {
 		m.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+m.key)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		m.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		m.Fatal(err)
-	}
-	return answer{resp.StatusCode, string(text), resp.Header.Get("ETag"), resp.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(resp.Header.Get("Link"), base, "")}
+	return seen{a.Status, a.Body, a.Header.Get("ETag"), a.Header.Get("Idempotency-Replayed"), strings.ReplaceAll(a.Header.Get("Link"), base, "")}
 }
 
 // serve runs a node on a database until stop is called.
 func (m *movedShop) serve(db string) (url string, stop func()) {
 	m.Helper()
-	s, err := m.binary.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
+	s, err := petstore.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + db}})
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -81,48 +64,40 @@ const onceOrder, onceBody = "the-same-order", `{"petId":1,"quantity":2}`
 // trade leaves rows of every kind behind.
 func (m *movedShop) trade(url string) {
 	m.Helper()
-	for _, c := range []struct {
-		method, path, body string
-		header             []string
-	}{
-		{"POST", "/store/orders", onceBody, []string{"Idempotency-Key", onceOrder}},
-		{"POST", "/store/orders", `{"petId":2,"complete":true}`, nil},
-		{"PATCH", "/inventory/3", `{"quantity":77}`, nil},
-		{"DELETE", "/pets/4", "", nil},
+	for _, c := range [][4]string{
+		{"POST", "/store/orders", onceBody, onceOrder}, {"POST", "/store/orders", `{"petId":2,"complete":true}`},
+		{"PATCH", "/inventory/3", `{"quantity":77}`}, {"DELETE", "/pets/4"},
 	} {
-		if a := m.ask(url, c.method, c.path, c.body, c.header...); a.status >= 300 {
-			m.Fatalf("%s %s = %d %s", c.method, c.path, a.status, a.body)
+		if a := m.ask(url, c[0], c[1], c[2], c[3]); a.status >= 300 {
+			m.Fatalf("%v = %d %s", c, a.status, a.body)
 		}
 	}
 }
 
 // look returns what clients see, by request.
-func (m *movedShop) look(url string) map[string]answer {
+func (m *movedShop) look(url string) map[string]seen {
 	m.Helper()
-	seen := map[string]answer{}
+	all := map[string]seen{}
 	for _, path := range []string{"/pets", "/pets?limit=100&name=77", "/pets/1", "/categories", "/store/orders", "/store/orders/1", "/inventory/1", "/inventory?maxQuantity=0"} {
-		seen[path] = m.ask(url, "GET", path, "")
+		all[path] = m.ask(url, "GET", path, "", "")
 	}
 	if m.next == "" {
-		link := seen["/pets"].link
+		link := all["/pets"].link
 		m.next = link[1:strings.Index(link, ">")]
 	}
-	seen["next page"] = m.ask(url, "GET", m.next, "")
-	seen["replay"] = m.ask(url, "POST", "/store/orders", onceBody, "Idempotency-Key", onceOrder)
-	return seen
+	all["next page"] = m.ask(url, "GET", m.next, "", "")
+	all["replay"] = m.ask(url, "POST", "/store/orders", onceBody, onceOrder)
+	return all
 }
 
 // usedToday returns what the account says of its day.
 func (m *movedShop) usedToday(url string) int64 {
 	m.Helper()
-	var account struct {
-		Limits struct{ Day struct{ Used int64 } }
+	used, err := servertest.UsedToday(url, m.key)
+	if err != nil || used == 0 {
+		m.Fatalf("%d requests are used today, %v", used, err)
 	}
-	text := m.ask(url, "GET", "/account", "").body
-	if err := json.Unmarshal([]byte(text), &account); err != nil || account.Limits.Day.Used == 0 {
-		m.Fatalf("/account = %s, %v", text, err)
-	}
-	return account.Limits.Day.Used
+	return used
 }
 
 // TestMigrateStore: a shop that is moved, with a kill -9 in the middle, goes on
@@ -134,7 +109,7 @@ func TestMigrateStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &movedShop{T: t, binary: servertest.Binary(filepath.Join(bin, "petstore")), dir: t.TempDir()}
+	m := &movedShop{T: t, dir: t.TempDir()}
 	const pets = 30_000
 	m.fill(pets)
 	url, stop := m.serve("petstore.db")
@@ -142,13 +117,13 @@ func TestMigrateStore(t *testing.T) {
 	before := m.look(url)
 	used := m.usedToday(url)
 	move := []string{"migrate-store", "--from=petstore.db", "--to=" + server.URL(database), "-o=json"}
-	if _, err := m.binary.Run(m.dir, move...); err == nil || !strings.Contains(err.Error(), "petstore.db: is in use: stop the server first") {
+	if _, err := petstore.Run(m.dir, move...); err == nil || !strings.Contains(err.Error(), "petstore.db: is in use: stop the server first") {
 		t.Errorf("migrate-store beside the server = %v, want a refusal", err)
 	}
 	stop()
 
 	m.killMidway(server, database, move)
-	if _, err := m.binary.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + server.URL(database)}}); err == nil || !strings.Contains(err.Error(), "run that again to its end") {
+	if _, err := petstore.Serve(servertest.Options{Dir: m.dir, Flags: []string{"--db=" + server.URL(database)}}); err == nil || !strings.Contains(err.Error(), "run that again to its end") {
 		t.Errorf("serve on half a shop = %v, want a refusal", err)
 	}
 	m.finish(move, pets)
@@ -168,11 +143,11 @@ func TestMigrateStore(t *testing.T) {
 	if before["replay"].replayed != "true" {
 		t.Errorf("the replay = %+v", before["replay"])
 	}
-	if a := m.ask(url, "POST", "/pets", `{"name":"Next","categoryId":1}`); a.status != http.StatusCreated || !strings.Contains(a.body, fmt.Sprintf(`"id":%d,`, pets+1)) {
+	if a := m.ask(url, "POST", "/pets", `{"name":"Next","categoryId":1}`, ""); a.status != http.StatusCreated || !strings.Contains(a.body, fmt.Sprintf(`"id":%d,`, pets+1)) {
 		t.Errorf("the next pet = %d %s, want the id %d", a.status, a.body, pets+1)
 	}
 	stop()
-	if out, err := m.binary.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
+	if out, err := petstore.Run(m.dir, "doctor", "--db="+server.URL(database), "-o=table", "--backup-every=0"); err != nil {
 		t.Errorf("doctor = %s, %v", out, err)
 	}
 }
@@ -187,15 +162,15 @@ func (m *movedShop) wantRefused() {
 		{"export", "acme"}, {"import", "acme", "pets.csv"}, {"import", "acme", "pets.csv", "--dry-run"}, {"backup", "old.db"}, {"migrate", "status"}, {"migrate", "up"},
 		{"operator", "token", "list"},
 	} {
-		if out, err := m.binary.Run(m.dir, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if out, err := petstore.Run(m.dir, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t := strings.Join(args, " ")
 			m.Errorf("petstore %s on the file that was moved = %s, %v, want %q", t, out, err, want)
 		}
 	}
-	if out, err := m.binary.Run(m.dir, "doctor", "-o=table"); err == nil || !strings.Contains(out, want) {
+	if out, err := petstore.Run(m.dir, "doctor", "-o=table"); err == nil || !strings.Contains(out, want) {
 		m.Errorf("doctor on the file that was moved = %s, %v, want %q", out, err, want)
 	}
-	if _, err := m.binary.Serve(servertest.Options{Dir: m.dir}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := petstore.Serve(servertest.Options{Dir: m.dir}); err == nil || !strings.Contains(err.Error(), want) {
 		m.Errorf("serve on the file that was moved = %v, want %q", err, want)
 	}
 }
@@ -210,18 +185,18 @@ func (m *movedShop) fill(pets int) {
 	}
 	err := os.WriteFile(filepath.Join(m.dir, "pets.csv"), []byte(csv.String()), 0o600)
 	if err == nil {
-		_, err = m.binary.Run(m.dir, "migrate", "up")
+		_, err = petstore.Run(m.dir, "migrate", "up")
 	}
 	if err == nil {
-		err = m.binary.NewWorkspace(m.dir, "acme", "business")
+		err = petstore.NewWorkspace(m.dir, "acme", "business")
 	}
 	if err != nil {
 		m.Fatal(err)
 	}
-	key, err := m.binary.NewKey(m.dir, "acme")
+	key, err := petstore.NewKey(m.dir, "acme")
 	if err == nil {
 		m.key = key.Key
-		_, err = m.binary.Run(m.dir, "import", "acme", "pets.csv")
+		_, err = petstore.Run(m.dir, "import", "acme", "pets.csv")
 	}
 	if err != nil {
 		m.Fatal(err)
@@ -231,14 +206,14 @@ func (m *movedShop) fill(pets int) {
 // killMidway starts the move and kills it when the first tables are there.
 func (m *movedShop) killMidway(server *postgrestest.Server, database string, args []string) {
 	m.Helper()
-	cmd := exec.Command(string(m.binary), args...) //nolint:gosec // a test says what to run
+	cmd := exec.Command(string(petstore), args...) //nolint:gosec // a test says what to run
 	cmd.Dir = m.dir
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
 	defer func() { _ = cmd.Wait() }() // it was killed
 	defer func() { _ = cmd.Process.Kill() }()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(servertest.Patience); time.Now().Before(end); {
 		out, err := server.Program("psql", "-d", database, "-Atc", "SELECT count(*) FROM petstore.categories").Output()
 		if n, bad := strconv.Atoi(strings.TrimSpace(string(out))); err == nil && bad == nil && n > 0 {
 			_ = cmd.Process.Kill()
@@ -251,7 +226,7 @@ func (m *movedShop) killMidway(server *postgrestest.Server, database string, arg
 // finish runs the move to its end.
 func (m *movedShop) finish(args []string, pets int) {
 	m.Helper()
-	out, err := m.binary.Run(m.dir, args...)
+	out, err := petstore.Run(m.dir, args...)
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -1,12 +1,11 @@
 package test
 
 import (
-	"io"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,12 +35,9 @@ func TestScriptsOnPostgres(t *testing.T) {
 }
 
 // newShop makes a workspace in the database at url and returns a key to it.
-func newShop(t *testing.T, binary servertest.Binary, dir, url string) string {
+func newShop(t *testing.T, dir, url string) string {
 	t.Helper()
-	if err := binary.NewWorkspace(dir, "acme", "business", "--db="+url); err != nil {
-		t.Fatal(err)
-	}
-	key, err := binary.NewKey(dir, "acme", "--db="+url)
+	key, err := petstore.NewShop(dir, "acme", "business", "--db="+url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,41 +47,25 @@ func newShop(t *testing.T, binary servertest.Binary, dir, url string) string {
 // status returns the status of a request, and the answer's body.
 func status(t *testing.T, method, url, key, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: method, URL: url, Key: key, Body: body})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode == http.StatusServiceUnavailable && key != "" && resp.Header.Get("Retry-After") == "" {
+	if a.Status == http.StatusServiceUnavailable && key != "" && a.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %s = 503 without Retry-After", method, url)
 	}
-	return resp.StatusCode, string(text)
+	return a.Status, a.Body
 }
 
 // await repeats a request until its status is want.
-func await(t *testing.T, want int, method, url, key, body string) string {
+func await(t *testing.T, want int, method, url, key, body string) (text string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		got, text := status(t, method, url, key, body)
-		if got == want {
-			return text
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s %s = %d %s, want %d within %v", method, url, got, text, want, patience)
-		}
-	}
+	servertest.Eventually(t, fmt.Sprintf("%s %s = %d", method, url, want), func() bool {
+		var got int
+		got, text = status(t, method, url, key, body)
+		return got == want
+	})
+	return text
 }
 
 // TestPostgresGoesAndComesBack: a node outlives its database, says that it
@@ -93,9 +73,9 @@ func await(t *testing.T, want int, method, url, key, body string) string {
 func TestPostgresGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Start(t)
-	url, dir, binary := server.URL("postgres"), t.TempDir(), servertest.Binary(filepath.Join(bin, "petstore"))
-	key := newShop(t, binary, dir, url)
-	s, err := binary.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url}})
+	url, dir := server.URL("postgres"), t.TempDir()
+	key := newShop(t, dir, url)
+	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--db=" + url}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,12 @@
 package test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/petstore/test/servertest"
 )
@@ -26,14 +25,14 @@ func TestResetBrokenOff(t *testing.T) {
 
 func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	t.Helper()
-	m := &movedShop{T: t, binary: servertest.Binary(filepath.Join(bin, "petstore")), dir: t.TempDir()}
+	m := &movedShop{T: t, dir: t.TempDir()}
 	m.fill(30_000)
-	server, err := m.binary.Serve(servertest.Options{Dir: m.dir})
+	server, err := petstore.Serve(servertest.Options{Dir: m.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Kill)
-	reset := exec.Command(string(m.binary), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
+	reset := exec.Command(string(petstore), "workspace", "reset", "acme", "--yes") //nolint:gosec // a test says what to run
 	reset.Dir = m.dir
 	var stderr strings.Builder
 	reset.Stderr = &stderr
@@ -47,12 +46,12 @@ func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	if err := reset.Wait(); err == nil || !strings.Contains(stderr.String(), said) {
 		t.Errorf("the reset that was broken off = %v, %q, want an error and %q", err, stderr.String(), said)
 	}
-	if a := m.ask(server.URL, "POST", "/categories", `{"name":"Late"}`); a.status != http.StatusServiceUnavailable {
+	if a := m.ask(server.URL, "POST", "/categories", `{"name":"Late"}`, ""); a.status != http.StatusServiceUnavailable {
 		t.Errorf("POST /categories in the middle = %d %s, want 503", a.status, a.body)
 	}
 	server.Kill()
 
-	next, err := m.binary.Serve(servertest.Options{Dir: m.dir})
+	next, err := petstore.Serve(servertest.Options{Dir: m.dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,20 +59,17 @@ func breakOffReset(t *testing.T, signal os.Signal, said string) {
 	if a := m.awaitPets(next.URL, http.StatusOK); a.body != "[]" {
 		t.Errorf("GET /pets at the end = %s, want none", a.body)
 	}
-	if a := m.ask(next.URL, "POST", "/categories", `{"name":"New"}`); a.status != http.StatusCreated || a.body[:8] != `{"id":8,` {
+	if a := m.ask(next.URL, "POST", "/categories", `{"name":"New"}`, ""); a.status != http.StatusCreated || a.body[:8] != `{"id":8,` {
 		t.Errorf("POST /categories at the end = %d %s, want the id 8: seven were issued", a.status, a.body)
 	}
 }
 
 // awaitPets asks for pets until the answer has the status.
-func (m *movedShop) awaitPets(url string, want int) answer {
+func (m *movedShop) awaitPets(url string, want int) (a seen) {
 	m.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		switch a := m.ask(url, "GET", "/pets", ""); {
-		case a.status == want:
-			return a
-		case time.Now().After(end):
-			m.Fatalf("GET /pets = %d %s, want %d", a.status, a.body, want)
-		}
-	}
+	servertest.Eventually(m.T, fmt.Sprintf("GET /pets = %d", want), func() bool {
+		a = m.ask(url, "GET", "/pets", "", "")
+		return a.status == want
+	})
+	return a
 }

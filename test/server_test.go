@@ -1,79 +1,43 @@
 package test
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"example.com/petstore/test/servertest"
 )
 
-// patience is how long anything may take before a test fails.
-const patience = 20 * time.Second
+// servers are those of one script, by their names.
+type servers map[string]*servertest.Server
 
-// A bench holds the servers of one script.
-type bench struct {
-	mu      sync.Mutex
-	servers map[string]*server
-}
+type serversKey struct{}
 
-type benchKey struct{}
-
-func benchOf(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench) }
-
-func (b *bench) killAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.servers {
-		s.cmd.Process.Kill() // it may be gone
-		<-s.ended
-	}
-}
-
-// A server is a running "petstore serve".
-type server struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process is gone
-	err   error         // of its end
-}
+func serversOf(ts *testscript.TestScript) servers { return ts.Value(serversKey{}).(servers) }
 
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve NAME [FLAG…]")
 	}
-	log, err := os.Create(ts.MkAbs(args[0] + ".log"))
-	ts.Check(err)
-	defer log.Close()
-	cmd := exec.Command(bin+"/petstore", append([]string{"serve", "--addr=127.0.0.1:0", "--ops-addr=127.0.0.1:0"}, args[1:]...)...)
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"HOME=" + ts.Getenv("HOME")}
+	options := servertest.Options{Dir: ts.MkAbs("."), Flags: args[1:]}
 	if db := ts.Getenv("PETSTORE_DB"); db != "" {
-		cmd.Env = append(cmd.Env, "PETSTORE_DB="+db)
+		options.Env = []string{"PETSTORE_DB=" + db}
 	}
-	cmd.Stderr = log
-	stdout, err := cmd.StdoutPipe()
+	s, err := petstore.Serve(options)
 	ts.Check(err)
-	ts.Check(cmd.Start())
-	s := &server{cmd: cmd, ended: make(chan struct{})}
-	b := benchOf(ts)
-	b.mu.Lock()
-	b.servers[args[0]] = s
-	b.mu.Unlock()
-	said := announcement(ts, stdout, slices.Contains(args, "--demo"))
-	go func() {
-		io.Copy(io.Discard, stdout)
-		s.err = cmd.Wait()
-		close(s.ended)
-	}()
+	serversOf(ts)[args[0]] = s
+	log := ts.MkAbs(args[0] + ".log")
+	_ = os.Remove(log) // of a server of this name before
+	ts.Check(os.Symlink(s.Log, log))
+	said := announcement(ts, s, slices.Contains(args, "--demo"))
 	said["OPSADDR"] = strings.TrimPrefix(said["OPS"], "http://")
 	said["ADDR"] = strings.TrimPrefix(said["URL"], "http://")
 	for name, value := range said {
@@ -84,38 +48,38 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 // announced says what of the announcement becomes which variable.
 func announced() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
-		"URL":  regexp.MustCompile(`^Petstore .* serves (\S+)$`),
-		"OPS":  regexp.MustCompile(`^  operations +(\S+)$`),
+		"URL":  regexp.MustCompile(`(?m)^Petstore .* serves (\S+)$`),
+		"OPS":  regexp.MustCompile(`(?m)^  operations +(\S+)$`),
 		"KEY":  regexp.MustCompile(`with the key (\S+)`),
-		"CURL": regexp.MustCompile(`^  (curl .*)$`),
-		"DB":   regexp.MustCompile(`^  database +(.*)$`),
+		"CURL": regexp.MustCompile(`(?m)^  (curl .*)$`),
+		"DB":   regexp.MustCompile(`(?m)^  database +(.*)$`),
 	}
 }
 
-// announcement reads what the server prints when it is ready.
-func announcement(ts *testscript.TestScript, stdout io.Reader, demo bool) map[string]string {
+// announcement returns what the server prints when it is ready; a demo prints more.
+func announcement(ts *testscript.TestScript, s *servertest.Server, demo bool) map[string]string {
 	last := "DB"
 	if demo {
 		last = "CURL"
 	}
-	said := map[string]string{}
-	lines := bufio.NewScanner(stdout)
-	for said[last] == "" && lines.Scan() {
+	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) { // between two polls
+		said := map[string]string{}
 		for name, re := range announced() {
-			if m := re.FindStringSubmatch(lines.Text()); m != nil {
+			if m := re.FindStringSubmatch(s.Printed()); m != nil {
 				said[name] = m[1]
 			}
 		}
+		if said[last] != "" {
+			return said
+		}
 	}
-	if said[last] == "" {
-		ts.Fatalf("the server announced only %v before it ended", said)
-	}
-	return said
+	ts.Fatalf("the server announced only\n%s", s.Printed())
+	return nil
 }
 
 // named returns the server of a script.
-func named(ts *testscript.TestScript, name string) *server {
-	s := benchOf(ts).servers[name]
+func named(ts *testscript.TestScript, name string) *servertest.Server {
+	s := serversOf(ts)[name]
 	if s == nil {
 		ts.Fatalf("there is no server %s", name)
 	}
@@ -127,7 +91,7 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || signals[args[1]] == 0 {
 		ts.Fatalf("usage: signal NAME SIGTERM|SIGINT|SIGKILL")
 	}
-	ts.Check(named(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
+	ts.Check(named(ts, args[0]).Cmd.Process.Signal(signals[args[1]]))
 }
 
 func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
@@ -137,16 +101,16 @@ func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
 	s := named(ts, args[0])
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(patience); ; {
+	for late := time.After(servertest.Patience); ; {
 		select {
-		case <-s.ended:
-			expectExit(ts, args[0], s.err, args[1])
+		case <-s.Ended:
+			expectExit(ts, args[0], s.Err, args[1])
 			return
 		case <-late:
-			ts.Fatalf("%s did not end within %v", args[0], patience)
+			ts.Fatalf("%s did not end within %v", args[0], servertest.Patience)
 		case <-tick.C:
 			for _, target := range args[2:] {
-				parseCall(ts, []string{"GET", target}).do() // it may be gone
+				_, _ = do(parseCall(ts, []string{"GET", target})) // it may be gone
 			}
 		}
 	}

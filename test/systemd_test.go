@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/petstore/test/servertest"
 )
 
 // TestSystemd starts the server as systemd does: with sockets to inherit, and
@@ -24,7 +26,7 @@ func TestSystemd(t *testing.T) {
 	}
 	defer told.Close()
 	// LISTEN_PID must be that of the process, which only the process knows.
-	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, bin+"/petstore")
+	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, string(petstore))
 	cmd.Dir = dir
 	cmd.Env = []string{"LISTEN_FDS=2", "LISTEN_FDNAMES=petstore.socket:ops", "NOTIFY_SOCKET=" + filepath.Join(dir, "notify")}
 	cmd.ExtraFiles = []*os.File{public.file, ops.file}
@@ -67,7 +69,7 @@ func inheritable(t *testing.T) socket {
 
 func expectTold(t *testing.T, told *net.UnixConn, want string) {
 	t.Helper()
-	if err := told.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := told.SetReadDeadline(time.Now().Add(servertest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	text := make([]byte, 4096)
@@ -82,11 +84,11 @@ func expectTold(t *testing.T, told *net.UnixConn, want string) {
 
 func expectStatus(t *testing.T, url string, want int) {
 	t.Helper()
-	resp, body, err := call{method: http.MethodGet, url: url}.do()
+	a, err := do(servertest.Request{Method: http.MethodGet, URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != want {
-		t.Errorf("GET %s = %d %s, want %d", url, resp.StatusCode, body, want)
+	if a.Status != want {
+		t.Errorf("GET %s = %d %s, want %d", url, a.Status, a.Body, want)
 	}
 }

@@ -86,8 +86,8 @@ func onlyIn() map[string]string {
 		"github.com/jackc/pgx":         "internal/store/postgres internal/store/postgres/postgrestest",
 		"github.com/redis/rueidis":     "internal/ratelimit",
 		"go.opentelemetry.io":          "internal/trace",
-		"github.com/prometheus":        "internal/ops internal/node",
-		"github.com/spf13":             "internal/config internal/cli",
+		"github.com/prometheus":        "internal/node",
+		"github.com/spf13":             "internal/config internal/cli deploy/manual",
 		"go.yaml.in/yaml/v3":           "internal/config api/internal/yamljson",
 		"github.com/coreos/go-systemd": "internal/node",
 	}

@@ -290,7 +290,7 @@ func (c *conn) hand() error {
 	c.rest = c.buf[:c.have]
 	if bytes.HasPrefix(c.rest, []byte("PRI ")) {
 		c.http2.Store(true)
-		speaksHTTP2(c.Conn, c.front.server.IdleTimeout)
+		speaksHTTP2(c.Conn, c.front.server)
 	}
 	c.awaitHead()
 	return nil

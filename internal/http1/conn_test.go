@@ -9,34 +9,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"example.com/petstore/internal/http1/http1test"
 )
-
-// TestPipelinedRequests sends many at once: they are answered in their order,
-// the odd ones and what comes after them too.
-func TestPipelinedRequests(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	w := s.dial(t)
-	var all strings.Builder
-	const many = 40
-	for i := range many {
-		lines := []string{fmt.Sprintf("X-Request-Id: %d\r\n", i)}
-		if i == many/2 {
-			lines = append(lines, "Pragma: odd\r\n")
-		}
-		all.WriteString(post(fmt.Sprint("category ", i), lines...))
-	}
-	w.Send(all.String())
-	for i := range many {
-		r := w.Want("POST", http.StatusCreated)
-		if want := fmt.Sprintf("%d category %d", i+1, i); r.Body != want || r.Line("X-Request-Id") != fmt.Sprint(i) {
-			t.Fatalf("answer %d to %s is %s, want %s", i, r.Line("X-Request-Id"), r.Body, want)
-		}
-	}
-}
 
 // TestRequestInTwoParts cuts a request, and the beginning of the next, at every
 // byte.
@@ -140,22 +115,6 @@ func TestPrefaceAfterARequest(t *testing.T) {
 	})
 }
 
-// TestBeginningsOfOtherMethods are beginnings of the preface too.
-func TestBeginningsOfOtherMethods(t *testing.T) {
-	t.Parallel()
-	live(t, func(_ *testing.T, _ *site, dial func() *http1test.Wire) {
-		for cut := 1; cut < 8; cut++ {
-			w := dial()
-			w.Send(getAccount)
-			w.Want("GET", http.StatusOK)
-			w.Send(post("x")[:cut])
-			time.Sleep(time.Second)
-			w.Send(post("x")[cut:])
-			w.Want("POST", http.StatusCreated)
-		}
-	})
-}
-
 // TestEmptyLines between requests are net/http's: some after a POST, none after
 // others.
 func TestEmptyLines(t *testing.T) {
@@ -197,22 +156,6 @@ func TestEmptyLines(t *testing.T) {
 	}
 }
 
-// TestExpectation: the client waits for leave to send its body.
-func TestExpectation(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	w := s.dial(t)
-	w.Send(post("one"))
-	w.Want("POST", http.StatusCreated)
-	head, body, _ := strings.Cut(post("two", "Expect: 100-continue\r\n"), "\r\n\r\n")
-	w.Send(head + "\r\n\r\n")
-	w.Want("POST", http.StatusContinue)
-	w.Send(body)
-	w.Want("POST", http.StatusCreated)
-	w.Send(post("three"))
-	w.Want("POST", http.StatusCreated)
-}
-
 // TestBodiesOfAllSizes: those that fit into a buffer, those that do not, and
 // those that are too long, one after the other and each in two writes.
 func TestBodiesOfAllSizes(t *testing.T) {
@@ -227,24 +170,6 @@ func TestBodiesOfAllSizes(t *testing.T) {
 		w.Send(body[10:])
 		if got := w.Next("POST"); got.Status != test.status {
 			t.Fatalf("%d: a body of %d bytes is answered %d %s, want %d", i, test.size, got.Status, got.Body, test.status)
-		}
-	}
-}
-
-// TestFirstFourteenBytes cuts within and around what net/http reads first, to
-// find the preface of HTTP/2.
-func TestFirstFourteenBytes(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	for _, text := range []string{getAccount, "DELETE /store/orders/1 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /pets HTTP/1.0\r\n\r\n", "OPTIONS /pets HTTP/1.1\r\nHost: a\r\n\r\n"} {
-		for _, at := range []int{13, 14, 15, 17, 18, 19} {
-			w := s.dial(t)
-			w.Send(text[:at])
-			w.Send(text[at:])
-			if r := w.Next("GET"); r.Status >= 500 || r.Status == 400 {
-				t.Errorf("%.30q cut at %d = %d %s", text, at, r.Status, r.Body)
-			}
-			_ = w.Close()
 		}
 	}
 }

@@ -24,39 +24,61 @@ type closedListener struct{ net.Listener }
 func (closedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (closedListener) Close() error              { return nil }
 
-// speaksHTTP2 notes that a connection may have many requests at once, and closes it
-// when it has had none for as long as idle.
-func speaksHTTP2(c net.Conn, idle time.Duration) {
+// speaksHTTP2 notes that a connection of a server may have many requests at once. It is
+// closed when it has had none for as long as the server's idle timeout.
+func speaksHTTP2(c net.Conn, server *http.Server) {
 	m := memberOf(c)
 	if m == nil {
 		return
 	}
+	streams := 250 // net/http's own
+	if o := server.HTTP2; o != nil && o.MaxConcurrentStreams > 0 {
+		streams = o.MaxConcurrentStreams
+	}
+	m.idleTimeout, m.most = server.IdleTimeout, int64(streams)*requestCost
 	m.http2.Store(true)
+}
+
+// note is told whether a connection of HTTP/2 has requests. It has none once net/http has
+// sent all of their answers.
+func (m *member) note(active bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.ended {
-		m.idle, m.idleTimeout = time.AfterFunc(idle, m.closeIfIdle), idle
+	if m.ended {
+		return
+	}
+	if m.active != active {
+		m.active = active
+		if active {
+			m.limit.busy.Add(m.most)
+		} else {
+			m.limit.busy.Add(-m.most)
+		}
+	}
+	switch {
+	case m.idle == nil:
+		m.idle = time.AfterFunc(m.idleTimeout, m.closeIfIdle)
+	case active:
+		m.idle.Stop()
+	default:
+		m.idle.Reset(m.idleTimeout)
 	}
 }
 
 // closeIfIdle ends a connection without requests.
 func (m *member) closeIfIdle() {
-	if m.busy.Load() == 0 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.active {
 		_ = m.Conn.Close() // who serves it notices
 	}
 }
 
-// done notes that a request of HTTP/2 was answered.
-func (m *member) done() {
-	if m.busy.Add(-1) > 0 {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.idle != nil && !m.ended {
-		m.idle.Reset(m.idleTimeout)
-	}
-}
+// crowded reports whether what connections of HTTP/2 may hold without being counted, before
+// their requests begin and after their handlers have returned, is more than the memory
+// for what is counted. Then each request has to be counted from its beginning to the end
+// of its answer, which costs a good part of what it costs to answer.
+func (l *Limit) crowded() bool { return l.busy.Load() > l.most }
 
 // deepen makes the stack of a request of HTTP/2 as deep as a read of the store
 // needs, once it counts. It is that of a new goroutine, and would be copied each time

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"weak"
@@ -160,5 +161,22 @@ func TestPrefaceInParts(t *testing.T) {
 				runtime.Gosched()
 			}
 		})
+	}
+}
+
+// While few connections have requests, the answer to one ends with its last byte. When
+// they could hold more than there is, each is waited for until its client takes it, and
+// then ends with a frame of its own.
+func TestHTTP2Crowded(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[int64][]int{250 * requestCost: {1000}, 250*requestCost - 1: {1000, 0}} {
+		limit, dial := openLarder(t, Limits{Connections: 9, Memory: memory})
+		f := newFrameClient(t, dial(), 1<<20)
+		stream := f.get("/1000", "1")
+		if got := f.frames(stream); !slices.Equal(got, want) {
+			t.Errorf("with %d bytes of memory the frames of the body have %d bytes, want %d", memory, got, want)
+		}
+		f.conn.Close()
+		waitFor(t, "the connection holds nothing", func() bool { return limit.busy.Load() == 0 })
 	}
 }

@@ -39,6 +39,8 @@ type Limits struct {
 // is closed, or its oldest request of HTTP/2 or answer is broken off.
 type Limit struct {
 	connections, memory *fairshare.Pool
+	most                int64        // bytes of memory
+	busy                atomic.Int64 // bytes that the connections of HTTP/2 with requests may hold at most
 	sendBuffer          int
 	exempt              []netip.Prefix
 
@@ -51,6 +53,7 @@ func NewLimit(l Limits) *Limit {
 	return &Limit{
 		connections: fairshare.New(fairshare.Options{Capacity: int64(l.Connections), Wait: connectionWait}),
 		memory:      fairshare.New(fairshare.Options{Capacity: l.Memory, Queue: l.Memory / 4, Wait: memoryWait}),
+		most:        l.Memory,
 		sendBuffer:  l.SendBuffer,
 		exempt:      l.Exempt,
 		known:       make(map[*member]struct{}),
@@ -119,15 +122,16 @@ type member struct {
 	exempt   bool
 	standing atomic.Pointer[standing] // nil if no key was shown
 
-	http2 atomic.Bool
-	busy  atomic.Int32 // requests of HTTP/2 that are being answered
-	debt  debt         // of HTTP/2
+	http2       atomic.Bool
+	idleTimeout time.Duration // of HTTP/2
+	most        int64         // bytes that its requests of HTTP/2 hold at once at most
+	debt        debt          // of HTTP/2
 
-	mu          sync.Mutex
-	share       *fairshare.Share // nil before it is known
-	ended       bool
-	idle        *time.Timer   // closes a connection of HTTP/2 that is idle; else nil
-	idleTimeout time.Duration // of it
+	mu     sync.Mutex
+	share  *fairshare.Share // nil before it is known
+	ended  bool
+	active bool        // it has requests of HTTP/2
+	idle   *time.Timer // closes it when it had none for long; nil before HTTP/2
 }
 
 // A standing is whose key was shown on a connection.
@@ -186,6 +190,9 @@ func (m *member) leave() {
 	m.ended = true
 	if m.idle != nil {
 		m.idle.Stop()
+	}
+	if m.active {
+		m.limit.busy.Add(-m.most)
 	}
 	if m.share != nil {
 		m.share.Leave()

@@ -97,36 +97,6 @@ func TestLimitClosesTheOldestWithoutKey(t *testing.T) {
 	}
 }
 
-func TestLimitClosesOfTheLargestAddress(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{Connections: 3})
-	alone, one, two := l.connect("127.0.0.1"), l.connect("127.0.0.2"), l.connect("127.0.0.2")
-	last := l.connect("127.0.0.3")
-	alone.want("the oldest of all, alone at its address", true)
-	one.want("the oldest of the largest address", false)
-	two.want("the other of it", true)
-	last.want("the newcomer", true)
-}
-
-func TestLimitClosesOfTheLargestWorkspace(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{Connections: 4})
-	modest, first, second, third := l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1"), l.connect("127.0.0.1")
-	modest.recognize(1)
-	for _, p := range []pair{first, second, third} {
-		p.recognize(2)
-	}
-	comes := l.connect("127.0.0.2")
-	comes.recognize(3)
-	again := l.connect("127.0.0.2")
-	modest.want("the only one of its workspace", true)
-	first.want("the oldest of the workspace that has most", false)
-	second.want("the next of it", false)
-	third.want("the last of it", true)
-	comes.want("the newcomer", true)
-	again.want("the one after it, without a key", true)
-}
-
 // Connections of proxies are never closed for others, whatever key comes on them.
 func TestLimitLeavesProxies(t *testing.T) {
 	t.Parallel()
@@ -139,17 +109,6 @@ func TestLimitLeavesProxies(t *testing.T) {
 	second.want("another of it", true)
 	alone.want("the only other", false)
 	other.want("the newcomer", true)
-}
-
-func TestLimitRefusesAmongWorkspaces(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{Connections: 1})
-	known := l.connect("127.0.0.1")
-	known.recognize(1)
-	refused := pair{t, l.dial("127.0.0.1"), nil}
-	go func() { _, _ = l.Accept() }() // until the listener is closed
-	refused.want("one more", false)
-	known.want("the one with a key", true)
 }
 
 // A key that has ended gives its connections no standing: they count for their address.
@@ -168,27 +127,6 @@ func TestLimitRechecksKeys(t *testing.T) {
 	if len(l.known) != 1 {
 		t.Errorf("%d connections have standing, want 1", len(l.known))
 	}
-}
-
-// One of HTTP/2 that nobody reads from any more, as net/http does once it has sent
-// GOAWAY, does not keep others waiting when it was closed for them.
-func TestLimitDoesNotWaitForTheDeaf(t *testing.T) {
-	t.Parallel()
-	l := newCrowdedListener(t, Limits{Connections: 1})
-	deaf := func() pair {
-		client := l.dial("127.0.0.1")
-		server, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		speaksHTTP2(server, time.Minute)
-		return pair{t, client, server}
-	}
-	all := []pair{deaf(), deaf(), deaf(), deaf()}
-	for _, p := range all[:3] {
-		p.want("one that was closed for others", false)
-	}
-	all[3].want("the newcomer", true)
 }
 
 func TestHolderOfAnAddress(t *testing.T) {

@@ -21,6 +21,9 @@ func New(server *http.Server, o Options) *Front {
 		if own, ok := c.(interface{ answered() }); ok && state == http.StateIdle {
 			own.answered()
 		}
+		if m := memberOf(c); m != nil && m.http2.Load() && (state == http.StateActive || state == http.StateIdle) {
+			m.note(state == http.StateActive)
+		}
 		if before != nil {
 			before(c, state)
 		}
@@ -49,7 +52,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
-		speaksHTTP2(c, l.front.server.IdleTimeout)
+		speaksHTTP2(c, l.front.server)
 		return c, nil // net/http must see what it is, and refuses by frames
 	}
 	return &secureConn{l.front.open(c, &state), secured}, nil

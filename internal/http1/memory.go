@@ -59,12 +59,8 @@ func counted(h http.Handler) http.Handler {
 		}
 		a := &meteredWriter{ResponseWriter: w, m: m, holder: m.holder()}
 		defer a.end()
-		if r.ProtoMajor == 2 {
-			m.busy.Add(1)
-			defer m.done()
-		}
 		h.ServeHTTP(a, r)
-		if r.ProtoMajor == 2 && a.written {
+		if r.ProtoMajor == 2 && a.written && m.limit.crowded() {
 			// What is in net/http's buffer would be sent when the request counts no more,
 			// and a client may not take it.
 			_ = http.NewResponseController(w).Flush()
@@ -214,7 +210,9 @@ func (m *member) Read(p []byte) (int, error) {
 	}
 	// A request that has been read counts once it begins. Let those begin that wait for a
 	// processor, or many connections could fill the memory before any of them does.
-	runtime.Gosched()
+	if m.limit.crowded() {
+		runtime.Gosched()
+	}
 	n, err := m.Conn.Read(p)
 	if n > 0 && !m.owe(n) {
 		_ = m.Conn.Close() // the error is this one's

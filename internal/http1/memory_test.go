@@ -78,7 +78,11 @@ func (f *frameClient) get(path, workspace string) uint32 {
 }
 
 // ended waits until the stream has ended, and reports whether it was reset.
-func (f *frameClient) ended(stream uint32) (reset bool) {
+func (f *frameClient) ended(stream uint32) (reset bool) { return f.frames(stream) == nil }
+
+// frames waits until the stream has ended, and returns how many bytes each of its frames
+// with a part of the body has; nil if it was reset.
+func (f *frameClient) frames(stream uint32) (sizes []int) {
 	f.t.Helper()
 	if err := f.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		f.t.Fatal(err)
@@ -93,10 +97,10 @@ func (f *frameClient) ended(stream uint32) (reset bool) {
 		}
 		switch frame := frame.(type) {
 		case *http2.RSTStreamFrame:
-			return true
+			return nil
 		case *http2.DataFrame:
-			if frame.StreamEnded() {
-				return false
+			if sizes = append(sizes, len(frame.Data())); frame.StreamEnded() {
+				return sizes
 			}
 		}
 	}

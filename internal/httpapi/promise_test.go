@@ -148,6 +148,7 @@ func (s *service) genericFaults(id string, r request) {
 	}
 	if r.body != "" {
 		with(func(q *request) { q.header["Content-Type"] = "text/plain" }).want(415, "unsupported_media_type")
+		with(func(q *request) { q.header["Content-Encoding"] = "gzip" }).want(415, "unsupported_media_type")
 		with(func(q *request) { q.body = `{"name":"` + strings.Repeat("x", 64<<10) + `"}` }).want(413, "payload_too_large")
 		with(func(q *request) { q.body = `{` }).want(400, "malformed_json")
 		with(func(q *request) { q.body = `{"colour":"red"}` }).want(400, "validation_failed").field("/colour", "unknown_field")

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/store/sqlite"
@@ -41,10 +42,9 @@ type scheduler struct {
 }
 
 // newScheduler returns the scheduler of the settings.
-func (n *node) newScheduler() *scheduler {
-	b := n.Config.Backup
-	s := &scheduler{every: b.Every, dir: b.Dir, keep: b.Keep, now: n.now, log: n.log}
-	if file, yes := n.store.(FileStore); yes {
+func newScheduler(c *config.Config, store Store, now func() time.Time, log *slog.Logger) *scheduler {
+	s := &scheduler{every: c.Backup.Every, dir: c.Backup.Dir, keep: c.Backup.Keep, now: now, log: log}
+	if file, yes := store.(FileStore); yes {
 		s.backup = file.Backup
 	}
 	return s
@@ -76,14 +76,16 @@ func (s *scheduler) run(ctx context.Context) {
 	}
 }
 
-// due returns how long it is until the next backup.
-func (s *scheduler) due() time.Duration {
-	newest, _, err := LatestBackup(s.dir, s.now())
-	if err != nil || newest.IsZero() {
-		return 0
-	}
-	return newest.Add(s.every).Sub(s.now())
+// newest returns when the newest scheduled backup was made, the zero time if there is
+// none that can be read. It looks into the folder each time, so that a restart forgets
+// nothing and a backup that somebody removed is missed.
+func (s *scheduler) newest() time.Time {
+	newest, _, _ := LatestBackup(s.dir, s.now())
+	return newest
 }
+
+// due returns how long it is until the next backup.
+func (s *scheduler) due() time.Duration { return s.newest().Add(s.every).Sub(s.now()) }
 
 func (s *scheduler) begin() {
 	if s.able() != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
-	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
 )
 
@@ -48,21 +47,21 @@ func (s *banSync) detach(k access.Key) {
 type banKeeper struct {
 	store   access.Store
 	log     *slog.Logger
-	metrics *ops.Metrics
+	metrics *metrics
 	queue   chan *ratelimit.Ban // pointers: room for many, of which there are hardly ever any
 }
 
 // Bans that wait to be stored. One key can start one in two minutes at most.
 const waitingBans = 1024
 
-func newBanKeeper(s access.Store, log *slog.Logger, m *ops.Metrics) *banKeeper {
+func newBanKeeper(s access.Store, log *slog.Logger, m *metrics) *banKeeper {
 	return &banKeeper{store: s, log: log, metrics: m, queue: make(chan *ratelimit.Ban, waitingBans)}
 }
 
 // started takes a ban; it does not block. A ban that finds the queue full holds
 // in this process alone.
 func (k *banKeeper) started(b ratelimit.Ban) {
-	k.metrics.BanStarted()
+	k.metrics.bans.Inc()
 	select {
 	case k.queue <- &b:
 	default:
@@ -71,7 +70,7 @@ func (k *banKeeper) started(b ratelimit.Ban) {
 }
 
 func (k *banKeeper) lost(b ratelimit.Ban, why any) {
-	k.metrics.BanLost()
+	k.metrics.bansLost.Inc()
 	k.log.Error("a ban could not be stored", "key", b.KeyID, "until", b.Until, "err", why)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/config"
-	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/ratelimit"
 	"example.com/petstore/internal/store/sqlite"
 )
@@ -85,7 +84,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 	db := openStore(t)
 	w, k := makeKey(t, db)
 	var log strings.Builder
-	keeper := newBanKeeper(db, slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(""))
+	keeper := newBanKeeper(db, slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	keeper.started(ratelimit.Ban{KeyID: k.ID, From: time.Now(), Until: until, Level: 2, Reason: "hammering", By: ratelimit.ByLimiter})
 	keeper.started(ratelimit.Ban{KeyID: "key_unknown", From: time.Now(), Until: until, By: ratelimit.ByLimiter})
@@ -109,7 +108,7 @@ func TestBansAreStoredUntilTheEnd(t *testing.T) {
 func TestAFullQueueDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	keeper := newBanKeeper(openStore(t), slog.New(slog.NewTextHandler(&log, nil)), ops.NewMetrics(""))
+	keeper := newBanKeeper(openStore(t), slog.New(slog.NewTextHandler(&log, nil)), newMetrics(""))
 	for range waitingBans + 1 {
 		keeper.started(ratelimit.Ban{KeyID: "key_1"})
 	}

@@ -2,10 +2,12 @@ package node
 
 import (
 	"cmp"
+	"log/slog"
 	"os"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"example.com/petstore/internal/config"
 	"example.com/petstore/internal/http1"
 )
 
@@ -42,9 +44,9 @@ const (
 
 // limitMemory keeps Go within the memory of its control group, unless GOMEMLIMIT
 // says.
-func (n *node) limitMemory() {
+func limitMemory(log *slog.Logger) {
 	if _, err := memlimit.Set(memlimit.WithRatio(ofMemory)); err != nil {
-		n.log.Debug("no control group's limit of memory is known", "err", err)
+		log.Debug("no control group's limit of memory is known", "err", err)
 	}
 }
 
@@ -83,22 +85,22 @@ func (b budget) writes() int { return int(min(max(b.quarter/2/writeCost, 16), 51
 // everything else.
 func (b budget) imports() int { return int(min(max(b.quarter/importCost, 1), 4)) }
 
-// connectionLimits returns the bounds of the public listener. Half of the descriptors
+// limits returns the bounds of the public listener. Half of the descriptors
 // are its: the rest is the database's and the operations listener's.
-func (n *node) connectionLimits() http1.Limits {
-	all := int(n.budget.quarter / connectionCost)
+func (b budget) limits(c *config.Config) http1.Limits {
+	all := int(b.quarter / connectionCost)
 	if most, ok := mostDescriptors(); ok {
 		all = min(all, (most-openDescriptors())/2)
 	}
 	buffer := 0
-	if n.budget.limited {
+	if b.limited {
 		buffer = shortBuffer
 	}
 	return http1.Limits{
-		Connections: cmp.Or(n.Config.MaxConnections, max(all, 16)),
-		Memory:      n.budget.quarter / 2,
+		Connections: cmp.Or(c.MaxConnections, max(all, 16)),
+		Memory:      b.quarter / 2,
 		SendBuffer:  buffer,
-		Exempt:      n.Config.TrustedProxies,
+		Exempt:      c.TrustedProxies,
 	}
 }
 

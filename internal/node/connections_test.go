@@ -32,3 +32,14 @@ func TestStreams(t *testing.T) {
 		}
 	}
 }
+
+// Reads wait for their turn where turns are fair, and not for a connection to the store.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	if got := newBudget(32 << 20).reads(8); got != 4 {
+		t.Errorf("with 32 MiB, reads(8) = %d, want 4", got)
+	}
+	if got := newBudget(64 << 30).reads(8); got != 8 {
+		t.Errorf("with 64 GiB, reads(8) = %d, want 8", got)
+	}
+}

@@ -29,86 +29,92 @@ type Demo struct {
 	keyID                  string
 }
 
-// prepareDemo fills an empty database with the demo workspace and returns a new key
+// A demonstrator fills an empty database.
+type demonstrator struct {
+	*petstore.Service
+	store Store
+	db    string // of the settings
+	now   func() time.Time
+	feeds bool // events are kept
+}
+
+// prepare makes the demo workspace, unless it is there, and returns a new key
 // to it. It returns an error for a database that has other workspaces only.
-func (n *node) prepareDemo(ctx context.Context) (*Demo, error) {
-	w, err := n.demoWorkspace(ctx)
+func (d *demonstrator) prepare(ctx context.Context) (*Demo, error) {
+	w, err := d.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.stockDemo(ctx, w.ID); err != nil {
+	if err := d.fill(ctx, w.ID); err != nil {
 		return nil, fmt.Errorf("the demo workspace could not be filled: %w", err)
 	}
 	secret, prefix := access.Mint()
-	id, now := access.MintID(), n.now()
-	_, err = n.store.MakeKey(ctx, access.Making{By: actor, Key: access.Key{
+	id, now := access.MintID(), d.now()
+	_, err = d.store.MakeKey(ctx, access.Making{By: actor, Key: access.Key{
 		ID: id, WorkspaceID: w.ID, Name: "demo " + now.UTC().Format("2006-01-02 15:04:05"),
 		Prefix: prefix, Hash: access.HashOf(secret), Scopes: access.Read | access.Write | access.Manage,
 		CreatedAt: now, ExpiresAt: now.Add(demoKeyLife),
 	}})
-	if err != nil {
-		return nil, err
-	}
-	return &Demo{Workspace: demoWorkspace, Key: secret, keyID: id}, n.keys.Refresh(ctx)
+	return &Demo{Workspace: demoWorkspace, Key: secret, keyID: id}, err
 }
 
-// demoWorkspace returns the workspace, a new one if the database has none.
-func (n *node) demoWorkspace(ctx context.Context) (access.Workspace, error) {
-	w, err := n.store.Workspace(ctx, demoWorkspace)
+// workspace returns the workspace, a new one if the database has none.
+func (d *demonstrator) workspace(ctx context.Context) (access.Workspace, error) {
+	w, err := d.store.Workspace(ctx, demoWorkspace)
 	if petstore.CodeOf(err) != access.CodeWorkspaceNotFound {
 		return w, err
 	}
-	all, err := n.store.CountWorkspaces(ctx)
+	all, err := d.store.CountWorkspaces(ctx)
 	if err != nil {
 		return w, err
 	}
 	if all > 0 {
-		return w, &config.Fault{Origin: "--demo", Reason: fmt.Sprintf("%s has workspaces already, and none is called %s; give --db a new one", config.Redact(n.Config.DB), demoWorkspace)}
+		return w, &config.Fault{Origin: "--demo", Reason: fmt.Sprintf("%s has workspaces already, and none is called %s; give --db a new one", config.Redact(d.db), demoWorkspace)}
 	}
 	quota, err := access.QuotaFor(access.Business, access.Quota{})
 	if err != nil {
 		return w, err
 	}
-	return n.store.CreateWorkspace(ctx, access.Workspace{Name: demoWorkspace, Plan: access.Business, Quota: quota, CreatedAt: n.now()}, actor)
+	return d.store.CreateWorkspace(ctx, access.Workspace{Name: demoWorkspace, Plan: access.Business, Quota: quota, CreatedAt: d.now()}, actor)
 }
 
-// stockDemo fills the workspace unless it has a category.
-func (n *node) stockDemo(ctx context.Context, workspace int64) error {
-	have, err := n.service.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 1}})
+// fill fills the workspace unless it has a category.
+func (d *demonstrator) fill(ctx context.Context, workspace int64) error {
+	have, err := d.Categories(ctx, workspace, petstore.CategoryQuery{Page: petstore.Page{Limit: 1}})
 	if err != nil || len(have) > 0 {
 		return err
 	}
 	for _, c := range demoCategories() {
-		if _, err := n.service.CreateCategory(ctx, workspace, c, nil); err != nil {
+		if _, err := d.CreateCategory(ctx, workspace, c, nil); err != nil {
 			return err
 		}
 	}
 	var orders []petstore.NewOrder
 	for _, p := range demoPets() {
-		placed, err := n.addDemoPet(ctx, workspace, p)
+		placed, err := d.addPet(ctx, workspace, p)
 		if err != nil {
 			return err
 		}
 		orders = append(placed, orders...)
 	}
 	for _, o := range orders {
-		if _, err := n.service.CreateOrder(ctx, workspace, o, nil); err != nil {
+		if _, err := d.CreateOrder(ctx, workspace, o, nil); err != nil {
 			return err
 		}
 	}
-	if err := n.addDemoKeys(ctx, workspace); err != nil || n.webhooks == nil {
+	if err := d.addKeys(ctx, workspace); err != nil || !d.feeds {
 		return err
 	}
-	return n.addDemoWebhooks(ctx, workspace)
+	return d.addWebhooks(ctx, workspace)
 }
 
-// addDemoWebhooks adds the webhooks that the examples of the description name. They are
+// addWebhooks adds the webhooks that the examples of the description name. They are
 // paused: nothing is sent.
-func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
+func (d *demonstrator) addWebhooks(ctx context.Context, workspace int64) error {
 	const demoNode = "demo"
-	now := n.now()
+	now := d.now()
 	change := func(id string, edit func(*webhook.Webhook)) error {
-		_, err := n.store.ChangeWebhook(ctx, webhook.Change{Workspace: workspace, ID: id, By: string(actor), Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
+		_, err := d.store.ChangeWebhook(ctx, webhook.Change{Workspace: workspace, ID: id, By: string(actor), Action: "webhook.create", Edit: func(w *webhook.Webhook, _ webhook.Feed) error {
 			edit(w)
 			return nil
 		}})
@@ -119,10 +125,10 @@ func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
 			*w = webhook.Webhook{ID: id, Workspace: workspace, URL: "https://example.com/petstore", State: webhook.Active, CreatedAt: now, Secret: webhook.MintSecret()}
 		})
 		if err == nil {
-			_, err = n.store.HoldWebhooks(ctx, webhook.Lease{Node: demoNode, Now: now, Until: now.Add(time.Minute)})
+			_, err = d.store.HoldWebhooks(ctx, webhook.Lease{Node: demoNode, Now: now, Until: now.Add(time.Minute)})
 		}
 		if err == nil {
-			_, err = n.store.QueueDeliveries(ctx, id, demoNode, now, 1000)
+			_, err = d.store.QueueDeliveries(ctx, id, demoNode, now, 1000)
 		}
 		if err == nil {
 			err = change(id, func(w *webhook.Webhook) { w.State = webhook.Paused })
@@ -131,33 +137,33 @@ func (n *node) addDemoWebhooks(ctx context.Context, workspace int64) error {
 			return err
 		}
 	}
-	return n.store.ReleaseWebhooks(ctx, demoNode)
+	return d.store.ReleaseWebhooks(ctx, demoNode)
 }
 
-// addDemoKeys adds the keys that the examples of the description name. Nobody
+// addKeys adds the keys that the examples of the description name. Nobody
 // knows them. The last one may be rotated with the demo's own, which ends later.
-func (n *node) addDemoKeys(ctx context.Context, workspace int64) error {
+func (d *demonstrator) addKeys(ctx context.Context, workspace int64) error {
 	for _, k := range []access.Key{
 		{ID: "key_7Gd2QxVb41LmZc9T", Name: "till"}, {ID: "key_Old4rN81sVb2LmQc", Name: "old till"},
-		{ID: "key_5tRw92LmXb7QcN3k", Name: "shop window", ExpiresAt: n.now().Add(demoKeyLife / 2)},
+		{ID: "key_5tRw92LmXb7QcN3k", Name: "shop window", ExpiresAt: d.now().Add(demoKeyLife / 2)},
 	} {
 		secret, prefix := access.Mint()
 		k.WorkspaceID, k.Prefix, k.Hash, k.Scopes = workspace, prefix, access.HashOf(secret), access.Read
-		if _, err := n.store.MakeKey(ctx, access.Making{Key: k, By: actor}); err != nil {
+		if _, err := d.store.MakeKey(ctx, access.Making{Key: k, By: actor}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addDemoPet adds a pet with its stock, and returns its orders.
-func (n *node) addDemoPet(ctx context.Context, workspace int64, p demoPet) ([]petstore.NewOrder, error) {
-	pet, err := n.service.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
+// addPet adds a pet with its stock, and returns its orders.
+func (d *demonstrator) addPet(ctx context.Context, workspace int64, p demoPet) ([]petstore.NewOrder, error) {
+	pet, err := d.CreatePet(ctx, workspace, petstore.NewPet{Name: p.name, CategoryID: p.category}, nil)
 	if err != nil {
 		return nil, err
 	}
 	if p.stock > 1 {
-		if _, err := n.service.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
+		if _, err := d.UpdateInventory(ctx, workspace, pet.ID, p.stock, petstore.Condition{}); err != nil {
 			return nil, err
 		}
 	}
@@ -203,7 +209,7 @@ type demoPet struct {
 // demoPets returns the pets of the demo, by their ids. Some are sold, some are
 // held by open orders, so that every status can be seen. The examples of the
 // description work on it: they name the pets 41 to 43, the orders 1 and 2, which
-// are of the last pet that has orders, and the category 7; addDemoKeys has the keys.
+// are of the last pet that has orders, and the category 7; addKeys has the keys.
 func demoPets() []demoPet {
 	open := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n} }
 	sold := func(n int64) petstore.NewOrder { return petstore.NewOrder{Quantity: n, Complete: true} }

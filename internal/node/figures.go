@@ -2,21 +2,22 @@ package node
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/ratelimit"
 )
 
-// newMetrics returns the metrics of the node, with those of the parts that it
+// allMetrics returns the metrics of the node, with those of the parts that it
 // was told to use.
-func (n *node) newMetrics() *ops.Metrics {
-	m := ops.NewMetrics(n.Version)
+func (n *node) allMetrics() *metrics {
+	m := newMetrics(n.Version)
 	m.MustRegister(
-		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures), newWorkloadCollector(n.workload),
+		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures), newWorkloadCollector(n.api.workload),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_connections", Help: "Open connections of the public listener.",
 		}, func() float64 { return float64(n.connections.Connections().Used) }),
@@ -25,12 +26,12 @@ func (n *node) newMetrics() *ops.Metrics {
 		}, func() float64 { s := n.connections.Connections(); return float64(s.Yielded + s.Refused) }),
 		newMemoryCollector(n.connections.Memory))
 	if every := n.Config.Backup.Every; every > 0 {
-		m.MustRegister(newBackupCollector(every, n.newestBackup))
+		m.MustRegister(newBackupCollector(every, n.backups.newest))
 	}
 	if n.Config.EventRetention > 0 {
 		m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_event_streams", Help: "Streams of events that clients have open.",
-		}, n.eventStreams))
+		}, n.api.streams))
 	}
 	if r, yes := n.limiter.(*ratelimit.Redis); yes {
 		m.MustRegister(newRedisCollector(r.RedisStats), n.redisTook)
@@ -41,31 +42,24 @@ func (n *node) newMetrics() *ops.Metrics {
 	return m
 }
 
-// eventStreams returns how many streams of events are open.
-func (n *node) eventStreams() float64 {
-	api := n.api.Load()
-	if api == nil {
-		return 0
+// A publicAPI is that of the public server, once there is one.
+type publicAPI struct{ atomic.Pointer[httpapi.API] }
+
+// streams returns how many streams of events are open.
+func (p *publicAPI) streams() float64 {
+	if a := p.Load(); a != nil {
+		return float64(a.Streams())
 	}
-	return float64(api.Streams())
+	return 0
 }
 
 // workload returns the numbers of the requests that are carried out, by their kind, or
 // nil until there are any.
-func (n *node) workload() map[string]fairshare.Stats {
-	api := n.api.Load()
-	if api == nil {
-		return nil
+func (p *publicAPI) workload() map[string]fairshare.Stats {
+	if a := p.Load(); a != nil {
+		return a.Workload()
 	}
-	return api.Workload()
-}
-
-// newestBackup returns when the newest scheduled backup was made, the zero time if
-// there is none. It looks into the folder each time, so that a restart forgets nothing
-// and a backup that somebody removed is missed.
-func (n *node) newestBackup() time.Time {
-	newest, _, _ := LatestBackup(n.Config.Backup.Dir, n.now()) // what cannot be read has none
-	return newest
+	return nil
 }
 
 // newLimiterCollector returns the figures of every limiter.

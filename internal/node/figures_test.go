@@ -51,6 +51,6 @@ func TestFigures(t *testing.T) {
 
 func TestFiguresOfAServerThatStarts(t *testing.T) {
 	t.Parallel()
-	wantFigures(t, []prometheus.Collector{newWorkloadCollector((&node{}).workload), newBackupCollector(time.Hour, func() time.Time { return time.Time{} })},
+	wantFigures(t, []prometheus.Collector{newWorkloadCollector(new(publicAPI).workload), newBackupCollector(time.Hour, func() time.Time { return time.Time{} })},
 		`gate_limit{kind="read"} 0`, `gate_refused_total{kind="write"} 0`, "backup_newest_timestamp_seconds 0")
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +18,6 @@ import (
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/httpapi"
-	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/portal"
 	"example.com/petstore/internal/portal/console"
@@ -30,13 +28,10 @@ import (
 
 // How often the parts that work beside the requests do so.
 const (
-	recheckKeys    = 500 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
-	refreshKeys    = 250 * time.Millisecond // revocations and bans must hold within a second
-	saveLimits     = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
-	saveUsage      = 5 * time.Second        // what a crash may forget of what the console shows
-	forgetReceipts = time.Minute            // of their age a crash may forget as much
-	resumeRemovals = time.Minute
-	forgetEvents   = 10 * time.Minute
+	recheckKeys = 500 * time.Millisecond // connections of revoked and banned keys lose their standing within a second
+	refreshKeys = 250 * time.Millisecond // revocations and bans must hold within a second
+	saveLimits  = 500 * time.Millisecond // a crash may forget the last second at most, the saving included
+	saveUsage   = 5 * time.Second        // what a crash may forget of what the console shows
 )
 
 // A node is the service in one process.
@@ -54,14 +49,15 @@ type node struct {
 	keys        *access.Directory[*ratelimit.Caller]
 	bans        *banKeeper
 	backups     *scheduler
-	metrics     *ops.Metrics
+	metrics     *metrics
 	redisTook   prometheus.Histogram
 	webhooks    *webhooks // nil if no events are kept
 	usage       *usage.Recorder
 	access      *httpapi.AccessLog // nil if n.log takes the requests too
 	budget      budget
-	connections *http1.Limit                // of the public listener
-	api         atomic.Pointer[httpapi.API] // nil until the public server starts
+	connections *http1.Limit // of the public listener
+	chores      *chores
+	api         publicAPI
 }
 
 // waitForServer is how long another server of a SQLite file may take to end, which
@@ -89,11 +85,13 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 	if n.Config.LogFormat == "json" && n.tracer == nil { // which knows nothing of traces
 		n.access = httpapi.NewAccessLog(n.logTo)
 	}
-	n.metrics = n.newMetrics()
+	n.backups = newScheduler(n.Config, n.store, n.now, n.log)
+	n.chores = &chores{store: n.store, now: n.now, log: n.log, retention: n.Config.EventRetention}
+	n.metrics = n.allMetrics()
 	if n.Config.EventRetention > 0 {
 		n.webhooks = n.newWebhooks()
 	}
-	n.bans, n.backups = newBanKeeper(n.store, n.log, n.metrics), n.newScheduler()
+	n.bans = newBanKeeper(n.store, n.log, n.metrics)
 	bans := newBanSync(n.limiter)
 	n.keys = access.NewDirectory(n.store, n.now, bans.attach, bans.detach)
 	if err := n.restore(ctx); err != nil {
@@ -103,8 +101,8 @@ func (n *node) open(ctx context.Context, inherited bool) (err error) {
 }
 
 // restore loads the counts. If no events are kept,
-// feeds end before the first change that none tells of; should that fail, forgetEvents
-// tries again.
+// feeds end before the first change that none tells of; should that fail, the chores
+// try again.
 func (n *node) restore(ctx context.Context) error {
 	if n.Config.EventRetention == 0 {
 		if err := n.store.EndFeeds(ctx); err != nil {
@@ -153,7 +151,7 @@ func (n *node) frontend(ctx context.Context, addr net.Addr) (frontend, error) {
 		Events: n.events(), Webhooks: n.webhooks.operations(), Done: ctx.Done(),
 		Docs: docs, Console: func(w http.ResponseWriter, r *http.Request, p *httpapi.Page) { pages.Serve(w, r, p) },
 		Log: n.log, AccessLog: n.access, Now: n.now, Observe: n.observe,
-		Reads: n.budget.reads(n.store.Figures().Readers), Writes: n.budget.writes(),
+		Reads: n.budget.reads(readers(n.store)), Writes: n.budget.writes(),
 	})
 	if err != nil {
 		return frontend{}, err
@@ -185,9 +183,7 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	running.Go(func() { saved = n.limiter.Keep(ctx, n.store, saveLimits) })
 	running.Go(func() { counted = n.usage.Run(ctx, saveUsage, n.log) })
 	running.Go(func() { every(ctx, recheckKeys, func(context.Context) { n.connections.Recheck(n.keyStands) }) })
-	running.Go(func() { every(ctx, forgetReceipts, n.forget) })
-	running.Go(func() { every(ctx, resumeRemovals, n.resume) })
-	running.Go(func() { every(ctx, forgetEvents, n.forgetEvents) })
+	running.Go(func() { n.chores.run(ctx) })
 	if n.webhooks != nil {
 		running.Go(func() { n.webhooks.deliverer.Run(ctx) })
 	}
@@ -209,38 +205,6 @@ func (n *node) work(ctx context.Context) (stop func() error) {
 	}
 }
 
-// every calls f at once, and then each interval until ctx ends.
-func every(ctx context.Context, interval time.Duration, f func(context.Context)) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		f(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// forget removes the receipts that are too old to be replayed.
-func (n *node) forget(ctx context.Context) {
-	for removed := 1; removed > 0 && ctx.Err() == nil; {
-		var err error
-		if removed, err = n.store.Forget(ctx); err != nil && ctx.Err() == nil {
-			n.log.Error("old receipts could not be removed", "err", err)
-		}
-	}
-}
-
-// resume ends resets and deletions of workspaces that were broken off, by a crash or
-// by who had asked for them.
-func (n *node) resume(ctx context.Context) {
-	if err := n.store.Resume(ctx); err != nil && ctx.Err() == nil {
-		n.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
-	}
-}
-
 // events returns the feeds of workspaces, or nil if none are kept.
 func (n *node) events() petstore.Feed {
 	if n.Config.EventRetention == 0 {
@@ -249,21 +213,8 @@ func (n *node) events() petstore.Feed {
 	return n.store
 }
 
-// forgetEvents removes the events that are too old, or all if none are kept.
-func (n *node) forgetEvents(ctx context.Context) {
-	var before petstore.Time
-	if n.Config.EventRetention > 0 {
-		before = petstore.At(n.now().Add(-n.Config.EventRetention))
-	}
-	if _, err := n.store.ForgetEvents(ctx, before); err != nil && ctx.Err() == nil {
-		n.log.Error("old events could not be removed", "err", err)
-	}
-}
-
 func (n *node) observe(o httpapi.Observation) {
-	n.metrics.Observe(ops.Response{
-		Operation: o.Operation, Method: o.Method, Status: o.Status, Duration: o.Duration, Plan: o.Plan, Outcome: o.Outcome,
-	})
+	n.metrics.observe(o)
 	if o.Workspace != 0 && (o.Operation != "" || o.Outcome != "free") {
 		n.usage.Record(o.Workspace, usage.Event{
 			At: o.At, Method: o.Method, Path: o.Path, Query: o.Query, Operation: o.Operation, Status: o.Status, Code: o.Code,

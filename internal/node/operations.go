@@ -7,18 +7,17 @@ import (
 
 	"example.com/petstore/internal/httpapi"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/portal/console"
 )
 
 // operations returns the handler of the operations listener, with the console and
 // the API of the operator.
-func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, error) {
+func (n *node) operations(ctx context.Context, phase *phase) (http.Handler, error) {
 	secret, err := n.store.Secret(ctx)
 	if err != nil {
 		return nil, err
 	}
-	checks := []ops.Check{{Name: "service", Err: phase.Err}, {Name: "store", Err: n.store.Err}}
+	checks := []check{{"service", phase.err}, {"store", n.store.Err}}
 	pages, err := console.NewOperator(console.OperatorOptions{
 		Access: n.store, Keys: n.keys, Limiter: n.limiter, Usage: n.usage, Secret: secret, Now: n.now, Log: n.log,
 		Health: func() []console.Figure { return n.health(ctx, checks) }, Done: ctx.Done(),
@@ -32,7 +31,7 @@ func (n *node) operations(ctx context.Context, phase *ops.Phase) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
-	machines := ops.Handler(ops.Options{Checks: checks, Metrics: n.metrics, Log: n.log})
+	machines := probes(checks, n.metrics, n.log)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path + "/"; {
 		case strings.HasPrefix(path, "/console/"):

@@ -51,9 +51,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer n.stopTraces()
-	n.limitMemory()
+	limitMemory(n.log)
 	n.budget = newBudget(debug.SetMemoryLimit(-1))
-	n.connections = http1.NewLimit(n.connectionLimits())
+	n.connections = http1.NewLimit(n.budget.limits(n.Config))
 	sockets, err := n.listen()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (n *node) serve(ctx context.Context, s *servers, on *sockets) error {
 	notifySystemd(n.log, daemon.SdNotifyReady)
 	err = n.wait(ctx, s)
 	endPages()
-	s.phase.Drain()
+	s.phase.set(errStopping)
 	notifySystemd(n.log, daemon.SdNotifyStopping)
 	err = errors.Join(err, n.drain(s, err == nil))
 	return errors.Join(err, stopWork())
@@ -107,7 +107,9 @@ func (n *node) openDoors(ctx context.Context, s *servers, on *sockets) (Serving,
 		serving.OpsURL = LocalURL(on.ops.Addr().String())
 	}
 	if n.Demo {
-		if serving.Demo, err = n.prepareDemo(ctx); err != nil {
+		d := demonstrator{n.service, n.store, n.Config.DB, n.now, n.webhooks != nil}
+		serving.Demo, err = d.prepare(ctx)
+		if err = errors.Join(err, n.keys.Refresh(ctx)); err != nil {
 			return serving, err
 		}
 	}
@@ -122,7 +124,7 @@ func (n *node) openDoors(ctx context.Context, s *servers, on *sockets) (Serving,
 		front.server.Handler = n.tracer.Handler(front.server.Handler)
 	}
 	s.startPublic(front, on.public)
-	s.phase.Serve()
+	s.phase.set(nil)
 	return serving, nil
 }
 

@@ -13,14 +13,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/ops"
 	"example.com/petstore/internal/portal/console"
 )
 
 // servers are the servers of both listeners, and the phase that they are in.
 type servers struct {
 	log         *slog.Logger
-	phase       ops.Phase
+	phase       phase
 	operations  relay
 	public, ops *http.Server
 	gate        net.Listener // the public server's
@@ -39,12 +38,8 @@ func newServers(log *slog.Logger) *servers {
 // starting until s.operations shows another handler. It has the names given,
 // besides its addresses.
 func (s *servers) startOps(on net.Listener, names []string) {
-	s.operations.show(ops.Handler(ops.Options{
-		Checks:  []ops.Check{{Name: "service", Err: s.phase.Err}},
-		Metrics: prometheus.NewRegistry(),
-		Log:     s.log,
-	}))
-	s.ops = ops.Server(&s.operations, s.log, names)
+	s.operations.show(probes([]check{{"service", s.phase.err}}, prometheus.NewRegistry(), s.log))
+	s.ops = newOperationsServer(&s.operations, s.log, names)
 	s.running.Go(func() { s.serve(s.ops, on) })
 }
 
@@ -127,3 +122,22 @@ func (r *relay) show(h http.Handler) { r.to.Store(&h) }
 
 // ServeHTTP implements http.Handler.
 func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) { (*r.to.Load()).ServeHTTP(w, req) }
+
+// A phase says why the service takes no work, as before it has started. It may be used
+// concurrently.
+type phase struct{ why atomic.Pointer[error] }
+
+var (
+	errStarting = errors.New("the service is starting")
+	errStopping = errors.New("the service is stopping")
+)
+
+func (p *phase) set(why error) { p.why.Store(&why) }
+
+// err returns nil while the service takes work.
+func (p *phase) err() error {
+	if why := p.why.Load(); why != nil {
+		return *why
+	}
+	return errStarting
+}

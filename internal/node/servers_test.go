@@ -45,11 +45,11 @@ func TestOperationsAnswerWhileTheServiceStarts(t *testing.T) {
 	if got := ask(t, l); !strings.HasPrefix(got, "503") || !strings.Contains(got, "the service is starting") {
 		t.Errorf("while starting: %q", got)
 	}
-	s.phase.Serve()
+	s.phase.set(nil)
 	if got := ask(t, l); !strings.HasPrefix(got, "200") {
 		t.Errorf("serving: %q", got)
 	}
-	s.phase.Drain()
+	s.phase.set(errStopping)
 	if got := ask(t, l); !strings.HasPrefix(got, "503") || !strings.Contains(got, "the service is stopping") {
 		t.Errorf("while stopping: %q", got)
 	}

@@ -76,6 +76,14 @@ func (s serverStore) Figures() StoreStats {
 	return StoreStats{n.Stats, n.Waiting, n.Readers, n.IdleReaders}
 }
 
+// readers returns how many connections for reading a store has, or may open.
+func readers(s Store) int {
+	if server, yes := s.(serverStore); yes {
+		return server.MaxReaders()
+	}
+	return s.Figures().Readers
+}
+
 // A StoreUse is what a store is opened for.
 type StoreUse struct {
 	Few     bool         // for a while: one connection for reading will do

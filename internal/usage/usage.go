@@ -1,6 +1,6 @@
 // Package usage keeps what people look at of the requests that were answered: how many of each outcome and how fast, by
 // the minute for a day and by the hour for a quarter, and the latest requests themselves. It decides nothing: the limits
-// that a workspace has are package ratelimit's, and the figures of the process are package ops's.
+// that a workspace has are package ratelimit's, and the figures of the process are package node's.
 package usage
 
 import (

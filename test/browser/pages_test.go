@@ -79,7 +79,7 @@ func (b *tab) look(t *testing.T, url, program string) {
 }
 
 // views are how a page is looked at. The last two, in which only the contrast of what one width alone shows can differ from
-// the others, are for make check: axe-core takes most of the time of these tests.
+// the others, are for "go test -race": axe-core takes most of the time of these tests.
 func views() []view {
 	all := []view{{1440, "light"}, {390, "dark"}, {1440, "dark"}, {390, "light"}}
 	if servertest.Raced {

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,11 +25,11 @@ import (
 var (
 	attackers    = flag.Int("attackers", 150, "how many connections each attack has")
 	attackMemory = flag.Int("attack-memory", 64, "how many MiB the attacked server has")
-	attackTime   = flag.Duration("attack-time", 400*time.Millisecond, "how long each attack lasts")
+	attackTime   = flag.Duration("attack-time", 250*time.Millisecond, "how long each attack lasts")
 	attackTLS    = flag.Bool("attack-tls", false, "attack over TLS")
 )
 
-// An attack is what nobody with a key does on a connection, until the server ends
+// An attack is what no honest client does on a connection, until the server ends
 // it. It may leave things as they are, to be held for as long as the server lets it.
 type attack struct {
 	name     string
@@ -43,51 +45,56 @@ func over(protocol string, all []attack) []attack {
 	return all
 }
 
-// TestAttacks has anonymous clients of many addresses do their worst on either
-// HTTP, each kind in turn, at a server with little memory and few descriptors. It
-// must live, stay ready, and answer a client with a key that connects anew.
+// TestAttacks has clients of many addresses do their worst on either HTTP, each
+// kind in turn and then all at once, at a server with little memory and few
+// descriptors. It must live, stay ready, and answer a client with a key that
+// connects anew.
 func TestAttacks(t *testing.T) {
 	s := attacked(t)
-	for _, a := range slices.Concat(over("http/1.1", slowClients()), over("h2", framedFloods()), beforeTLS()) {
-		t.Run(a.name, func(t *testing.T) { s.withstand(t, a) })
-		select {
-		case <-s.Ended:
-			t.Fatalf("%s ended the server: %v\n%s", a.name, s.Err, s.LogText())
-		default:
-		}
+	all := slices.Concat(over("http/1.1", slowClients(s.key)), over("h2", framedFloods()), beforeTLS())
+	for _, a := range all {
+		s.withstand(t, a.name, a)
 	}
+	s.withstand(t, "all at once", all...)
 }
 
-// withstand has an attack last for a while, counted from the first visit: on a busy
+// withstand has attacks last for a while, counted from the first visit: on a busy
 // machine the attackers may long keep this process from making one.
-func (b besieged) withstand(t *testing.T, a attack) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", b.Cmd.Process.Pid), []byte("5"), 0); err != nil { // the peak is this attack's
-		t.Fatal(err)
-	}
-	connections := a.run(ctx, b)
-	answered, slowest := 0, time.Duration(0)
-	defer time.AfterFunc(*attackTime, stop).Stop()
-	for ; answered == 0 || ctx.Err() == nil; answered++ {
-		began := time.Now()
-		if err := b.visit(); err != nil {
-			t.Errorf("%v, after %v", err, time.Since(began))
-			break
+func (b besieged) withstand(t *testing.T, name string, attacks ...attack) {
+	t.Run(name, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", b.Cmd.Process.Pid), []byte("5"), 0); err != nil { // the peak is this attack's
+			t.Fatal(err)
 		}
-		slowest = max(slowest, time.Since(began))
+		connections := b.attack(ctx, attacks...)
+		answered, slowest := 0, time.Duration(0)
+		defer time.AfterFunc(*attackTime, stop).Stop()
+		for ; answered == 0 || ctx.Err() == nil; answered++ {
+			began := time.Now()
+			if err := b.visit(); err != nil {
+				t.Errorf("%v, after %v", err, time.Since(began))
+				break
+			}
+			slowest = max(slowest, time.Since(began))
+		}
+		t.Logf("%d visits were answered, the slowest after %v; at most %d MiB", answered, slowest.Round(time.Millisecond), servertest.PeakMemory(t, b.Cmd.Process.Pid)>>20)
+		stop()
+		t.Logf("%d connections", connections())
+	})
+	select {
+	case <-b.Ended:
+		t.Fatalf("%s ended the server: %v\n%s", name, b.Err, b.LogText())
+	default:
 	}
-	t.Logf("%d visits were answered, the slowest after %v; at most %d MiB", answered, slowest.Round(time.Millisecond), servertest.PeakMemory(t, b.Cmd.Process.Pid)>>20)
-	stop()
-	t.Logf("%d connections", connections())
 }
 
 // TestFewDescriptors has more silent connections than the process may have files.
 func TestFewDescriptors(t *testing.T) {
 	b := besiegeWith(t, servertest.Options{Shell: "ulimit -n 64"}, false)
 	ctx, stop := context.WithCancel(t.Context())
-	connections := attack{name: "silence", one: func(net.Conn) error { return nil }}.run(ctx, b)
-	for range 20 {
+	connections := b.attack(ctx, attack{name: "silence", one: func(net.Conn) error { return nil }})
+	for range 5 {
 		if err := b.visit(); err != nil {
 			t.Error(err)
 		}
@@ -96,6 +103,59 @@ func TestFewDescriptors(t *testing.T) {
 	if n := connections(); n < 64 {
 		t.Errorf("%d connections, want more than there are descriptors", n)
 	}
+}
+
+// A besieged is a server under attack.
+type besieged struct {
+	*servertest.Server
+	key   string
+	trust *x509.CertPool // nil without TLS
+}
+
+// visitors connect anew for each request.
+func (b besieged) visitors() *http.Transport {
+	return &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: b.trust, MinVersion: tls.VersionTLS12}}
+}
+
+// besiegeWith starts a server for the test, with a shop of one pet.
+func besiegeWith(t *testing.T, o servertest.Options, secure bool) besieged {
+	t.Helper()
+	dir := t.TempDir()
+	plain, err := petstore, error(nil)
+	if servertest.Raced { // it needs several times the memory
+		if plain, err = servertest.Build(dir, "petstore"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, err := plain.NewShop(dir, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Dir, o.Flags = dir, []string{"--log-level=error", "--h2c=on"}
+	var trust *x509.CertPool
+	if secure {
+		if trust, err = writeCertificate(dir); err != nil {
+			t.Fatal(err)
+		}
+		o.Flags = []string{"--log-level=error", "--tls-cert=" + filepath.Join(dir, "cert.pem"), "--tls-key=" + filepath.Join(dir, "key.pem")}
+	}
+	server, err := plain.Serve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	b := besieged{Server: server, key: k.Key, trust: trust}
+	client := &http.Client{Timeout: servertest.Patience, Transport: b.visitors()}
+	for _, r := range [][3]string{
+		{"POST", "/categories", `{"name":"Kind"}`},
+		{"POST", "/pets", `{"name":"Pet","categoryId":1}`},
+		{"PATCH", "/inventory/1", `{"quantity":1000000000}`},
+	} {
+		if _, err := exchange(t.Context(), client, r[0], server.URL+r[1], k.Key, r[2], ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
 }
 
 // visit asks as a client with a key and a probe do, on new connections.
@@ -123,16 +183,17 @@ func attacked(t *testing.T) besieged {
 	return b
 }
 
-// run has connections come from many addresses until ctx ends, each again when the
-// server has ended it. What it returns waits for the end, and counts them.
-func (a attack) run(ctx context.Context, b besieged) (connections func() int64) {
+// attack has connections come from many addresses until ctx ends, each again when
+// the server has ended it; they share out the attacks. What it returns waits for the
+// end, and counts them.
+func (b besieged) attack(ctx context.Context, attacks ...attack) (connections func() int64) {
 	var all sync.WaitGroup
 	var count atomic.Int64
 	for i := range *attackers {
 		from := net.IPv4(127, 0, byte(1+i/16), 1) // 16 of each address
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if err := a.hold(ctx, b, from, &count); err != nil && ctx.Err() == nil {
+				if err := attacks[i%len(attacks)].hold(ctx, b, from, &count); err != nil && ctx.Err() == nil {
 					rest(ctx, 20*time.Millisecond)
 				}
 			}
@@ -169,8 +230,8 @@ func (a attack) hold(ctx context.Context, b besieged, from net.IP, count *atomic
 	return nil
 }
 
-// slowClients speak HTTP/1.1.
-func slowClients() []attack {
+// slowClients speak HTTP/1.1. One has the key: who has none is sent away before a body is read.
+func slowClients(key string) []attack {
 	const get = "GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
 	const form = "POST /console/signin HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 	send := func(text string) func(net.Conn) error {
@@ -185,6 +246,7 @@ func slowClients() []attack {
 		{name: "one field of 60 KB", one: send("GET /pets HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 60_000))},
 		{name: "60 KB of a form", one: send(form + "Content-Length: 64000\r\n\r\nkey=" + strings.Repeat("x", 60_000))},
 		{name: "a form byte by byte", one: drip(form+"Content-Length: 64000\r\n\r\nkey=", "a")},
+		{name: "a body byte by byte", one: drip("POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer "+key+"\r\nContent-Length: 60000\r\n\r\n{", " ")},
 		{name: "chunks without end", one: drip(form+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
 		{name: "pages that nobody reads", one: send(strings.Repeat(fmt.Sprintf(get, "/docs"), 50))},
 		{name: "refusals that nobody reads", one: send(strings.Repeat(fmt.Sprintf(get, "/pets"), 1000))},

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/petstore/test/servertest"
 )
 
 // Buyers order until they are told to stop, each request again until it is
@@ -114,39 +114,17 @@ func (b *buyers) ask(method, path, once, body string) (reply, bool) {
 }
 
 func (b *buyers) send(method, path, once, body string) (r reply, err error) {
-	req, err := http.NewRequestWithContext(b.giveUp, method, *b.url.Load()+path, strings.NewReader(body))
-	if err != nil {
-		return r, err
-	}
-	req.Header.Set("Authorization", "Bearer "+b.key)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if once != "" {
-		req.Header.Set("Idempotency-Key", once)
-	}
-	resp, err := b.client.Do(req)
-	if err != nil {
-		return r, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	a, err := servertest.Send(b.giveUp, b.client, request(method, *b.url.Load()+path, b.key, body, once))
 	if err != nil {
 		return r, err
 	}
 	b.answers.Add(1)
-	r.status, r.replayed = resp.StatusCode, resp.Header.Get("Idempotency-Replayed") == "true"
-	if resp.StatusCode >= 400 {
-		var e struct{ Code string }
-		err = json.Unmarshal(text, &e)
-		r.code = e.Code
-		return r, err
-	}
-	if len(text) > 0 {
-		err = errors.Join(json.Unmarshal(text, &r.order), json.Unmarshal(text, &r.item))
-	}
-	if len(text) == 0 && resp.StatusCode != http.StatusNoContent {
-		err = errors.New("an answer without a body")
+	r.status, r.code, r.replayed = a.Status, a.Code, a.Header.Get("Idempotency-Replayed") == "true"
+	switch {
+	case a.Status >= 400 && a.Code == "", a.Body == "" && a.Status != http.StatusNoContent:
+		err = fmt.Errorf("%s %s was answered %d %q", method, path, a.Status, a.Body)
+	case a.Status < 400 && a.Body != "":
+		err = errors.Join(json.Unmarshal([]byte(a.Body), &r.order), json.Unmarshal([]byte(a.Body), &r.item))
 	}
 	return r, err
 }

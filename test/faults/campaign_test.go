@@ -139,10 +139,10 @@ func (r *run) suffer(began time.Time) error {
 }
 
 // work lets the buyers work until so many more answers are acknowledged, and
-// reports whether they were within ten seconds.
+// reports whether they were within [servertest.Patience].
 func (r *run) work(answers int) bool {
 	enough := r.buyers.ledger.acknowledged() + answers
-	for deadline := time.Now().Add(10 * time.Second); r.buyers.ledger.acknowledged() < enough && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(servertest.Patience); r.buyers.ledger.acknowledged() < enough && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // between two polls
 	}
 	return r.buyers.ledger.acknowledged() >= enough
@@ -185,10 +185,7 @@ const (
 // prepare starts a server with a shop, and returns the stock of its pets: half
 // of them are soon sold, the others never.
 func (r *run) prepare() (stock map[int64]int64, key string, err error) {
-	if err := r.binary.NewWorkspace(r.disk.dir(), "shop", r.where()...); err != nil {
-		return nil, "", err
-	}
-	k, err := r.binary.NewKey(r.disk.dir(), "shop", r.where()...)
+	k, err := r.binary.NewShop(r.disk.dir(), "shop", r.where()...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -278,13 +275,15 @@ func hold(t *testing.T, c campaign) report {
 }
 
 func TestKill(t *testing.T) {
-	hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: 15, fault: kill})
+	t.Parallel()
+	hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: 10, fault: kill})
 }
 
 func TestPowerCut(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs"} {
 		t.Run(kind, func(t *testing.T) {
-			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 15, fault: cutPower})
+			t.Parallel()
+			hold(t, campaign{binary: petstore, disk: newLoop(t, kind), seed: *seed, cycles: 8, fault: cutPower})
 		})
 	}
 }

@@ -76,7 +76,7 @@ func freeze(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) { // between two polls
+	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) { // between two polls
 		if runs, err := running(pid); err != nil || !runs {
 			return err
 		}
@@ -108,14 +108,11 @@ func running(pid int) (bool, error) {
 
 // remount brings the filesystem back as after a power cut.
 func (l *loop) remount() error {
-	var err error
-	for range 100 { // a killed process may still let go of its files
-		if err = l.close(); err == nil {
-			return l.attach()
-		}
-		time.Sleep(10 * time.Millisecond)
+	err := l.close()
+	for deadline := time.Now().Add(servertest.Patience); err != nil && time.Now().Before(deadline); err = l.close() { // a killed process may still let go of its files
+		time.Sleep(10 * time.Millisecond) // between two polls
 	}
-	return err
+	return errors.Join(err, l.attach())
 }
 
 func command(name string, args ...string) error {

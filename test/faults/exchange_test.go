@@ -3,33 +3,25 @@ package faults
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
+
+	"example.com/petstore/test/servertest"
 )
 
-// exchange sends a request, with the idempotency key unless that is empty or there is no
-// body. It returns what the body of the answer has, and an error unless that is a success.
-func exchange(ctx context.Context, c *http.Client, method, url, key, body, once string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, err
+// exchange sends a request, with the idempotency key unless that is empty. It
+// returns the body of the answer, and an error unless that is a success.
+func exchange(ctx context.Context, c *http.Client, method, url, key, body, once string) (string, error) {
+	a, err := servertest.Send(ctx, c, request(method, url, key, body, once))
+	if err == nil && a.Status >= 300 {
+		err = fmt.Errorf("%s %s = %d %s", method, url, a.Status, a.Body)
 	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-		if once != "" {
-			req.Header.Set("Idempotency-Key", once)
-		}
+	return a.Body, err
+}
+
+func request(method, url, key, body, once string) servertest.Request {
+	r := servertest.Request{Method: method, URL: url, Key: key, Body: body}
+	if once != "" {
+		r.Header = map[string]string{"Idempotency-Key": once}
 	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s = %d %s", method, url, resp.StatusCode, text)
-	}
-	return text, err
+	return r
 }

@@ -6,16 +6,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"example.com/petstore/test/servertest"
@@ -65,7 +62,8 @@ func (l *listener) get(ctx context.Context, path, accept string) (io.ReadCloser,
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s = %d, %w", path, resp.StatusCode, resp.Body.Close())
+		_ = resp.Body.Close() // only read
+		return nil, fmt.Errorf("GET %s = %d", path, resp.StatusCode)
 	}
 	return resp.Body, nil
 }
@@ -119,7 +117,7 @@ func (l *listener) finish(ctx context.Context) error {
 	defer l.done.Wait()
 	defer l.end()
 	var newer []struct{ ID int64 }
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // between two polls
+	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) { // between two polls
 		body, err := l.get(ctx, fmt.Sprintf("/events?after=%d", l.last.Load()), "application/json")
 		if err != nil {
 			return err
@@ -156,76 +154,4 @@ func (l *ledger) heard(by *listener) {
 	if told := len(l.placed) + len(l.cancelled); len(by.created) != told {
 		l.note("the feed created %d orders, the buyers were told of %d", len(by.created), told)
 	}
-}
-
-// A cutConn is a connection of which only so many bytes come from the server.
-type cutConn struct {
-	net.Conn
-	left atomic.Int64
-}
-
-func (c *cutConn) Read(p []byte) (int, error) {
-	left := c.left.Load()
-	if left == 0 {
-		return 0, errors.Join(io.ErrUnexpectedEOF, c.Close())
-	}
-	n, err := c.Conn.Read(p[:min(int64(len(p)), left)])
-	c.left.Add(-int64(n))
-	return n, err
-}
-
-// cutAfter returns a client whose first connection is cut after so many bytes, and that.
-func cutAfter(bytes int64) (*http.Client, *cutConn) {
-	first := &cutConn{}
-	first.left.Store(bytes)
-	var dialer net.Dialer
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, addr)
-		if err != nil || first.Conn != nil {
-			return c, err
-		}
-		first.Conn = c
-		return first, nil
-	}}}, first
-}
-
-// TestStreamIsCut cuts a stream after each of its bytes, those of its header and of what
-// frames it too. The listener goes on without a gap or a double.
-func TestStreamIsCut(t *testing.T) {
-	dir := t.TempDir()
-	c := newIntegrator(t, dir)
-	c.startHooks(dir)
-	const events, shares = 4, 8
-	for range events {
-		c.must("POST", "/categories", `{"name":"Zoë"}`, nil)
-	}
-	length := c.followCut(1<<20, events)
-	t.Logf("the stream has %d bytes", length)
-	for share := range shares {
-		t.Run(strconv.Itoa(share), func(t *testing.T) {
-			t.Parallel()
-			c := &integrator{T: t, url: c.url, key: c.key}
-			for after := int64(share); after <= length; after += shares {
-				c.followCut(after, events)
-			}
-		})
-	}
-}
-
-// followCut listens to so many events, and returns how many bytes its first connection
-// had. That is cut after the given number of bytes.
-func (c *integrator) followCut(after, events int64) (came int64) {
-	c.Helper()
-	client, first := cutAfter(after)
-	defer client.CloseIdleConnections()
-	var url atomic.Pointer[string]
-	url.Store(&c.url)
-	l := startListener(c.Context(), client, c.key, &url)
-	servertest.Eventually(c.T, fmt.Sprintf("cut after %d bytes, the listener hears all", after), func() bool { return l.last.Load() >= events })
-	l.end()
-	l.done.Wait()
-	if len(l.faults) > 0 {
-		c.Errorf("cut after %d bytes: %q", after, l.faults)
-	}
-	return after - first.left.Load()
 }

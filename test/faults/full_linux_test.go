@@ -1,9 +1,11 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,15 +104,26 @@ func (r *run) relieve() error {
 	return nil
 }
 
-// fullForOrders fills the disk under load.
+// fullForOrders fills the disk under load. Readiness says so meanwhile, and comes
+// right by itself.
 func fullForOrders(r *run) error {
 	if err := r.fill(); err != nil {
 		return err
 	}
-	if err := r.refusing(); err != nil {
+	err := errors.Join(r.refusing(), r.awaitReady(http.StatusServiceUnavailable, "nothing can be written"))
+	if err = errors.Join(err, r.relieve()); err != nil {
 		return err
 	}
-	return r.relieve()
+	return r.awaitReady(http.StatusOK, "")
+}
+
+// awaitReady waits until /readyz answers so, with the reason, and the metric says the same.
+func (r *run) awaitReady(status int, reason string) error {
+	want := map[int]string{http.StatusOK: "1", http.StatusServiceUnavailable: "0"}[status]
+	return r.poll(fmt.Sprintf("/readyz answers %d %s", status, reason), func() bool {
+		a, err := servertest.Send(context.Background(), http.DefaultClient, servertest.Request{Method: http.MethodGet, URL: r.server.Ops + "/readyz"})
+		return err == nil && a.Status == status && strings.Contains(a.Body, reason) && r.server.Metric("petstore_ready") == want
+	})
 }
 
 // fullForCheckpoint fills the disk when the log has just been moved into the
@@ -247,6 +260,7 @@ func fullDisk(t *testing.T, d disk) campaign {
 // TestFullDisk fills the disk at each moment once, and makes room again. TestSoak
 // does so on ext4.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	c := fullDisk(t, newRAM(t))
 	c.cycles = 5
 	hold(t, c)

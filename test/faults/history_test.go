@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"example.com/petstore/test/servertest"
 )
 
 // A deed is what a client did to one pet: it ordered units ('o'), cancelled an
@@ -212,7 +214,7 @@ func (h *chronicle) deeds() int {
 
 // until waits until the clients have done so much.
 func (h *chronicle) until(deeds int) {
-	for deadline := time.Now().Add(20 * time.Second); h.deeds() < deeds && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(servertest.Patience); h.deeds() < deeds && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // between two polls
 	}
 }
@@ -239,6 +241,7 @@ func TestHistories(t *testing.T) {
 		"PostgreSQL": crashes,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := begin(t)
 			c.binary, c.seed, c.cycles, c.fault = petstore, *seed, 8, kill
 			history, err := histories(t.Context(), c, 8, 150)

@@ -160,10 +160,7 @@ type integrator struct {
 // it is not the file in dir.
 func newIntegrator(t *testing.T, dir string, db ...string) *integrator {
 	t.Helper()
-	if err := petstore.NewWorkspace(dir, "shop", db...); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "shop", append([]string{"--scope=read,write,manage"}, db...)...)
+	key, err := petstore.NewShop(dir, "shop", db...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +172,7 @@ func (c *integrator) call(method, path, body string, into any) error {
 	if err != nil || into == nil {
 		return err
 	}
-	return json.Unmarshal(text, into)
+	return json.Unmarshal([]byte(text), into)
 }
 
 func (c *integrator) must(method, path, body string, into any) {

@@ -144,6 +144,7 @@ func TestDisk(t *testing.T) {
 		{"no descriptors", 2, passing("accept4", "error=EMFILE")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			hold(t, campaign{binary: petstore, disk: folder(t.TempDir()), seed: *seed, cycles: test.cycles, fault: test.fault})
 		})
 	}

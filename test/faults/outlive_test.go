@@ -3,7 +3,7 @@
 package faults
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,32 +18,14 @@ type caller struct {
 	url, key string
 }
 
-// get asks for the pets, and returns the status, the code of an error, and how
-// many requests are left.
-func (c caller) get() (status int, code, left string, err error) {
-	req, err := http.NewRequest("GET", c.url+"/pets", nil)
-	if err != nil {
-		return 0, "", "", err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", "", err
-	}
-	defer resp.Body.Close()
-	var e struct{ Code string }
-	if resp.StatusCode >= 400 {
-		err = json.NewDecoder(resp.Body).Decode(&e)
-	}
-	return resp.StatusCode, e.Code, resp.Header.Get("X-RateLimit-Remaining"), err
+// get asks for the pets.
+func (c caller) get() (servertest.Answer, error) {
+	return servertest.Send(context.Background(), http.DefaultClient, servertest.Request{Method: http.MethodGet, URL: c.url + "/pets", Key: c.key})
 }
 
 // limited starts a server with a caller on the plan free.
 func limited(binary servertest.Binary, dir string, flags ...string) (*servertest.Server, caller, error) {
-	if err := binary.NewWorkspace(dir, "shop", "free"); err != nil {
-		return nil, caller{}, err
-	}
-	k, err := binary.NewKey(dir, "shop")
+	k, err := binary.NewShop(dir, "shop", "free")
 	if err != nil {
 		return nil, caller{}, err
 	}
@@ -54,9 +36,9 @@ func limited(binary servertest.Binary, dir string, flags ...string) (*servertest
 	return server, caller{server.URL, k.Key}, nil
 }
 
-// told polls "key list" until it says want, for five seconds at most.
+// told polls "key list" until it says want, or what follows finds out that it does not.
 func told(binary servertest.Binary, dir, want string) {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); {
 		if out, err := binary.Run(dir, "key", "list", "shop", "-o=json"); err == nil && strings.Contains(out, want) {
 			return
 		}
@@ -71,15 +53,15 @@ func banOutlivesKill(binary servertest.Binary, dir string) error {
 	if err != nil {
 		return err
 	}
-	code := ""
+	var a servertest.Answer
 	for range 100 {
-		if _, code, _, err = c.get(); err != nil || code == "api_key_banned" {
+		if a, err = c.get(); err != nil || a.Code == "api_key_banned" {
 			break
 		}
 	}
-	if code != "api_key_banned" {
+	if a.Code != "api_key_banned" {
 		server.Kill()
-		return fmt.Errorf("100 requests did not lead to a ban, but to %q: %w", code, err)
+		return fmt.Errorf("100 requests did not lead to a ban, but to %q: %w", a.Code, err)
 	}
 	told(binary, dir, "bannedUntil")
 	server.Kill()
@@ -88,9 +70,9 @@ func banOutlivesKill(binary servertest.Binary, dir string) error {
 	}
 	defer server.Kill()
 	c.url = server.URL
-	status, code, _, err := c.get()
-	if err == nil && code != "api_key_banned" {
-		err = fmt.Errorf("after a kill the banned key is answered %d %s", status, code)
+	a, err = c.get()
+	if err == nil && a.Code != "api_key_banned" {
+		err = fmt.Errorf("after a kill the banned key is answered %d %s", a.Status, a.Code)
 	}
 	return err
 }
@@ -103,7 +85,7 @@ func countsOutliveKill(binary servertest.Binary, dir string) error {
 		return err
 	}
 	for range 30 {
-		if _, _, _, err := c.get(); err != nil {
+		if _, err := c.get(); err != nil {
 			return err
 		}
 	}
@@ -114,20 +96,22 @@ func countsOutliveKill(binary servertest.Binary, dir string) error {
 	}
 	defer server.Kill()
 	c.url = server.URL
-	_, _, left, err := c.get()
-	if err == nil && left != "29" {
+	a, err := c.get()
+	if left := a.Header.Get("X-RateLimit-Remaining"); err == nil && left != "29" {
 		err = fmt.Errorf("after 30 requests, a kill and one more, %s of 60 are left", left)
 	}
 	return err
 }
 
 func TestBanOutlivesKill(t *testing.T) {
+	t.Parallel()
 	if err := banOutlivesKill(petstore, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestCountsOutliveKill(t *testing.T) {
+	t.Parallel()
 	if err := countsOutliveKill(petstore, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}

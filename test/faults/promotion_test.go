@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/internal/store/postgres/postgrestest"
+	"example.com/petstore/test/servertest"
 )
 
 // A pair is a primary of PostgreSQL and its standby, which change places.
@@ -42,7 +43,7 @@ func newPair(t *testing.T, synchronous bool) *pair {
 
 // inStep returns when the standby has what the primary has.
 func (p *pair) inStep() error {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // between two polls
+	for deadline := time.Now().Add(servertest.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // between two polls
 		sender, err := p.sender()
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (p *pair) inStep() error {
 
 // sender returns the process that sends the primary's log to the standby, or 0.
 func (p *pair) sender() (pid int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), servertest.Patience)
 	defer cancel()
 	c, err := pgx.Connect(ctx, p.primary.URL("postgres"))
 	if err != nil {
@@ -129,6 +130,7 @@ func promotions(t *testing.T, synchronous bool) campaign {
 }
 
 func TestPromotion(t *testing.T) {
+	t.Parallel()
 	c := promotions(t, true)
 	c.cycles = 2
 	hold(t, c)
@@ -153,16 +155,17 @@ func crashes(t *testing.T) campaign {
 	}}
 }
 
+// TestCrash has the database crash, and the petstore process killed, whose transactions
+// the database must end.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	c := crashes(t)
-	c.cycles = 2
-	hold(t, c)
-}
-
-// TestKillOnPostgres kills the petstore process, whose transactions the
-// database must end.
-func TestKillOnPostgres(t *testing.T) {
-	c := crashes(t)
-	c.cycles, c.fault = 5, kill
+	crash := c.fault
+	c.cycles, c.fault = 4, func(r *run) error {
+		if r.done%2 == 0 {
+			return crash(r)
+		}
+		return kill(r)
+	}
 	hold(t, c)
 }

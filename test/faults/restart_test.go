@@ -22,7 +22,6 @@ import (
 // A drill is how the clients come while a server is restarted under them.
 type drill struct {
 	times  int  // restarts
-	rate   int  // requests a second; 0 for as many as the clients can, one after another
 	secure bool // over TLS
 	http2  bool
 }
@@ -51,30 +50,14 @@ type herd struct {
 	all      sync.WaitGroup
 }
 
-// clients returns how many there are. At a fixed rate, of the 2,048 requests that may
-// wait each has no more than a connection of HTTP/2 may have, 32: Go's client tries
-// those that are refused again after 1, 2, 4, 8 and 16 s, and then gives up.
-func (d drill) clients() int {
-	if d.rate > 0 {
-		return 64
-	}
-	return clients
-}
-
+// clients is how many there are.
 const clients = 16
 
 func startHerd(url, key string, d drill, trust *x509.CertPool) *herd {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &herd{url: url, key: key, stop: stop}
-	all := make([]*http.Client, d.clients())
-	for i := range all {
-		all[i] = &http.Client{Timeout: servertest.Patience, Transport: d.transport(i, trust)}
-	}
-	if d.rate > 0 {
-		h.all.Go(func() { h.pace(ctx, all, d.rate) })
-		return h
-	}
-	for i, c := range all {
+	for i := range clients {
+		c := &http.Client{Timeout: servertest.Patience, Transport: d.transport(i, trust)}
 		h.all.Go(func() {
 			for j := 0; ctx.Err() == nil; j++ {
 				h.one(c, i, j)
@@ -83,20 +66,6 @@ func startHerd(url, key string, d drill, trust *x509.CertPool) *herd {
 		})
 	}
 	return h
-}
-
-// pace sends so many requests a second, whether or not those before are
-// answered, as long as fewer than 2,048 wait.
-func (h *herd) pace(ctx context.Context, all []*http.Client, rate int) {
-	waiting := make(chan struct{}, 2048)
-	for began, n := time.Now(), 0; ctx.Err() == nil; n++ {
-		rest(ctx, time.Until(began.Add(time.Duration(n)*time.Second/time.Duration(rate))))
-		waiting <- struct{}{}
-		h.all.Go(func() {
-			h.one(all[n%len(all)], n%len(all), n)
-			<-waiting
-		})
-	}
 }
 
 func (h *herd) one(c *http.Client, client, number int) {
@@ -117,11 +86,11 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 func (h *herd) request(c *http.Client, client, number int) error {
-	method, path, body := "GET", "/pets?limit=5", ""
+	method, path, body, once := "GET", "/pets?limit=5", "", ""
 	if number%4 == 0 {
-		method, path, body = "POST", "/categories", `{"name":"Kind"}`
+		method, path, body, once = "POST", "/categories", `{"name":"Kind"}`, fmt.Sprintf("%d-%d", client, number)
 	}
-	_, err := exchange(context.Background(), c, method, h.url+path, h.key, body, fmt.Sprintf("%d-%d", client, number))
+	_, err := exchange(context.Background(), c, method, h.url+path, h.key, body, once)
 	return err
 }
 
@@ -146,10 +115,7 @@ func (h *herd) more(n int64) {
 // from systemd. It returns how many requests were answered, and an error if one
 // failed.
 func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
-	if err := binary.NewWorkspace(dir, "shop"); err != nil {
-		return 0, err
-	}
-	k, err := binary.NewKey(dir, "shop")
+	k, err := binary.NewShop(dir, "shop")
 	if err != nil {
 		return 0, err
 	}
@@ -167,9 +133,6 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 		Dir: dir, Files: []*os.File{socket}, Shell: "export LISTEN_PID=$$", Flags: []string{"--log-level=warn", "--h2c=on"},
 		Env: []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=petstore.socket"},
 	}
-	if d.rate > 0 { // up to 2,048 connections without a key wait, all of one address: the default allows 256 of HTTP/2
-		options.Flags = append(options.Flags, "--max-connections=65536")
-	}
 	url := "http://" + l.Addr().String()
 	var trust *x509.CertPool
 	if d.secure {
@@ -184,10 +147,8 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 		return 0, err
 	}
 	h := startHerd(url, k.Key, d, trust)
-	// At a fixed rate at most one restart a second, so that no request meets six of them: see clients.
-	between := int64(max(200, d.rate))
 	for range d.times {
-		h.more(between)
+		h.more(200)
 		if err = server.Stop(); err != nil {
 			break
 		}
@@ -195,7 +156,7 @@ func restarts(binary servertest.Binary, dir string, d drill) (int64, error) {
 			return 0, errors.Join(err, h.end())
 		}
 	}
-	h.more(between)
+	h.more(200)
 	err = errors.Join(err, h.end())
 	return h.sent.Load(), errors.Join(err, server.Stop())
 }
@@ -207,35 +168,22 @@ func drills() map[string]drill {
 	}
 }
 
+// TestRestarts has 3 or 5 of them, and 50 in a long campaign.
 func TestRestarts(t *testing.T) {
 	for name, d := range drills() {
 		t.Run(name, func(t *testing.T) {
-			if d.times = 3; name == "HTTP/1.1" {
-				d.times = 10
+			t.Parallel()
+			switch d.times = 3; {
+			case *soak > 0 || *volume > 0:
+				d.times = 50
+			case name == "HTTP/1.1":
+				d.times = 5
 			}
 			sent, err := restarts(petstore, t.TempDir(), d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%d restarts: %d requests, none failed", d.times, sent)
-		})
-	}
-}
-
-// TestRestartsAtPace is the long form: fifty restarts at 2,000 requests a second.
-func TestRestartsAtPace(t *testing.T) {
-	if *soak == 0 && *volume == 0 {
-		t.Skip("fifty restarts are for long campaigns, as make soak has them")
-	}
-	for name, d := range drills() {
-		t.Run(name, func(t *testing.T) {
-			d.times, d.rate = 50, 2000
-			began := time.Now()
-			sent, err := restarts(petstore, t.TempDir(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%d restarts: %d requests, %.0f a second, none failed", d.times, sent, float64(sent)/time.Since(began).Seconds())
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 // TestFailedSync follows one failure of fsync from the outside: 503, not ready,
 // the end of the process, and everything there again after a restart.
 func TestFailedSync(t *testing.T) {
+	t.Parallel()
 	needStrace(t)
 	c := campaign{binary: petstore, disk: folder(t.TempDir())}
 	r := &run{campaign: c}
@@ -35,8 +35,8 @@ func TestFailedSync(t *testing.T) {
 	if got, err := b.send("POST", "/store/orders", "once", orderBody(o)); err != nil || got.status != 503 || got.code != "service_unavailable" {
 		t.Errorf("an order while fsync fails = %d %s, %v; want 503 service_unavailable", got.status, got.code, err)
 	}
-	if status, text := ready(t, r.server); status != 503 || !strings.Contains(text, `"store"`) {
-		t.Errorf("GET /readyz after a failed fsync = %d %s, want 503 that names the store", status, text)
+	if err := r.awaitReady(http.StatusServiceUnavailable, `"store"`); err != nil {
+		t.Error(err)
 	}
 	held.Close()
 	if err := endedByItself(r.server); err != nil {
@@ -75,24 +75,4 @@ func hang(t *testing.T, url, key string) net.Conn {
 		t.Fatalf("a request that waits for 100 was answered %q, %v", line, err)
 	}
 	return c
-}
-
-// ready asks until the server says that it is not ready.
-func ready(t *testing.T, s *servertest.Server) (status int, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // between two polls
-		resp, err := http.Get(s.Ops + "/readyz")
-		if err != nil {
-			return 0, fmt.Sprint(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, text = resp.StatusCode, string(body); status == http.StatusServiceUnavailable {
-			return status, text
-		}
-	}
-	return status, text
 }

@@ -66,10 +66,7 @@ func servePostgres(t *testing.T) *servertest.Server {
 func serve(t *testing.T, db []string, flags ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme", db...); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme", append([]string{"--scope=read,write,manage"}, db...)...)
+	key, err := petstore.NewShop(dir, "acme", db...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,35 +104,17 @@ func visit(ctx context.Context, base, key string) {
 
 // send sends a request, whatever comes of it.
 func send(ctx context.Context, method, url, key, body string) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	req.Header.Set("Content-Type", "application/json")
-	if resp, err := http.DefaultClient.Do(req); err == nil {
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-	}
+	_, _ = servertest.Send(ctx, http.DefaultClient, servertest.Request{Method: method, URL: url, Key: key, Body: body})
 }
 
 // fetch returns the body that a URL answers.
 func fetch(t *testing.T, from string) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, http.NoBody)
-	if err != nil {
-		return "", err
+	a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: http.MethodGet, URL: from})
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("%s answered %d: %s", from, a.Status, a.Body)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %d: %s", from, resp.StatusCode, body)
-	}
-	return string(body), err
+	return a.Body, err
 }
 
 // eventually repeats try until it returns nil.
@@ -154,12 +133,18 @@ func eventually(t *testing.T, what string, try func() error) {
 	}
 }
 
-// TestMetricsOfRunningServers holds the metrics of two servers, which have all
-// that there are, against what the rules and the dashboard name.
-func TestMetricsOfRunningServers(t *testing.T) {
+// TestMetrics runs two servers, which have all metrics between them.
+func TestMetrics(t *testing.T) {
 	t.Parallel()
+	servers := []*servertest.Server{serveSQLite(t), servePostgres(t)}
+	t.Run("names", func(t *testing.T) { expectNames(t, servers) })
+	t.Run("Prometheus", func(t *testing.T) { expectValues(t, servers) })
+}
+
+// expectNames holds the metrics against what the rules and the dashboard name.
+func expectNames(t *testing.T, servers []*servertest.Server) {
 	known := map[string]bool{}
-	for _, s := range []*servertest.Server{serveSQLite(t), servePostgres(t)} {
+	for _, s := range servers {
 		metrics := metricsOf(t, s)
 		promtool(t, strings.NewReader(metrics), "check", "metrics")
 		for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+) `).FindAllStringSubmatch(metrics, -1) {
@@ -190,12 +175,10 @@ func metricsOf(t *testing.T, s *servertest.Server) (metrics string) {
 	return metrics
 }
 
-// TestPrometheusReadsAll has a real Prometheus read two servers that have all
-// metrics between them, and evaluates the rules and every expression of the
-// dashboard in it.
-func TestPrometheusReadsAll(t *testing.T) {
-	t.Parallel()
-	base := startPrometheus(t, serveSQLite(t), servePostgres(t))
+// expectValues has a real Prometheus read the servers, and evaluates the rules and
+// every expression of the dashboard in it.
+func expectValues(t *testing.T, servers []*servertest.Server) {
+	base := startPrometheus(t, servers...)
 	expectRules(t, base)
 	fill := strings.NewReplacer("$__rate_interval", "20s", "$job", "petstore", "$instance", ".*")
 	for _, p := range readDashboard(t) {

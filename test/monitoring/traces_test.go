@@ -60,10 +60,7 @@ func (s *spans) of(name string) (span, error) {
 func traced(t *testing.T, env ...string) *servertest.Server {
 	t.Helper()
 	dir := t.TempDir()
-	if err := petstore.NewWorkspace(dir, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := petstore.NewKey(dir, "acme")
+	key, err := petstore.NewShop(dir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,21 +24,21 @@ func TestChangesReachEveryNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		return key.Key
-	}, func(a answer) bool { return a.status == http.StatusOK })
+	}, func(a answer) bool { return a.Status == http.StatusOK })
 	d.change("a plan counts", func() string {
 		d.run("workspace", "set-plan", "shop", "enterprise", "--per-minute=777777", "--per-day=1000000000")
 		return key.Key
-	}, func(a answer) bool { return a.header.Get("X-RateLimit-Limit") == "777777" })
+	}, func(a answer) bool { return a.Header.Get("X-RateLimit-Limit") == "777777" })
 	d.change("a ban holds", func() string {
 		d.run("key", "ban", key.ID, "--for=1h", "--reason=test")
 		return key.Key
-	}, func(a answer) bool { return a.code == "api_key_banned" })
+	}, func(a answer) bool { return a.Code == "api_key_banned" })
 	d.change("it is lifted", func() string { d.run("key", "unban", key.ID); return key.Key },
-		func(a answer) bool { return a.status == http.StatusOK })
+		func(a answer) bool { return a.Status == http.StatusOK })
 	d.change("a revoked key is refused", func() string { d.run("key", "revoke", key.ID); return key.Key },
-		func(a answer) bool { return a.header.Get("X-RateLimit-Limit") != "777777" }) // it counts as nobody's, whether 401 or 429
-	if a := get(t, d.nodes[0].URL+"/pets", first.Key); a.status != http.StatusOK {
-		t.Errorf("the other key = %d %s, want 200", a.status, a.body)
+		func(a answer) bool { return a.Header.Get("X-RateLimit-Limit") != "777777" }) // it counts as nobody's, whether 401 or 429
+	if a := get(t, d.nodes[0].URL+"/pets", first.Key); a.Status != http.StatusOK {
+		t.Errorf("the other key = %d %s, want 200", a.Status, a.Body)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestABanReachesEveryNode(t *testing.T) {
 	const strikes = 5
 	d := deploy(t, newDatabase(t), 3, "--redis="+redistest.Start(t).URL(), fmt.Sprint("--ban-strikes=", strikes), "--ban-grace=0s")
 	key := d.workspace("shop", endless, 1).Key
-	banned := func(a answer) bool { return a.code == "api_key_banned" }
+	banned := func(a answer) bool { return a.Code == "api_key_banned" }
 	d.change("a ban holds", func() string {
 		refused := 0
 		for i := 0; refused <= 100; i++ {
@@ -61,7 +61,7 @@ func TestABanReachesEveryNode(t *testing.T) {
 					t.Errorf("banned after %d refusals, want %d at most", refused, 3*strikes)
 				}
 				return key
-			case a.code == "rate_limit_exceeded":
+			case a.Code == "rate_limit_exceeded":
 				refused++
 			}
 		}
@@ -84,7 +84,7 @@ func (d *deployment) change(what string, command func() string, holds func(answe
 				break
 			}
 			if begun.Sub(ended) > time.Second {
-				d.t.Errorf("%s: not at node %d after a second, but %s", what, i, fmt.Sprint(a.status, " ", a.code))
+				d.t.Errorf("%s: not at node %d after a second, but %s", what, i, fmt.Sprint(a.Status, " ", a.Code))
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // between two polls

@@ -15,7 +15,6 @@ import (
 const (
 	redisAway   = "petstore_limiter_redis_away"
 	redisFailed = "petstore_limiter_redis_failures_total"
-	redisAsked  = `petstore_limiter_redis_decisions_total{source="redis"}`
 )
 
 // TestFourNodesAdmitExactlyTheLimit: one quota, four nodes, one Redis. On a
@@ -49,7 +48,7 @@ func TestFourNodesAdmitExactlyTheLimit(t *testing.T) {
 func (d *deployment) failures() (all int) {
 	d.t.Helper()
 	for _, n := range d.nodes {
-		failed, err := strconv.Atoi(metric(d.t, n, redisFailed))
+		failed, err := strconv.Atoi(n.Metric(redisFailed))
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -69,14 +68,14 @@ func (d *deployment) spend(key string, requests int) (admitted int, lefts map[in
 	for c := range clients {
 		all.Go(func() {
 			for i := range requests / clients {
-				a, err := send(http.DefaultClient, request{method: "GET", url: d.nodes[(c+i)%len(d.nodes)].URL + "/pets", key: key})
+				a, err := servertest.Send(d.t.Context(), http.DefaultClient, servertest.Request{Method: "GET", URL: d.nodes[(c+i)%len(d.nodes)].URL + "/pets", Key: key})
 				mu.Lock()
 				switch {
-				case err != nil || a.status != http.StatusOK && a.status != http.StatusTooManyRequests:
-					d.t.Errorf("GET /pets = %d %s, %v", a.status, a.body, err)
-				case a.status == http.StatusOK:
+				case err != nil || a.Status != http.StatusOK && a.Status != http.StatusTooManyRequests:
+					d.t.Errorf("GET /pets = %d %s, %v", a.Status, a.Body, err)
+				case a.Status == http.StatusOK:
 					admitted++
-					lefts[a.remaining()] = true
+					lefts[remaining(a)] = true
 				}
 				mu.Unlock()
 			}
@@ -118,15 +117,15 @@ func (r *trial) request(node int, deny bool) answer {
 		r.t.Errorf("node %d took %v to answer, want %v at most", node, a.took, prompt)
 	}
 	switch {
-	case a.status == http.StatusOK:
+	case a.Status == http.StatusOK:
 		r.admitted++
-		r.left[node] = a.remaining()
-	case a.code == "rate_limit_exceeded" || deny && a.code == "service_unavailable":
-		if n, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || n < 1 {
-			r.t.Errorf("node %d: %d with Retry-After %q", node, a.status, a.header.Get("Retry-After"))
+		r.left[node] = remaining(a.Answer)
+	case a.Code == "rate_limit_exceeded" || deny && a.Code == "service_unavailable":
+		if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || n < 1 {
+			r.t.Errorf("node %d: %d with Retry-After %q", node, a.Status, a.Header.Get("Retry-After"))
 		}
 	default:
-		r.t.Fatalf("node %d = %d %s", node, a.status, a.body)
+		r.t.Fatalf("node %d = %d %s", node, a.Status, a.Body)
 	}
 	return a
 }
@@ -146,11 +145,11 @@ func (r *trial) spendAll(deny bool) {
 func (r *trial) recovered(least int) {
 	r.t.Helper()
 	for _, n := range r.nodes {
-		servertest.Eventually(r.t, "the node asks Redis again", func() bool { return metric(r.t, n, redisAway) == "0" })
+		servertest.Eventually(r.t, "the node asks Redis again", func() bool { return n.Metric(redisAway) == "0" })
 	}
 	for _, n := range r.nodes {
-		if got := usedToday(r.t, n, r.key); got < least || got > r.admitted+r.failures() {
-			r.t.Errorf("%d are counted of %d admitted, want %d at least", got, r.admitted, least)
+		if got, err := servertest.UsedToday(n.URL, r.key); err != nil || got < int64(least) || got > int64(r.admitted+r.failures()) {
+			r.t.Errorf("%d are counted of %d admitted, want %d at least: %v", got, r.admitted, least, err)
 		}
 	}
 }
@@ -178,7 +177,7 @@ func TestRedisStops(t *testing.T) {
 				t.Errorf("%d admitted, want %d", r.admitted, want)
 			}
 			for _, n := range r.nodes {
-				if got := metric(t, n, redisAway); got != "1" {
+				if got := n.Metric(redisAway); got != "1" {
 					t.Errorf("%s = %q while Redis is stopped, want 1", redisAway, got)
 				}
 			}
@@ -191,58 +190,4 @@ func TestRedisStops(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRedisIsKilled: Redis comes back empty, and gets the counts back; its
-// scripts are flushed, and nobody notices.
-func TestRedisIsKilled(t *testing.T) {
-	t.Parallel()
-	r := newTrial(t, "local")
-	both := func(times int) {
-		for range times {
-			r.request(0, false)
-			r.request(1, false)
-		}
-	}
-	both(10)
-	lost := r.failures() // calls that took too long, which Redis may not have counted
-	r.redis.Kill()
-	both(5)
-	if err := r.redis.Run(); err != nil {
-		t.Fatal(err)
-	}
-	r.recovered(24 - lost) // node 0 has heard of 19, and both admitted 5 more
-	lost -= r.failures()
-	for range 5 {
-		r.redis.Do(t, "SCRIPT", "FLUSH")
-		both(1)
-	}
-	if r.admitted != 40 {
-		t.Errorf("%d admitted, want all 40", r.admitted)
-	}
-	r.recovered(34 - lost - r.failures())
-	for _, n := range r.nodes {
-		if metric(t, n, redisAsked) == "0" {
-			t.Error("no decision was made by Redis")
-		}
-	}
-}
-
-// TestRedisOverTLS: rediss:// trusts the roots of the system, to which
-// SSL_CERT_FILE adds one's own.
-func TestRedisOverTLS(t *testing.T) {
-	t.Parallel()
-	_, url, certificate := redistest.StartTLS(t)
-	dir := t.TempDir()
-	s, err := petstore.Serve(servertest.Options{Dir: dir, Flags: []string{"--redis=" + url}, Env: []string{"SSL_CERT_FILE=" + certificate}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Kill)
-	servertest.Eventually(t, "the node asks Redis", func() bool { return metric(t, s, redisAway) == "0" })
-	get(t, s.URL+"/pets", "")
-	servertest.Eventually(t, "a decision of Redis", func() bool {
-		get(t, s.URL+"/pets", "")
-		return metric(t, s, redisAsked) != "0"
-	})
 }

@@ -3,7 +3,6 @@ package nodes
 import (
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,15 +82,12 @@ func (d *deployment) run(args ...string) string {
 func (d *deployment) workspace(name string, perMinute, perDay int) servertest.Key {
 	d.t.Helper()
 	plan := []string{"enterprise", fmt.Sprint("--per-minute=", perMinute), fmt.Sprint("--per-day=", perDay), "--db=" + d.db}
-	if err := petstore.NewWorkspace(d.dir, name, plan...); err != nil {
-		d.t.Fatal(err)
-	}
-	key, err := petstore.NewKey(d.dir, name, "--db="+d.db)
+	key, err := petstore.NewShop(d.dir, name, plan...)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, n := range d.nodes {
-		servertest.Eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).status == 200 })
+		servertest.Eventually(d.t, "the node knows the key", func() bool { return get(d.t, n.URL+"/account", key.Key).Status == 200 })
 	}
 	return key
 }
@@ -110,20 +106,12 @@ func (d *deployment) shop(name string, units int) servertest.Key {
 		{"POST", "/pets", `{"name":"Rex","categoryId":1}`, 201},
 		{"PATCH", "/inventory/1", fmt.Sprintf(`{"quantity":%d}`, units), 200},
 	} {
-		a := ask(d.t, request{method: c.method, url: d.nodes[0].URL + c.path, key: key.Key, body: c.body})
-		if a.status != c.want {
-			d.t.Fatalf("%s %s = %d %s, want %d", c.method, c.path, a.status, a.body, c.want)
+		a := ask(d.t, servertest.Request{Method: c.method, URL: d.nodes[0].URL + c.path, Key: key.Key, Body: c.body})
+		if a.Status != c.want {
+			d.t.Fatalf("%s %s = %d %s, want %d", c.method, c.path, a.Status, a.Body, c.want)
 		}
 	}
 	return key
-}
-
-// metric returns the value of a series of a node, as text, or "" if it has none.
-func metric(t *testing.T, s *servertest.Server, series string) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(string(get(t, s.Ops+"/metrics", "").body), "\n"+series+" ")
-	value, _, _ := strings.Cut(rest, "\n")
-	return value
 }
 
 // awaitDay returns when the UTC day has some minutes left, so that no quota

@@ -80,53 +80,64 @@ func awaitState(t *testing.T, stats string, node int, state string) {
 	t.Helper()
 	row := regexp.MustCompile(fmt.Sprintf(`(?m)^nodes,node%d,(?:[^,]*,){15}%s`, node+1, state))
 	servertest.Eventually(t, fmt.Sprintf("the balancer has node %d %s", node+1, state), func() bool {
-		a, err := send(http.DefaultClient, request{method: "GET", url: stats})
-		return err == nil && row.Match(a.body)
+		a, err := servertest.Send(t.Context(), http.DefaultClient, servertest.Request{Method: "GET", URL: stats})
+		return err == nil && row.MatchString(a.Body)
 	})
 }
 
-// readers ask without a pause, with a connection for each request, so that no
-// client library hides a failure by trying again.
-type readers struct {
-	stop   chan struct{}
-	all    sync.WaitGroup
-	asked  atomic.Int64
-	mu     sync.Mutex
-	failed []string
+// Clients read and order in turn, without a pause, with a connection for each
+// request, so that no client library hides a failure by trying again.
+type clients struct {
+	stop           context.CancelFunc
+	all            sync.WaitGroup
+	asked, ordered atomic.Int64
+	mu             sync.Mutex
+	failed         []string
 }
 
-func startReaders(n int, url, key string) *readers {
-	r := &readers{stop: make(chan struct{})}
+func startClients(n int, url, key string) *clients {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &clients{stop: stop}
 	for range n {
-		c := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
-		r.all.Go(func() {
-			for {
-				select {
-				case <-r.stop:
-					return
-				default:
-				}
-				a, err := send(c, request{method: "GET", url: url + "/pets?limit=5", key: key})
-				r.asked.Add(1)
-				if err != nil || a.status != http.StatusOK {
-					r.mu.Lock()
-					r.failed = append(r.failed, fmt.Sprintf("GET /pets = %d %s, %v", a.status, a.body, err))
-					r.mu.Unlock()
-				}
+		h := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
+		c.all.Go(func() {
+			for ctx.Err() == nil {
+				c.one(h, servertest.Request{Method: "GET", URL: url + "/pets?limit=5", Key: key}, http.StatusOK)
+				c.one(h, servertest.Request{Method: "POST", URL: url + "/store/orders", Key: key, Body: `{"petId":1}`}, http.StatusCreated)
+				c.ordered.Add(1)
 			}
 		})
 	}
-	return r
+	return c
 }
 
-func (r *readers) end(t *testing.T) {
-	t.Helper()
-	close(r.stop)
-	r.all.Wait()
-	t.Logf("%d reads", r.asked.Load())
-	if len(r.failed) > 0 {
-		t.Errorf("%d of %d reads failed, such as %s", len(r.failed), r.asked.Load(), r.failed[0])
+func (c *clients) one(h *http.Client, r servertest.Request, want int) {
+	a, err := servertest.Send(context.Background(), h, r)
+	c.asked.Add(1)
+	if err != nil || a.Status != want {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.failed = append(c.failed, fmt.Sprintf("%v = %d %s, %v", r, a.Status, a.Body, err))
 	}
+}
+
+// more waits until n more orders are placed.
+func (c *clients) more(t *testing.T, n int64) {
+	t.Helper()
+	until := c.ordered.Load() + n
+	servertest.Eventually(t, "more orders", func() bool { return c.ordered.Load() >= until })
+}
+
+// end returns how many orders were placed.
+func (c *clients) end(t *testing.T) int {
+	t.Helper()
+	c.stop()
+	c.all.Wait()
+	t.Logf("%d requests", c.asked.Load())
+	if len(c.failed) > 0 {
+		t.Errorf("%d of %d requests failed, such as %s", len(c.failed), c.asked.Load(), c.failed[0])
+	}
+	return int(c.ordered.Load())
 }
 
 // TestRollingRestart runs what deploy/compose.yaml describes, two nodes with its
@@ -152,20 +163,20 @@ func TestRollingRestart(t *testing.T) {
 		}
 		awaitState(t, stats, i, "UP")
 	}
-	key := d.shop("shop", plenty)
-	b, r := startBuyers(key.Key, 4, public), startReaders(4, public, key.Key)
+	const units = 100_000_000
+	key := d.shop("shop", units)
+	c := startClients(8, public, key.Key)
 	for i := range places {
-		b.more(t, 50)
+		c.more(t, 50)
 		d.restart(i, start, key.Key, func() { awaitState(t, stats, i, "DOWN") })
 		awaitState(t, stats, i, "UP")
 	}
-	b.more(t, 50)
-	r.end(t)
-	b.end(t)
-	if n := b.unavailable.Load(); n > 0 {
-		t.Errorf("%d orders had to be repeated, want none", n)
+	c.more(t, 50)
+	ordered := c.end(t)
+	if left := unitsLeft(t, public, key.Key); left != units-ordered {
+		t.Errorf("%d units are left after %d orders of %d units", left, ordered, units)
 	}
-	b.wantKept(t, public, plenty)
+	d.sound()
 }
 
 // restart ends a node and starts it again. While it drains it says that it is
@@ -177,9 +188,9 @@ func (d *deployment) restart(i int, start func(int) *servertest.Server, key stri
 	if err := node.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	servertest.Eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").status == http.StatusServiceUnavailable })
-	if a := get(t, node.URL+"/pets", key); a.status != http.StatusOK {
-		t.Errorf("a node that drains = %d %s, want 200", a.status, a.body)
+	servertest.Eventually(t, "the node says that it ends", func() bool { return get(t, node.Ops+"/readyz", "").Status == http.StatusServiceUnavailable })
+	if a := get(t, node.URL+"/pets", key); a.Status != http.StatusOK {
+		t.Errorf("a node that drains = %d %s, want 200", a.Status, a.Body)
 	}
 	noticed()
 	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"example.com/petstore/test/servertest"
 )
 
 const (
@@ -209,12 +211,8 @@ func expectBill(t *testing.T, name string) {
 
 func expectPackage(t *testing.T, name string) {
 	t.Helper()
-	if nfpm(t) == "" {
-		absent(t, "nfpm is not installed; make tools does it")
-	}
-	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		absent(t, "dpkg-deb is not installed")
-	}
+	servertest.NeedFile(t, filepath.Join(root(t), "bin", "nfpm-2.43.0"), "none; make deb installs it")
+	servertest.Need(t, "dpkg-deb", "dpkg")
 	about := run(t, "", nil, "dpkg-deb", "-I", name)
 	for _, want := range []string{"Package: petstore\n", "Version: 9.8.7\n", "Architecture: " + runtime.GOARCH + "\n", "conffiles", "postinst", "prerm", "postrm"} {
 		if !strings.Contains(about, want) {
@@ -237,15 +235,6 @@ func expectPackage(t *testing.T, name string) {
 	if !strings.Contains(settings, "/var/lib/petstore/petstore.db") {
 		t.Errorf("the settings of the package are\n%s", settings)
 	}
-}
-
-// absent skips the test for what is not there; in CI everything is.
-func absent(t *testing.T, reason string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
 }
 
 // expectModes expects that of what is installed nothing but the program can be
@@ -277,9 +266,7 @@ func expectModes(t *testing.T, installed string) {
 // TestUnits has systemd check the units, as far as it can without running.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		absent(t, "systemd-analyze is not installed")
-	}
+	servertest.Need(t, "systemd-analyze", "systemd")
 	dir := t.TempDir()
 	for _, name := range []string{"petstore.service", "petstore.socket", "petstore-ops.socket"} {
 		// The binary is not installed: another stands for it.

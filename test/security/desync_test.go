@@ -20,7 +20,7 @@ func TestReflectedRefusal(t *testing.T) {
 		"HTTP/1.1 417 \r\nConnection: close\r\n",
 		"HTTP/1.1 400 \r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n",
 	} {
-		l := dial(t, s.addr())
+		l := s.dialFrom("127.0.0.1")
 		for after := range len(refusal) {
 			text := strings.Repeat("x", after) + strings.Repeat(refusal, 1200/len(refusal)) // a query has at most 2 KiB
 			l.write(t, "GET /console/signin?next="+url.QueryEscape(text)+" HTTP/1.1\r\nHost: x\r\n\r\n")

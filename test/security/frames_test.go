@@ -95,7 +95,7 @@ func TestSmugglingInFrames(t *testing.T) {
 // the answer, or "reset" or "end" for that of the stream or the connection.
 func (s *site) frames(t *testing.T, from string, v framed) string {
 	t.Helper()
-	l := dialFrom(t, from, s.addr())
+	l := s.dialFrom(from)
 	defer l.Close()
 	l.write(t, http2.ClientPreface)
 	f := http2.NewFramer(l, l.in)

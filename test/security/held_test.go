@@ -35,21 +35,30 @@ func TestHeldForms(t *testing.T) {
 		},
 	}
 	want := map[string]int{"nothing": 303, "revoked": 303, "banned": 429, "signed out": 303}
-	before := s.everything(key)
-	for how, end := range ends {
+	var all []*heldForm
+	for how := range ends {
 		for path, form := range map[string][2]string{"/console/orders/new": {"application/x-www-form-urlencoded", orders}, "/console/pets/import": {"multipart/form-data; boundary=x", file}} {
 			k := s.key("shop")
-			b := s.signedIn(k.Key)
-			a := b.held(t, path, form[0], form[1], func() error { return end(k, b) })
-			signIn := strings.HasPrefix(a.Header.Get("Location"), "/console/signin")
-			if a.StatusCode != want[how] || signIn != (how == "revoked" || how == "signed out") {
-				t.Errorf("%s, %s meanwhile = %d to %q, want %d", path, how, a.StatusCode, a.Header.Get("Location"), want[how])
-			}
-			if after := s.everything(key); (after != before) != (how == "nothing") {
-				t.Errorf("%s, %s meanwhile: something changed: %v", path, how, after != before)
-			} else {
-				before = after
-			}
+			all = append(all, s.hold(how, k, path, form[0], form[1]))
+		}
+	}
+	for _, h := range all {
+		if err := ends[h.how](h.key, h.visitor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-time.After(1100 * time.Millisecond) // what takes less is not looked at again: an end holds within a second
+	before := s.everything(key)
+	for _, h := range all {
+		a := h.finish()
+		signIn := strings.HasPrefix(a.Header.Get("Location"), "/console/signin")
+		if a.StatusCode != want[h.how] || signIn != (h.how == "revoked" || h.how == "signed out") {
+			t.Errorf("%s, %s meanwhile = %d to %q, want %d", h.path, h.how, a.StatusCode, a.Header.Get("Location"), want[h.how])
+		}
+		if after := s.everything(key); (after != before) != (h.how == "nothing") {
+			t.Errorf("%s, %s meanwhile: something changed: %v", h.path, h.how, after != before)
+		} else {
+			before = after
 		}
 	}
 }
@@ -59,39 +68,50 @@ func (s *site) run(args ...string) error {
 	return err
 }
 
-// held sends a form whose end comes after meanwhile, and longer than a second after its begin.
-func (b visitor) held(t *testing.T, path, kind, form string, meanwhile func() error) *http.Response {
-	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(b.base, "http://"))
+// A heldForm is one whose last byte has not been sent.
+type heldForm struct {
+	visitor
+	how, path string
+	key       servertest.Key
+	conn      net.Conn
+	in        *bufio.Reader
+	rest      string
+}
+
+// hold begins to send a form with a session of a key.
+func (s *site) hold(how string, key servertest.Key, path, kind, form string) *heldForm {
+	s.t.Helper()
+	b := s.signedIn(key.Key)
+	c, err := net.Dial("tcp", s.addr())
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	s.t.Cleanup(func() { c.Close() })
 	if err := c.SetDeadline(time.Now().Add(servertest.Patience)); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nCookie: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n%s",
 		path, b.cookie, kind, len(form), form[:len(form)-1])
 	in := bufio.NewReader(c)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
-		t.Fatalf("%s says %q, %v before the form has come", path, line, err)
+		s.t.Fatalf("%s says %q, %v before the form has come", path, line, err)
 	}
-	began := time.Now()
-	if err := meanwhile(); err != nil {
-		t.Fatal(err)
+	return &heldForm{b, how, path, key, c, in, form[len(form)-1:]}
+}
+
+// finish sends the rest, and returns the answer.
+func (h *heldForm) finish() *http.Response {
+	h.t.Helper()
+	_, err := io.WriteString(h.conn, h.rest)
+	if err == nil {
+		_, err = h.in.ReadString('\n') // the empty line behind 100 Continue
 	}
-	for pause := time.NewTicker(100 * time.Millisecond); time.Since(began) < 1200*time.Millisecond; <-pause.C {
-		b.send("GET", "/console/signin", nil, nil).must(200)
-	}
-	if _, err := io.WriteString(c, form[len(form)-1:]); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.ReadString('\n'); err != nil { // the empty line behind 100 Continue
-		t.Fatal(err)
-	}
-	a, err := http.ReadResponse(in, nil)
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
+	}
+	a, err := http.ReadResponse(h.in, nil)
+	if err != nil {
+		h.t.Fatal(err)
 	}
 	return a
 }

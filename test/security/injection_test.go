@@ -165,7 +165,7 @@ func attack(t *testing.T, dbms string, flags []string) {
 	var account struct {
 		Limits struct{ Day struct{ Used int } }
 	}
-	if err := json.Unmarshal([]byte(s.do(request{method: "GET", path: "/account", key: key}).must(200).body), &account); err != nil {
+	if err := json.Unmarshal([]byte(s.do(request{method: "GET", path: "/account", key: key}).must(200).Body), &account); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(); err != nil {
@@ -230,7 +230,7 @@ func (s *site) value(t *testing.T, o operation, p *openapi3.Parameter, key strin
 	}
 	switch {
 	case p.Name == "cursor":
-		link := s.do(request{method: "GET", path: o.path + "?limit=1", key: key}).must(200).header.Get("Link")
+		link := s.do(request{method: "GET", path: o.path + "?limit=1", key: key}).must(200).Header.Get("Link")
 		_, after, _ := strings.Cut(link, "cursor=")
 		cursor, _, _ := strings.Cut(after, ">")
 		return strings.Split(cursor, "&")[0]

@@ -41,8 +41,8 @@ func TestOtherWorkspace(t *testing.T) {
 	}
 	for i, o := range all { // what was tried is there
 		if o.named() {
-			if a := s.do(request{method: o.method, path: o.at(ids[i]), key: theirs, body: text(t, o.sample(t))}); a.status == 404 || a.status == 400 {
-				t.Errorf("its owner's %s = %d, want it done: %s", a.what, a.status, a.body)
+			if a := s.do(request{method: o.method, path: o.at(ids[i]), key: theirs, body: text(t, o.sample(t))}); a.Status == 404 || a.Status == 400 {
+				t.Errorf("its owner's %s = %d, want it done: %s", a.what, a.Status, a.Body)
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func (s *site) hook(key string) string {
 	s.t.Helper()
 	var made struct{ ID string }
 	a := s.do(request{method: "POST", path: "/webhooks", key: key, body: `{"url":"https://receiver.invalid/","description":"` + planted + `"}`}).want(201, "")
-	if err := json.Unmarshal([]byte(a.body), &made); err != nil {
+	if err := json.Unmarshal([]byte(a.Body), &made); err != nil {
 		s.t.Fatal(err)
 	}
 	s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/replay", key: key, body: `{"after":0}`}).want(200, "")
 	servertest.Eventually(s.t, "an event is due", func() bool {
-		return s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).status == 200
+		return s.do(request{method: "POST", path: "/webhooks/" + made.ID + "/deliveries/1/retry", key: key}).Status == 200
 	})
 	return made.ID
 }
@@ -85,8 +85,8 @@ func (s *site) tryForeignPath(t *testing.T, o operation, key string, id any) {
 		return
 	}
 	a := s.do(request{method: o.method, path: o.at(id), key: key, body: text(t, o.sample(t))})
-	if a.status != http.StatusNotFound || !strings.HasSuffix(a.code(), "_not_found") || a.code() == "route_not_found" || strings.Contains(a.body, planted) {
-		t.Errorf("%s: %s = %d %s, want 404 of the resource", o.id, a.what, a.status, a.body)
+	if a.Status != http.StatusNotFound || !strings.HasSuffix(a.Code, "_not_found") || a.Code == "route_not_found" || strings.Contains(a.Body, planted) {
+		t.Errorf("%s: %s = %d %s, want 404 of the resource", o.id, a.what, a.Status, a.Body)
 	}
 }
 
@@ -103,8 +103,8 @@ func (s *site) tryForeignBody(t *testing.T, o operation, key string, id int) {
 		body := o.sample(t)
 		body[name] = id
 		a := s.do(request{method: o.method, path: o.at(1), key: key, body: text(t, body)})
-		if a.status != http.StatusBadRequest || !strings.Contains(a.body, `"pointer":"/`+name+`"`) {
-			t.Errorf("%s: %s = %d %s, want 400 that names %s", o.id, a.what, a.status, a.body, name)
+		if a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `"pointer":"/`+name+`"`) {
+			t.Errorf("%s: %s = %d %s, want 400 that names %s", o.id, a.what, a.Status, a.Body, name)
 		}
 	}
 }
@@ -116,13 +116,13 @@ func (s *site) tryForeignQuery(t *testing.T, o operation, key string, id int) {
 		return
 	}
 	a := s.do(request{method: o.method, path: o.path, key: key}).must(200)
-	if strings.Contains(a.body, planted) || strings.Contains(a.body, "theirs") {
-		t.Errorf("%s shows what another workspace has: %s", o.id, a.body)
+	if strings.Contains(a.Body, planted) || strings.Contains(a.Body, "theirs") {
+		t.Errorf("%s shows what another workspace has: %s", o.id, a.Body)
 	}
 	for _, p := range o.query {
 		if name := p.Value.Name; name == "id" || strings.HasSuffix(name, "Id") {
-			if a := s.do(request{method: o.method, path: fmt.Sprintf("%s?%s=%d", o.path, name, id), key: key}); a.status != 200 || a.body != "[]" {
-				t.Errorf("%s: %s = %d %s, want 200 []", o.id, a.what, a.status, a.body)
+			if a := s.do(request{method: o.method, path: fmt.Sprintf("%s?%s=%d", o.path, name, id), key: key}); a.Status != 200 || a.Body != "[]" {
+				t.Errorf("%s: %s = %d %s, want 200 []", o.id, a.what, a.Status, a.Body)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (s *site) tryForeignCursor(t *testing.T, all []operation, ids []any, mine, 
 			continue
 		}
 		lists++
-		link := s.do(request{method: "GET", path: o.at(ids[i]) + "?limit=1", key: theirs}).must(200).header.Get("Link")
+		link := s.do(request{method: "GET", path: o.at(ids[i]) + "?limit=1", key: theirs}).must(200).Header.Get("Link")
 		next, _, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">")
 		if !ok {
 			t.Fatalf("%s: no next page in Link %q", o.id, link)
@@ -154,7 +154,7 @@ func (s *site) tryForeignCursor(t *testing.T, all []operation, ids []any, mine, 
 func (s *site) everything(key string) string {
 	var b strings.Builder
 	for _, path := range []string{"/categories", "/pets", "/inventory", "/store/orders"} {
-		b.WriteString(s.do(request{method: "GET", path: path + "?limit=100", key: key}).must(200).body + "\n")
+		b.WriteString(s.do(request{method: "GET", path: path + "?limit=100", key: key}).must(200).Body + "\n")
 	}
 	return b.String()
 }
@@ -192,8 +192,8 @@ func TestScopes(t *testing.T) {
 			s.do(r).want(403, "insufficient_scope")
 		}
 		r.key = keys[strings.Join(needed, ",")]
-		if a := s.do(r); a.status == 401 || a.status == 403 {
-			t.Errorf("%s with the scopes %v = %d, want it let in", a.what, needed, a.status)
+		if a := s.do(r); a.Status == 401 || a.Status == 403 {
+			t.Errorf("%s with the scopes %v = %d, want it let in", a.what, needed, a.Status)
 		}
 	}
 }
@@ -223,8 +223,8 @@ func TestMassAssignment(t *testing.T) {
 			body := o.sample(t)
 			body[name] = 7
 			a := s.do(request{method: o.method, path: o.at(1), key: key, body: text(t, body)}).want(400, "validation_failed")
-			if !strings.Contains(a.body, `"pointer":"/`+name+`"`) {
-				t.Errorf("%s = %s, want an error of /%s", a.what, a.body, name)
+			if !strings.Contains(a.Body, `"pointer":"/`+name+`"`) {
+				t.Errorf("%s = %s, want an error of /%s", a.what, a.Body, name)
 			}
 			tried++
 		}

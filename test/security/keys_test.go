@@ -145,7 +145,7 @@ func (s *site) shown(t *testing.T, key string) map[string]string {
 	for name, in := range map[string]pages{"shop's": {s.signedIn(key), console.Routes(), idOf, "", true}, "operator's": {s.operator(), console.OperatorRoutes(), idOf, "", false}} {
 		for _, one := range things(in.routes, in.idOf) {
 			if one.Method == http.MethodGet {
-				shown["page "+one.path+" of the "+name+" console"] = in.send("GET", one.path, nil, nil).body
+				shown["page "+one.path+" of the "+name+" console"] = in.send("GET", one.path, nil, nil).Body
 			}
 		}
 	}
@@ -218,20 +218,20 @@ func (s *site) plant(key string) {
 	s.nobody().send("GET", "/console/pets?name="+key, nil, nil)
 }
 
-// files returns the contents of the database's files and of the log.
+// files returns the contents of the database's files, of backups and of the log.
 func (s *site) files() map[string]string {
 	s.t.Helper()
-	entries, err := os.ReadDir(s.dir)
+	all := map[string]string{}
+	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[filepath.Base(path)] = string(text)
+		return err
+	})
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(s.dir, e.Name()))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		all[e.Name()] = string(text)
 	}
 	return all
 }
@@ -281,25 +281,20 @@ func TestRefusedKeysLookAlike(t *testing.T) {
 // refusal returns the answer to a key, without what differs by each request.
 func (s *site) refusal(c *http.Client, key string) string {
 	s.t.Helper()
-	a, err := send(c, s.URL, request{method: "GET", path: "/pets", key: key})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	a.t = s.t
-	a.want(401, "invalid_api_key")
+	a := s.through(c, request{method: "GET", path: "/pets", key: key}).want(401, "invalid_api_key")
 	var body map[string]any
-	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+	if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
 		s.t.Fatal(err)
 	}
-	if body["requestId"] != a.header.Get("X-Request-Id") {
-		s.t.Errorf("requestId = %v, want %v", body["requestId"], a.header.Get("X-Request-Id"))
+	if body["requestId"] != a.Header.Get("X-Request-Id") {
+		s.t.Errorf("requestId = %v, want %v", body["requestId"], a.Header.Get("X-Request-Id"))
 	}
 	delete(body, "requestId")
-	h := a.header.Clone()
+	h := a.Header.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit"} {
 		h.Del(name)
 	}
-	text, err := json.Marshal([]any{a.status, h, body})
+	text, err := json.Marshal([]any{a.Status, h, body})
 	if err != nil {
 		s.t.Fatal(err)
 	}

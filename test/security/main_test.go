@@ -2,9 +2,7 @@ package security
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -36,10 +34,11 @@ func newSite(t *testing.T) *site {
 // workspace makes a workspace and returns a key to it with every scope.
 func (s *site) workspace(name string, plan ...string) string {
 	s.t.Helper()
-	if err := petstore.NewWorkspace(s.dir, name, append(plan, s.db...)...); err != nil {
+	k, err := petstore.NewShop(s.dir, name, append(plan, s.db...)...)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.key(name, "--scope=read,write,manage").Key
+	return k.Key
 }
 
 func (s *site) key(workspace string, flags ...string) servertest.Key {
@@ -72,15 +71,11 @@ type request struct {
 	header                  map[string]string
 }
 
-func (r request) String() string { return r.method + " " + r.path + " " + r.body }
-
 // An answer is what came back.
 type answer struct {
-	t      *testing.T
-	what   string
-	status int
-	header http.Header
-	body   string
+	servertest.Answer
+	t    *testing.T
+	what string
 }
 
 var client = &http.Client{
@@ -91,51 +86,25 @@ var client = &http.Client{
 
 func (s *site) do(r request) answer {
 	s.t.Helper()
-	a, err := send(client, s.URL, r)
-	if err != nil {
-		s.t.Fatalf("%v: %v", r, err)
-	}
-	a.t = s.t
-	return a
+	return s.through(client, r)
 }
 
-func send(c *http.Client, url string, r request) (answer, error) {
-	req, err := http.NewRequestWithContext(context.Background(), r.method, url+r.path, strings.NewReader(r.body))
+// through sends a request with a client.
+func (s *site) through(c *http.Client, r request) answer {
+	s.t.Helper()
+	sent := servertest.Request{Method: r.method, URL: s.URL + r.path, Key: r.key, Body: r.body, Header: r.header}
+	a, err := servertest.Send(context.Background(), c, sent)
 	if err != nil {
-		return answer{}, err
+		s.t.Fatalf("%v: %v", sent, err)
 	}
-	if r.key != "" {
-		req.Header.Set("Authorization", "Bearer "+r.key)
-	}
-	if r.body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range r.header {
-		req.Header.Set(name, value)
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return answer{}, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return answer{what: r.String(), status: resp.StatusCode, header: resp.Header, body: string(body)}, err
-}
-
-// code returns the code of an error.
-func (a answer) code() string {
-	var e struct{ Code string }
-	if a.status >= 400 {
-		_ = json.Unmarshal([]byte(a.body), &e)
-	}
-	return e.Code
+	return answer{a, s.t, strings.TrimSpace(r.method + " " + r.path + " " + r.body)}
 }
 
 // want fails the test unless the answer has the status and the error code.
 func (a answer) want(status int, code string) answer {
 	a.t.Helper()
-	if got := a.code(); a.status != status || got != code {
-		a.t.Errorf("%s = %d %s, want %d %s\n%s", a.what, a.status, got, status, code, a.body)
+	if a.Status != status || a.Code != code {
+		a.t.Errorf("%s = %d %s, want %d %s\n%s", a.what, a.Status, a.Code, status, code, a.Body)
 	}
 	return a
 }
@@ -143,8 +112,8 @@ func (a answer) want(status int, code string) answer {
 // must fails the test at once unless the answer has the status.
 func (a answer) must(status int) answer {
 	a.t.Helper()
-	if a.status != status {
-		a.t.Fatalf("%s = %d, want %d\n%s", a.what, a.status, status, a.body)
+	if a.Status != status {
+		a.t.Fatalf("%s = %d, want %d\n%s", a.what, a.Status, status, a.Body)
 	}
 	return a
 }

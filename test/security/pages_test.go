@@ -43,7 +43,7 @@ func fill(t *testing.T, all []thing, owner visitor) {
 	for i := range all {
 		if all[i].Method == http.MethodPost {
 			page := owner.send("GET", all[i].path, nil, nil).must(200)
-			all[i].form = read(t, page.body).form(t, all[i].path).fields
+			all[i].form = read(t, page.Body).form(t, all[i].path).fields
 		}
 	}
 }
@@ -121,15 +121,15 @@ func TestPages(t *testing.T) {
 			one.as(owner) // to look changes nothing
 			continue
 		}
-		if a := one.as(looker); a.status != http.StatusForbidden {
-			t.Errorf("%s by one who may only look = %d, want 403", a.what, a.status)
+		if a := one.as(looker); a.Status != http.StatusForbidden {
+			t.Errorf("%s by one who may only look = %d, want 403", a.what, a.Status)
 		}
-		if a := one.as(barred); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
-			t.Errorf("%s by one who is banned = %d, Retry-After %q, want 429", a.what, a.status, a.header.Get("Retry-After"))
+		if a := one.as(barred); a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s by one who is banned = %d, Retry-After %q, want 429", a.what, a.Status, a.Header.Get("Retry-After"))
 		}
 		for _, from := range elsewhere() {
-			if a := owner.send(one.Method, one.path, one.form, from); a.status != http.StatusForbidden {
-				t.Errorf("%s from %v = %d, want 403", a.what, from, a.status)
+			if a := owner.send(one.Method, one.path, one.form, from); a.Status != http.StatusForbidden {
+				t.Errorf("%s from %v = %d, want 403", a.what, from, a.Status)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestPages(t *testing.T) {
 // keys returns what was done to the workspace's keys, and not with them.
 func (b visitor) keys() (all string) {
 	b.t.Helper()
-	for line := range strings.Lines(b.send("GET", "/console/keys.csv", nil, nil).must(200).body) {
+	for line := range strings.Lines(b.send("GET", "/console/keys.csv", nil, nil).must(200).Body) {
 		columns := strings.Split(strings.Replace(line, `"read,write"`, "both", 1), ",")
 		all += strings.Join(columns[:8], ",") + "\n"
 	}
@@ -174,20 +174,20 @@ func (s *site) tryForeignPage(one thing, other visitor) {
 			absent.id = "999999"
 		}
 		absent.path = strings.ReplaceAll(one.path, one.id, absent.id)
-		want := strings.ReplaceAll(absent.as(other).body, absent.id, one.id)
-		if a.status != http.StatusNotFound || a.body != want {
-			s.t.Errorf("%s of another workspace = %d, want 404 and the answer to what nobody has:\n%s\n%s", a.what, a.status, a.body, want)
+		want := strings.ReplaceAll(absent.as(other).Body, absent.id, one.id)
+		if a.Status != http.StatusNotFound || a.Body != want {
+			s.t.Errorf("%s of another workspace = %d, want 404 and the answer to what nobody has:\n%s\n%s", a.what, a.Status, a.Body, want)
 		}
 	case refers:
-		if a.status != http.StatusUnprocessableEntity {
-			s.t.Errorf("%s with %v of another workspace = %d, want 422", a.what, one.form, a.status)
+		if a.Status != http.StatusUnprocessableEntity {
+			s.t.Errorf("%s with %v of another workspace = %d, want 422", a.what, one.form, a.Status)
 		}
-	case one.Path == "/console/pets/import" && a.status == http.StatusUnprocessableEntity: // no file comes with it
-	case a.status >= 400:
-		s.t.Errorf("%s = %d, want it done for oneself", a.what, a.status)
+	case one.Path == "/console/pets/import" && a.Status == http.StatusUnprocessableEntity: // no file comes with it
+	case a.Status >= 400:
+		s.t.Errorf("%s = %d, want it done for oneself", a.what, a.Status)
 	}
-	if strings.Contains(a.body, planted) || strings.Contains(a.body, "theirs") {
-		s.t.Errorf("%s shows what another workspace has: %s", a.what, a.body)
+	if strings.Contains(a.Body, planted) || strings.Contains(a.Body, "theirs") {
+		s.t.Errorf("%s shows what another workspace has: %s", a.what, a.Body)
 	}
 }
 
@@ -209,10 +209,10 @@ func (s *site) wantOpen(all []thing, owner visitor) {
 	done := 0
 	for _, one := range all {
 		a := one.as(owner)
-		if a.status >= 400 && a.status != http.StatusUnprocessableEntity || strings.HasPrefix(a.header.Get("Location"), "/console/signin") {
-			s.t.Errorf("its owner's %s = %d %s, want it done", a.what, a.status, a.body)
+		if a.Status >= 400 && a.Status != http.StatusUnprocessableEntity || strings.HasPrefix(a.Header.Get("Location"), "/console/signin") {
+			s.t.Errorf("its owner's %s = %d %s, want it done", a.what, a.Status, a.Body)
 		}
-		if one.Method == http.MethodPost && a.status == http.StatusSeeOther {
+		if one.Method == http.MethodPost && a.Status == http.StatusSeeOther {
 			done++
 		}
 	}
@@ -238,15 +238,15 @@ func TestOpenPages(t *testing.T) {
 			}
 			if r.Needs == 0 && r.Method == http.MethodPost {
 				for _, from := range elsewhere() {
-					if a := in.send("POST", r.Path, url.Values{"key": {key}, "token": {"x"}}, from); a.status != http.StatusForbidden || a.header.Get("Set-Cookie") != "" {
-						t.Errorf("%s from %v = %d, want 403 and no cookie", a.what, from, a.status)
+					if a := in.send("POST", r.Path, url.Values{"key": {key}, "token": {"x"}}, from); a.Status != http.StatusForbidden || a.Header.Get("Set-Cookie") != "" {
+						t.Errorf("%s from %v = %d, want 403 and no cookie", a.what, from, a.Status)
 					}
 				}
 			}
 			for _, method := range []string{"PUT", "PATCH", "DELETE", "PROPFIND"} {
 				path := strings.NewReplacer("{id}", "1", "{$}", "").Replace(r.Path)
-				if a := in.send(method, path, nil, map[string]string{"X-API-Key": key}); a.status != http.StatusMethodNotAllowed && a.status != http.StatusNotFound && a.status != http.StatusForbidden {
-					t.Errorf("%s = %d, want 405 or 404", a.what, a.status)
+				if a := in.send(method, path, nil, map[string]string{"X-API-Key": key}); a.Status != http.StatusMethodNotAllowed && a.Status != http.StatusNotFound && a.Status != http.StatusForbidden {
+					t.Errorf("%s = %d, want 405 or 404", a.what, a.Status)
 				}
 			}
 		}
@@ -284,15 +284,15 @@ func TestOperatorPages(t *testing.T) {
 	for _, r := range console.Routes() {
 		public[r.Path] = true
 	}
-	before := operator.send("GET", "/console/workspaces", nil, nil).must(200).body + operator.send("GET", "/console/bans", nil, nil).must(200).body
+	before := operator.send("GET", "/console/workspaces", nil, nil).must(200).Body + operator.send("GET", "/console/bans", nil, nil).must(200).Body
 	for _, one := range all {
 		for who, b := range strangers {
 			one.as(b).asksToSignIn(who)
 		}
 		if one.Method == http.MethodPost {
 			for _, from := range elsewhere() {
-				if a := operator.send(one.Method, one.path, one.form, from); a.status != http.StatusForbidden {
-					t.Errorf("%s from %v = %d, want 403", a.what, from, a.status)
+				if a := operator.send(one.Method, one.path, one.form, from); a.Status != http.StatusForbidden {
+					t.Errorf("%s from %v = %d, want 403", a.what, from, a.Status)
 				}
 			}
 		}
@@ -300,12 +300,12 @@ func TestOperatorPages(t *testing.T) {
 			continue
 		}
 		for _, cookie := range []string{operator.cookie, owner.cookie, "petstore_session=" + value(operator)} {
-			if a := one.as(visitor{t, s.URL, cookie}); a.status != http.StatusNotFound {
-				t.Errorf("%s on the public listener = %d, want 404", a.what, a.status)
+			if a := one.as(visitor{t, s.URL, cookie}); a.Status != http.StatusNotFound {
+				t.Errorf("%s on the public listener = %d, want 404", a.what, a.Status)
 			}
 		}
 	}
-	if after := operator.send("GET", "/console/workspaces", nil, nil).must(200).body + operator.send("GET", "/console/bans", nil, nil).must(200).body; after != before {
+	if after := operator.send("GET", "/console/workspaces", nil, nil).must(200).Body + operator.send("GET", "/console/bans", nil, nil).must(200).Body; after != before {
 		t.Errorf("something changed:\n%s\nbefore:\n%s", after, before)
 	}
 	s.wantOpen(all, operator)

@@ -2,14 +2,9 @@ package security
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,13 +72,13 @@ func (s *site) pageSpots(t *testing.T, key string) (all []spot) {
 			}
 			page := in.send("GET", one.path, nil, nil)
 			if one.Method == http.MethodPost {
-				form := read(t, page.must(200).body).form(t, one.path)
+				form := read(t, page.must(200).Body).form(t, one.path)
 				all = append(all, in.formSpots(one.path, form.fields)...)
 				maps.Copy(form.fields, form.unchecked)
 				maps.Copy(form.fields, askedLater(form.fields))
 				all = append(all, in.formSpots(one.path, form.fields)...)
-			} else if strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
-				all = append(all, in.asked(t, one.path, page.body)...)
+			} else if strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") {
+				all = append(all, in.asked(t, one.path, page.Body)...)
 			}
 		}
 	}
@@ -130,8 +125,8 @@ func (in pages) asked(t *testing.T, path, page string) (all []spot) {
 	for _, f := range read(t, page).forms {
 		if f.method == "get" {
 			all = append(all, in.querySpots(path, f.fields)...)
-			if found := in.send("GET", path+"?"+f.fields.Encode(), nil, nil); found.status != http.StatusSeeOther { // to what was asked for by its number
-				addresses = append(addresses, read(t, found.must(200).body).addresses...)
+			if found := in.send("GET", path+"?"+f.fields.Encode(), nil, nil); found.Status != http.StatusSeeOther { // to what was asked for by its number
+				addresses = append(addresses, read(t, found.must(200).Body).addresses...)
 			}
 		}
 	}
@@ -186,91 +181,4 @@ func (in pages) spot(method, path, where, name, query, body string) spot {
 		raw += "Content-Type: application/x-www-form-urlencoded\r\n"
 	}
 	return spot{method + " " + strings.TrimSuffix(in.cookie, value(in.visitor)) + path, where, name, raw + "\r\n" + body}
-}
-
-// TestPageSpots holds that whatever a console reads of a request is among the
-// places that TestInjection has sqlmap try.
-func TestPageSpots(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	key := s.workspace("shop")
-	s.serve()
-	s.stock(key, "Pet", pageful)
-	tried := map[string]bool{}
-	for _, at := range s.pageSpots(t, key) {
-		tried[at.name] = true
-	}
-	read := readByConsoles(t)
-	if len(read) < 20 {
-		t.Errorf("the consoles read %d names, want 20 or more", len(read))
-	}
-	for name, where := range read {
-		if !tried[name] {
-			t.Errorf("nothing tries the field %s, which %s reads", name, where)
-		}
-	}
-}
-
-// readByConsoles returns the names of fields that their sources ask a request
-// for, and where.
-func readByConsoles(t *testing.T) map[string]string {
-	t.Helper()
-	const sources = "../../internal/portal/console"
-	names, files := map[string]string{}, token.NewFileSet()
-	paths, err := fs.Glob(os.DirFS(sources), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(files, sources+"/"+path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if name := fieldRead(n); name != "" {
-				names[name] = files.Position(n.Pos()).String()
-			}
-			return true
-		})
-	}
-	return names
-}
-
-// fieldRead returns the name of the field that an expression reads, or "".
-func fieldRead(n ast.Node) string {
-	var of, key ast.Expr
-	switch n := n.(type) {
-	case *ast.CallExpr:
-		if len(n.Args) == 0 {
-			return ""
-		}
-		of, key = n.Fun, n.Args[0]
-	case *ast.IndexExpr:
-		of, key = n.X, n.Index
-	default:
-		return ""
-	}
-	sel, ok := of.(*ast.SelectorExpr)
-	if !ok || !slices.Contains([]string{"Get", "text", "number", "instant", "PostFormValue", "FormValue", "PostForm", "Form"}, sel.Sel.Name) {
-		return ""
-	}
-	if x, ok := sel.X.(*ast.CallExpr); ok { // v.w.Header().Get, v.r.Header.Get
-		if inner, ok := x.Fun.(*ast.SelectorExpr); ok && inner.Sel.Name == "Header" {
-			return ""
-		}
-	} else if x, ok := sel.X.(*ast.SelectorExpr); ok && x.Sel.Name == "Header" {
-		return ""
-	}
-	text, ok := key.(*ast.BasicLit)
-	if !ok || text.Kind != token.STRING {
-		return ""
-	}
-	name, err := strconv.Unquote(text.Value)
-	if err != nil {
-		return ""
-	}
-	return name
 }

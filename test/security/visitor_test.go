@@ -52,13 +52,13 @@ func (s *site) operatorToken() string {
 func (b visitor) enter(path string, form url.Values, name string) visitor {
 	b.t.Helper()
 	a := b.send("POST", path, form, nil)
-	for _, c := range (&http.Response{Header: a.header}).Cookies() {
+	for _, c := range (&http.Response{Header: a.Header}).Cookies() {
 		if c.Name == name {
 			b.cookie = name + "=" + c.Value
 			return b
 		}
 	}
-	b.t.Fatalf("%s = %d, and no session", path, a.status)
+	b.t.Fatalf("%s = %d, and no session", path, a.Status)
 	return b
 }
 
@@ -85,13 +85,13 @@ func (b visitor) send(method, path string, form url.Values, header map[string]st
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer resp.Body.Close()
-	a := answer{t: b.t, what: method + " " + path, status: resp.StatusCode, header: resp.Header}
+	a := answer{servertest.Answer{Status: resp.StatusCode, Header: resp.Header}, b.t, method + " " + path}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		a.body, err = firstEvent(resp.Body)
+		a.Body, err = firstEvent(resp.Body)
 	} else {
 		var text []byte
 		text, err = io.ReadAll(resp.Body)
-		a.body = string(text)
+		a.Body = string(text)
 	}
 	if err != nil {
 		b.t.Fatalf("%s: %v", a.what, err)
@@ -112,8 +112,8 @@ func firstEvent(r io.Reader) (event string, err error) {
 // asksToSignIn fails the test unless the answer leads to the sign-in page.
 func (a answer) asksToSignIn(who string) {
 	a.t.Helper()
-	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "/console/signin") || a.body != "" {
-		a.t.Errorf("%s, %s = %d %.200s, want to be asked to sign in", a.what, who, a.status, a.body)
+	if a.Status != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), "/console/signin") || a.Body != "" {
+		a.t.Errorf("%s, %s = %d %.200s, want to be asked to sign in", a.what, who, a.Status, a.Body)
 	}
 }
 

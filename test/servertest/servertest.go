@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,6 +100,15 @@ func (b Binary) NewKey(dir, workspace string, flags ...string) (k Key, err error
 		err = json.Unmarshal([]byte(out), &k)
 	}
 	return k, err
+}
+
+// NewShop makes a workspace as NewWorkspace does, and a key to it with every scope.
+func (b Binary) NewShop(dir, name string, plan ...string) (Key, error) {
+	if err := b.NewWorkspace(dir, name, plan...); err != nil {
+		return Key{}, err
+	}
+	flags := slices.DeleteFunc(slices.Clone(plan), func(flag string) bool { return !strings.HasPrefix(flag, "--db=") })
+	return b.NewKey(dir, name, append(flags, "--scope=read,write,manage")...)
 }
 
 // Options say how a server is started.

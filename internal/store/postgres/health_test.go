@@ -38,6 +38,9 @@ func TestWatch(t *testing.T) {
 func TestStatsOfPools(t *testing.T) {
 	t.Parallel()
 	db := node(t, newDatabase(t), postgres.Options{Readers: 3})
+	if got := db.MaxReaders(); got != 3 {
+		t.Errorf("MaxReaders() = %d before any was opened, want 3", got)
+	}
 	newStocked(t, db, 1)
 	s := db.Stats()
 	var names []string

@@ -218,6 +218,10 @@ func (db *DB) Stats() Stats {
 	}
 }
 
+// MaxReaders returns how many connections for reading there may be. They are opened when
+// they are needed.
+func (db *DB) MaxReaders() int { return int(db.readers.Stat().MaxConns()) }
+
 func poolOf(name string, p *pgxpool.Pool) Pool {
 	s := p.Stat()
 	return Pool{

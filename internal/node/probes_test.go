@@ -1,4 +1,4 @@
-package ops_test
+package node
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/ops"
+	"example.com/petstore/internal/httpapi"
 )
 
 // get asks a handler and returns the status, the content type and the body.
@@ -27,16 +27,9 @@ func get(t *testing.T, h http.Handler, path string) (int, string, string) {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	var phase ops.Phase
+	var phase phase
 	var store error
-	h := ops.Handler(ops.Options{
-		Checks: []ops.Check{
-			{Name: "phase", Err: phase.Err},
-			{Name: "store", Err: func() error { return store }},
-		},
-		Metrics: ops.NewMetrics(""),
-		Log:     slog.New(slog.DiscardHandler),
-	})
+	h := probes([]check{{"phase", phase.err}, {"store", func() error { return store }}}, newMetrics(""), slog.New(slog.DiscardHandler))
 	ready := func(step string, wantStatus int, wantBody string) {
 		t.Helper()
 		status, kind, body := get(t, h, "/readyz")
@@ -45,11 +38,11 @@ func TestReadiness(t *testing.T) {
 		}
 	}
 	ready("at first", 503, `{"status":"not ready","reasons":[{"check":"phase","message":"the service is starting"}]}`)
-	phase.Serve()
+	phase.set(nil)
 	ready("serving", 200, `{"status":"ready"}`)
 	store = errors.New("the disk is gone")
 	ready("store failed", 503, `{"status":"not ready","reasons":[{"check":"store","message":"the disk is gone"}]}`)
-	phase.Drain()
+	phase.set(errStopping)
 	ready("both", 503, `{"status":"not ready","reasons":[{"check":"phase","message":"the service is stopping"},{"check":"store","message":"the disk is gone"}]}`)
 	if status, _, body := get(t, h, "/livez"); status != 200 || strings.TrimSpace(body) != `{"status":"alive"}` {
 		t.Errorf("GET /livez = %d %s, want 200 alive whatever the readiness", status, body)
@@ -58,14 +51,14 @@ func TestReadiness(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := ops.NewMetrics("v1.2.3")
-	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
-	m.Observe(ops.Response{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
-	m.Observe(ops.Response{Method: "GET", Status: 404, Outcome: "admitted"})
-	m.Observe(ops.Response{Operation: "getAccount", Method: "GET", Status: 200, Plan: "free", Outcome: "free"})
-	m.BanStarted()
-	m.BanLost()
-	h := ops.Handler(ops.Options{Metrics: m, Log: slog.New(slog.DiscardHandler)})
+	m := newMetrics("v1.2.3")
+	m.observe(httpapi.Observation{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"})
+	m.observe(httpapi.Observation{Operation: "listPets", Method: "GET", Status: 429, Plan: "pro", Outcome: "minute"})
+	m.observe(httpapi.Observation{Method: "GET", Status: 404, Outcome: "admitted"})
+	m.observe(httpapi.Observation{Operation: "getAccount", Method: "GET", Status: 200, Plan: "free", Outcome: "free"})
+	m.bans.Inc()
+	m.bansLost.Inc()
+	h := probes(nil, m, slog.New(slog.DiscardHandler))
 	_, _, body := get(t, h, "/metrics")
 	for _, want := range []string{
 		`petstore_http_requests_total{method="GET",operation="listPets",status="200"} 1`,
@@ -91,12 +84,8 @@ func TestMetrics(t *testing.T) {
 
 func TestNotReadyIsAMetric(t *testing.T) {
 	t.Parallel()
-	var phase ops.Phase
-	h := ops.Handler(ops.Options{
-		Checks:  []ops.Check{{Name: "phase", Err: phase.Err}},
-		Metrics: ops.NewMetrics(""),
-		Log:     slog.New(slog.DiscardHandler),
-	})
+	var phase phase
+	h := probes([]check{{"phase", phase.err}}, newMetrics(""), slog.New(slog.DiscardHandler))
 	_, _, body := get(t, h, "/metrics")
 	if want := "\npetstore_ready 0\n"; !strings.Contains(body, want) {
 		t.Errorf("the metrics of a service that starts lack %q", want)
@@ -105,7 +94,7 @@ func TestNotReadyIsAMetric(t *testing.T) {
 
 func TestProfilesAndMethods(t *testing.T) {
 	t.Parallel()
-	h := ops.Handler(ops.Options{Metrics: ops.NewMetrics(""), Log: slog.New(slog.DiscardHandler)})
+	h := probes(nil, newMetrics(""), slog.New(slog.DiscardHandler))
 	for path, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/": 404, "/debug": 404} {
 		if got, _, _ := get(t, h, path); got != want {
 			t.Errorf("GET %s = %d, want %d", path, got, want)
@@ -114,10 +103,10 @@ func TestProfilesAndMethods(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	m := ops.NewMetrics("")
-	r := ops.Response{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"}
+	m := newMetrics("")
+	r := httpapi.Observation{Operation: "listPets", Method: "GET", Status: 200, Duration: time.Millisecond, Plan: "pro", Outcome: "admitted"}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Observe(r)
+		m.observe(r)
 	}
 }

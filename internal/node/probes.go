@@ -1,8 +1,4 @@
-// Package ops is the operations listener: liveness, readiness, metrics and
-// profiles, for the people and the machines that run the service. It is not for
-// the public, asks for no key, and knows nothing of the shop: what it shows, it
-// is given.
-package ops
+package node
 
 import (
 	"encoding/json"
@@ -15,40 +11,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// A Check returns nil if a part of the service can do its work, and else why
+// A check returns nil if a part of the service can do its work, and else why
 // not. It is asked on every request for readiness, and must be quick.
-type Check struct {
-	Name string
-	Err  func() error
+type check struct {
+	name string
+	err  func() error
 }
 
-// Options are what the listener shows.
-type Options struct {
-	Checks  []Check // all must pass for the service to be ready
-	Metrics prometheus.Gatherer
-	Log     *slog.Logger
-}
-
-// Handler returns the handler of
+// probes returns the handler of
 //
 //	GET /livez         200 as long as the process answers
 //	GET /readyz        200 if every check passes, else 503 with the reasons
 //	GET /metrics       the metrics, in the formats of Prometheus
 //	GET /debug/pprof/  the profiles of net/http/pprof
 //
-// The metrics are those of o.Metrics and petstore_ready.
-func Handler(o Options) http.Handler {
+// The metrics are those given and petstore_ready.
+func probes(checks []check, metrics prometheus.Gatherer, log *slog.Logger) http.Handler {
 	ready := prometheus.NewRegistry()
-	ready.MustRegister(newReadyGauge(o.Checks))
+	ready.MustRegister(newReadyGauge(checks))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		writeHealth(w, health{Status: "alive"})
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		writeHealth(w, readiness(o.Checks))
+		writeHealth(w, readiness(checks))
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{ready, o.Metrics}, promhttp.HandlerOpts{
-		ErrorLog:      slog.NewLogLogger(o.Log.Handler(), slog.LevelError),
+	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{ready, metrics}, promhttp.HandlerOpts{
+		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelError),
 		ErrorHandling: promhttp.ContinueOnError,
 	}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -59,11 +48,11 @@ func Handler(o Options) http.Handler {
 	return mux
 }
 
-// Server returns the server for a handler of this package, with bounds on how
+// newOperationsServer returns the server of the operations listener, with bounds on how
 // long a peer may take. Profiles may take up to two minutes. It answers to
 // addresses, to names of this machine and to those given, in lower case; to others
 // with 421.
-func Server(h http.Handler, log *slog.Logger, names []string) *http.Server {
+func newOperationsServer(h http.Handler, log *slog.Logger, names []string) *http.Server {
 	return &http.Server{
 		Handler:           onlyHosts(h, names),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -85,19 +74,19 @@ type reason struct {
 	Message string `json:"message"`
 }
 
-func readiness(checks []Check) health {
+func readiness(checks []check) health {
 	h := health{Status: "ready"}
 	for _, c := range checks {
-		if err := c.Err(); err != nil {
+		if err := c.err(); err != nil {
 			h.Status = "not ready"
-			h.Reasons = append(h.Reasons, reason{c.Name, err.Error()})
+			h.Reasons = append(h.Reasons, reason{c.name, err.Error()})
 		}
 	}
 	return h
 }
 
 // newReadyGauge tells what /readyz does, for alerts.
-func newReadyGauge(checks []Check) prometheus.Collector {
+func newReadyGauge(checks []check) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "petstore_ready",
 		Help: "1 if the service is ready for requests, else 0.",

@@ -1,4 +1,4 @@
-package ops_test
+package node
 
 import (
 	"log/slog"
@@ -6,14 +6,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"example.com/petstore/internal/ops"
 )
 
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	s := ops.Server(ops.Handler(ops.Options{Metrics: ops.NewMetrics(""), Log: log}), log, []string{"node1", "ops.example.com"})
+	s := newOperationsServer(probes(nil, newMetrics(""), log), log, []string{"node1", "ops.example.com"})
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:9090": 200, "LOCALHOST.:9090": 200, "pets.localhost": 200, "127.0.0.1:9090": 200, "10.0.0.7": 200,
 		"[::1]:9090": 200, "[fe80::1%eth0]": 200, "node1:9090": 200, "Ops.Example.com": 200, "": 200,

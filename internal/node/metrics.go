@@ -1,28 +1,19 @@
-package ops
+package node
 
 import (
 	"cmp"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"example.com/petstore/internal/httpapi"
 )
 
-// A Response is what is counted of an answered request.
-type Response struct {
-	Operation string // the operationId, or "" if there is none
-	Method    string
-	Status    int
-	Duration  time.Duration
-	Plan      string // of the caller; "" without a key
-	Outcome   string // of the limiter: "admitted", the window that refused, "banned", or "free"
-}
-
-// Metrics are those of requests, bans, the Go runtime and the process; others may be
+// metrics are those of requests, bans, the Go runtime and the process; others may be
 // registered beside them. Its methods may be called concurrently and do not block.
-type Metrics struct {
+type metrics struct {
 	*prometheus.Registry
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -47,9 +38,9 @@ type series struct {
 	decision prometheus.Counter // nil if it spends no quota
 }
 
-// NewMetrics returns metrics that have counted nothing, of the version given.
-func NewMetrics(version string) *Metrics {
-	m := &Metrics{
+// newMetrics returns metrics that have counted nothing, of the version given.
+func newMetrics(version string) *metrics {
+	m := &metrics{
 		Registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "petstore_http_requests_total",
@@ -78,17 +69,17 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Observe counts an answered request.
-func (m *Metrics) Observe(r Response) {
-	s := m.seriesOf(seen{r.Operation, r.Method, r.Status, r.Plan, r.Outcome})
+// observe counts an answered request.
+func (m *metrics) observe(o httpapi.Observation) {
+	s := m.seriesOf(seen{o.Operation, o.Method, o.Status, o.Plan, o.Outcome})
 	s.request.Inc()
-	s.duration.Observe(r.Duration.Seconds())
+	s.duration.Observe(o.Duration.Seconds())
 	if s.decision != nil {
 		s.decision.Inc()
 	}
 }
 
-func (m *Metrics) seriesOf(k seen) series {
+func (m *metrics) seriesOf(k seen) series {
 	if s, ok := m.known.Load(k); ok {
 		return s.(series)
 	}
@@ -103,12 +94,6 @@ func (m *Metrics) seriesOf(k seen) series {
 	m.known.Store(k, s)
 	return s
 }
-
-// BanStarted counts a ban of the limiter.
-func (m *Metrics) BanStarted() { m.bans.Inc() }
-
-// BanLost counts a ban that could not be stored.
-func (m *Metrics) BanLost() { m.bansLost.Inc() }
 
 func buildInfo(version string) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{

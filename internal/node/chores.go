@@ -1,0 +1,77 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"example.com/petstore/internal/petstore"
+)
+
+// How often each of the chores is done.
+const (
+	forgetReceipts = time.Minute // of their age a crash may forget as much
+	resumeRemovals = time.Minute
+	forgetEvents   = 10 * time.Minute
+)
+
+// chores keep the database in order beside the requests.
+type chores struct {
+	store     Store
+	now       func() time.Time
+	log       *slog.Logger
+	retention time.Duration // of events; 0 if none are kept
+}
+
+// run does the chores until ctx ends.
+func (c *chores) run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { every(ctx, forgetReceipts, c.forgetReceipts) })
+	running.Go(func() { every(ctx, resumeRemovals, c.resume) })
+	running.Go(func() { every(ctx, forgetEvents, c.forgetEvents) })
+	running.Wait()
+}
+
+// every calls f at once, and then each interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		f(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// forgetReceipts removes the receipts that are too old to be replayed.
+func (c *chores) forgetReceipts(ctx context.Context) {
+	for removed := 1; removed > 0 && ctx.Err() == nil; {
+		var err error
+		if removed, err = c.store.Forget(ctx); err != nil && ctx.Err() == nil {
+			c.log.Error("old receipts could not be removed", "err", err)
+		}
+	}
+}
+
+// resume ends resets and deletions of workspaces that were broken off, by a crash or
+// by who had asked for them.
+func (c *chores) resume(ctx context.Context) {
+	if err := c.store.Resume(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("a reset or a deletion of a workspace could not be ended", "err", err)
+	}
+}
+
+// forgetEvents removes the events that are too old, or all if none are kept.
+func (c *chores) forgetEvents(ctx context.Context) {
+	var before petstore.Time
+	if c.retention > 0 {
+		before = petstore.At(c.now().Add(-c.retention))
+	}
+	if _, err := c.store.ForgetEvents(ctx, before); err != nil && ctx.Err() == nil {
+		c.log.Error("old events could not be removed", "err", err)
+	}
+}

@@ -1,0 +1,59 @@
+package faults
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"example.com/petstore/test/servertest"
+)
+
+// TestStoppedWriter stops a process inside of its transaction: a command that waits
+// says for which one.
+func TestStoppedWriter(t *testing.T) {
+	t.Parallel()
+	servertest.Need(t, "python3", "python3")
+	dir := t.TempDir()
+	if err := petstore.NewWorkspace(dir, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("python3", "-c", `import sqlite3, sys
+db = sqlite3.connect("petstore.db", isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()`)
+	holder.Dir = dir
+	in, err := holder.StdinPipe() // open until the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = holder.Process.Kill() // its end is not what is tested
+		_ = holder.Wait()
+	}()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := freeze(holder.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	_, err = petstore.Run(dir, "workspace", "create", "other", "--plan=free")
+	for _, want := range []string{
+		fmt.Sprintf("petstore: waiting for process %d (python3, which is stopped", holder.Process.Pid),
+		fmt.Sprintf("the process %d (python3, which is stopped: let it continue with kill -CONT %[1]d) has been writing for 5s", holder.Process.Pid),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a command beside a stopped process = %v, want %q", err, want)
+		}
+	}
+}
