@@ -233,34 +233,3 @@ func TestSorted(t *testing.T) {
 		t.Errorf("Sorted = %v, want %v", got, want)
 	}
 }
-
-// What a refresh takes for the same, and what not.
-func TestSameKey(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1000, 0)
-	base := Key{ID: "a", WorkspaceID: 1, CreatedAt: at, ExpiresAt: at, Ban: &Ban{KeyID: "a", From: at, Until: at}}
-	for _, test := range []struct {
-		what string
-		edit func(*Key)
-		want bool
-	}{
-		{"nothing", func(*Key) {}, true},
-		{"a copy of the ban", func(k *Key) { b := *k.Ban; k.Ban = &b }, true},
-		{"name", func(k *Key) { k.Name = "x" }, false},
-		{"scopes", func(k *Key) { k.Scopes = Write }, false},
-		{"hash", func(k *Key) { k.Hash[0]++ }, false},
-		{"expiry", func(k *Key) { k.ExpiresAt = at.Add(1) }, false},
-		{"creation", func(k *Key) { k.CreatedAt = at.Add(1) }, false},
-		{"revocation", func(k *Key) { k.RevokedAt = at }, false},
-		{"rotation", func(k *Key) { k.RotatedTo = "b" }, false},
-		{"no ban", func(k *Key) { k.Ban = nil }, false},
-		{"longer ban", func(k *Key) { b := *k.Ban; b.Until = at.Add(1); k.Ban = &b }, false},
-		{"another ban", func(k *Key) { b := *k.Ban; b.Level = 2; k.Ban = &b }, false},
-	} {
-		changed := base.Clone()
-		test.edit(&changed)
-		if got := sameKey(base, changed); got != test.want || sameKey(changed, base) != test.want {
-			t.Errorf("%s: sameKey = %t, want %t", test.what, got, test.want)
-		}
-	}
-}

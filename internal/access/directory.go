@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,35 +20,40 @@ const (
 )
 
 // An Entry is what a server holds of a live key. It is never changed once it is
-// found, only replaced; nor is its workspace, which all keys of one share.
+// found, only replaced.
 type Entry[S any] struct {
 	Key       Key
 	Workspace *Workspace
 	Slot      S // whatever the directory's owner attaches to the key
+
+	round uint64 // of the cache, in which the store was read
 }
 
-// A Directory holds the keys that are used in memory, by their hashes, so that a
-// request with one of them is authenticated without touching the store. It reads a
-// key at its first use, and follows the store: what another process changes shows
-// within the interval of Run. All methods may be called concurrently.
+// A Directory caches the keys that are used, by their hashes, so that a request with
+// one of them is authenticated without touching the store. It reads a key at its first
+// use. When the number of the store says that something changed, the cache begins
+// anew: each key is read again at its next use. What was read before is used while
+// the store is away. All methods may be called concurrently.
 type Directory[S any] struct {
 	store  Store
 	now    func() time.Time
 	attach func(Workspace, Key) S
 	detach func(Key)
 
-	reading chan struct{} // holds a value while the store is read, which alone changes what stands below
-	state   int64
-	tenants map[int64]*tenant[S] // that have keys here
+	looking chan struct{} // holds a value while one caller looks, for all that wait
+	guessed time.Time     // when the store was last asked for keys that are not here; of the one that looks
 
-	asking chan struct{} // holds a value while one caller asks, for all that wait
-	last   time.Time     // when the last one did; of the one that asks
-
-	mu      sync.RWMutex // keeps readers out of the maps while they change
+	mu      sync.RWMutex
+	round   uint64 // grows when the cache begins anew
+	state   int64  // the store's number then
+	away    bool   // the store could not be read, and has not been since
 	byID    map[string]*Entry[S]
 	byHash  map[halfHash]*Entry[S]
 	unknown map[Hash]bool // keys that the store was asked for in vain
 	next    *question     // that is asked next; nil if nobody waits
+
+	behind []string // keys to renew, as they were listed
+	listed uint64   // in this round; both of Run
 }
 
 // A halfHash is the first half of a hash: enough to find a key by, and less to hold.
@@ -54,34 +61,55 @@ type halfHash [sha256.Size / 2]byte
 
 // A question is for the keys that callers wait for together.
 type question struct {
-	ids    []string
-	hashes []Hash
-	asked  bool
-	err    error
+	ids     []string
+	hashes  []Hash
+	guesses bool // some were never here
+	asked   bool
+	err     error
 }
 
-// NewDirectory returns an empty directory. Refresh has it follow the store, and take
-// over the keys whose bans run. attach is called for every key that appears or whose
-// key or workspace changed, before that shows, and makes the entry's slot; detach for
-// every key that is gone, once it is no longer found. One of them is called at a
-// time; neither may call the directory.
+// NewDirectory returns an empty directory. Refresh has it follow the store. attach is
+// called for every key that was read from the store, before that shows, and makes the
+// entry's slot; detach for every key that is gone, once it is no longer found. One of
+// them is called at a time; neither may call the directory.
 func NewDirectory[S any](store Store, now func() time.Time, attach func(Workspace, Key) S, detach func(Key)) *Directory[S] {
 	return &Directory[S]{
 		store: store, now: now, attach: attach, detach: detach,
-		reading: make(chan struct{}, 1), asking: make(chan struct{}, 1),
-		tenants: make(map[int64]*tenant[S]),
+		looking: make(chan struct{}, 1),
 		byID:    make(map[string]*Entry[S]),
 		byHash:  make(map[halfHash]*Entry[S]),
 		unknown: make(map[Hash]bool),
 	}
 }
 
+// Refresh begins the cache anew if something changed in the store: what was committed
+// before the call is in force after it.
+func (d *Directory[S]) Refresh(ctx context.Context) error {
+	state, err := d.store.AccessState(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.away = false
+	changed := state != d.state
+	if changed {
+		d.state = state
+		d.round++
+		clear(d.unknown)
+	}
+	d.mu.Unlock()
+	if changed {
+		_ = d.store.Followed(ctx, state) // else who waits for it gives up
+	}
+	return nil
+}
+
 // remind is how often a failure that lasts is logged again.
 const remind = time.Minute
 
-// Run refreshes every interval until ctx ends. What is known stays while the
-// store is away; that it is away is logged when it begins, each minute while it
-// lasts, and when it is over.
+// Run refreshes every interval until ctx ends, and has keys leave memory that are
+// gone. That the store is away is logged when it begins, each minute while it lasts,
+// and when it is over.
 func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -91,11 +119,34 @@ func (d *Directory[S]) Run(ctx context.Context, every time.Duration, log *slog.L
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := d.Refresh(ctx); ctx.Err() == nil {
+			err := d.Refresh(ctx)
+			if err == nil {
+				err = d.renew()
+			}
+			if ctx.Err() == nil {
 				away.note(err, log)
 			}
 		}
 	}
+}
+
+// lookAtOnce is how many keys are renewed at once: others wait meanwhile.
+const lookAtOnce = 128
+
+// renew reads some of the keys again that were not used since the cache began anew.
+func (d *Directory[S]) renew() error {
+	d.mu.RLock()
+	if len(d.behind) == 0 && d.listed != d.round {
+		d.behind, d.listed = slices.Collect(maps.Keys(d.byID)), d.round
+	}
+	n := min(len(d.behind), lookAtOnce)
+	ids := slices.DeleteFunc(slices.Clone(d.behind[:n]), func(id string) bool { return d.byID[id] == nil || d.fresh(d.byID[id]) })
+	d.mu.RUnlock()
+	d.behind = d.behind[n:]
+	if len(ids) == 0 {
+		return nil
+	}
+	return d.ask(false, func(q *question) { q.ids = append(q.ids, ids...) })
 }
 
 // An outage is what is known of a store that may be away.
@@ -123,10 +174,10 @@ func (o *outage) note(err error, log *slog.Logger) {
 
 // Verify returns the entry of a key. It returns CodeInvalidKey for one that is
 // malformed, unknown or revoked, CodeExpiredKey, with the entry, for one whose time
-// is over, and CodeServiceUnavailable for one that cannot be looked for. Only for a
-// well-formed key that it meets for the first time does it ask the store, once for
-// all callers that wait, and every askPause at most: guesses cost the store no more
-// than that.
+// is over, and CodeServiceUnavailable for one that was never read and cannot be. Only
+// for a well-formed key that was not read since the cache began anew does it ask the
+// store, once for all callers that wait; and for keys that were never read every
+// askPause at most: guesses cost the store no more than that.
 //
 // A key is found by its hash and never compared itself. The time that takes
 // depends on the SHA-256 of what was sent, which a caller cannot steer towards
@@ -136,9 +187,10 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 		return nil, invalidKey()
 	}
 	hash := HashOf(key)
-	e, refused := d.find(hash)
-	if e == nil && !refused && WellFormed(key) {
-		if err := d.ask(func(q *question) { q.hashes = append(q.hashes, hash) }); err != nil {
+	e, known := d.find(hash)
+	if !known && (e != nil || WellFormed(key)) {
+		err := d.ask(e == nil, func(q *question) { q.hashes = append(q.hashes, hash) })
+		if err != nil && e == nil {
 			return nil, petstore.Unavailable(err)
 		}
 		e, _ = d.find(hash)
@@ -152,42 +204,47 @@ func (d *Directory[S]) Verify(key string) (*Entry[S], error) {
 	return e, nil
 }
 
-// find returns the entry of a key, or nil, and whether the store was asked for it
-// in vain.
-func (d *Directory[S]) find(hash Hash) (e *Entry[S], refused bool) {
+// find returns the entry of a key, or nil, and whether the store need not be asked.
+func (d *Directory[S]) find(hash Hash) (e *Entry[S], known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if e = d.byHash[halfHash(hash[:])]; e != nil {
-		return e, false
+		return e, d.fresh(e)
 	}
 	return nil, d.unknown[hash]
 }
 
-// For keys that are not here the store is asked so often at most, and waited for so
-// long; so many unknown ones are remembered.
+// fresh reports whether an entry may be used without asking the store. mu is held.
+func (d *Directory[S]) fresh(e *Entry[S]) bool { return e != nil && (e.round == d.round || d.away) }
+
+// For keys that were never read the store is asked so often at most; it is waited for
+// so long; and so many unknown keys are remembered.
 const (
 	askPause    = 5 * time.Millisecond
 	askTimeout  = time.Second
 	mostUnknown = 4096
 )
 
-// ask takes over what add adds to a question, if the store has it.
-func (d *Directory[S]) ask(add func(*question)) error {
+// ask reads what add adds to a question from the store.
+func (d *Directory[S]) ask(guesses bool, add func(*question)) error {
 	d.mu.Lock()
 	if d.next == nil {
 		d.next = new(question)
 	}
 	q := d.next
+	q.guesses = q.guesses || guesses
 	add(q)
 	d.mu.Unlock()
 
-	d.asking <- struct{}{}
-	defer func() { <-d.asking }()
+	d.looking <- struct{}{}
+	defer func() { <-d.looking }()
 	if q.asked { // by one that waited less
 		return q.err
 	}
-	time.Sleep(askPause - time.Since(d.last))
-	d.last = time.Now()
+	if q.guesses {
+		time.Sleep(askPause - time.Since(d.guessed))
+		d.guessed = time.Now()
+	}
 	d.mu.Lock()
 	d.next = nil
 	d.mu.Unlock()
@@ -197,29 +254,69 @@ func (d *Directory[S]) ask(add func(*question)) error {
 	return q.err
 }
 
-// answer takes over the keys of a question. A hash that no key has is not asked for
-// again: if one comes all the same, by a restored backup, Refresh finds it.
+// answer reads the keys of a question. A hash that no key has is not asked for again
+// in this round.
 func (d *Directory[S]) answer(ctx context.Context, q *question) error {
-	if err := d.begin(ctx); err != nil {
-		return err
-	}
-	defer d.end()
+	d.mu.RLock()
+	round := d.round // before the store is read: what changes meanwhile begins another
+	d.mu.RUnlock()
 	keys, workspaces, err := d.store.LiveKeys(ctx, q.ids, q.hashes)
 	if err != nil {
+		d.mu.Lock()
+		d.away = true
+		d.mu.Unlock()
 		return err
 	}
-	d.take(workspaces, keys, nil)
+	of := make(map[int64]*Workspace, len(workspaces))
+	for i := range workspaces {
+		of[workspaces[i].ID] = &workspaces[i]
+	}
+	var entries []*Entry[S]
+	for _, k := range keys {
+		if w := of[k.WorkspaceID]; w != nil { // else it was deleted between the queries
+			entries = append(entries, &Entry[S]{Key: k, Workspace: w, Slot: d.attach(*w, k), round: round})
+		}
+	}
+	for _, e := range d.put(q, entries, round) {
+		d.detach(e.Key)
+	}
+	return nil
+}
+
+// put makes the answer to a question show, all at once, and returns the entries of keys
+// that are gone, by their ids.
+func (d *Directory[S]) put(q *question, entries []*Entry[S], round uint64) (gone map[string]*Entry[S]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	gone = make(map[string]*Entry[S])
+	for _, id := range q.ids {
+		d.take(d.byID[id], gone)
+	}
+	for _, hash := range q.hashes {
+		d.take(d.byHash[halfHash(hash[:])], gone)
+	}
+	for _, e := range entries {
+		d.byID[e.Key.ID], d.byHash[halfHash(e.Key.Hash[:])] = e, e
+		delete(gone, e.Key.ID)
+	}
 	if len(d.unknown)+len(q.hashes) > mostUnknown {
 		clear(d.unknown)
 	}
 	for _, hash := range q.hashes {
-		if d.byHash[halfHash(hash[:])] == nil {
+		if d.byHash[halfHash(hash[:])] == nil && d.round == round {
 			d.unknown[hash] = true
 		}
 	}
-	return nil
+	return gone
+}
+
+// take moves an entry out of the maps, if there is one.
+func (d *Directory[S]) take(e *Entry[S], into map[string]*Entry[S]) {
+	if e != nil {
+		delete(d.byID, e.Key.ID)
+		delete(d.byHash, halfHash(e.Key.Hash[:]))
+		into[e.Key.ID] = e
+	}
 }
 
 // invalidKey returns a new error, because its caller may add to it.
@@ -232,30 +329,26 @@ func expiredKey() error {
 }
 
 // Entry returns the entry of the key with that id, which may have expired, or
-// nil if there is none that is live, or the store cannot be asked for it.
+// nil if there is none that is live, or it was never read and cannot be.
 func (d *Directory[S]) Entry(id string) *Entry[S] {
-	e := d.entry(id)
-	if e == nil && d.ask(func(q *question) { q.ids = append(q.ids, id) }) == nil {
-		e = d.entry(id)
+	e, known := d.entry(id)
+	if !known {
+		_ = d.ask(false, func(q *question) { q.ids = append(q.ids, id) })
+		e, _ = d.entry(id)
 	}
 	return e
 }
 
-func (d *Directory[S]) entry(id string) *Entry[S] {
+func (d *Directory[S]) entry(id string) (e *Entry[S], known bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.byID[id]
+	e = d.byID[id]
+	return e, d.fresh(e)
 }
 
-// Entries returns the entries that are here, in no order: of the keys that were used
-// or changed since the directory began to follow the store, and of those whose bans
-// run.
-func (d *Directory[S]) Entries() []*Entry[S] {
+// Len returns how many keys are here: those that were used since the server began.
+func (d *Directory[S]) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	entries := make([]*Entry[S], 0, len(d.byID))
-	for _, e := range d.byID {
-		entries = append(entries, e)
-	}
-	return entries
+	return len(d.byID)
 }

@@ -23,23 +23,9 @@ var (
 	other    = Workspace{ID: 2, Name: "two", Plan: Free, Quota: FreeQuota}
 )
 
-// wantVerify compares the outcome for a key; "" wants its live entry.
-func (h *house) wantVerify(what, key string, want petstore.Code) *Entry[*slot] {
-	h.t.Helper()
-	e, err := h.Verify(key)
-	if got := petstore.CodeOf(err); got != want || (err == nil) != (want == "") {
-		h.t.Errorf("%s: Verify = %v, want code %q", what, err, want)
-	}
-	if (e != nil) != (want == "" || want == CodeExpiredKey) {
-		h.t.Errorf("%s: Verify = %+v with the code %q", what, e, want)
-	}
-	return e
-}
-
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop)
 	k, key := h.mint(1, nil)
 	h.refresh()
 	e := h.wantVerify("a live key", key, "")
@@ -56,47 +42,12 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// What begins reads the keys whose bans run, and of the others those that are used.
-func TestKeysAreReadWhenUsed(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	h.store.putWorkspace(other)
-	used, key := h.mint(1, nil)
-	asked, _ := h.mint(2, nil)
-	h.mint(2, nil)
-	banned, _ := h.mint(2, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
-	h.restart()
-	h.wantEntries("a restart", banned.ID)
-	if e := h.wantVerify("a key", key, ""); *e.Workspace != freeShop {
-		t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
-	}
-	if e := h.Entry(asked.ID); e == nil || *e.Workspace != other {
-		t.Errorf("Entry = %+v, want the key of %+v", e, other)
-	}
-	if e := h.Entry("key_unknown"); e != nil {
-		t.Errorf("Entry of no key = %+v", e)
-	}
-	h.wantEntries("two were used", banned.ID, used.ID, asked.ID)
-	before := h.store.looked
-	h.wantVerify("the key again", key, "")
-	if h.Entry(asked.ID); h.store.looked != before {
-		t.Error("the store was asked for a key that is here")
-	}
-	h.store.putWorkspace(proShop)
-	h.refresh()
-	if e := h.Entry(used.ID); *e.Workspace != proShop {
-		t.Errorf("after a change of plan: %+v, want %+v", e.Workspace, proShop)
-	}
-}
-
 // A key that was just made, by whomever, works at its first use; one that was
 // made while a caller's turn to ask was awaited, too.
 func TestVerifyFindsNewKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.store.putWorkspace(freeShop)
+		h := newHouse(t, freeShop)
 		h.refresh()
 		for range 20 {
 			var callers sync.WaitGroup
@@ -114,8 +65,7 @@ func TestVerifyFindsNewKeysAtOnce(t *testing.T) {
 func TestGuessesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.store.putWorkspace(freeShop)
+		h := newHouse(t, freeShop)
 		_, known := h.mint(1, nil)
 		h.refresh()
 		h.wantVerify("a key that becomes known", known, "")
@@ -138,58 +88,199 @@ func TestGuessesAreBounded(t *testing.T) {
 	})
 }
 
-// A guess that is repeated is refused without the store, and a key that it met
-// before it was there works when the directory has followed.
-func TestRepeatedGuesses(t *testing.T) {
+// The store is asked for a key when it is first used, by its hash or by its id, and at
+// its first use after something changed.
+func TestKeysAreReadWhenUsed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop, other)
+	used, key := h.mint(1, nil)
+	asked, _ := h.mint(2, nil)
+	h.mint(2, nil)
+	reads := func(what string, want int, use func()) {
+		t.Helper()
+		before := h.store.looked
+		use()
+		if got := h.store.looked - before; got != want {
+			t.Errorf("%s: the store was asked %d times, want %d", what, got, want)
+		}
+	}
+	both := func() {
+		if e := h.wantVerify("a key", key, ""); e == nil || e.Key != used || *e.Workspace != freeShop || e.Slot != h.slots[used.ID] {
+			t.Errorf("Verify = %+v, want the key of %+v", e, freeShop)
+		}
+		if e := h.Entry(asked.ID); e == nil || *e.Workspace != other {
+			t.Errorf("Entry = %+v, want the key of %+v", e, other)
+		}
+	}
+	reads("at first", 2, both)
+	reads("again", 0, both)
+	h.refresh()
+	reads("nothing changed", 0, both)
+	h.edit(asked, func(*Key) {})
+	reads("before the refresh", 0, both)
+	h.refresh()
+	reads("something changed", 2, both)
+	if e := h.Entry("key_unknown"); e != nil {
+		t.Errorf("Entry of no key = %+v", e)
+	}
+	if n := h.Len(); n != 2 {
+		t.Errorf("Len = %d, want the 2 that were used", n)
+	}
+	if h.store.followed != h.store.state {
+		t.Errorf("followed %d, want %d", h.store.followed, h.store.state)
+	}
+}
+
+// Whatever changes holds at once after a refresh.
+func TestChangesHold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, freeShop, other)
 	k, key := h.mint(1, nil)
+	_, elsewhere := h.mint(2, nil)
+	first := h.wantVerify("a live key", key, "")
+	h.wantVerify("a key elsewhere", elsewhere, "")
+
+	h.store.putWorkspace(proShop)
+	h.refresh()
+	second := h.wantVerify("after a change of plan", key, "")
+	if *first.Workspace != freeShop || *second.Workspace != proShop || second.Slot != first.Slot || second.Slot.quota != proShop.Quota {
+		t.Errorf("a change of plan made %+v of %+v, want a new entry whose slot knows", second, first)
+	}
+	h.edit(k, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
+	h.refresh()
+	third := h.wantVerify("after a ban", key, "")
+	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Slot.banned {
+		t.Errorf("a ban made %+v of %+v, want a new entry with the ban", third.Key, second.Key)
+	}
 	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
 	h.refresh()
-	before := h.store.looked
-	for range 100 {
-		h.wantVerify("a revoked key", key, CodeInvalidKey)
-	}
-	if asked := h.store.looked - before; asked != 1 {
-		t.Errorf("the store was asked %d times for one unknown key, want once", asked)
+	h.wantVerify("a revoked key", key, CodeInvalidKey)
+	if e := h.Entry(k.ID); e != nil || !slices.Equal(h.detached, []string{k.ID}) {
+		t.Errorf("Entry of a revoked key = %+v, detached %v, want it gone", e, h.detached)
 	}
 	h.edit(k, func(k *Key) { k.RevokedAt = time.Time{} }) // as a restored backup has it
 	h.refresh()
 	h.wantVerify("a key that came back", key, "")
+	h.store.deleteWorkspace(1)
+	h.refresh()
+	h.wantVerify("a key of a deleted workspace", key, CodeInvalidKey)
+	h.wantVerify("a key elsewhere", elsewhere, "")
+	_, orphan := h.mint(9, nil)
+	h.wantVerify("a key without a workspace", orphan, CodeInvalidKey)
 }
 
-// While the store is away, what is known stays, and of what is not nobody says that it
-// is no key.
+// What is read while something changes does not count as read after it.
+func TestChangeDuringLookUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, freeShop)
+		k, key := h.mint(1, nil)
+		h.store.hang = make(chan struct{})
+		var caller sync.WaitGroup
+		caller.Go(func() { h.wantVerify("a key that was live", key, "") })
+		synctest.Wait()
+		h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
+		h.refresh()
+		close(h.store.hang)
+		caller.Wait()
+		h.wantVerify("a key that was revoked meanwhile", key, CodeInvalidKey)
+	})
+}
+
+// An unknown key is asked for once, until something changes.
+func TestRepeatedGuesses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, freeShop)
+	unknown, _ := Mint()
+	before := h.store.looked
+	for range 100 {
+		h.wantVerify("an unknown key", unknown, CodeInvalidKey)
+	}
+	if asked := h.store.looked - before; asked != 1 {
+		t.Errorf("the store was asked %d times for one unknown key, want once", asked)
+	}
+}
+
+// While the store is away, what was read goes on, also if something had changed just
+// before, and of what was not nobody says that it is no key.
 func TestVerifyWithoutStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.store.putWorkspace(freeShop)
-		_, known := h.mint(1, nil)
-		h.refresh()
+		h := newHouse(t, freeShop)
+		k, known := h.mint(1, nil)
 		h.wantVerify("a key that becomes known", known, "")
+		h.store.putWorkspace(proShop)
+		h.refresh()
 		h.store.fail(errors.New("away"))
 		_, unknown := h.mint(1, nil)
-		h.wantVerify("a new key", unknown, petstore.CodeServiceUnavailable)
 		h.wantVerify("a known key", known, "")
-		h.reading <- struct{}{} // a refresh that hangs
+		h.wantVerify("a new key", unknown, petstore.CodeServiceUnavailable)
+		if e := h.Entry(k.ID); e == nil {
+			t.Error("Entry of a known key = nil")
+		}
+		if err := h.Refresh(t.Context()); err == nil {
+			t.Error("Refresh succeeded without the store")
+		}
+		h.store.hang = make(chan struct{})
 		began := time.Now()
 		another, _ := Mint()
 		h.wantVerify("a guess", another, petstore.CodeServiceUnavailable)
 		if waited := time.Since(began); waited > askTimeout+askPause {
 			t.Errorf("a guess waited %v for a store that hangs, want %v at most", waited, askTimeout)
 		}
-		<-h.reading
+		began = time.Now()
+		h.wantVerify("a known key", known, "")
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("a known key waited %v for a store that is known to hang", waited)
+		}
+		h.store.hang = nil
 		h.store.fail(nil)
 		h.wantVerify("the new key when the store is back", unknown, "")
+		h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
+		h.refresh()
+		h.wantVerify("a key that was revoked when the store was back", known, CodeInvalidKey)
+	})
+}
+
+// Run refreshes, and lets keys go that nobody uses any more.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, freeShop)
+		k, key := h.mint(1, nil)
+		var many []string
+		for range 2 * lookAtOnce {
+			one, key := h.mint(1, nil)
+			h.wantVerify("one of many", key, "")
+			many = append(many, one.ID)
+		}
+		h.wantVerify("a key", key, "")
+		ctx, cancel := context.WithCancel(context.Background())
+		var wait sync.WaitGroup
+		wait.Go(func() { h.Run(ctx, time.Second, slog.New(slog.DiscardHandler)) })
+		h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
+		time.Sleep(time.Second + 1)
+		synctest.Wait()
+		h.wantVerify("after a second", key, CodeInvalidKey)
+		h.store.mu.Lock()
+		for _, id := range many {
+			delete(h.store.keys, id)
+		}
+		h.store.state++
+		h.store.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := h.Len(); n != 0 || len(h.detached) != len(many)+1 {
+			t.Errorf("%d keys are here and %d were detached, want none of %d", n, len(h.detached), len(many)+1)
+		}
+		cancel()
+		wait.Wait()
 	})
 }
 
 func TestVerifyExpiry(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop)
 	_, key := h.mint(1, func(k *Key) { k.ExpiresAt = h.now().Add(time.Hour) })
 	h.refresh()
 	h.wantVerify("before its expiry", key, "")
@@ -202,8 +293,7 @@ func TestVerifyExpiry(t *testing.T) {
 // A caller may write on the error it got; nobody else sees it.
 func TestVerifyErrorsAreFresh(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop)
 	_, expired := h.mint(1, func(k *Key) { k.ExpiresAt = h.now() })
 	unknown, _ := Mint()
 	h.refresh()
@@ -219,183 +309,6 @@ func TestVerifyErrorsAreFresh(t *testing.T) {
 			t.Errorf("%s: Verify = %v after its last error was changed, want %s", what, err, message)
 		}
 	}
-}
-
-func TestRefreshReplacesEntries(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	h.store.putWorkspace(other)
-	k, key := h.mint(1, nil)
-	_, elsewhere := h.mint(2, nil)
-	h.refresh()
-	first, away := h.wantVerify("a live key", key, ""), h.wantVerify("a key elsewhere", elsewhere, "")
-
-	h.store.putWorkspace(proShop)
-	h.refresh()
-	second := h.wantVerify("after a change of plan", key, "")
-	if second == first || *first.Workspace != freeShop || *second.Workspace != proShop {
-		t.Errorf("a change of plan made %+v of %+v, want a new entry", second.Workspace, first.Workspace)
-	}
-	if second.Slot != first.Slot || second.Slot.attached != 2 || second.Slot.quota != proShop.Quota {
-		t.Errorf("a change of plan: slot %+v, want the same owner told of %+v", second.Slot, proShop.Quota)
-	}
-
-	h.edit(k, func(k *Key) { k.Ban = &Ban{KeyID: k.ID, Until: h.now().Add(time.Hour)} })
-	h.refresh()
-	third := h.wantVerify("after a ban", key, "")
-	if second.Key.Ban != nil || third.Key.Ban == nil || !third.Slot.banned || *third.Workspace != proShop {
-		t.Errorf("a ban made %+v of %+v, want a new entry with the ban", third.Key, second.Key)
-	}
-	if now := h.wantVerify("a key elsewhere", elsewhere, ""); now != away || now.Slot.attached != 1 {
-		t.Errorf("the key elsewhere was replaced by %+v, want it left alone", now)
-	}
-	if len(h.detached) != 0 {
-		t.Errorf("detached %v, want none", h.detached)
-	}
-}
-
-func TestRefreshDropsRevokedKeys(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	k, key := h.mint(1, nil)
-	stays, _ := h.mint(1, nil)
-	revoked, never := h.mint(1, func(k *Key) { k.RevokedAt = h.now() })
-	h.refresh()
-	h.wantVerify("a key revoked before", never, CodeInvalidKey)
-	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
-	h.wantVerify("before the refresh", key, "")
-	h.refresh()
-	h.wantVerify("a revoked key", key, CodeInvalidKey)
-	h.wantEntries("the revocation", stays.ID)
-	if !slices.Equal(h.detached, []string{k.ID}) || h.slots[revoked.ID] != nil {
-		t.Errorf("detached %v, want %s alone", h.detached, k.ID)
-	}
-	h.store.putWorkspace(proShop) // must not bring it back
-	h.refresh()
-	h.wantEntries("a change of plan", stays.ID)
-}
-
-func TestRefreshDropsDeletedWorkspaces(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	h.store.putWorkspace(other)
-	k, key := h.mint(1, nil)
-	stays, _ := h.mint(2, nil)
-	h.refresh()
-	before := h.Entries()
-	h.store.deleteWorkspace(1)
-	h.refresh()
-	h.wantVerify("a key of a deleted workspace", key, CodeInvalidKey)
-	h.wantEntries("the deletion", stays.ID)
-	if !slices.Equal(h.detached, []string{k.ID}) {
-		t.Errorf("detached %v, want %s", h.detached, k.ID)
-	}
-	if e := h.Entries()[0]; !slices.Contains(before, e) || e.Slot.attached != 1 {
-		t.Errorf("the deletion replaced the unchanged entry of %s, attached %d times; want it left alone", e.Key.ID, e.Slot.attached)
-	}
-	again := freeShop
-	again.ID = 3
-	h.store.putWorkspace(again) // the name is free again
-	next, nextKey := h.mint(3, nil)
-	h.refresh()
-	h.wantVerify("a key of the new workspace", nextKey, "")
-	h.wantEntries("the new workspace", stays.ID, next.ID)
-}
-
-func TestRefreshOfAKeyWithoutWorkspace(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	_, key := h.mint(9, nil)
-	h.refresh()
-	h.wantVerify("a key without a workspace", key, CodeInvalidKey)
-	if len(h.slots) != 0 {
-		t.Errorf("%d keys were attached, want none", len(h.slots))
-	}
-}
-
-// What is asked for and what is done when nothing or little changed.
-func TestRefreshAsksForChanges(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	k, _ := h.mint(1, nil)
-	h.refresh()
-	h.refresh()
-	h.edit(k, func(*Key) {}) // it is told of and stays as it was
-	h.refresh()
-	h.refresh()
-	if want := []int64{0, 1, 3, 3, 4}; !slices.Equal(h.store.asked, want) {
-		t.Errorf("the store was asked for changes since %v, want %v", h.store.asked, want)
-	}
-	if n := h.slots[k.ID].attached; n != 1 {
-		t.Errorf("the key was attached %d times, want once", n)
-	}
-}
-
-func TestRefreshFails(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	k, key := h.mint(1, nil)
-	h.refresh()
-	h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
-	away := errors.New("the store is away")
-	h.store.fail(away)
-	if err := h.Refresh(context.Background()); !errors.Is(err, away) {
-		t.Errorf("Refresh = %v, want %v", err, away)
-	}
-	h.wantVerify("while the store is away", key, "")
-	h.store.fail(nil)
-	h.refresh()
-	h.wantVerify("when the store is back", key, CodeInvalidKey)
-}
-
-// A new hash for the same id, which no store should say, leaves no second way in.
-func TestRefreshOfAnotherHash(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
-	k, key := h.mint(1, nil)
-	h.refresh()
-	next, _ := Mint()
-	h.edit(k, func(k *Key) { k.Hash = HashOf(next) })
-	h.refresh()
-	h.wantVerify("the old key", key, CodeInvalidKey)
-	h.wantVerify("the new key", next, "")
-}
-
-func TestRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		h.store.putWorkspace(freeShop)
-		k, key := h.mint(1, nil)
-		ctx, cancel := context.WithCancel(context.Background())
-		var logged bytes.Buffer
-		var wait sync.WaitGroup
-		wait.Go(func() { h.Run(ctx, time.Second, slog.New(slog.NewTextHandler(&logged, nil))) })
-
-		time.Sleep(time.Second + 1)
-		synctest.Wait()
-		h.wantVerify("after a second", key, "")
-		h.store.fail(errors.New("the store is away"))
-		h.edit(k, func(k *Key) { k.RevokedAt = h.now() })
-		time.Sleep(time.Second)
-		synctest.Wait()
-		h.wantVerify("while the store is away", key, "")
-		h.store.fail(nil)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		h.wantVerify("when the store is back", key, CodeInvalidKey)
-		cancel()
-		wait.Wait()
-		if got := strings.Count(logged.String(), "the store is away"); got != 1 {
-			t.Errorf("%d failures were logged, want 1: %s", got, &logged)
-		}
-	})
 }
 
 // A store that is away for long is told when that begins, once a minute, and
@@ -432,8 +345,7 @@ func TestRunLogsChanges(t *testing.T) {
 // entry, while refreshes come from everywhere.
 func TestDirectoryConcurrently(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop)
 	h.store.putWorkspace(other)
 	k, key := h.mint(1, nil)
 	h.refresh()
@@ -450,10 +362,6 @@ func TestDirectoryConcurrently(t *testing.T) {
 				e, err := h.Verify(key)
 				if err != nil || e.Key.ID != k.ID || e.Workspace.ID != 1 || e.Slot == nil {
 					t.Errorf("Verify = %+v, %v, want the key's entry", e, err)
-					return
-				}
-				if len(h.Entries()) == 0 {
-					t.Error("Entries is empty, want the key at least")
 					return
 				}
 			}
@@ -487,8 +395,7 @@ func TestDirectoryConcurrently(t *testing.T) {
 }
 
 func TestVerifyAllocatesNothing(t *testing.T) {
-	h := newHouse(t)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(t, freeShop)
 	_, key := h.mint(1, func(k *Key) { k.ExpiresAt = h.now().Add(time.Hour) })
 	h.refresh()
 	allocs := testing.AllocsPerRun(100, func() {
@@ -502,8 +409,7 @@ func TestVerifyAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkVerify(b *testing.B) {
-	h := newHouse(b)
-	h.store.putWorkspace(freeShop)
+	h := newHouse(b, freeShop)
 	var keys []string
 	for range 10_000 {
 		_, key := h.mint(1, nil)
@@ -528,62 +434,9 @@ func BenchmarkVerify(b *testing.B) {
 	})
 }
 
-// saying is a store that says what it is told to.
-type saying struct {
-	Store
-	changes    Changes
-	workspaces []Workspace
-	keys       map[string]Key
-}
-
-func (s *saying) Changes(context.Context, int64) (Changes, error) { return s.changes, nil }
-
-func (s *saying) LiveKeys(_ context.Context, ids []string, _ []Hash) (keys []Key, of []Workspace, err error) {
-	for _, id := range ids {
-		keys = append(keys, s.keys[id])
-	}
-	return keys, s.workspaces, nil
-}
-
-// BenchmarkRefresh changes one plan among many workspaces, or has the store not
-// know what changed.
-func BenchmarkRefresh(b *testing.B) {
-	store := &saying{keys: map[string]Key{}}
-	for id := range int64(5000) {
-		store.workspaces = append(store.workspaces, Workspace{ID: id + 1, Plan: Pro})
-		for range 2 {
-			k := Key{ID: MintID(), WorkspaceID: id + 1, Hash: HashOf(MintID())}
-			store.keys[k.ID] = k
-			store.changes.Keys = append(store.changes.Keys, k)
-		}
-	}
-	store.changes.Workspaces = store.workspaces
-	d := NewDirectory(store, time.Now, func(Workspace, Key) int { return 0 }, func(Key) {})
-	refresh := func() {
-		store.changes.State++
-		if err := d.Refresh(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	refresh()
-	store.changes = Changes{State: store.changes.State, All: true}
-	b.Run("all", func(b *testing.B) {
-		for b.Loop() {
-			refresh()
-		}
-	})
-	store.changes.All, store.changes.Workspaces = false, store.workspaces[:1]
-	b.Run("plan", func(b *testing.B) {
-		for b.Loop() {
-			store.workspaces[0].Quota.PerDay++
-			refresh()
-		}
-	})
-}
-
-// TestMemoryOfAKey: a key in use takes about half a kilobyte, its counts included.
+// TestMemoryOfAKey: a key in use takes about 0.6 kilobytes, its counts included.
 func TestMemoryOfAKey(t *testing.T) {
-	const keys, most = 7000, 544 // what stands against a key is 64 bytes of it
+	const keys, most = 7000, 592 // what stands against a key is 64 bytes of it, its workspace 104
 	h := newHouse(t)
 	var ids []string
 	for i := range int64(keys) {
@@ -597,13 +450,8 @@ func TestMemoryOfAKey(t *testing.T) {
 	d := NewDirectory(h.store, h.now, func(w Workspace, k Key) *ratelimit.Caller {
 		return limiter.Caller(w.ID, k.ID, ratelimit.Limits{PerMinute: w.Quota.PerMinute, PerDay: w.Quota.PerDay})
 	}, func(Key) {})
-	for ids := range slices.Chunk(ids, lookAtOnce) {
-		if err := d.answer(t.Context(), &question{ids: ids}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, e := range d.Entries() {
-		limiter.Admit(t.Context(), e.Slot)
+	for _, id := range ids {
+		limiter.Admit(t.Context(), d.Entry(id).Slot)
 	}
 	each := (heapInUse() - before) / keys
 	if each > most {

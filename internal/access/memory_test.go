@@ -3,52 +3,54 @@ package access
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/petstore/internal/petstore"
 )
 
-// memory is the part of a Store that a Directory follows: workspaces and keys
-// in maps, and a log of which changed when. The methods that a Directory does
-// not use are left to the nil Store.
+// memory is the part of a Store that a Directory reads. The methods that a Directory
+// does not use are left to the nil Store.
 type memory struct {
 	Store
 	mu         sync.Mutex
 	state      int64
-	lost       int64 // changes up to this state are no longer known one by one
 	workspaces map[int64]Workspace
 	keys       map[string]Key
-	changed    map[any]int64 // by workspace or key id: the state in which it last changed
+	hashes     map[Hash]string
 	fault      error
-	asked      []int64 // the states that readers had
-	looked     int     // how often keys were looked for
+	looked     int           // how often keys were looked for
+	hang       chan struct{} // LiveKeys waits for it when it has read, unless it is nil
+	followed   int64
 }
 
 func newStore() *memory {
-	return &memory{lost: 1, state: 1, workspaces: map[int64]Workspace{}, keys: map[string]Key{}, changed: map[any]int64{}}
+	return &memory{state: 1, workspaces: map[int64]Workspace{}, keys: map[string]Key{}, hashes: map[Hash]string{}}
 }
 
 func (m *memory) putWorkspace(w Workspace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state++
-	m.workspaces[w.ID], m.changed[w.ID] = w, m.state
+	m.workspaces[w.ID] = w
 }
 
+// putKey adds a key, or changes one.
 func (m *memory) putKey(k Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.state++
-	m.keys[k.ID], m.changed[k.ID] = k, m.state
+	if _, there := m.keys[k.ID]; there {
+		m.state++
+	}
+	m.keys[k.ID], m.hashes[k.Hash] = k, k.ID
 }
 
-// deleteWorkspace removes it with its keys; nobody can be told of them one by one.
+// deleteWorkspace removes it with its keys.
 func (m *memory) deleteWorkspace(id int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state++
-	m.lost = m.state
 	delete(m.workspaces, id)
 	maps.DeleteFunc(m.keys, func(_ string, k Key) bool { return k.WorkspaceID == id })
 }
@@ -60,39 +62,45 @@ func (m *memory) fail(err error) {
 	m.fault = err
 }
 
-// Followed does nothing: nobody waits here.
-func (m *memory) Followed(context.Context, int64) error { return nil }
-
-func (m *memory) Changes(_ context.Context, since int64) (Changes, error) {
+func (m *memory) Followed(_ context.Context, state int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked = append(m.asked, since)
-	if m.fault != nil {
-		return Changes{}, m.fault
-	}
-	c := Changes{State: m.state, All: since < m.lost}
-	for id, w := range m.workspaces {
-		if !c.All && m.changed[id] > since {
-			c.Workspaces = append(c.Workspaces, w)
-		}
-	}
-	for id, k := range m.keys {
-		if c.All && k.RevokedAt.IsZero() && k.Ban != nil || !c.All && m.changed[id] > since {
-			c.Keys = append(c.Keys, k.Clone())
-			if w, ok := m.workspaces[k.WorkspaceID]; ok {
-				c.Workspaces = append(c.Workspaces, w)
-			}
-		}
-	}
-	return c, nil
+	m.followed = state
+	return nil
 }
 
-func (m *memory) LiveKeys(_ context.Context, ids []string, hashes []Hash) (keys []Key, of []Workspace, err error) {
+func (m *memory) AccessState(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state, m.fault
+}
+
+func (m *memory) LiveKeys(ctx context.Context, ids []string, hashes []Hash) ([]Key, []Workspace, error) {
+	keys, of, err := m.look(ids, hashes)
+	if m.hang != nil {
+		select {
+		case <-m.hang:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	return keys, of, err
+}
+
+func (m *memory) look(ids []string, hashes []Hash) (keys []Key, of []Workspace, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looked++
-	for id, k := range m.keys {
-		if k.RevokedAt.IsZero() && (slices.Contains(ids, id) || slices.Contains(hashes, k.Hash)) {
+	found := map[string]Key{}
+	for _, id := range ids {
+		found[id] = m.keys[id]
+	}
+	for _, hash := range hashes {
+		id := m.hashes[hash]
+		found[id] = m.keys[id]
+	}
+	for _, k := range found {
+		if k.ID != "" && k.RevokedAt.IsZero() {
 			keys = append(keys, k.Clone())
 			if w, ok := m.workspaces[k.WorkspaceID]; ok {
 				of = append(of, w)
@@ -105,7 +113,6 @@ func (m *memory) LiveKeys(_ context.Context, ids []string, hashes []Hash) (keys 
 // slot is what the tests attach: the owner of a key, which stays the same, with
 // what it was last told.
 type slot struct {
-	keyID    string
 	attached int
 	quota    Quota
 	banned   bool
@@ -122,18 +129,15 @@ type house struct {
 	detached []string
 }
 
-// newHouse returns one that follows its store, which is empty.
-func newHouse(t testing.TB) *house {
+// newHouse returns one that follows its store, which has the workspaces.
+func newHouse(t testing.TB, workspaces ...Workspace) *house {
 	h := &house{t: t, store: newStore(), time: time.Unix(1_000_000, 0).UTC(), slots: map[string]*slot{}}
-	h.restart()
-	return h
-}
-
-// restart begins with an empty directory.
-func (h *house) restart() {
-	h.t.Helper()
+	for _, w := range workspaces {
+		h.store.putWorkspace(w)
+	}
 	h.Directory = NewDirectory(h.store, h.now, h.attach, func(k Key) { h.detached = append(h.detached, k.ID) })
 	h.refresh()
+	return h
 }
 
 func (h *house) now() time.Time {
@@ -151,7 +155,7 @@ func (h *house) advance(d time.Duration) {
 func (h *house) attach(w Workspace, k Key) *slot {
 	s := h.slots[k.ID]
 	if s == nil {
-		s = &slot{keyID: k.ID}
+		s = new(slot)
 		h.slots[k.ID] = s
 	}
 	s.attached++
@@ -183,16 +187,15 @@ func (h *house) edit(k Key, edit func(*Key)) {
 	h.store.putKey(k)
 }
 
-// wantEntries compares the ids of the entries.
-func (h *house) wantEntries(after string, want ...string) {
+// wantVerify compares the outcome for a key; "" wants its live entry.
+func (h *house) wantVerify(what, key string, want petstore.Code) *Entry[*slot] {
 	h.t.Helper()
-	var got []string
-	for _, e := range h.Entries() {
-		got = append(got, e.Key.ID)
+	e, err := h.Verify(key)
+	if got := petstore.CodeOf(err); got != want || (err == nil) != (want == "") {
+		h.t.Errorf("%s: Verify = %v, want code %q", what, err, want)
 	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		h.t.Errorf("after %s: Entries = %v, want %v", after, got, want)
+	if (e != nil) != (want == "" || want == CodeExpiredKey) {
+		h.t.Errorf("%s: Verify = %+v with the code %q", what, e, want)
 	}
+	return e
 }

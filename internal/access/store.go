@@ -24,7 +24,7 @@ const (
 // A Store keeps workspaces and keys. Each method is one transaction, durable
 // when it returns, and all may be called concurrently and beside a server in
 // another process. What changes a workspace, a key or a ban writes an audit
-// entry in the same transaction and makes the change show in Changes.
+// entry in the same transaction and changes AccessState.
 //
 // Methods return CodeWorkspaceNotFound or CodeKeyNotFound for a name or an id
 // that does not exist. What changes a workspace goes by its id: its name may become
@@ -80,24 +80,27 @@ type Store interface {
 	SetBan(ctx context.Context, b Ban, by Actor) error
 	LiftBan(ctx context.Context, keyID string, by Actor) error
 
-	// Changes returns what changed after the state numbered since, 0 being before
-	// all. Reading it when nothing changed is cheap.
-	Changes(ctx context.Context, since int64) (Changes, error)
+	// AccessState returns a number that is another one after each change of what LiveKeys
+	// returns of a key that there was. Reading it is cheap.
+	AccessState(ctx context.Context) (int64, error)
 	// LiveKeys returns the keys with one of the ids or of the hashes that are not
 	// revoked, in no order, and their workspaces. It is made for some hundreds.
 	LiveKeys(ctx context.Context, ids []string, hashes []Hash) ([]Key, []Workspace, error)
+	// BannedKeys returns the ids of the keys that are not revoked and whose bans run, in
+	// the order of their ends.
+	BannedKeys(ctx context.Context) ([]string, error)
 	// KeyUses returns what those of the keys did that were used, by their ids, as
-	// servers have saved it: half a second late.
+	// servers have saved it by usage.Store: some seconds late.
 	KeyUses(ctx context.Context, keys []Key) (map[string]Use, error)
 	// BusiestKeys returns at most limit keys that were used today and are not revoked,
 	// of as many workspaces, those that used most of their quota of the day, in that
 	// order.
 	BusiestKeys(ctx context.Context, limit int) ([]Use, error)
 
-	// Followed tells that the server has taken over the changes up to a state.
+	// Followed tells that the server goes by what was stored when AccessState was this.
 	Followed(ctx context.Context, state int64) error
-	// AwaitFollower returns true when the server on this database has taken over
-	// every change, or none runs; false if it has not within a second. A store
+	// AwaitFollower returns true when the server on this database goes by every
+	// change, or none runs; false if it has not within a second. A store
 	// that many servers may use does not wait: they follow within a second.
 	AwaitFollower(ctx context.Context) (bool, error)
 
@@ -143,7 +146,7 @@ const MaxKeys = 100
 // A Use is what a key did on all nodes.
 type Use struct {
 	KeyID             string
-	Admitted, Refused int64     // in the present UTC day; Refused includes refusals while banned
+	Admitted, Refused int64     // in the present UTC day; Refused are those answered with 429
 	LastUsed          time.Time // the last request, admitted or not
 }
 
@@ -216,19 +219,8 @@ type Link struct {
 }
 
 // LinkGrace is how long a used link is remembered after its end, for nodes
-// whose clocks are behind. The links used last are remembered for longer, so that a
-// clock that was wrong does not make one good again.
+// whose clocks are behind.
 const LinkGrace = time.Hour
-
-// Changes are the workspaces and keys as they are now, of those that changed
-// since an earlier state. If All, it is not known which did, and the keys are those
-// whose bans run: a reader looks again at what it holds.
-type Changes struct {
-	State      int64
-	All        bool
-	Workspaces []Workspace // those of the keys among them
-	Keys       []Key       // revoked ones among them, unless All
-}
 
 // An Actor says on whose behalf a store is changed, for the audit log:
 // "cli", "console:KEYID", "operator", "limiter".

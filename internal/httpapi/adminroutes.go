@@ -10,7 +10,6 @@ import (
 	"example.com/petstore/api"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/operator"
-	"example.com/petstore/internal/petstore"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -132,7 +131,7 @@ func sendJSONList[T any](l *listing, entries []T, placeOf func(T) place) error {
 	if err != nil {
 		return err
 	}
-	return l.x.sendPage(link, link != "", petstore.TagOf(body), body, nil)
+	return l.x.represent(pageOf(body, link, link != ""))
 }
 
 func (a *Admin) listWorkspaces(x *exchange) error {

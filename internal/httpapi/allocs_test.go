@@ -33,8 +33,8 @@ func TestPlainRequestsAllocateLittle(t *testing.T) {
 	}{
 		{"one pet", request{method: "GET", path: "/pets/7"}, "200", 8},
 		{"list", request{method: "GET", path: "/pets?limit=20"}, "200", 7},
-		{"rate limit", request{method: "GET", path: "/pets/7", key: spent}, "429", 8},
-		{"unknown key", request{method: "GET", path: "/pets/7", key: unknown}, "401", 8},
+		{"rate limit", request{method: "GET", path: "/pets/7", key: spent}, "429", 9},
+		{"unknown key", request{method: "GET", path: "/pets/7", key: unknown}, "401", 9},
 	} {
 		w, text, answer := s.dial(t), []byte(test.ask.text(s.key)), make([]byte, 16<<10)
 		ask := func() {

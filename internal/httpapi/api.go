@@ -26,7 +26,7 @@ import (
 	"example.com/petstore/internal/webhook"
 )
 
-// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan,
+// Options are what an API is made of. All but BaseURL, TrustedProxies, OnBan, Version,
 // Events, Webhooks, Done, Console, Observe, AccessLog, Reads and Writes are needed.
 type Options struct {
 	Service *petstore.Service
@@ -53,6 +53,10 @@ type Options struct {
 	// TrustedProxies are the peers whose Forwarded and X-Forwarded-For are
 	// believed.
 	TrustedProxies []netip.Prefix
+
+	// Version returns a number that is another one after each change of a workspace's
+	// pets, or that it is not known. If it is not nil, answers to GETs are held.
+	Version func(workspace int64) (version uint64, known bool)
 
 	// Events are the feeds of workspaces; nil if none are kept.
 	Events petstore.Feed
@@ -112,6 +116,7 @@ func New(o Options) (*API, error) {
 		meter:    meter{limiter: o.Limiter, onBan: o.OnBan},
 		sunset:   newSunset(o.Sunset),
 		workload: newWorkload(o.Reads, o.Writes),
+		cache:    newCache(o.Version),
 		observer: observer{observe: o.Observe, log: o.Log, access: o.AccessLog},
 	}}
 	a.streams = fairshare.New(fairshare.Options{Capacity: math.MaxInt32, Each: maxFeedStreams})
@@ -133,7 +138,7 @@ func (o *Options) check() error {
 func (a *API) surface(o *Options) []path {
 	p := &a.pipeline
 	return slices.Concat(
-		(&pets{service: o.Service, pages: petsPages{all: make(map[pageKey]*petsPage)}}).paths(),
+		petPaths(o.Service),
 		categoryPaths(o.Service),
 		orderPaths(o.Service),
 		inventoryPaths(o.Service),

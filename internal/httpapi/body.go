@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -47,7 +47,7 @@ func (k bodyKind) takes(contentType string) bool {
 	return !ok || strings.EqualFold(charset, "utf-8")
 }
 
-// readBody reads the body into a buffer that release gives back.
+// readBody reads the body.
 func readBody(x *exchange) error {
 	if x.route.body == noBody {
 		return nil
@@ -58,17 +58,14 @@ func readBody(x *exchange) error {
 	if x.r.ContentLength > maxBody {
 		return errTooLarge
 	}
-	buf := bodies.Get().(*bytes.Buffer)
-	buf.Reset()
-	x.buffer = buf
-	_, err := buf.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return errTooLarge
 	}
 	if err != nil {
 		return &petstore.Error{Code: codeMalformedJSON, Message: "The body could not be read completely."}
 	}
-	x.body = buf.Bytes()
+	x.body = body
 	return nil
 }
 

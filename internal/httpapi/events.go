@@ -11,7 +11,6 @@ import (
 	"example.com/petstore/internal/accept"
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/fairshare"
-	"example.com/petstore/internal/http1"
 	"example.com/petstore/internal/petstore"
 	"example.com/petstore/internal/ratelimit"
 )
@@ -238,24 +237,22 @@ func (f *follower) stream() error {
 	if x.r.Method == http.MethodHead {
 		return nil
 	}
-	x.scratch = fmt.Appendf(x.scratch[:0], "retry: %d\n\n", streamPause)
-	for err = f.send(&page); err == nil && !f.ended(); {
+	for err = f.send(&page, fmt.Sprintf("retry: %d\n\n", streamPause)); err == nil && !f.ended(); {
 		if page, err = f.next(streamBeat); petstore.CodeOf(err) == petstore.CodeServiceUnavailable {
 			f.sleep(nil, nil)
 			err = nil
 		} else if err == nil {
-			err = f.send(&page)
+			err = f.send(&page, "")
 		}
 	}
 	return nil // who goes on is told what was wrong
 }
 
-// send sends the events of a page, of which it leaves none, behind what is to be
-// sent already. Without any it sends a comment, and the id to go on from, of an event
+// send sends the events of a page, of which it leaves none, behind a beginning.
+// Without any it sends a comment, and the id to go on from, of an event
 // that the client did not want.
-func (f *follower) send(page *petstore.EventPage) error {
-	x := f.x
-	b := x.scratch
+func (f *follower) send(page *petstore.EventPage, begin string) error {
+	b := []byte(begin)
 	for i := range page.Events {
 		e := &page.Events[i]
 		b = fmt.Appendf(b, "id: %d\nevent: %s\ndata: ", e.ID, e.Type)
@@ -264,14 +261,10 @@ func (f *follower) send(page *petstore.EventPage) error {
 	if len(page.Events) == 0 {
 		b = fmt.Appendf(b, ":\nid: %d\n\n", f.q.After)
 	}
-	page.Events, x.scratch = nil, nil // a client may take what is sent slowly
+	page.Events = nil // a client may take what is sent slowly
 	f.extend(0)
-	_, err := x.Write(b)
-	if cap(b) <= http1.Covered {
-		x.scratch = b[:0]
-	}
-	if err != nil {
+	if _, err := f.x.Write(b); err != nil {
 		return err
 	}
-	return http.NewResponseController(x.w).Flush()
+	return http.NewResponseController(f.x.w).Flush()
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -51,21 +50,20 @@ type exchange struct {
 
 	pathID string // the id in the path as it was sent
 	param  int64  // and as a number
-	body   []byte // in buffer, until the end
-	buffer *bytes.Buffer
+	body   []byte
 
 	ready  int    // the status of the response that is to be written when the steps are over; 0 if there is none
 	answer []byte // its body
 	shared bool   // which is shared with other requests
+	shown  *representation
 
 	status int
 	sent   int64
 	code   petstore.Code // of the error, for the log
 
-	fields  http1.Fields // of the response, until they are sent or somebody asks for them as a map
-	mapped  bool         // somebody did
-	scratch []byte       // for a body while it is made
-	lent    bool         // others had it as their ResponseWriter, and may still
+	fields http1.Fields // of the response, until they are sent or somebody asks for them as a map
+	mapped bool         // somebody did
+	lent   bool         // others had it as their ResponseWriter, and may still
 }
 
 // A route is one operation of the description, or one public page.
@@ -79,6 +77,7 @@ type route struct {
 	public     bool // needs no key and spends no quota
 	guess      bool // of a public page: tries a key, and spends the quota of the caller's address
 	free       bool // spends no quota
+	cached     bool // its answers may be held while the workspace does not change
 	streams    bool // may wait and go on for long: enters the gate itself, and may be answered with Server-Sent Events
 	waits      bool // for somebody else: it is carried out beside the gates
 	deprecated bool // with a last day
@@ -106,10 +105,7 @@ type path struct {
 	allow   string
 }
 
-var (
-	exchanges = sync.Pool{New: func() any { return new(exchange) }}
-	bodies    = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-)
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // newExchange returns an exchange that release may give to others.
 func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) *exchange {
@@ -119,24 +115,16 @@ func newExchange(e *env, w http.ResponseWriter, r *http.Request, now time.Time) 
 	return x
 }
 
-// roomKept is the most room for a body that is kept for the next request.
-const roomKept = 64 << 10
-
 // release lets go of the request.
 func (x *exchange) release() {
-	if x.buffer != nil {
-		bodies.Put(x.buffer)
-	}
 	if x.lent {
 		return
 	}
 	if w, ok := x.w.(http1.FieldWriter); ok {
 		w.Release()
 	}
-	if x.fields.Reset(); cap(x.scratch) > roomKept {
-		x.scratch = nil
-	}
-	*x = exchange{fields: x.fields, scratch: x.scratch[:0]}
+	x.fields.Reset()
+	*x = exchange{fields: x.fields}
 	exchanges.Put(x)
 }
 

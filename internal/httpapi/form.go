@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -55,8 +54,6 @@ func intoOptional[T any](to *petstore.Optional[T], read func(member) T) func(mem
 	}
 }
 
-var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
-
 // read reads the object that the body is. What is wrong with it, err returns.
 func (f *form) read(known members, required ...string) {
 	if f.malformed = f.readMembers(known); f.malformed != nil {
@@ -75,9 +72,7 @@ func (f *form) readMembers(known members) error {
 	if tooDeep(f.body) {
 		return petstore.Errorf(codeMalformedJSON, "The body is nested deeper than %d levels.", maxDepth)
 	}
-	dec := decoders.Get().(*jsontext.Decoder)
-	defer decoders.Put(dec)
-	dec.Reset(bytes.NewReader(f.body))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(f.body))
 	if dec.PeekKind() != '{' {
 		return f.notObject(dec)
 	}

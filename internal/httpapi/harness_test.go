@@ -228,7 +228,7 @@ func (s *service) front(server *http.Server) *http1.Front {
 func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.Options)) *service {
 	t.Helper()
 	s := &service{t: t, start: startOfService, clock: storetest.NewClock(startOfService), log: &lockedBuffer{}, bans: make(chan ratelimit.Ban, 16)}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now, Cached: 64})
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: s.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func prepareService(t testing.TB, cfg ratelimit.Config, change ...func(*httpapi.
 		t.Fatal(err)
 	}
 	o := httpapi.Options{
-		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Secret: secret,
+		Service: petstore.NewService(s.fault), Access: &faultyAccess{db, s.fault}, Keys: s.keys, Limiter: s.limiter, Version: db.PetVersion, Secret: secret,
 		Events: &faultyFeed{db, s.fault}, Webhooks: s.webhooks(db),
 		Sunset: time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC), Now: s.clock.Now,
 		OnBan:   func(b ratelimit.Ban) { s.bans <- b },

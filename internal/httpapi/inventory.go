@@ -11,7 +11,7 @@ func inventoryPaths(s *petstore.Service) []path {
 			{method: "GET", id: "listInventory", scope: access.Read, handle: list(readInventoryQuery, s.Inventory, placeOfItem), query: []string{"limit", "cursor", "sort", "status", "maxQuantity"}},
 		}},
 		{pattern: "/inventory/{petId}", routes: []route{
-			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem)},
+			{method: "GET", id: "getInventoryItem", scope: access.Read, handle: get(s.InventoryItem), cached: true},
 			{method: "PATCH", id: "updateInventory", scope: access.Write, handle: change(readInventoryUpdate, s.UpdateInventory), body: patchBody},
 		}},
 		{pattern: "/inventory/{petId}/movements", routes: []route{

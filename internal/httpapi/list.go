@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"maps"
-	"slices"
 	"strconv"
+	"sync"
 
 	"example.com/petstore/internal/petstore"
 )
@@ -78,22 +78,17 @@ func sendList[T resource](l *listing, entries []T, placeOf func(T) place) error 
 // sendEntries answers with a page of a list. link is to the next one, or ""; more
 // says whether that has something already.
 func sendEntries[T resource](x *exchange, entries []T, link string, more bool) error {
-	body := appendList(slices.Grow(x.scratch[:0], listRoom(len(entries))), entries)
-	x.scratch = body
-	var zipped func() []byte
-	if len(body) > zipFrom {
-		zipped = func() []byte { return zip(body) }
-	}
-	return x.sendPage(link, more, petstore.TagOf(body), body, zipped)
+	body := appendList(make([]byte, 0, listRoom(len(entries))), entries)
+	return x.represent(pageOf(body, link, more))
 }
 
-// sendPage is sendEntries for a page that is made already.
-func (x *exchange) sendPage(link string, more bool, tag petstore.Tag, body []byte, zipped func() []byte) error {
-	if link != "" {
-		x.set("Link", link)
+// pageOf returns the page of a list with a body.
+func pageOf(body []byte, link string, more bool) *representation {
+	page := &representation{weak: "W/", tag: petstore.TagOf(body), body: body, link: link, more: strconv.FormatBool(more)}
+	if len(body) > zipFrom {
+		page.zipped = sync.OnceValue(func() []byte { return zip(body) })
 	}
-	x.set("X-Has-More", strconv.FormatBool(more))
-	return x.sendTagged("W/", tag, "application/json", body, zipped)
+	return page
 }
 
 // cutPage returns the entries of the page, and the link to the next one if

@@ -41,15 +41,15 @@ func (p pages) paths() []path {
 
 // document answers with a file that everybody may read.
 func document(contentType string, body []byte) handler {
-	tag, zipped := petstore.TagOf(body), zip(body)
+	zipped := zip(body)
+	r := &representation{contentType: contentType, weak: "W/", tag: petstore.TagOf(body), body: body, zipped: func() []byte { return zipped }}
 	return func(x *exchange) error {
 		x.shared = true
-		return x.sendTagged("W/", tag, contentType, body, func() []byte { return zipped })
+		return x.represent(r)
 	}
 }
 
 func (p pages) serveDocs(x *exchange) error {
-	x.lent = true
 	p.docs.ServeHTTP(x, x.r)
 	return nil
 }
@@ -58,7 +58,6 @@ func (p pages) serveConsole(x *exchange) error {
 	if p.console == nil {
 		return errNotFound
 	}
-	x.lent = true
 	p.console(x, x.r.WithContext(petstore.OfRequest(x.r.Context(), x.id)), &Page{x, p.shared})
 	return nil
 }

@@ -8,20 +8,14 @@ import (
 	"example.com/petstore/internal/petstore"
 )
 
-type pets struct {
-	service *petstore.Service
-	pages   petsPages
-}
-
-func (p *pets) paths() []path {
-	s := p.service
+func petPaths(s *petstore.Service) []path {
 	return []path{
 		{pattern: "/pets", routes: []route{
-			{method: "GET", id: "listPets", scope: access.Read, handle: p.list, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
+			{method: "GET", id: "listPets", scope: access.Read, handle: listPets(s), cached: true, query: []string{"limit", "cursor", "sort", "id", "status", "categoryId", "name"}},
 			{method: "POST", id: "createPet", scope: access.Write, handle: create(readNewPet, s.CreatePet), body: jsonBody},
 		}},
 		{pattern: "/pets/{petId}", routes: []route{
-			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), deprecated: true},
+			{method: "GET", id: "getPet", scope: access.Read, handle: get(s.Pet), cached: true, deprecated: true},
 			{method: "PUT", id: "replacePet", scope: access.Write, handle: change(readNewPet, s.ReplacePet), body: jsonBody},
 			{method: "PATCH", id: "updatePet", scope: access.Write, handle: change(readPetPatch, s.UpdatePet), body: patchBody},
 			{method: "DELETE", id: "deletePet", scope: access.Write, handle: remove(s.DeletePet)},
@@ -29,38 +23,34 @@ func (p *pets) paths() []path {
 	}
 }
 
-func (p *pets) list(x *exchange) error {
-	k := pageKey{x.workspace(), x.r.URL.RawQuery}
-	page := p.pages.find(k)
-	if page == nil {
-		var err error
-		if page, err = readPetsQuery(x); err != nil {
+// listPets answers a listing of exactly one id with the pet's own entity tag, so that
+// the successor of getPet can guard a write.
+func listPets(s *petstore.Service) handler {
+	return func(x *exchange) error {
+		l, err := newListing(x)
+		if err != nil {
 			return err
 		}
+		q, err := readPetsQuery(l)
+		if err != nil {
+			return err
+		}
+		all, err := s.Pets(x.ctx, x.workspace(), q)
+		if err != nil {
+			return err
+		}
+		if len(q.IDs) != 1 || len(all) != 1 {
+			return sendList(l, all, placeOfPet)
+		}
+		body := appendList(make([]byte, 0, bodyRoom), all)
+		return x.represent(&representation{tag: petstore.TagOf(body[1 : len(body)-1]), body: body, more: "false"})
 	}
-	all, err := p.service.Pets(x.ctx, k.workspace, page.query)
-	switch {
-	case err != nil:
-		return err
-	case len(page.query.IDs) == 1 && len(all) == 1:
-		return sendOnePet(x, all[0])
-	case page.same(all):
-		return page.send(x)
-	case !page.wanted(k):
-		return sendList(page.listing(x), all, placeOfPet)
-	}
-	page = page.made(x, all)
-	p.pages.keep(k, page)
-	return page.send(x)
 }
 
-// readPetsQuery returns the page that the query of the request asks for.
-func readPetsQuery(x *exchange) (*petsPage, error) {
-	l, err := newListing(x)
-	if err != nil {
-		return nil, err
-	}
-	q := petstore.PetQuery{
+func placeOfPet(p petstore.Pet) place { return numbered(p.ID) }
+
+func readPetsQuery(l *listing) (q petstore.PetQuery, err error) {
+	q = petstore.PetQuery{
 		IDs:        l.query.ids("id"),
 		Statuses:   several(l.query, "status", petstore.Statuses()),
 		CategoryID: l.query.id("categoryId"),
@@ -69,20 +59,8 @@ func readPetsQuery(x *exchange) (*petsPage, error) {
 	if len(q.IDs) > 0 && l.query.values["limit"] == nil {
 		l.limit = petstore.MaxPage // whoever names ids wants them all
 	}
-	if q.Page, err = l.page(); err != nil {
-		return nil, err
-	}
-	return &petsPage{query: q, limit: l.limit, filters: l.filters}, nil
-}
-
-// sendOnePet answers a listing of exactly one id: with the pet's own entity tag,
-// so that the successor of getPet can guard a write.
-func sendOnePet(x *exchange, p petstore.Pet) error {
-	x.scratch = p.AppendJSON(append(x.scratch[:0], '['))
-	tag := petstore.TagOf(x.scratch[1:])
-	x.scratch = append(x.scratch, ']')
-	x.set("X-Has-More", "false")
-	return x.sendTagged("", tag, "application/json", x.scratch, nil)
+	q.Page, err = l.page()
+	return q, err
 }
 
 // readNewPet reads the body of createPet (id 0) and replacePet.

@@ -19,6 +19,7 @@ type pipeline struct {
 	meter    meter
 	sunset   sunset
 	workload workload
+	cache    *cache
 	observer observer
 }
 
@@ -60,6 +61,7 @@ func (p *pipeline) steps(x *exchange) error {
 		}
 	}
 	if x.route.public {
+		x.lent = true
 		return x.route.handle(x)
 	}
 	if err := readInput(x); err != nil {
@@ -211,6 +213,14 @@ func (p *pipeline) carryOut(x *exchange) error {
 	if x.route.streams || x.route.waits {
 		return x.route.handle(x)
 	}
+	if x.route.cached {
+		return p.cache.answer(x, p.admit)
+	}
+	return p.admit(x)
+}
+
+// admit has the operation answer the request when there is room for it.
+func (p *pipeline) admit(x *exchange) error {
 	share, err := x.begin(x.ctx, p.workload.of(x.route.method))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -100,8 +101,7 @@ func (x *exchange) fail(err error) {
 	}
 	x.set("Cache-Control", "no-store")
 	x.code = e.Code
-	x.scratch = appendError(x.scratch[:0], e, status, x.id)
-	x.send(status, "application/json", x.scratch)
+	x.send(status, "application/json", appendError(make([]byte, 0, bodyRoom), e, status, x.id))
 }
 
 // sendJSON answers with what encoding/json makes of v.
@@ -127,30 +127,50 @@ type resource interface {
 	AppendJSON(dst []byte) []byte
 }
 
+// bodyRoom is how many bytes most bodies of one resource need at most.
+const bodyRoom = 256
+
 // sendResource answers a GET of one resource: 304 if the client has it already.
 func sendResource[T resource](x *exchange, r T) error {
-	x.scratch = r.AppendJSON(x.scratch[:0])
-	return x.sendTagged("", petstore.TagOf(x.scratch), "application/json", x.scratch, nil)
+	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	return x.represent(&representation{tag: petstore.TagOf(body), body: body})
 }
 
-// sendTagged answers a GET with an entity tag: 304 if the client has the body
-// already. weak is "W/" or ""; zipped returns the body compressed, for a client
-// that takes that, and is nil if it is not worth it.
-func (x *exchange) sendTagged(weak string, tag petstore.Tag, contentType string, body []byte, zipped func() []byte) error {
+// A representation is what a GET is answered with. It may be shared with others.
+type representation struct {
+	contentType string // "" is JSON
+	weak        string // "W/" if the entity tag is a weak one, or ""
+	tag         petstore.Tag
+	body        []byte
+	zipped      func() []byte // the body compressed; nil if that is not worth it
+	link        string        // of a list: to the next page, or ""
+	more        string        // of a list: whether that has something already
+}
+
+// represent answers a GET: 304 if the client has the representation already.
+func (x *exchange) represent(r *representation) error {
+	x.shown = r
+	if r.link != "" {
+		x.set("Link", r.link)
+	}
+	if r.more != "" {
+		x.set("X-Has-More", r.more)
+	}
 	have, err := parseTags("If-None-Match", x.r.Header["If-None-Match"], true)
 	if err != nil {
 		return err
 	}
-	x.setTag(weak, tag)
-	if have != nil && have.Has(tag) {
+	x.setTag(r.weak, r.tag)
+	if have != nil && have.Has(r.tag) {
 		x.sendEmpty(http.StatusNotModified)
 		return nil
 	}
-	if zipped != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
+	body := r.body
+	if r.zipped != nil && accept.Gzip(x.r.Header["Accept-Encoding"]) {
 		x.set("Content-Encoding", "gzip")
-		body = zipped()
+		body = r.zipped()
 	}
-	x.send(http.StatusOK, contentType, body)
+	x.send(http.StatusOK, cmp.Or(r.contentType, "application/json"), body)
 	return nil
 }
 
@@ -162,9 +182,9 @@ func (x *exchange) setTag(weak string, tag petstore.Tag) {
 
 // sendChanged answers a write with the resource as it is now.
 func sendChanged[T resource](x *exchange, r T) error {
-	x.scratch = r.AppendJSON(x.scratch[:0])
-	x.setTag("", petstore.TagOf(x.scratch))
-	x.send(http.StatusOK, "application/json", x.scratch)
+	body := r.AppendJSON(make([]byte, 0, bodyRoom))
+	x.setTag("", petstore.TagOf(body))
+	x.send(http.StatusOK, "application/json", body)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/petstore/internal/petstore"
@@ -23,7 +22,6 @@ type chores struct {
 	now       func() time.Time
 	log       *slog.Logger
 	retention time.Duration // of events; 0 if none are kept
-	future    atomic.Int64  // rows of the future, as last counted
 }
 
 // run does the chores until ctx ends.
@@ -49,17 +47,13 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context))
 	}
 }
 
-// forgetReceipts removes the receipts that are too old to be replayed, and counts the
-// rows of the future.
+// forgetReceipts removes the receipts that are too old to be replayed.
 func (c *chores) forgetReceipts(ctx context.Context) {
 	for removed := 1; removed > 0 && ctx.Err() == nil; {
 		var err error
 		if removed, err = c.store.Forget(ctx); err != nil && ctx.Err() == nil {
 			c.log.Error("old receipts could not be removed", "err", err)
 		}
-	}
-	if rows, err := c.store.FutureRows(ctx, c.now()); err == nil { // else the last count stays
-		c.future.Store(rows)
 	}
 }
 

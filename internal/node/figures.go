@@ -17,7 +17,7 @@ import (
 func (n *node) allMetrics() *metrics {
 	m := newMetrics(n.Version)
 	m.MustRegister(
-		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures, n.chores.future.Load), newWorkloadCollector(n.api.workload),
+		newLimiterCollector(n.limiter.Stats), newStoreCollector(n.store.Figures), newWorkloadCollector(n.api.workload),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "petstore_connections", Help: "Open connections of the public listener.",
 		}, func() float64 { return float64(n.connections.Connections().Used) }),
@@ -76,9 +76,8 @@ func newLimiterCollector(read func() ratelimit.Stats) prometheus.Collector {
 	})
 }
 
-// newStoreCollector returns the figures of every store. future returns how many rows
-// say that they are of the future.
-func newStoreCollector(read func() StoreStats, future func() int64) prometheus.Collector {
+// newStoreCollector returns the figures of every store.
+func newStoreCollector(read func() StoreStats) prometheus.Collector {
 	return collector(func(to figures) {
 		s := read()
 		to.count("petstore_store_groups_total", "Durable commits.", float64(s.Groups))
@@ -88,7 +87,6 @@ func newStoreCollector(read func() StoreStats, future func() int64) prometheus.C
 		to.gauge("petstore_store_waiting", "Changes that wait for a commit.", float64(s.Waiting))
 		to.gauge("petstore_store_readers", "Connections for reading.", float64(s.Readers))
 		to.gauge("petstore_store_readers_idle", "Connections for reading that nobody uses.", float64(s.IdleReaders))
-		to.gauge("petstore_store_future_rows", "Windows of the limiter, bans, sessions and entries of the audit log that begin in the future: a clock was wrong, or is.", float64(future()))
 	})
 }
 

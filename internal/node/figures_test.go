@@ -34,7 +34,7 @@ func TestFigures(t *testing.T) {
 	workload := map[string]fairshare.Stats{"read": {Capacity: 512}, "write": {Capacity: 300, Used: 299, Waiting: 12, Refused: 34}}
 	wantFigures(t, []prometheus.Collector{
 		newLimiterCollector(func() ratelimit.Stats { return limiter }),
-		newStoreCollector(func() StoreStats { return store }, func() int64 { return 2 }),
+		newStoreCollector(func() StoreStats { return store }),
 		newWorkloadCollector(func() map[string]fairshare.Stats { return workload }),
 		newMemoryCollector(func() fairshare.Stats { return fairshare.Stats{Capacity: 9000, Used: 800, Yielded: 7, Refused: 60} }),
 		newBackupCollector(time.Hour, func() time.Time { return time.UnixMilli(1500) }),
@@ -42,7 +42,7 @@ func TestFigures(t *testing.T) {
 		"limiter_workspaces 5", "limiter_keys 6", "limiter_bans_running 2", "limiter_addresses 3",
 		"limiter_address_capacity 4", "limiter_overflow_admitted 7", "limiter_failed_saves_total 8",
 		"store_groups_total 5", "store_writes_total 6", "store_lost_groups_total 8", "store_largest_group 4",
-		"store_waiting 7", "store_readers 9", "store_readers_idle 3", "store_future_rows 2",
+		"store_waiting 7", "store_readers 9", "store_readers_idle 3",
 		`gate_limit{kind="read"} 512`, `gate_limit{kind="write"} 300`, `gate_inside{kind="write"} 299`,
 		`gate_waiting{kind="write"} 12`, `gate_refused_total{kind="write"} 34`,
 		"client_memory_bytes 800", "client_memory_limit_bytes 9000", "client_memory_ended_total 67",

@@ -33,11 +33,12 @@ type Store interface {
 
 	Figures() StoreStats
 	Size(ctx context.Context) (int64, error) // of the database, in bytes
-	// FutureRows returns how many rows begin later than now.
-	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	// OrphanRows returns how many sessions and rows of use are of keys and
 	// workspaces that do not exist.
 	OrphanRows(ctx context.Context) (int64, error)
+	// PetVersion returns a number that is another one after each change of the pets of
+	// a workspace, or reports that it does not know it.
+	PetVersion(workspace int64) (version uint64, known bool)
 	// Follow calls changed soon after another process changed a key, a plan or
 	// a ban, if the database tells, and keeps Err true, until ctx ends.
 	Follow(ctx context.Context, changed func())
@@ -66,6 +67,9 @@ type serverStore struct{ *postgres.DB }
 
 // Failed returns nil: whatever happens to the server, it may come back.
 func (serverStore) Failed() <-chan struct{} { return nil }
+
+// PetVersion knows nothing: other nodes change pets too.
+func (serverStore) PetVersion(int64) (version uint64, known bool) { return 0, false }
 
 func (s serverStore) Figures() StoreStats {
 	n := s.Stats()
@@ -96,14 +100,11 @@ type StoreUse struct {
 	Waiting func(process string)
 }
 
-// cachedPets is how many pets a server keeps in memory: some 12 MiB.
-const cachedPets = 112 << 10
-
 // OpenStore opens the database of the settings.
 func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error) {
-	readers, cached := 0, cachedPets
+	readers := 0
 	if u.Few {
-		readers, cached = 1, 0
+		readers = 1
 	}
 	if c.OnPostgres() {
 		db, err := postgres.Open(ctx, c.DB, postgres.Options{
@@ -116,7 +117,7 @@ func OpenStore(ctx context.Context, c *config.Config, u StoreUse) (Store, error)
 		return serverStore{db}, nil
 	}
 	db, err := sqlite.Open(ctx, c.DB, sqlite.Options{
-		Now: u.Now, Readers: readers, Cached: cached, NoMigrate: !u.Migrate, Log: u.Log,
+		Now: u.Now, Readers: readers, NoMigrate: !u.Migrate, Log: u.Log,
 		NoEvents: c.EventRetention == 0,
 		Serve:    u.Serve, Wait: u.Wait, Waiting: u.Waiting,
 	})

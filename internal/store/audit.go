@@ -31,17 +31,10 @@ func (s *Store) Note(ctx context.Context, e access.AuditEntry) error {
 	return s.db.Change(ctx, func(tx Tx) error { return s.audit(tx, e.Actor, e.Action, e.Subject, e.Detail) })
 }
 
-// keptLinks is how many used links are remembered however long ago they have ended. The
-// clock alone would bring a used link back, if it was ahead for a while.
-const keptLinks = 100
-
-const forgetLinks = `DELETE FROM used_links WHERE ends_at < $1
-	AND ends_at < (SELECT ends_at FROM used_links ORDER BY ends_at DESC LIMIT 1 OFFSET $2)`
-
 // UseLink implements [access.Store].
 func (s *Store) UseLink(ctx context.Context, l access.Link, e access.AuditEntry) (first bool, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
-		if err := exec(tx, forgetLinks, s.now().Add(-access.LinkGrace).UnixMilli(), int64(keptLinks)); err != nil {
+		if err := exec(tx, "DELETE FROM used_links WHERE ends_at < $1", s.now().Add(-access.LinkGrace).UnixMilli()); err != nil {
 			return err
 		}
 		n, err := tx.Exec("INSERT INTO used_links (hash, ends_at) VALUES ($1, $2) ON CONFLICT DO NOTHING", l.Hash[:], l.Until.UnixMilli())

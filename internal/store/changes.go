@@ -8,31 +8,27 @@ import (
 	"example.com/petstore/internal/access"
 )
 
-// Changes implements [access.Store]. A call when nothing changed is one look-up
-// of one row.
-//
-// The state is read first: what changes while the rows are read is told by the
-// next call once more. A reader ahead of the state knew a database that was since
-// restored from a backup.
-func (s *Store) Changes(ctx context.Context, since int64) (changes access.Changes, err error) {
-	err = s.db.Read(ctx, func(tx Tx) error {
-		var floor int64
-		changes = access.Changes{}
-		_, err := one(tx, "SELECT state, floor FROM access_state", func(row Row) error { return row.Scan(&changes.State, &floor) })
-		if err != nil || changes.State == since {
+// AccessState implements [access.Store].
+func (s *Store) AccessState(ctx context.Context) (int64, error) {
+	return s.count(ctx, "SELECT state FROM access_state")
+}
+
+// changed says that a workspace, a key or a ban changed.
+func changed(tx Tx) error { return exec(tx, "UPDATE access_state SET state = state + 1") }
+
+// BannedKeys implements [access.Store].
+func (s *Store) BannedKeys(ctx context.Context) ([]string, error) {
+	return read(ctx, s, func(tx Tx) ([]string, error) {
+		ids := []string{}
+		err := each(tx, `SELECT b.key_id FROM bans b JOIN api_keys k ON k.id = b.key_id
+			WHERE b.ends_at > $1 AND k.revoked_at IS NULL ORDER BY b.ends_at, b.key_id`, func(row Row) error {
+			var id string
+			err := row.Scan(&id)
+			ids = append(ids, id)
 			return err
-		}
-		if changes.All = since < floor || since > changes.State; changes.All {
-			changes.Keys, changes.Workspaces, err = withWorkspaces(tx, "k.revoked_at IS NULL AND k.id IN (SELECT key_id FROM bans WHERE ends_at > $1)", s.now().UnixMilli())
-			return err
-		}
-		if changes.Keys, err = inOrder(tx, "k.state > $1", since); err != nil {
-			return err
-		}
-		changes.Workspaces, err = workspaces(tx, "id IN (SELECT id FROM workspaces WHERE state > $1 UNION ALL SELECT workspace FROM api_keys WHERE state > $1)", since)
-		return err
+		}, s.now().UnixMilli())
+		return ids, err
 	})
-	return changes, err
 }
 
 // LiveKeys implements [access.Store].

@@ -201,16 +201,14 @@ func (s *Store) recordTry(tx Tx, t *webhook.Try) error {
 }
 
 // PruneDeliveries implements [webhook.Store].
-func (s *Store) PruneDeliveries(ctx context.Context, node string, before time.Time, keep int) error {
+func (s *Store) PruneDeliveries(ctx context.Context, before time.Time, keep int) error {
 	for id := ""; ; {
 		next, kept, err := s.nextDelivered(ctx, id)
 		switch {
 		case err != nil || next == "":
 			return err
 		case kept:
-			if err = s.correctDeliveries(ctx, next, node); err == nil {
-				err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
-			}
+			err = s.pruneDeliveries(ctx, next, before.UnixMilli(), keep)
 		default:
 			err = s.removeDeliveries(ctx, "webhook = $1", next)
 		}
@@ -234,26 +232,10 @@ func (s *Store) nextDelivered(ctx context.Context, id string) (next string, kept
 	return next, kept, err
 }
 
-// correctDeliveries makes due, in steps, what a clock that was wrong put off, if the node
-// holds the webhook: one whose clock is behind must not do it to what another holds.
-func (s *Store) correctDeliveries(ctx context.Context, id, node string) error {
-	now := s.now()
-	far := now.Add(webhook.LongestPause).UnixMilli()
-	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		return exists(tx, "SELECT 1 FROM deliveries WHERE webhook = $1 AND next_at > $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $1 AND holder = $3) LIMIT 1", id, far, node)
-	})
-	if err != nil || !some {
-		return err
-	}
-	return s.steps(ctx, "UPDATE deliveries SET next_at = $1 WHERE webhook = $2 AND event IN (SELECT event FROM deliveries WHERE webhook = $2 AND next_at > $3 LIMIT $4)",
-		now.UnixMilli(), id, far, stepRows)
-}
-
 func (s *Store) pruneDeliveries(ctx context.Context, id string, before int64, keep int) error {
 	const ended = "webhook = $1 AND next_at IS NULL"
 	some, err := read(ctx, s, func(tx Tx) (bool, error) {
-		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" AND tried_at <= $2 ORDER BY tried_at DESC LIMIT 1 OFFSET $3",
-			id, s.now().Add(futureSkew).UnixMilli(), keep-1) // of those that stay; those of a wrong clock push out no others
+		oldest, err := number(tx, "SELECT tried_at FROM deliveries WHERE "+ended+" ORDER BY tried_at DESC LIMIT 1 OFFSET $2", id, keep-1) // of those that stay
 		if err != nil {
 			return false, err
 		}

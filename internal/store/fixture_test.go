@@ -62,7 +62,7 @@ func newFile(t *testing.T) string {
 	k.webhook(acme)
 	ok(t, db.SaveLimits(k.ctx, ratelimit.Saved{
 		Windows: []ratelimit.SavedWindow{{Subject: "w:1", MinuteStart: 5, MinuteUsed: 3, Day: 20500, DayUsed: 4}, {Subject: "a:*", Day: 20500, DayUsed: 1}},
-		Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, Day: 20500, Admitted: 4, LastUsed: 5, CleanSince: 9, Strikes: "8,9"}},
+		Keys:    []ratelimit.SavedKey{{KeyID: "key_a", Workspace: acme, CleanSince: 9, Strikes: "8,9"}},
 	}))
 	for i := range int64(40) {
 		row := usage.Row{Workspace: acme, Step: usage.Minute, Start: 60 * i}

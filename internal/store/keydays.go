@@ -15,6 +15,8 @@ const (
 		" success = k.success + excluded.success, not_modified = k.not_modified + excluded.not_modified, client_errors = k.client_errors + excluded.client_errors," +
 		" limited = k.limited + excluded.limited, server_errors = k.server_errors + excluded.server_errors, deprecated = k.deprecated + excluded.deprecated"
 
+	setKeyUsed = "UPDATE api_keys SET last_used = $1 WHERE id = $2"
+
 	selectKeyDays = "SELECT " + keyDayColumns + " FROM key_days WHERE workspace = $1 AND day >= $2"
 	orderKeyDays  = " ORDER BY key, day"
 
@@ -31,13 +33,17 @@ func (s *Store) AddKeyDays(ctx context.Context, days []usage.KeyDay) error {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Day, b.Day))
 	})
 	return s.db.Write(ctx, func(tx Tx) error {
-		return execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
+		err := execAll(tx, addKeyDay, days, func(k usage.KeyDay) []any {
 			args := []any{k.Workspace, k.KeyID, k.Day}
 			for _, n := range k.Requests {
 				args = append(args, n)
 			}
 			return append(args, k.Deprecated)
 		})
+		if err != nil {
+			return err
+		}
+		return execAll(tx, setKeyUsed, days, func(k usage.KeyDay) []any { return []any{k.LastUsed, k.KeyID} })
 	})
 }
 

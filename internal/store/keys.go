@@ -41,31 +41,18 @@ func key(tx Tx, id string) (access.Key, error) {
 	return rowOf(tx, access.NoKey(id), scanKey, selectKeys+"k.id = $1", id)
 }
 
-// touchKey stamps a key whose row or ban changed.
-func touchKey(tx Tx, id string) error {
-	state, err := nextState(tx)
-	if err != nil {
-		return err
-	}
-	return exec(tx, "UPDATE api_keys SET state = $1 WHERE id = $2", state, id)
-}
-
-// keyChanged stamps a key that changed, and adds an entry to the audit log.
+// keyChanged notes that a key changed, and adds an entry to the audit log.
 func (s *Store) keyChanged(tx Tx, id string, by access.Actor, action, detail string) error {
-	if err := touchKey(tx, id); err != nil {
+	if err := changed(tx); err != nil {
 		return err
 	}
 	return s.audit(tx, by, action, id, detail)
 }
 
 func insertKey(tx Tx, k access.Key) error {
-	state, err := nextState(tx)
-	if err != nil {
-		return err
-	}
-	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to, state)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
-		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo, state)
+	return exec(tx, `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, expires_at, revoked_at, rotated_to)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, k.ID, k.WorkspaceID, k.Name, k.Prefix, k.Hash[:], int64(k.Scopes),
+		k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), k.RotatedTo)
 }
 
 // MakeKey implements [access.Store]. A key without a time of creation gets the
@@ -248,8 +235,8 @@ func (s *Store) rotate(tx Tx, m access.Making, holder *access.Key) (access.Key, 
 	return key(tx, next.ID)
 }
 
-// changeKey calls f with a key. If f returns a detail, it stamps the key and adds
-// an entry with it; else nothing was changed.
+// changeKey calls f with a key. If f returns a detail, it adds an entry with it;
+// else nothing was changed.
 func (s *Store) changeKey(ctx context.Context, id string, by access.Actor, action string, f func(Tx, access.Key) (string, error)) error {
 	return s.db.Change(ctx, func(tx Tx) error {
 		k, err := key(tx, id)

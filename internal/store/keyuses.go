@@ -2,23 +2,25 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"example.com/petstore/internal/access"
 )
 
-// What limiters save of the use of keys and workspaces.
+// What usage saved of keys, and limiters of workspaces.
 const (
-	keyUseColumns = "l.key_id, l.day, l.admitted, l.refused, l.last_used"
-	selectKeyUses = "SELECT " + keyUseColumns + " FROM limit_keys l WHERE l.last_used > 0 AND l.key_id"
+	keyUseColumns = "k.id, k.last_used, coalesce(d.success + d.not_modified + d.client_errors + d.server_errors, 0) AS admitted, coalesce(d.limited, 0)"
+	selectKeyUses = "SELECT " + keyUseColumns + ` FROM (SELECT id, workspace, last_used FROM api_keys WHERE last_used > 0 AND id%s) k
+		LEFT JOIN key_days d ON d.workspace = k.workspace AND d.key = k.id AND d.day = $%d`
 
 	// SQLite joins in the order that CROSS JOIN says: the workspaces, which are fewer than keys, come first.
-	busiestKeys = `SELECT ` + keyUseColumns + ` FROM (
-			SELECT w.id, CAST(d.day_used AS DOUBLE PRECISION) / w.per_day AS share FROM workspaces w CROSS JOIN limit_windows d
-			WHERE d.subject = 'w:' || w.id AND d.day >= $1 ORDER BY share DESC, w.id LIMIT $2) AS busy
-		CROSS JOIN api_keys k CROSS JOIN limit_keys l
-		WHERE k.workspace = busy.id AND k.revoked_at IS NULL AND l.key_id = k.id AND l.day >= $1 AND l.admitted + l.refused > 0
-		ORDER BY busy.share DESC, l.admitted DESC, l.key_id LIMIT $2`
+	busiestKeys = "SELECT " + keyUseColumns + ` FROM (
+			SELECT w.id, CAST(l.day_used AS DOUBLE PRECISION) / w.per_day AS share FROM workspaces w CROSS JOIN limit_windows l
+			WHERE l.subject = 'w:' || w.id AND l.day >= $1 ORDER BY share DESC, w.id LIMIT $2) AS busy
+		CROSS JOIN api_keys k CROSS JOIN key_days d
+		WHERE k.workspace = busy.id AND k.revoked_at IS NULL AND d.workspace = k.workspace AND d.key = k.id AND d.day = $3
+		ORDER BY busy.share DESC, admitted DESC, k.id LIMIT $2`
 
 	overQuota = `SELECT count(*) FROM workspaces w CROSS JOIN limit_windows d WHERE d.subject = 'w:' || w.id
 		AND (d.day = $1 AND d.day_used >= w.per_day OR d.minute_start > $2 AND d.minute_used >= w.per_minute)`
@@ -36,7 +38,7 @@ func (s *Store) KeyUses(ctx context.Context, keys []access.Key) (map[string]acce
 			ids = append(ids, part[i].ID)
 		}
 		which, args := among(ids)
-		list, err := s.keyUses(ctx, selectKeyUses+which, args...)
+		list, err := s.keyUses(ctx, fmt.Sprintf(selectKeyUses, which, len(args)+1), append(args, s.today()*86400)...)
 		if err != nil {
 			return nil, err
 		}
@@ -49,18 +51,16 @@ func (s *Store) KeyUses(ctx context.Context, keys []access.Key) (map[string]acce
 
 // BusiestKeys implements [access.Store].
 func (s *Store) BusiestKeys(ctx context.Context, limit int) ([]access.Use, error) {
-	return s.keyUses(ctx, busiestKeys, s.today(), int64(limit))
+	return s.keyUses(ctx, busiestKeys, s.today(), int64(limit), s.today()*86400)
 }
 
 func (s *Store) keyUses(ctx context.Context, query string, args ...any) ([]access.Use, error) {
 	return read(ctx, s, func(tx Tx) (list []access.Use, err error) {
 		err = each(tx, query, func(row Row) error {
 			var u access.Use
-			var day, last int64
-			err := row.Scan(&u.KeyID, &day, &u.Admitted, &u.Refused, &last)
-			if u.LastUsed = instant(last); day < s.today() {
-				u.Admitted, u.Refused = 0, 0
-			}
+			var last int64
+			err := row.Scan(&u.KeyID, &last, &u.Admitted, &u.Refused)
+			u.LastUsed = instant(last)
 			list = append(list, u)
 			return err
 		}, args...)

@@ -11,7 +11,7 @@ import (
 const (
 	// The columns of what the limiter saves, in the order of the members of its rows.
 	windowColumns   = "subject, minute_start, minute_used, day, day_used"
-	limitKeyColumns = "key_id, workspace, day, admitted, refused, last_used, level, clean_since, run_from, run_until, strikes"
+	limitKeyColumns = "key_id, workspace, level, clean_since, run_from, run_until, strikes"
 
 	// Of one window the nodes saw more or less of the same count: the most holds.
 	saveWindow = `INSERT INTO limit_windows AS t (` + windowColumns + `) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (subject) DO UPDATE SET
@@ -19,19 +19,13 @@ const (
 		day_used = CASE WHEN t.day = excluded.day AND t.day_used > excluded.day_used THEN t.day_used ELSE excluded.day_used END,
 		minute_start = excluded.minute_start, day = excluded.day`
 
-	// Counts of a day add up. Those that come late, a day after, are not shown any more.
 	saveLimitKey = `INSERT INTO limit_keys AS t (` + limitKeyColumns + `)
-		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
-		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace,
-			admitted = CASE t.day WHEN excluded.day THEN t.admitted + excluded.admitted WHEN excluded.day + 1 THEN t.admitted ELSE excluded.admitted END,
-			refused = CASE t.day WHEN excluded.day THEN t.refused + excluded.refused WHEN excluded.day + 1 THEN t.refused ELSE excluded.refused END,
-			day = CASE t.day WHEN excluded.day + 1 THEN t.day ELSE excluded.day END, level = excluded.level, clean_since = excluded.clean_since,
-			last_used = CASE WHEN excluded.last_used = 0 OR t.last_used > excluded.last_used AND t.last_used < excluded.last_used + 86400000
-				THEN t.last_used ELSE excluded.last_used END,
+		SELECT $1, $2, $3, $4, $5, $6, $7 WHERE EXISTS (SELECT 1 FROM workspaces WHERE id = $2)
+		ON CONFLICT (key_id) DO UPDATE SET workspace = excluded.workspace, level = excluded.level, clean_since = excluded.clean_since,
 			run_from = excluded.run_from, run_until = excluded.run_until, strikes = excluded.strikes`
 
 	// The index limit_keys_against has these.
-	selectLimitKeys = `SELECT key_id, workspace, level, clean_since, run_from, run_until, strikes FROM limit_keys
+	selectLimitKeys = "SELECT " + limitKeyColumns + ` FROM limit_keys
 		WHERE (clean_since > 0 OR run_from > 0) AND NOT EXISTS (SELECT 1 FROM api_keys WHERE id = key_id AND revoked_at IS NOT NULL)`
 )
 
@@ -63,9 +57,8 @@ func (s *Store) LoadLimits(ctx context.Context) (saved ratelimit.Saved, err erro
 	return saved, err
 }
 
-// SaveLimits implements [ratelimit.Store]. Of a save whose outcome is not known the
-// counts of keys may count twice. The rows are in the order of their keys: nodes that
-// save the same ones do not wait for each other in a circle.
+// SaveLimits implements [ratelimit.Store]. The rows are in the order of their keys: nodes
+// that save the same ones do not wait for each other in a circle.
 func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 	if rows.Empty() {
 		return nil
@@ -80,7 +73,7 @@ func (s *Store) SaveLimits(ctx context.Context, rows ratelimit.Saved) error {
 			return err
 		}
 		return execAll(tx, saveLimitKey, keys, func(k ratelimit.SavedKey) []any {
-			return []any{k.KeyID, k.Workspace, k.Day, k.Admitted, k.Refused, k.LastUsed, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
+			return []any{k.KeyID, k.Workspace, k.Level, k.CleanSince, k.RunFrom, k.RunUntil, k.Strikes}
 		})
 	})
 }

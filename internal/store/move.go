@@ -182,10 +182,10 @@ func (r *moveRun) start() error {
 	if !secret {
 		return errors.New("the source has no secret: it was never opened by petstore serve")
 	}
-	err = each(r.From, "SELECT state, floor FROM access_state", func(row Row) error {
-		var state, floor int64
-		err := row.Scan(&state, &floor)
-		b.Exec("UPDATE access_state SET state = $1, floor = $2", state, floor)
+	err = each(r.From, "SELECT state FROM access_state", func(row Row) error {
+		var state int64
+		err := row.Scan(&state)
+		b.Exec("UPDATE access_state SET state = $1", state)
 		return err
 	})
 	if err != nil {

@@ -96,7 +96,7 @@ func wantSame(t *testing.T, got, want stock) {
 	for name, read := range map[string]func(stock) (any, error){
 		"Workspaces": func(s stock) (any, error) { return s.Workspaces(ctx) },
 		"Keys":       func(s stock) (any, error) { return keysOfAll(ctx, s) },
-		"Changes":    func(s stock) (any, error) { return s.Changes(ctx, 0) },
+		"State":      func(s stock) (any, error) { return s.AccessState(ctx) },
 		"Secret":     func(s stock) (any, error) { return s.Secret(ctx) },
 		"Audit":      func(s stock) (any, error) { return s.AuditPage(ctx, 0, 100) },
 		"Webhooks":   func(s stock) (any, error) { return s.Webhooks(ctx, w.ID) },

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// futureSkew is how far clocks of nodes may differ.
-const futureSkew = time.Hour
-
 // newest selects the latest instant that a row names, of the tables whose rows tell when
 // something happened.
 const newest = `SELECT coalesce(max(at), 0) FROM (SELECT max(at) AS at FROM movements UNION ALL SELECT max(at) FROM audit
@@ -18,15 +15,6 @@ const newest = `SELECT coalesce(max(at), 0) FROM (SELECT max(at) AS at FROM move
 func Newest(tx Tx) (time.Time, error) {
 	at, err := number(tx, newest)
 	return instant(at), err
-}
-
-// FutureRows returns how many windows of the limiter, bans, sessions and entries of
-// the audit log begin later than now: a clock was wrong, or is. Windows count from
-// the day after tomorrow on, all else from more than an hour ahead.
-func (s *Store) FutureRows(ctx context.Context, now time.Time) (n int64, err error) {
-	return s.count(ctx, `SELECT (SELECT count(*) FROM limit_windows WHERE day > $1) + (SELECT count(*) FROM bans WHERE begins_at > $2) +
-		(SELECT count(*) FROM console_sessions WHERE started_at > $2) + (SELECT count(*) FROM audit WHERE at > $2)`,
-		now.Unix()/86400+1, now.Add(futureSkew).UnixMilli())
 }
 
 // OrphanRows returns how many sessions of keys, and rows of use, are of keys and

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
 )
 
 // A reset or a deletion begins with a row in the table removals, which keeps
@@ -130,11 +131,13 @@ func (s *Store) end(tx Tx, workspace int64) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	switch exists, err := touchWorkspace(tx, workspace); {
-	case err != nil:
-		return err
-	case !exists:
+	if err := HasWorkspace(tx, workspace); petstore.CodeOf(err) == access.CodeWorkspaceNotFound {
 		return forgetUse(tx, workspace)
+	} else if err != nil {
+		return err
+	}
+	if err := changed(tx); err != nil {
+		return err
 	}
 	if err := s.beginFeed(tx, workspace); err != nil {
 		return err

@@ -25,14 +25,13 @@ func Raised(column string) string {
 var (
 	raiseCounters = "UPDATE counters SET pets = " + Raised("pets") + ", categories = " + Raised("categories") + ", orders = " + Raised("orders")
 	raiseFeeds    = "UPDATE feeds SET last = " + Raised("last")
-	raiseState    = "UPDATE access_state SET state = " + Raised("state") + ", floor = " + Raised("state")
+	raiseState    = "UPDATE access_state SET state = " + Raised("state")
 	tellFeeds     = "INSERT INTO events (workspace, id, type, at, request, data, previous) SELECT workspace, last, CAST($1 AS text), CAST($2 AS bigint), '', '{}', '' FROM feeds"
 )
 
 // Restored makes all ids of a database that came back from an earlier moment go on behind
 // a gap, and adds workspace.reset to every feed, so that readers read the lists again. The
-// state of access goes on behind a gap too: servers that knew a later one read all of
-// it. times is at least how often the database came back; if it is less, what was issued
+// state of access goes on behind a gap too: it is none that a server knew. times is at least how often the database came back; if it is less, what was issued
 // after an earlier return, and forgotten by this one, may be issued again.
 func Restored(tx Tx, d *Dialect, now petstore.Time, times int64) error {
 	times = max(times, 1)

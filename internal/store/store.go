@@ -121,11 +121,6 @@ func get[T any](ctx context.Context, s *Store, query string, workspace, id int64
 // storable reports whether every engine can hold the text, and look for it.
 func storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-// nextState returns the number to stamp on the rows of a change.
-func nextState(tx Tx) (int64, error) {
-	return number(tx, "UPDATE access_state SET state = state + 1 RETURNING state")
-}
-
 // millis returns an instant as the tables hold it: in milliseconds, NULL for the
 // zero time. The queries return 0 for NULL.
 func millis(t time.Time) any {

@@ -78,12 +78,8 @@ func (s *Store) createWorkspace(tx Tx, w access.Workspace, by access.Actor) (id 
 	case petstore.CodeOf(err) != access.CodeWorkspaceNotFound:
 		return 0, err
 	}
-	state, err := nextState(tx)
-	if err != nil {
-		return 0, err
-	}
-	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at, state) VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli(), state)
+	id, err = number(tx, "INSERT INTO workspaces (name, plan, per_minute, per_day, created_at) VALUES ($1, $2, $3, $4, $5) RETURNING id",
+		w.Name, string(w.Plan), w.Quota.PerMinute, w.Quota.PerDay, w.CreatedAt.UnixMilli())
 	if err != nil {
 		return 0, err
 	}
@@ -157,8 +153,8 @@ func (s *Store) WorkspaceByID(ctx context.Context, id int64) (access.Workspace, 
 	return read(ctx, s, func(tx Tx) (access.Workspace, error) { return workspaceByID(tx, id) })
 }
 
-// changeWorkspace calls f with a workspace, stamps its row, and adds an entry with
-// the detail that f returns.
+// changeWorkspace calls f with a workspace, and adds an entry with the detail that f
+// returns.
 func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, action string, f func(Tx, *access.Workspace) (string, error)) (w access.Workspace, err error) {
 	err = s.db.Change(ctx, func(tx Tx) error {
 		if w, err = workspaceByID(tx, id); err != nil {
@@ -169,7 +165,7 @@ func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, 
 		if err != nil {
 			return err
 		}
-		if _, err := touchWorkspace(tx, id); err != nil {
+		if err := changed(tx); err != nil {
 			return err
 		}
 		return s.audit(tx, by, action, name, detail)
@@ -178,16 +174,6 @@ func (s *Store) changeWorkspace(ctx context.Context, id int64, by access.Actor, 
 		return access.Workspace{}, err
 	}
 	return w, nil
-}
-
-// touchWorkspace stamps a workspace that changed. It reports false if there is none.
-func touchWorkspace(tx Tx, id int64) (exists bool, err error) {
-	state, err := nextState(tx)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.Exec("UPDATE workspaces SET state = $1 WHERE id = $2", state, id)
-	return n > 0, err
 }
 
 // SetPlan implements [access.Store].
@@ -257,8 +243,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, workspace int64, by access.
 	return s.remove(ctx, workspace)
 }
 
-// removeWorkspace removes a workspace and its keys, and raises the floor:
-// nobody learns of a deletion from a row.
+// removeWorkspace removes a workspace and its keys.
 func removeWorkspace(tx Tx, id int64) error {
 	var b Batch
 	for _, query := range []string{
@@ -271,6 +256,8 @@ func removeWorkspace(tx Tx, id int64) error {
 	} {
 		b.Exec(query, id)
 	}
-	b.Exec("UPDATE access_state SET state = state + 1, floor = state + 1")
-	return tx.Run(&b)
+	if err := tx.Run(&b); err != nil {
+		return err
+	}
+	return changed(tx)
 }

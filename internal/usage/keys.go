@@ -17,6 +17,7 @@ type KeyDay struct {
 	Day        int64 // Unix seconds of its start
 	Requests   [Classes]int64
 	Deprecated int64 // of them those of an operation that will end
+	LastUsed   int64 // Unix milliseconds of the latest; 0 of what a store returns
 }
 
 // Total returns the number of requests.
@@ -33,6 +34,7 @@ func (k *KeyDay) Add(o *KeyDay) {
 		k.Requests[i] += n
 	}
 	k.Deprecated += o.Deprecated
+	k.LastUsed = max(k.LastUsed, o.LastUsed)
 }
 
 // maxKeyDays is how many of a workspace wait for the store: more keys than it can have.
@@ -48,7 +50,7 @@ func (m *meter) countKey(e *Event) {
 	if e.KeyID == "" {
 		return
 	}
-	k := KeyDay{KeyID: e.KeyID, Day: Day.start(e.At)}
+	k := KeyDay{KeyID: e.KeyID, Day: Day.start(e.At), LastUsed: e.At.UnixMilli()}
 	k.Requests[ClassOf(e.Status)]++
 	if e.Deprecated {
 		k.Deprecated++

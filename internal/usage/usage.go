@@ -145,7 +145,8 @@ type Store interface {
 	// UsageOfAll returns the same of all workspaces added up, as rows of the workspace 0.
 	UsageOfAll(ctx context.Context, step Step, from, to int64) ([]Row, error)
 
-	// AddKeyDays adds what keys did to what is kept of the same key and day, all or none.
+	// AddKeyDays adds what keys did to what is kept of the same key and day, and keeps when
+	// each was used last, all or none.
 	AddKeyDays(ctx context.Context, days []KeyDay) error
 
 	// KeyDays returns what a key of a workspace did on the days that start at from or later, in Unix seconds, or what all

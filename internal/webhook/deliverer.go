@@ -185,7 +185,7 @@ func (d *Deliverer) record(ctx context.Context) {
 
 func (d *Deliverer) prune(ctx context.Context) {
 	for sleep(ctx, pruneEvery) {
-		if err := d.o.Store.PruneDeliveries(ctx, d.o.Node, d.o.Now().Add(-keepFor), keepMost); err != nil && ctx.Err() == nil {
+		if err := d.o.Store.PruneDeliveries(ctx, d.o.Now().Add(-keepFor), keepMost); err != nil && ctx.Err() == nil {
 			d.o.Log.Error("old deliveries could not be removed", "err", err)
 		}
 	}

@@ -13,10 +13,6 @@ var pauses = [...]time.Duration{
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// LongestPause is more than any pause. What is put off for longer was put off by a clock
-// that was wrong.
-const LongestPause = 27 * time.Hour
-
 const (
 	jitter        = 0.1                // of a pause, more or less
 	maxRetryAfter = 24 * time.Hour     // is heeded

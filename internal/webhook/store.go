@@ -48,10 +48,8 @@ type Store interface {
 	// by a try has an entry in the audit log.
 	RecordTries(ctx context.Context, tries []Try) error
 	// PruneDeliveries removes, in steps, all deliveries of deleted webhooks, and of the
-	// others those that have ended: before an instant, and all but the latest keep. What
-	// is to be tried later than LongestPause allows becomes due, of webhooks that the
-	// node holds.
-	PruneDeliveries(ctx context.Context, node string, before time.Time, keep int) error
+	// others those that have ended: before an instant, and all but the latest keep.
+	PruneDeliveries(ctx context.Context, before time.Time, keep int) error
 }
 
 // A Change is made to one webhook.

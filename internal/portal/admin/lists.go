@@ -78,21 +78,21 @@ func listBusy(ctx context.Context, v *visit) (page.List, error) {
 }
 
 // bannedKeys returns the entries of the keys whose ban runs, in the order of their ends.
-func bannedKeys(v *visit) []*access.Entry[*ratelimit.Caller] {
-	now := v.Now()
-	entries := slices.DeleteFunc(v.Keys.Entries(), func(e *access.Entry[*ratelimit.Caller]) bool {
-		return e.Key.Ban == nil || !now.Before(e.Key.Ban.Until)
-	})
-	slices.SortFunc(entries, func(a, b *access.Entry[*ratelimit.Caller]) int {
-		return cmp.Or(a.Key.Ban.Until.Compare(b.Key.Ban.Until), strings.Compare(a.Key.ID, b.Key.ID))
-	})
-	return entries
+func bannedKeys(v *visit, ctx context.Context) (entries []*access.Entry[*ratelimit.Caller], err error) {
+	ids, err := v.Access.BannedKeys(ctx)
+	for _, id := range ids {
+		if e := v.Keys.Entry(id); e != nil && e.Key.Ban != nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries, err
 }
 
 func listBans(ctx context.Context, v *visit) (page.List, error) {
 	l := page.NewList("Bans", "Keys that are refused for a while.", "No key is banned.", "Key", "Workspace", "Level", "Reason", "By", "Until", "")
 	l.Numbers = map[int]bool{2: true}
-	for _, e := range bannedKeys(v) {
+	entries, err := bannedKeys(v, ctx)
+	for _, e := range entries {
 		b := e.Key.Ban
 		until := page.Cell{At: b.Until}
 		if w, name := (page.KeyLimits{Decision: v.Limiter.Peek(ctx, e.Slot)}).Spent(); name != "" && time.Unix(w.Reset, 0).After(b.Until) {
@@ -103,7 +103,7 @@ func listBans(ctx context.Context, v *visit) (page.List, error) {
 			{Links: []page.Link{{Title: "Lift", URL: "/console/bans/" + e.Key.ID}}},
 		})
 	}
-	return l, nil
+	return l, err
 }
 
 func listHealth(_ context.Context, v *visit) (page.List, error) {

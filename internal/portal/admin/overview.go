@@ -99,10 +99,14 @@ func readFigures(v *visit, ctx context.Context, s page.Span) (w figures, err err
 	if err != nil {
 		return w, err
 	}
+	bans, err := banSummary(v, ctx)
+	if err != nil {
+		return w, err
+	}
 	w.Cards = []summary{
 		workspaceSummary(v, workspaces),
 		{Title: "Requests today", Value: page.Number(today.Total()), Hint: page.Percent(today.Requests[usage.Limited], today.Total()) + " refused by a limit", URL: "/console/busy"},
-		banSummary(v), healthSummary(v),
+		bans, healthSummary(v),
 	}
 	w.Nearest, w.Health = [][]page.Cell{}, [][]page.Cell{}
 	nearest, err := busyKeys(v, ctx, few)
@@ -132,7 +136,7 @@ func countWorkspaces(v *visit, ctx context.Context) (count, error) {
 }
 
 func workspaceSummary(v *visit, n count) summary {
-	s := summary{Title: "Workspaces", Value: page.Number(n.all), Hint: page.Counted(int64(len(v.Keys.Entries())), "key in use", "keys in use"), URL: "/console/workspaces"}
+	s := summary{Title: "Workspaces", Value: page.Number(n.all), Hint: page.Counted(int64(v.Keys.Len()), "key in use", "keys in use"), URL: "/console/workspaces"}
 	if n.over > 0 {
 		s.Hint, s.URL, s.Bad = page.Number(n.over)+" over quota", "/console/workspaces?sort=use", true
 	}
@@ -151,13 +155,14 @@ func todaysUse(v *visit, ctx context.Context) (sum usage.Counts, err error) {
 	return sum, err
 }
 
-func banSummary(v *visit) summary {
-	n := int64(len(bannedKeys(v)))
+func banSummary(v *visit, ctx context.Context) (summary, error) {
+	keys, err := bannedKeys(v, ctx)
+	n := int64(len(keys))
 	s := summary{Title: "Bans", Value: page.Number(n), Hint: "no key is refused", URL: "/console/bans", Bad: n > 0}
 	if n > 0 {
-		s.Hint = "until " + page.InWords(bannedKeys(v)[0].Key.Ban.Until) + " at least"
+		s.Hint = "until " + page.InWords(keys[0].Key.Ban.Until) + " at least"
 	}
-	return s
+	return s, err
 }
 
 func healthSummary(v *visit) summary {

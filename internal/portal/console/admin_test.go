@@ -132,7 +132,7 @@ func TestOperator(t *testing.T) {
 	if err != nil || entry.Workspace.Quota.PerMinute != 300 {
 		t.Errorf("after the change of plan the key has %+v, %v", entry, err)
 	}
-	h.limiter.Admit(t.Context(), entry.Slot)
+	h.request(entry)
 	g.get("/console/busy").want(200, "No key was used today")
 	h.save()
 	g.get("/console/busy").want(200, "No key was used today") // what was read is kept for five seconds
@@ -201,6 +201,7 @@ func TestInstallation(t *testing.T) {
 		}
 		if name == "zoo" {
 			h.revoke(k.ID)
+			h.keys.Entry(k.ID) // which finds it gone
 		}
 	}
 	if err := h.usage.Save(t.Context()); err != nil {
@@ -254,7 +255,7 @@ func TestOperatorLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.limiter.Admit(t.Context(), entry.Slot)
+	h.request(entry)
 	h.save()
 	h.advance(5 * time.Second) // for which what was read of the busiest keys is kept
 	ban := access.Ban{KeyID: k.ID, From: h.now(), Until: h.now().Add(time.Hour), Reason: "<b>too fast</b>", By: ratelimit.ByOperator}

@@ -117,13 +117,23 @@ func (h *house) pages(secret []byte) page.Options {
 	}
 }
 
-// save saves what the limiter counted, as a node does twice a second.
+// save saves what the limiter counted, as a node does twice a second, and what keys did, as it does every few seconds.
 func (h *house) save() {
 	h.t.Helper()
 	rows, _ := h.limiter.Dirty()
 	if err := h.db.SaveLimits(h.t.Context(), rows); err != nil {
 		h.t.Fatal(err)
 	}
+	if err := h.usage.Save(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// request has the limiter admit a request of a key, which is recorded.
+func (h *house) request(e *access.Entry[*ratelimit.Caller]) {
+	h.t.Helper()
+	h.limiter.Admit(h.t.Context(), e.Slot)
+	h.usage.Record(e.Workspace.ID, usage.Event{At: h.now(), Method: "GET", Path: "/pets", Operation: "listPets", Status: 200, KeyID: e.Key.ID})
 }
 
 // workspace makes a workspace with a category and a pet, on a plan that does not matter.

@@ -203,7 +203,7 @@ func TestAfterClose(t *testing.T) {
 	}
 	_, err1 := db.Do(t.Context(), &petstore.Change{Workspace: workspace})
 	_, err2 := db.Pet(t.Context(), workspace, pet)
-	_, err3 := db.Changes(t.Context(), 0)
+	_, err3 := db.AccessState(t.Context())
 	_, err4 := db.Forget(t.Context())
 	for i, err := range []error{err1, err2, err3, err4} {
 		if petstore.CodeOf(err) != petstore.CodeServiceUnavailable {

@@ -131,7 +131,7 @@ func TestTheLogStaysShortWhileLittleIsWritten(t *testing.T) {
 
 func openAt(t *testing.T, path string) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), path, Options{Cached: 64})
+	db, err := Open(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Stores {
 		t.Helper()
-		return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4, Cached: 1 << 7})
+		return openAt(t, filepath.Join(t.TempDir(), "petstore.db"), sqlite.Options{Now: now, Readers: 4})
 	})
 }
 

@@ -104,9 +104,6 @@ func (db *DB) connect(ctx context.Context, o Options) (err error) {
 		}
 		db.readers <- c
 	}
-	if o.Cached > 0 {
-		db.cache = newCache(o.Cached)
-	}
 	if !o.ReadOnly {
 		if err := db.openCheckpointer(); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // openUnsynced opens a new database that does not wait for the disk.
 func openUnsynced(t testing.TB) *DB {
 	t.Helper()
-	db := openTest(t, Options{Readers: 2, Cached: 64})
+	db := openTest(t, Options{Readers: 2})
 	if err := db.writer.exec("PRAGMA synchronous=OFF"); err != nil { // nothing is lost here
 		t.Fatal(err)
 	}

@@ -28,7 +28,6 @@ type Options struct {
 	Now       func() time.Time // the clock; time.Now if nil
 	Readers   int              // connections for reading; 0 for max(4, 2·GOMAXPROCS)
 	NoMigrate bool             // neither create nor migrate: refuse a file that is missing or not up to date
-	Cached    int              // pets that are kept in memory once read; 0 for none
 	NoEvents  bool             // write no events
 	ReadOnly  bool             // open for reading alone, and as NoMigrate; writes return Unavailable
 	Log       *slog.Logger     // where a failure of the database is told; discarded if nil
@@ -62,10 +61,10 @@ type DB struct {
 	wrote   time.Time // when the writer committed last
 
 	checkpointer *checkpointer // nil if the database is read alone
-	cache        *cache        // nil if there is none
-	version      int64         // of the file's contents, as the writer knows it
-	readers      chan *conn    // those that nobody uses; closed when they are back for good
-	conns        []*conn       // all that there are
+	versions     petVersions
+	version      int64      // of the file's contents, as the writer knows it
+	readers      chan *conn // those that nobody uses; closed when they are back for good
+	conns        []*conn    // all that there are
 
 	waiting func(process string) // see Options.Waiting
 

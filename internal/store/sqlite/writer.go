@@ -187,12 +187,12 @@ func (db *DB) try(f func(*conn) error) (refused, err error) {
 		}
 		return err, nil
 	}
-	err = db.cache.commit(&c.touched, func() error { return c.exec("COMMIT") })
+	err = db.versions.commit(&c.touched, func() error { return c.exec("COMMIT") })
 	db.wrote = time.Now()
 	return nil, err
 }
 
-// notice finds out whether another process has committed: then the cache is void,
+// notice finds out whether another process has committed: then all pets have other versions,
 // and if it was a newer version of this program that migrated the file, no call is
 // served any more. It is called in each transaction, in which nobody else commits, and
 // now and then while nobody writes. The writer is locked.
@@ -202,7 +202,7 @@ func (db *DB) notice() error {
 		return err
 	}
 	db.version = version
-	db.cache.flush()
+	db.versions.all.Add(2)
 	db.RingAll()
 	err = db.writer.checkSchema()
 	if errors.Is(err, store.ErrNewer) {

@@ -96,12 +96,12 @@ func TestGroupsOfChanges(t *testing.T) {
 // those that share its transaction.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	db := openTest(t, Options{Cached: 8})
+	db := openTest(t, Options{})
 	refused := petstore.Errorf("refused", "no")
 	fails := []func(*conn) error{
 		func(*conn) error { return refused },
 		func(*conn) error { panic("at the disco") },
-		func(c *conn) error { return c.exec("INSERT INTO access_state (only, state, floor) VALUES (2, 0, 0)") },
+		func(c *conn) error { return c.exec("INSERT INTO access_state (only, state) VALUES (2, 0)") },
 		func(*conn) error { return nil },
 	}
 	write := func(i int) {

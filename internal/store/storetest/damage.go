@@ -68,8 +68,8 @@ var damages = []struct{ name, damage, want string }{
 	{"lost pet's ledger", "DELETE FROM pets; DELETE FROM orders", "workspace 1 has 4 movements, and its pets account for 0"},
 	{"gone with stock", "UPDATE movements SET kind = 'deleted' WHERE number = 4; DELETE FROM pets; DELETE FROM orders", "pet 1 of workspace 1 was deleted, and its movements leave 7"},
 	{"lost category", "DELETE FROM categories", "pet 1 of workspace 1 names the category 1, which does not exist"},
-	{"key of nobody", `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at, state)
-		SELECT 'key_x', 7, 'x', 'x', value, 1, 0, 1 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 7, which does not exist"},
+	{"key of nobody", `INSERT INTO api_keys (id, workspace, name, prefix, hash, scopes, created_at)
+		SELECT 'key_x', 7, 'x', 'x', value, 1, 0 FROM meta WHERE name = 'secret'`, "the key key_x is of the workspace 7, which does not exist"},
 	{"ban of no key", "INSERT INTO bans (key_id, begins_at, ends_at, level, reason, imposed_by) VALUES ('key_x', 0, 0, 1, '', '')", "the key key_x is banned, and does not exist"},
 	{"negative stock", "UPDATE pets SET quantity = -1", "the quantity is -1"},
 	{"counter", "UPDATE counters SET orders = 1", "orders of workspace 1 have the id 2, which was never issued"},

@@ -10,6 +10,7 @@ import (
 
 	"example.com/petstore/internal/access"
 	"example.com/petstore/internal/ratelimit"
+	"example.com/petstore/internal/usage"
 )
 
 var limitTests = map[string]func(*testing.T, Open){
@@ -43,7 +44,7 @@ func testLimits(t *testing.T, open Open) {
 		{KeyID: "key_a", Workspace: s.workspace, Level: 4, CleanSince: 5, RunFrom: 6, RunUntil: 7, Strikes: "8,9"},
 		{KeyID: "key_b", Workspace: s.workspace, RunFrom: 6, RunUntil: 7},
 	}
-	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace, Day: 20500, Admitted: 1, Refused: 2, LastUsed: 3}
+	nothing := ratelimit.SavedKey{KeyID: "key_d", Workspace: s.workspace}
 	save := func(rows ratelimit.Saved) {
 		t.Helper()
 		if err := s.SaveLimits(s.ctx, rows); err != nil {
@@ -70,8 +71,7 @@ func (s *tenant) wantOver(when string, want int64) {
 	}
 }
 
-// testKeyUses: what limiters save of a key adds up on its day, and a row without a use changes nothing of it. Those
-// whose workspaces used most of their quota are the busiest.
+// testKeyUses: what a key did today is told, and when it was used last. Those whose workspaces used most of their quota are the busiest.
 func testKeyUses(t *testing.T, open Open) {
 	s := newTenant(t, open)
 	big := s.beside("big")
@@ -83,10 +83,12 @@ func testKeyUses(t *testing.T, open Open) {
 		keys = append(keys, s.key(fmt.Sprint(i+2), time.Time{}))
 	}
 	today, now := start.Unix()/86400, start.UnixMilli()
+	counts := s.Stores.(usage.Store) //nolint:forcetypeassert // every store is one
 	row := func(i int, day, admitted, refused, last int64) {
 		t.Helper()
-		k := ratelimit.SavedKey{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day, Admitted: admitted, Refused: refused, LastUsed: last}
-		if err := s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{k}}); err != nil {
+		k := usage.KeyDay{KeyID: keys[i].ID, Workspace: keys[i].WorkspaceID, Day: day * 86400, LastUsed: last}
+		k.Requests[usage.Success], k.Requests[usage.Limited] = admitted, refused
+		if err := counts.AddKeyDays(s.ctx, []usage.KeyDay{k}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,20 +97,16 @@ func testKeyUses(t *testing.T, open Open) {
 	}
 	row(0, today-1, 50, 5, now-2000)
 	row(0, today, 2, 1, now-1000)
-	row(0, today, 3, 0, now)
-	row(0, today, 1, 0, now-500)   // of a node that was later
-	row(0, today, 0, 0, 0)         // a ban was lifted
 	row(0, today-1, 4, 2, now-700) // of a node that saves late, after midnight
+	row(0, today, 4, 0, now)
 	row(1, today, 30, 0, now)
 	row(2, today-1, 7, 7, now-3000)
 	row(3, today, 9, 0, now)
-	row(4, today, 0, 0, 0)
 	row(5, today, 900, 0, now)
-	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, Day: today, CleanSince: 1}
+	against := ratelimit.SavedKey{KeyID: keys[5].ID, Workspace: s.workspace, CleanSince: 1}
 	if err := s.SaveLimits(s.ctx, ratelimit.Saved{Keys: []ratelimit.SavedKey{against}}); err != nil {
 		t.Fatal(err)
 	}
-	against.Day = 0
 	s.wantLimits("of a key", ratelimit.Saved{Keys: []ratelimit.SavedKey{against}})
 	if err := s.revoke(keys[5].ID, start); err != nil {
 		t.Fatal(err)

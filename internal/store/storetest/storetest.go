@@ -26,7 +26,6 @@ type Stores interface {
 	petstore.Feed
 	webhook.Store
 	Check(ctx context.Context) ([]string, error)
-	FutureRows(ctx context.Context, now time.Time) (int64, error)
 	OrphanRows(ctx context.Context) (int64, error)
 }
 

@@ -12,16 +12,14 @@ CREATE TABLE meta (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Workspaces, keys and bans. Each change of them takes the next state and stamps its
--- rows with it. A reader whose state is before the floor has to read everything,
--- because a row was deleted after it.
+-- Workspaces, keys and bans. Each change of them changes the state, which tells servers
+-- that what they know of keys may be old.
 
 CREATE TABLE access_state (
   only  INTEGER PRIMARY KEY CHECK (only = 1),
-  state INTEGER NOT NULL,
-  floor INTEGER NOT NULL
+  state INTEGER NOT NULL
 ) STRICT;
-INSERT INTO access_state (only, state, floor) VALUES (1, 1, 1);
+INSERT INTO access_state (only, state) VALUES (1, 1);
 
 CREATE TABLE workspaces (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -29,10 +27,8 @@ CREATE TABLE workspaces (
   plan       TEXT NOT NULL,
   per_minute INTEGER NOT NULL CHECK (per_minute >= 1),
   per_day    INTEGER NOT NULL CHECK (per_day >= 1),
-  created_at INTEGER NOT NULL,
-  state      INTEGER NOT NULL
+  created_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX workspaces_by_state ON workspaces (state);
 
 -- The workspaces whose rows are being removed step by step, in many transactions: by a
 -- reset, or because they were deleted. The row of a deleted workspace stays for a while,
@@ -54,10 +50,9 @@ CREATE TABLE api_keys (
   expires_at INTEGER,
   revoked_at INTEGER,
   rotated_to TEXT NOT NULL DEFAULT '',
-  state      INTEGER NOT NULL
+  last_used  INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_keys_by_workspace ON api_keys (workspace);
-CREATE INDEX api_keys_by_state ON api_keys (state);
 CREATE INDEX api_keys_by_age ON api_keys (workspace, created_at, id);
 CREATE INDEX api_keys_live ON api_keys (workspace, expires_at) WHERE revoked_at IS NULL;
 
@@ -120,10 +115,6 @@ CREATE TABLE limit_windows (
 CREATE TABLE limit_keys (
   key_id      TEXT PRIMARY KEY,
   workspace   INTEGER NOT NULL,
-  day         INTEGER NOT NULL,
-  admitted    INTEGER NOT NULL,
-  refused     INTEGER NOT NULL,
-  last_used   INTEGER NOT NULL,
   level       INTEGER NOT NULL,
   clean_since INTEGER NOT NULL,
   run_from    INTEGER NOT NULL,

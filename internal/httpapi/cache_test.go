@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"example.com/petstore/internal/access"
+	"example.com/petstore/internal/petstore"
+	"example.com/petstore/internal/ratelimit"
+)
+
+// asked returns a request of a workspace.
+func asked(workspace int64, target string) *exchange {
+	x := newExchange(&env{}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, target, nil), time.Now())
+	x.entry = &access.Entry[*ratelimit.Caller]{Workspace: &access.Workspace{ID: workspace}}
+	return x
+}
+
+// TestCache asks twice for each target, and wants the second answer to be held only if
+// nothing changed.
+func TestCache(t *testing.T) {
+	t.Parallel()
+	version, known := uint64(2), true
+	c := newCache(func(int64) (uint64, bool) { return version, known })
+	reads := 0
+	var meanwhile func()
+	read := func(x *exchange) error {
+		reads++
+		meanwhile()
+		body := fmt.Append(nil, "answer ", reads)
+		return x.represent(&representation{tag: petstore.TagOf(body), body: body})
+	}
+	long := "/pets?name=" + fmt.Sprintf("%0*d", longestPath, 0)
+	for _, test := range []struct {
+		what          string
+		first, second string
+		other         int64 // the second one's workspace
+		change        func()
+		held          bool
+	}{
+		{"the same", "/pets/1", "/pets/1", 1, func() {}, true},
+		{"another path", "/pets/2", "/pets/3", 1, func() {}, false},
+		{"another query", "/pets?limit=1", "/pets?limit=2", 1, func() {}, false},
+		{"another workspace", "/pets/4", "/pets/4", 2, func() {}, false},
+		{"after a change", "/pets/5", "/pets/5", 1, func() { version += 2 }, false},
+		{"not known", "/pets/6", "/pets/6", 1, func() { known = !known }, false},
+		{"a long target", long, long, 1, func() {}, false},
+	} {
+		meanwhile = func() {}
+		x := asked(1, test.first)
+		if err := c.answer(x, read); err != nil {
+			t.Fatal(err)
+		}
+		first := string(x.answer)
+		test.change()
+		x = asked(test.other, test.second)
+		if err := c.answer(x, read); err != nil || (string(x.answer) == first) != test.held {
+			t.Errorf("%s: answered %q and then %q, %v, want the first one again: %t", test.what, first, x.answer, err, test.held)
+		}
+		known = true
+	}
+	meanwhile = func() { version += 2 } // after it was asked for, and before the store is read
+	_ = c.answer(asked(1, "/pets/7"), read)
+	meanwhile = func() {}
+	before := reads
+	if _ = c.answer(asked(1, "/pets/7"), read); reads == before {
+		t.Error("what was read while it changed is held")
+	}
+}
+
+// TestCacheIsBounded: it holds so many bytes, of what is asked for often the more.
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newCache(func(int64) (uint64, bool) { return 0, true })
+	body, reads := make([]byte, longestBody), 0
+	ask := func(target string, length int) {
+		x := asked(1, target)
+		_ = c.answer(x, func(x *exchange) error {
+			reads++
+			return x.represent(&representation{body: body[:length]})
+		})
+	}
+	for i := range 4 * generation / longestBody {
+		ask(fmt.Sprint("/pets/", i), longestBody)
+		ask("/popular", 100)
+	}
+	if most := 2 * (generation/longestBody + 1); reads > 4*generation/longestBody+1 || len(c.young)+len(c.older) > most {
+		t.Errorf("%d were read and %d are held, want the popular one once and %d at most", reads, len(c.young)+len(c.older), most)
+	}
+	reads = 0
+	ask("/long", longestBody)
+	body = make([]byte, longestBody+1)
+	ask("/longer", longestBody+1)
+	ask("/longer", longestBody+1)
+	if reads != 3 {
+		t.Errorf("%d were read, want what is too long each time", reads)
+	}
+}
